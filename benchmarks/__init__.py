@@ -1,0 +1,1 @@
+"""Problems × libraries, as ratios in one run."""

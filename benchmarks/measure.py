@@ -1,0 +1,49 @@
+"""Seconds and peak memory of one call."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+from benchmarks.problems import Problem
+
+Case = Callable[[Problem], object]
+
+
+def seconds(case: Case, problem: Problem, budget: float = 8.0) -> float:
+    """Return the best of several calls within about `budget` seconds, at least two."""
+    case(problem)
+    best, spent, calls = float("inf"), 0.0, 0
+    while calls < 2 or (spent < budget and calls < 15):
+        start = time.perf_counter()
+        case(problem)
+        elapsed = time.perf_counter() - start
+        best, spent, calls = min(best, elapsed), spent + elapsed, calls + 1
+        if elapsed > budget:
+            break
+    return best
+
+
+def peak_memory(case: Case, problem: Problem) -> float:
+    """Return the peak memory of a fresh process, as a multiple of the input."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_peak, (case, problem))
+
+
+def _peak(case: Case, problem: Problem) -> float:
+    from fairridge import FairRidgeRegressor
+
+    FairRidgeRegressor(sensitive=[0]).fit([[0.0, 1.0], [1.0, 0.5], [0.5, 3.0]], [0.0, 1.0, 2.0])
+    libraries = _resident()
+    Z, y = problem.data
+    size = Z.nbytes + y.nbytes
+    case(problem)
+    return (_resident() - libraries) / size
+
+
+def _resident() -> float:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -1,0 +1,27 @@
+"""Frames in, encoded columns out: validation, encoding, names, levels."""
+
+from fairridge.data.design import Design, learn_design
+from fairridge.data.encoding import Encoding, Indicators, Piece, Slab, Unknown
+from fairridge.data.frames import make_frame
+from fairridge.data.levels import Levels
+from fairridge.data.rows import Rows
+from fairridge.data.table import Table, as_table
+from fairridge.data.vectors import numeric_vector, one_per_row, weights
+
+__all__ = [
+    "Design",
+    "Encoding",
+    "Indicators",
+    "Levels",
+    "Piece",
+    "Rows",
+    "Slab",
+    "Table",
+    "Unknown",
+    "as_table",
+    "learn_design",
+    "make_frame",
+    "numeric_vector",
+    "one_per_row",
+    "weights",
+]

@@ -1,0 +1,204 @@
+"""Which columns are sensitive, which are predictors, and how both are encoded."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge.data.encoding import Encoding, Piece, Unknown, encode_columns
+from fairridge.data.table import Table
+
+__all__ = ["Design", "learn_design"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a fitted model remembers of its input columns.
+
+    Attributes
+    ----------
+    sensitive, predictors : Encoding
+        How S and X are encoded.
+    positions_sensitive, positions_predictors : tuple of int
+        Where their columns stood at fit, each in its own table.
+    names, sensitive_names : tuple of str or None
+        Column names of X and of `sensitive_features` at fit; None for arrays.
+    n_columns : int
+        Number of columns of X at fit.
+    separate : bool
+        Whether S came as `sensitive_features` instead of as columns of X.
+    """
+
+    sensitive: Encoding
+    predictors: Encoding
+    positions_sensitive: tuple[int, ...]
+    positions_predictors: tuple[int, ...]
+    names: tuple[str, ...] | None
+    sensitive_names: tuple[str, ...] | None
+    n_columns: int
+    separate: bool
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        """Encoded names of S, then of X."""
+        return self.sensitive.names + self.predictors.names
+
+    def encode(
+        self, X: Table, S: Table | None, unknown: Unknown, *, owner: str
+    ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+        """Encode new rows: the pieces of S and of X.
+
+        Parameters
+        ----------
+        X, S : Table
+            New rows; S only where it was separate at fit.
+        unknown : {"error", "base"}
+            What an unseen level does.
+        owner : str
+            Name of the estimator, for messages.
+        """
+        where = _located(X, self.names, self.n_columns, "X", owner)
+        predictors = self.predictors.pieces(
+            X, [where[k] for k in self.positions_predictors], unknown
+        )
+        if not self.separate:
+            sensitive = self.sensitive.pieces(
+                X, [where[k] for k in self.positions_sensitive], unknown
+            )
+            return sensitive, predictors
+        if S is None:
+            raise ValueError(
+                f"this {owner} was fitted with sensitive_features=…: pass sensitive_features "
+                "here too. The model cannot predict without them."
+            )
+        if S.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[0]} rows but sensitive_features has {S.shape[0]}; "
+                "pass one row of each per observation."
+            )
+        width = len(self.positions_sensitive)
+        where = _located(S, self.sensitive_names, width, "sensitive_features", owner)
+        return self.sensitive.pieces(S, where, unknown), predictors
+
+
+def learn_design(X: Table, S: Table | None, sensitive: Any) -> Design:
+    """Split and encode the columns of a training table.
+
+    Parameters
+    ----------
+    X : Table
+        The input, without rows of zero weight.
+    S : Table or None
+        `sensitive_features`, where given.
+    sensitive : str, int or sequence of these, or None
+        Columns of X that are sensitive. Exactly one of this and S is given.
+    """
+    if (S is None) == (sensitive is None):
+        raise ValueError(
+            "say which attributes are sensitive: either sensitive=[columns of X] in the "
+            "constructor, or sensitive_features=… in fit, "
+            + ("but not both." if S is not None else "and one of them is needed.")
+        )
+    everything = range(X.shape[1])
+    if S is not None:
+        _no_overlap(X, S)
+        chosen, rest = tuple(range(S.shape[1])), tuple(everything)
+        source = S
+    else:
+        chosen = _positions(sensitive, X)
+        rest = tuple(k for k in everything if k not in set(chosen))
+        source = X
+    return Design(
+        encode_columns(source, chosen),
+        encode_columns(X, rest),
+        chosen,
+        rest,
+        X.names,
+        None if S is None else S.names,
+        X.shape[1],
+        S is not None,
+    )
+
+
+def _no_overlap(X: Table, S: Table) -> None:
+    shared = set(X.names or ()) & set(S.names or ())
+    if shared:
+        name = sorted(shared)[0]
+        raise ValueError(
+            f"column {name!r} is both in X and in sensitive_features; take it out of X, "
+            "or name it in sensitive=[…] and leave sensitive_features out."
+        )
+
+
+def _positions(sensitive: Any, X: Table) -> tuple[int, ...]:
+    """Positions of the sensitive columns of X, in the order in which they were named."""
+    single = isinstance(sensitive, str) or np.ndim(sensitive) == 0
+    wanted: Sequence[Any] = [sensitive] if single else list(sensitive)
+    if not wanted:
+        raise ValueError("sensitive=[] names no column; name at least one sensitive column of X.")
+    positions = tuple(_position(item, X) for item in wanted)
+    for k, position in enumerate(positions):
+        if position in positions[:k]:
+            raise ValueError(f"sensitive names column {X.label(position)!r} more than once.")
+    return positions
+
+
+def _position(item: Any, X: Table) -> int:
+    if isinstance(item, str):
+        if X.names is None:
+            raise ValueError(
+                f"sensitive names the column {item!r}, but X has no column names; "
+                "pass a frame, or positions such as sensitive=[0]."
+            )
+        if item not in X.names:
+            raise ValueError(f"X has no column {item!r}; it has {', '.join(X.names)}.")
+        return X.names.index(item)
+    if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
+        raise TypeError(f"sensitive holds {item!r}; use column names or integer positions.")
+    if not -X.shape[1] <= item < X.shape[1]:
+        raise ValueError(
+            f"sensitive names column {item}, but X has {X.shape[1]} column(s), "
+            f"0 to {X.shape[1] - 1}."
+        )
+    return int(item) % X.shape[1]
+
+
+def _located(
+    table: Table, names: tuple[str, ...] | None, n_columns: int, argument: str, owner: str
+) -> list[int]:
+    """Where each column of the fit stands in a new table: by name where both have names."""
+    if names is not None and table.names is not None:
+        missing = [name for name in names if name not in table.names]
+        extra = [name for name in table.names if name not in names]
+        if missing or extra:
+            raise ValueError(
+                "; ".join(
+                    [
+                        f"{argument} lacks column {name!r}, which was there at fit"
+                        for name in missing
+                    ]
+                    + [
+                        f"{argument} has column {name!r}, which was not there at fit"
+                        for name in extra
+                    ]
+                )
+                + ". Pass the columns of the fit; their order does not matter."
+            )
+        return [table.names.index(name) for name in names]
+    if table.shape[1] != n_columns:
+        raise ValueError(
+            f"{argument} has {table.shape[1]} features, but {owner} is expecting "
+            f"{n_columns} features as input."
+        )
+    if names is not None:
+        warnings.warn(
+            f"{argument} does not have valid feature names, but {owner} was fitted with feature "
+            "names: columns are taken by position.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return list(range(n_columns))

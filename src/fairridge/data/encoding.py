@@ -1,0 +1,258 @@
+"""Columns of a frame to encoded columns: numbers as they are, levels as treatment contrasts.
+
+Nothing is expanded here. A numeric column stays a view of the input, and a
+categorical one stays a vector of codes; the engine writes out dense blocks of
+rows, or leaves the codes to tabmat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data.levels import Levels
+from fairridge.data.table import Table
+
+__all__ = [
+    "CategoricalColumn",
+    "Encoding",
+    "Indicators",
+    "NumericColumn",
+    "Piece",
+    "Slab",
+    "Unknown",
+    "encode_columns",
+]
+
+Unknown = Literal["error", "base"]
+
+
+@dataclass(frozen=True)
+class Slab:
+    """Numeric columns of shape (n, k), of any real type: a view of the input."""
+
+    values: NDArray[Any]
+
+    @property
+    def width(self) -> int:
+        """Number of encoded columns."""
+        return int(self.values.shape[1])
+
+    def take(self, rows: NDArray[np.intp]) -> Slab:
+        """Return these rows only."""
+        return Slab(self.values[rows])
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """0/1 columns of one categorical: `codes` says which is 1, -1 the base level."""
+
+    codes: NDArray[np.intp]
+    width: int
+
+    def take(self, rows: NDArray[np.intp]) -> Indicators:
+        """Return these rows only."""
+        return Indicators(self.codes[rows], self.width)
+
+
+Piece = Slab | Indicators
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """A number, boolean or integer: itself."""
+
+    name: str
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        """Names of the encoded columns."""
+        return (self.name,)
+
+
+@dataclass(frozen=True)
+class CategoricalColumn:
+    """A categorical: one 0/1 column per level but the base.
+
+    The base is the first level that has rows, so that declared but empty
+    levels never make the columns collinear; an empty level has a column of
+    zeros and hence the coefficient 0.
+    """
+
+    name: str
+    levels: tuple[Any, ...]
+    base: int
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        """Names of the encoded columns, ``column[level]``."""
+        others = (level for k, level in enumerate(self.levels) if k != self.base)
+        return tuple(f"{self.name}[{level}]" for level in others)
+
+    def indicators(self, column: Levels, unknown: Unknown) -> Indicators:
+        """Code rows by the levels seen at fit."""
+        codes = column.recode(self.levels).codes
+        if (codes == -1).any():
+            raise ValueError(missing_message(self.name))
+        unseen = codes == -2
+        if unseen.any():
+            if unknown == "error":
+                level = column.levels[column.codes[np.argmax(unseen)]]
+                raise ValueError(
+                    f"column {self.name!r} has the level {level!r}, which was not there at fit "
+                    f"(levels: {_listed(self.levels)}). Use unknown='base' to treat such rows "
+                    f"as the base level {self.levels[self.base]!r}."
+                )
+            codes = np.where(unseen, self.base, codes)
+        # Levels after the base move down by one; the base itself becomes -1.
+        shifted = np.where(codes > self.base, codes - 1, codes)
+        return Indicators(np.where(codes == self.base, -1, shifted), len(self.levels) - 1)
+
+
+ColumnEncoding = NumericColumn | CategoricalColumn
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the columns of one role (sensitive or predictors) are encoded.
+
+    Attributes
+    ----------
+    columns : tuple of NumericColumn or CategoricalColumn
+        In the order in which they are encoded.
+    """
+
+    columns: tuple[ColumnEncoding, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Encoded column names."""
+        return tuple(name for column in self.columns for name in column.encoded_names)
+
+    @property
+    def all_numeric(self) -> bool:
+        """Whether every column encodes to itself."""
+        return all(isinstance(column, NumericColumn) for column in self.columns)
+
+    def pieces(self, table: Table, positions: Sequence[int], unknown: Unknown) -> tuple[Piece, ...]:
+        """Encode the columns of a table at these positions, one per column of this encoding."""
+        if table.is_numeric_array and self.all_numeric:
+            return tuple(Slab(table.source[:, run]) for run in _runs(positions))
+        return _merged(
+            [
+                _piece(column, table.column(position), unknown)
+                for column, position in zip(self.columns, positions, strict=True)
+            ]
+        )
+
+
+def encode_columns(table: Table, positions: Sequence[int]) -> Encoding:
+    """Learn names, levels and base levels from a table without zero-weight rows."""
+    if table.is_numeric_array:
+        return Encoding(tuple(NumericColumn(table.label(position)) for position in positions))
+    return Encoding(tuple(_learn(table, position) for position in positions))
+
+
+def missing_message(name: str) -> str:
+    """Say that a column has missing values."""
+    return (
+        f"column {name!r} contains NaN or missing values; "
+        "drop those rows or impute them before fitting."
+    )
+
+
+def _learn(table: Table, position: int) -> ColumnEncoding:
+    name, column = table.label(position), table.column(position)
+    if not isinstance(column, Levels):
+        return NumericColumn(name)
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
+    if not counts.any():
+        raise ValueError(missing_message(name))
+    return CategoricalColumn(name, column.levels, int(np.argmax(counts > 0)))
+
+
+def _piece(encoding: ColumnEncoding, column: NDArray[Any] | Levels, unknown: Unknown) -> Piece:
+    if isinstance(encoding, NumericColumn):
+        if isinstance(column, Levels):
+            raise ValueError(
+                f"column {encoding.name!r} held numbers at fit but now holds "
+                f"levels such as {column.levels[0]!r}; convert it to numbers."
+            )
+        return Slab(column.reshape(-1, 1))
+    if not isinstance(column, Levels):
+        raise ValueError(
+            f"column {encoding.name!r} held the levels {_listed(encoding.levels)} at fit but now "
+            "holds numbers; convert it to the same levels."
+        )
+    return encoding.indicators(column, unknown)
+
+
+def _merged(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Read neighboring numeric columns as one slab where they lie evenly in memory.
+
+    pandas keeps columns of one type in one block, and one slab of k columns is
+    read several times faster than k slabs of one.
+    """
+    merged: list[Piece] = []
+    run: list[Slab] = []
+    for piece in pieces:
+        if isinstance(piece, Slab) and (not run or _continues(run, piece)):
+            run.append(piece)
+            continue
+        merged.extend(_one_slab(run))
+        run = [piece] if isinstance(piece, Slab) else []
+        if not run:
+            merged.append(piece)
+    return (*merged, *_one_slab(run))
+
+
+def _one_slab(run: Sequence[Slab]) -> list[Slab]:
+    if len(run) < 2:
+        return list(run)
+    first = run[0].values
+    strides = (first.strides[0], _address(run[1]) - _address(run[0]))
+    view = np.lib.stride_tricks.as_strided(
+        first, (first.shape[0], len(run)), strides, writeable=False
+    )
+    return [Slab(view)]
+
+
+def _continues(run: Sequence[Slab], new: Slab) -> bool:
+    """Whether a column lies in the same block as the run, one even step further."""
+    first, values = run[0].values, new.values
+    same = first.dtype == values.dtype and first.strides[0] == values.strides[0]
+    if not same or _owner(first) is not _owner(values):
+        return False
+    step = _address(new) - _address(run[-1])
+    return step != 0 and (len(run) == 1 or step == _address(run[1]) - _address(run[0]))
+
+
+def _address(slab: Slab) -> int:
+    return int(slab.values.__array_interface__["data"][0])
+
+
+def _owner(values: NDArray[Any]) -> Any:
+    """Return the array whose memory a view looks into."""
+    while isinstance(values.base, np.ndarray):
+        values = values.base
+    return values
+
+
+def _runs(positions: Sequence[int]) -> list[slice]:
+    """Group consecutive positions into slices, which NumPy reads without a copy."""
+    runs: list[slice] = []
+    for position in positions:
+        if runs and runs[-1].stop == position:
+            runs[-1] = slice(runs[-1].start, position + 1)
+        else:
+            runs.append(slice(position, position + 1))
+    return runs
+
+
+def _listed(levels: Sequence[Any], most: int = 8) -> str:
+    shown = ", ".join(repr(level) for level in levels[:most])
+    return shown + (", …" if len(levels) > most else "")

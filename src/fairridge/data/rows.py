@@ -1,0 +1,55 @@
+"""The encoded rows an engine works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data.encoding import Piece
+
+__all__ = ["Rows"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows [S, X, y] in memory, encoded but not expanded.
+
+    Attributes
+    ----------
+    sensitive, predictors : tuple of Slab or Indicators
+        The encoded columns of S and of X.
+    names : tuple of str
+        Encoded names of S, then of X.
+    response : ndarray of shape (n, m)
+        The response columns; m is 1 but for models with several.
+    weight : ndarray of shape (n,) or None
+        Positive weights; None means 1 for every row.
+    offset : ndarray of shape (n,) or None
+        Added to the linear predictor.
+    """
+
+    sensitive: tuple[Piece, ...]
+    predictors: tuple[Piece, ...]
+    names: tuple[str, ...]
+    response: Floats
+    weight: Floats | None = None
+    offset: Floats | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.response.shape[0])
+
+    @property
+    def n_sensitive(self) -> int:
+        """Number of encoded sensitive columns, q."""
+        return sum(piece.width for piece in self.sensitive)
+
+    @property
+    def n_predictors(self) -> int:
+        """Number of encoded predictor columns, p."""
+        return sum(piece.width for piece in self.predictors)

@@ -1,0 +1,183 @@
+"""Frames and arrays in, one read-only view out.
+
+A `Table` hides where the columns come from: pandas, polars, pyarrow (through
+narwhals) or NumPy. It copies nothing that is already numeric.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data.levels import Levels, levels_of_series, levels_of_values
+
+__all__ = ["Column", "Table", "as_table"]
+
+Column = NDArray[Any] | Levels
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of one input, looked up by position.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        Column names; None for input that has none (arrays).
+    shape : tuple of int
+        Rows and columns.
+    source : ndarray or narwhals DataFrame
+        Where the columns are.
+    """
+
+    names: tuple[str, ...] | None
+    shape: tuple[int, int]
+    source: Any
+
+    @property
+    def is_numeric_array(self) -> bool:
+        """Whether the table is one 2-D array of numbers, which slices without a copy."""
+        return isinstance(self.source, np.ndarray) and self.source.dtype.kind in "biuf"
+
+    @property
+    def backend(self) -> nw.Implementation | None:
+        """The library that made the frame; None for arrays."""
+        return None if isinstance(self.source, np.ndarray) else self.source.implementation
+
+    def label(self, position: int) -> str:
+        """Return how to call a column in messages and results."""
+        return f"x{position}" if self.names is None else self.names[position]
+
+    def column(self, position: int) -> Column:
+        """Return one column: numbers, or codes into levels."""
+        if isinstance(self.source, np.ndarray):
+            return _array_column(self.source[:, position], self.label(position))
+        name = self.source.columns[position]
+        return _series_column(self.source.get_column(name), self.label(position))
+
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """Return the table with these rows only."""
+        array = isinstance(self.source, np.ndarray)
+        source = self.source[rows] if array else self.source[rows, :]
+        return Table(self.names, (len(rows), self.shape[1]), source)
+
+
+def as_table(data: Any, *, argument: str = "X") -> Table:
+    """Read a frame, a series or an array-like.
+
+    Parameters
+    ----------
+    data : pandas, polars or pyarrow frame or series, or array-like of shape (n, k) or (n,)
+        Read without a copy where that is possible. One-dimensional
+        sensitive features are one column.
+    argument : str
+        What the caller calls it, for messages.
+    """
+    if isinstance(data, Table):
+        return data
+    frame = _as_frame(data, argument)
+    if frame is not None:
+        _require_some(frame.shape, argument)
+        return Table(_names(frame, argument), frame.shape, frame)
+    array = _as_array(data, argument)
+    _require_some(array.shape, argument)
+    return Table(None, (array.shape[0], array.shape[1]), array)
+
+
+def _as_frame(data: Any, argument: str) -> nw.DataFrame[Any] | None:
+    try:
+        frame = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        names = list(data.columns)
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"{argument} has more than one column named {twice!r}; rename them."
+        ) from error
+    if isinstance(frame, nw.Series):
+        # A series without a name would make a frame without names.
+        frame = frame.alias(frame.name or argument).to_frame()
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _names(frame: nw.DataFrame[Any], argument: str) -> tuple[str, ...] | None:
+    """Names, or None for a pandas frame whose columns are numbered only."""
+    columns = frame.columns
+    textual = [isinstance(name, str) for name in columns]
+    if all(textual):
+        return tuple(columns)
+    if not any(textual):
+        return None
+    raise TypeError(
+        f"Feature names are only supported if all input features have string names, but "
+        f"{argument} mixes types. Convert them: {argument}.columns = "
+        f"{argument}.columns.astype(str)."
+    )
+
+
+def _as_array(data: Any, argument: str) -> NDArray[Any]:
+    if hasattr(data, "nnz") and hasattr(data, "toarray"):
+        raise TypeError(
+            f"Sparse data was passed for {argument}, but dense data is required. "
+            "Use '.toarray()' to convert to a dense numpy array."
+        )
+    array = np.asarray(data)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {argument} must hold real numbers.")
+    if array.ndim == 1 and argument != "X":
+        array = array.reshape(-1, 1)
+    if array.ndim != 2:
+        found = "scalar" if array.ndim == 0 else f"{array.ndim}D"
+        raise ValueError(
+            f"Expected 2D array, got {found} array instead for {argument}. Reshape your data "
+            "either using array.reshape(-1, 1) if it has a single feature or "
+            "array.reshape(1, -1) if it contains a single sample."
+        )
+    return array
+
+
+def _require_some(shape: tuple[int, ...], argument: str) -> None:
+    for size, what in zip(shape, ("sample(s)", "feature(s)"), strict=True):
+        if size == 0:
+            raise ValueError(
+                f"Found array with 0 {what} (shape={tuple(shape)}) while a minimum of 1 is "
+                f"required for {argument}."
+            )
+
+
+def _array_column(values: NDArray[Any], name: str) -> Column:
+    if values.dtype.kind in "biuf":
+        return values
+    if values.dtype.kind in "UST":
+        return levels_of_values(values.astype(str).tolist())
+    return _mixed_column(values.tolist(), name)
+
+
+def _mixed_column(values: list[Any], name: str) -> Column:
+    """Read Python objects: all strings, or all numbers."""
+    missing = [value is None or value != value for value in values]
+    textual = [isinstance(value, str) for value in values]
+    if any(textual):
+        if all(text or gone for text, gone in zip(textual, missing, strict=True)):
+            return levels_of_values(values)
+        raise ValueError(f"column {name!r} mixes strings and other values; make it one type.")
+    # What is no number (a dict, say) is left to NumPy, which says so in a TypeError.
+    filled = [np.nan if gone else value for value, gone in zip(values, missing, strict=True)]
+    return np.asarray(filled, dtype=np.float64)
+
+
+def _series_column(series: nw.Series[Any], name: str) -> Column:
+    dtype = series.dtype
+    if isinstance(dtype, nw.Categorical | nw.Enum | nw.String):
+        return levels_of_series(series)
+    if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
+        # A null has no place in an integer array; as a float it is NaN, and found later.
+        return (series.cast(nw.Float64) if series.null_count() else series).to_numpy()
+    if isinstance(dtype, nw.Object):
+        return _mixed_column(series.to_list(), name)
+    raise ValueError(
+        f"column {name!r} has type {dtype}; convert it to numbers, booleans or strings."
+    )

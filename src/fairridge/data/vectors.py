@@ -1,0 +1,75 @@
+"""Responses, weights and offsets: one number per row, checked."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
+
+__all__ = ["numeric_vector", "one_per_row", "weights"]
+
+Floats = NDArray[np.float64]
+
+
+def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
+    """Read a vector with one entry per row of X."""
+    series = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(series, nw.DataFrame) and series.shape[1] == 1:
+        series = series.get_column(series.columns[0])
+    if isinstance(series, nw.Series):
+        values = series.to_numpy()
+    values = np.asarray(values)
+    if values.ndim == 0:
+        raise ValueError(f"{argument} is a single value; pass one value per row of X.")
+    vector = column_or_1d(values, warn=True)
+    if len(vector) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows "
+            f"but {argument} has {len(vector)}."
+        )
+    return np.asarray(vector)
+
+
+def numeric_vector(values: Any, n_rows: int, argument: str) -> Floats:
+    """Read a vector of finite numbers."""
+    vector = one_per_row(values, n_rows, argument)
+    if vector.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {argument} must hold real numbers.")
+    if vector.dtype.kind in "USTMm":
+        raise ValueError(f"{argument} must hold numbers, not values such as {vector[0]!r}.")
+    if vector.dtype.kind == "O":
+        vector = _numbers_of_objects(vector, argument)
+    vector = np.asarray(vector, dtype=np.float64)
+    if not np.isfinite(vector).all():
+        found = "NaN or missing values" if np.isnan(vector).any() else "infinity"
+        raise ValueError(f"Input {argument} contains {found}; drop those rows first.")
+    return vector
+
+
+def weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Read sample weights: non-negative, not all zero. None stays None."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
+    vector = numeric_vector(sample_weight, n_rows, "sample_weight")
+    if (vector < 0).any():
+        row = int(np.argmax(vector < 0))
+        raise ValueError(
+            f"sample_weight has the negative value {vector[row]:g} at row {row}; "
+            "weights must be zero or positive."
+        )
+    if not (vector > 0).any():
+        raise ValueError("sample_weight is zero in every row; at least one must be positive.")
+    return vector
+
+
+def _numbers_of_objects(vector: NDArray[Any], argument: str) -> Floats:
+    values = [np.nan if value is None else value for value in vector.tolist()]
+    if any(isinstance(value, str) for value in values):
+        raise ValueError(f"Unknown label type: {argument} must hold numbers, not strings.")
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,26 @@
+"""Sums over rows. The only code that touches rows."""
+
+from fairridge.engines.base import Engine
+from fairridge.engines.memory import MemoryEngine, linear_predictor
+from fairridge.engines.moments import Moments
+from fairridge.engines.pairwise import (
+    AbsoluteDifference,
+    ClassDifference,
+    Distance,
+    PairwiseDistance,
+    SquaredDifference,
+)
+from fairridge.engines.triangular import triangular_factor
+
+__all__ = [
+    "AbsoluteDifference",
+    "ClassDifference",
+    "Distance",
+    "Engine",
+    "MemoryEngine",
+    "Moments",
+    "PairwiseDistance",
+    "SquaredDifference",
+    "linear_predictor",
+    "triangular_factor",
+]

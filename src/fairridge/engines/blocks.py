@@ -1,0 +1,94 @@
+"""Dense blocks of rows, written into a buffer that stays in the cache.
+
+The expanded matrix [S, X, y] never exists: a block of it is written, shifted,
+used and overwritten. Blocks have a fixed size and their sums are added in
+order, so the answer does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from fairridge.data import Indicators, Piece, Slab
+
+__all__ = ["block_slices", "in_threads", "row_major", "write_block"]
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+
+# About 4 MB of buffer: large enough for BLAS, small enough for a core's cache.
+BLOCK_BYTES = 4 << 20
+
+
+def block_slices(n_rows: int, n_columns: int, multiple: int = 1) -> list[slice]:
+    """Cut rows into blocks whose buffers take about `BLOCK_BYTES`."""
+    size = max(256, BLOCK_BYTES // (8 * max(n_columns, 1)), multiple * n_columns)
+    return [slice(lo, min(lo + size, n_rows)) for lo in range(0, n_rows, size)]
+
+
+def row_major(pieces: Sequence[Piece]) -> bool:
+    """Whether the widest slab stores rows together, which the buffer then does too."""
+    slabs = [piece.values for piece in pieces if isinstance(piece, Slab) and piece.width > 1]
+    if not slabs:
+        return False
+    widest = max(slabs, key=lambda values: values.shape[1])
+    return abs(widest.strides[0]) >= abs(widest.strides[1])
+
+
+def write_block(pieces: Iterable[Piece], rows: slice, shift: Floats, out: Floats) -> None:
+    """Write z − shift for these rows into `out`, of shape (rows, columns)."""
+    start = 0
+    for piece in pieces:
+        columns = slice(start, start + piece.width)
+        start += piece.width
+        if isinstance(piece, Slab):
+            np.subtract(piece.values[rows], shift[columns], out=out[:, columns])
+        else:
+            _write_indicators(piece, rows, shift[columns], out[:, columns])
+
+
+def _write_indicators(piece: Indicators, rows: slice, shift: Floats, out: Floats) -> None:
+    out[:] = -shift
+    codes = piece.codes[rows]
+    marked = np.flatnonzero(codes >= 0)
+    out[marked, codes[marked]] += 1.0
+
+
+_CONTROLLER: list[ThreadpoolController] = []
+_LOCK = threading.Lock()
+
+
+def _controller() -> ThreadpoolController:
+    # Looking up the loaded BLAS libraries costs a millisecond: once is enough.
+    with _LOCK:
+        if not _CONTROLLER:
+            _CONTROLLER.append(ThreadpoolController().select(user_api="blas"))
+        return _CONTROLLER[0]
+
+
+def _n_threads() -> int:
+    """As many threads as BLAS may use, so that a user's limit on BLAS is a limit on us."""
+    allowed = max((info["num_threads"] for info in _controller().info()), default=1)
+    return max(1, min(int(allowed), os.cpu_count() or 1))
+
+
+def in_threads(work: Callable[[slice], Result], blocks: Sequence[slice]) -> Iterator[Result]:
+    """Run `work` on every block, on all cores, and yield the results in order.
+
+    BLAS runs on one thread meanwhile: writing a block is bound by memory and
+    multiplying it by arithmetic, and two blocks under way overlap the two.
+    """
+    threads = min(_n_threads(), len(blocks)) if len(blocks) > 2 else 1
+    if threads == 1:
+        yield from map(work, blocks)
+        return
+    with _controller().limit(limits=1), ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, blocks)

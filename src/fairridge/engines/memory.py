@@ -1,0 +1,233 @@
+"""The engine for rows in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data import Indicators, Piece, Rows, Slab
+from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
+from fairridge.engines.moments import Moments
+from fairridge.engines.pairwise import Distance
+from fairridge.engines.triangular import triangular_factor
+
+__all__ = ["MemoryEngine", "linear_predictor"]
+
+Floats = NDArray[np.float64]
+
+
+class MemoryEngine:
+    """Sums over rows that are in memory, in blocks and on all cores.
+
+    Parameters
+    ----------
+    rows : Rows
+        Encoded rows; their arrays are read, never copied as a whole.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.passes = 0
+        self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.response))
+        self._forms: dict[Distance, Floats] = {}
+        self._order = "C" if row_major(self._pieces) else "F"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Encoded names of S, then of X."""
+        return self.rows.names
+
+    @property
+    def n_sensitive(self) -> int:
+        """Number of encoded sensitive columns, q."""
+        return self.rows.n_sensitive
+
+    def moments(self) -> Moments:
+        """Return the weighted moments of [S, X, y], in one pass.
+
+        Each block is shifted by a typical row before it is multiplied, so a
+        mean far from zero costs no digits, and a constant column comes out
+        with a scatter of exactly zero.
+        """
+        shift = self._typical_row()
+
+        def gram(block: slice) -> Floats:
+            buffer = self._buffer(block, 1)
+            buffer[:, 0] = 1.0
+            write_block(self._pieces, block, shift, buffer[:, 1:])
+            self._weigh(buffer, block)
+            return buffer.T @ buffer
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = self._sum(gram, block_slices(self.rows.n_rows, self._width + 1))
+            self._require_finite(total)
+            return Moments.from_raw(self.rows.n_rows, total, shift)
+
+    def triangle(self, center: Floats, scale: Floats) -> Floats:
+        """Return R of a QR decomposition of the centered, scaled rows, block by block."""
+
+        def factor(block: slice) -> Floats:
+            buffer = self._buffer(block, 0)
+            write_block(self._pieces, block, center, buffer)
+            buffer /= scale
+            self._weigh(buffer, block)
+            return triangular_factor(buffer)
+
+        # Blocks several times taller than wide, so that most rows meet one factorization only.
+        blocks = block_slices(self.rows.n_rows, self._width, multiple=4)
+        merged = np.zeros((0, self._width))
+        for part in in_threads(factor, blocks):
+            merged = triangular_factor(np.vstack([merged, part]))
+        self.passes += 1
+        square = np.zeros((self._width, self._width))
+        square[: len(merged)] = merged
+        return square
+
+    def residual_products(self, coefficients: Floats, center: Floats, level: float) -> Floats:
+        """Return Σ w z(y − level − zᵀb) for z = [S, X] − center, of shape (q+p,)."""
+        k = len(center)
+        shift = np.append(center, np.full(self._width - k, level))
+
+        def products(block: slice) -> Floats:
+            buffer = self._buffer(block, 0)
+            write_block(self._pieces, block, shift, buffer)
+            Z, residual = buffer[:, :k], buffer[:, k] - buffer[:, :k] @ coefficients
+            if self.rows.weight is not None:
+                residual *= self.rows.weight[block]
+            return residual @ Z
+
+        return self._sum(products, block_slices(self.rows.n_rows, self._width))
+
+    def pairwise(self, distance: Distance) -> Floats:
+        """Return M with αᵀMα = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)²."""
+        if distance not in self._forms:
+            self.passes += 1
+            S = self._dense(self.rows.sensitive)
+            self._forms[distance] = distance.form(S, self.rows.response, self._weights())
+        return self._forms[distance]
+
+    def columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return S, X, y and the weights as dense arrays."""
+        rows = self.rows
+        return (
+            self._dense(rows.sensitive),
+            self._dense(rows.predictors),
+            rows.response,
+            self._weights(),
+        )
+
+    @property
+    def _width(self) -> int:
+        return sum(piece.width for piece in self._pieces)
+
+    def _buffer(self, block: slice, extra: int) -> Floats:
+        shape = (block.stop - block.start, self._width + extra)
+        return np.empty(shape, order=self._order)  # type: ignore[call-overload]
+
+    def _weigh(self, buffer: Floats, block: slice) -> None:
+        if self.rows.weight is not None:
+            buffer *= np.sqrt(self.rows.weight[block])[:, None]
+
+    def _sum(self, work: Callable[[slice], Floats], blocks: list[slice]) -> Floats:
+        self.passes += 1
+        results = in_threads(work, blocks)
+        total = next(results)
+        for result in results:
+            total += result
+        return total
+
+    def _typical_row(self) -> Floats:
+        """Medians of an odd number of evenly spaced rows: values that do occur."""
+        n = self.rows.n_rows
+        sample = np.unique(np.linspace(0, n - 1, min(n, 255)).astype(np.intp))
+        sample = sample[: len(sample) - 1 + len(sample) % 2]
+        taken = tuple(piece.take(sample) for piece in self._pieces)
+        return np.median(_dense(taken, len(sample)), axis=0)
+
+    def _require_finite(self, gram: Floats) -> None:
+        """Raise for a column with NaN, infinity or numbers too large to square."""
+        bad = np.flatnonzero(~np.isfinite(np.diag(gram)[1:]))
+        if not bad.size:
+            return
+        names = (*self.names, *(["y"] * self.rows.response.shape[1]))
+        values = _dense(self._pieces, self.rows.n_rows, only=int(bad[0]))
+        raise ValueError(_not_finite_message(names[bad[0]], values))
+
+    def _dense(self, pieces: tuple[Piece, ...]) -> Floats:
+        return _dense(pieces, self.rows.n_rows)
+
+    def _weights(self) -> Floats:
+        weight = self.rows.weight
+        return np.ones(self.rows.n_rows) if weight is None else weight
+
+
+def linear_predictor(
+    pieces: tuple[Piece, ...], names: tuple[str, ...], coefficients: Floats, intercept: Floats
+) -> Floats:
+    """Return η = intercept + Z·coefficients for encoded columns Z.
+
+    Parameters
+    ----------
+    pieces : tuple of Slab or Indicators
+        The encoded columns of S, then of X.
+    names : tuple of str
+        Their names, for messages.
+    coefficients : ndarray of shape (k, m)
+        One column per linear predictor.
+    intercept : ndarray of shape (m,)
+        Their intercepts.
+    """
+    n_rows = _length(pieces[0])
+    eta = np.tile(intercept, (n_rows, 1))
+    start = 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for piece in pieces:
+            part = coefficients[start : start + piece.width]
+            if isinstance(piece, Slab):
+                eta += piece.values @ part
+            else:
+                # Code -1, the base level, picks the last row: zero.
+                eta += np.vstack([part, np.zeros((1, part.shape[1]))])[piece.codes]
+            start += piece.width
+    if not np.isfinite(eta).all():
+        _raise_not_finite(pieces, names, n_rows)
+    return eta
+
+
+def _raise_not_finite(pieces: tuple[Piece, ...], names: tuple[str, ...], n_rows: int) -> None:
+    for k, name in enumerate(names):
+        values = _dense(pieces, n_rows, only=k)
+        if not np.isfinite(values).all():
+            raise ValueError(_not_finite_message(name, values))
+    raise ValueError("predictions overflow: the columns hold numbers far from those of the fit.")
+
+
+def _not_finite_message(name: str, values: Floats) -> str:
+    if np.isnan(values).any():
+        return (
+            f"Input column {name!r} contains NaN or missing values; "
+            "drop those rows or impute them first."
+        )
+    if np.isinf(values).any():
+        return f"Input column {name!r} contains infinity; replace it by finite numbers."
+    return f"Input column {name!r} holds numbers too large to square; rescale it."
+
+
+def _length(piece: Piece) -> int:
+    return len(piece.codes) if isinstance(piece, Indicators) else int(piece.values.shape[0])
+
+
+def _dense(pieces: tuple[Piece, ...], n_rows: int, only: int | None = None) -> Floats:
+    """Expand pieces to a dense array, or one column of it."""
+    if only is not None:
+        for piece in pieces:
+            if only < piece.width:
+                return _dense((piece,), n_rows)[:, only]
+            only -= piece.width
+    width = sum(piece.width for piece in pieces)
+    out = np.empty((n_rows, width))
+    with np.errstate(invalid="ignore"):
+        write_block(pieces, slice(0, n_rows), np.zeros(width), out)
+    return out

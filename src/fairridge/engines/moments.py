@@ -1,0 +1,66 @@
+"""Weighted first and second moments: what one pass over the rows leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Moments"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weight, means and centered scatter of the columns [S, X, y].
+
+    Moments of disjoint sets of rows add; moments of a subset subtract. Both
+    keep the scatter centered, so nothing is lost to means far from zero.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows counted.
+    weight : float
+        Sum of their weights.
+    mean : ndarray of shape (k,)
+        Weighted column means.
+    scatter : ndarray of shape (k, k)
+        Σ w (z − mean)(z − mean)ᵀ.
+    """
+
+    n_rows: int
+    weight: float
+    mean: Floats
+    scatter: Floats
+
+    @classmethod
+    def from_raw(cls, n_rows: int, gram: Floats, shift: Floats) -> Moments:
+        """Center the Gram matrix of [1, z − shift].
+
+        The shift is any point near the data; centering then costs no digits.
+        """
+        weight = float(gram[0, 0])
+        first = gram[0, 1:] / weight
+        scatter = gram[1:, 1:] - weight * np.outer(first, first)
+        return cls(n_rows, weight, shift + first, scatter)
+
+    def __add__(self, other: Moments) -> Moments:
+        weight = self.weight + other.weight
+        gap = other.mean - self.mean
+        mean = self.mean + gap * (other.weight / weight)
+        between = (self.weight * other.weight / weight) * np.outer(gap, gap)
+        scatter = self.scatter + other.scatter + between
+        return Moments(self.n_rows + other.n_rows, weight, mean, scatter)
+
+    def __sub__(self, other: Moments) -> Moments:
+        weight = self.weight - other.weight
+        if self.n_rows <= other.n_rows or weight <= 0:
+            raise ValueError("subtract the moments of a proper subset of the rows.")
+        gap = other.mean - self.mean
+        mean = self.mean - gap * (other.weight / weight)
+        between = (self.weight * other.weight / weight) * np.outer(gap, gap)
+        scatter = self.scatter - other.scatter - between
+        return Moments(self.n_rows - other.n_rows, weight, mean, scatter)

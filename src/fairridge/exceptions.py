@@ -1,0 +1,11 @@
+"""Warnings the library issues; errors are plain ``ValueError`` and ``TypeError``."""
+
+__all__ = ["BoundWarning", "DataWarning"]
+
+
+class DataWarning(UserWarning):
+    """The data have a defect with a defined answer: collinear, constant or empty columns."""
+
+
+class BoundWarning(UserWarning):
+    """The bound could not be met, or more than one penalty meets it."""

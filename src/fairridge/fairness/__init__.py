@@ -1,0 +1,66 @@
+"""Definitions of fairness, one per file.
+
+A definition is an object with `value(fit)` and `components(fit)`; a plain
+function of the fit works too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fairridge.engines import (
+    AbsoluteDifference,
+    ClassDifference,
+    PairwiseDistance,
+    SquaredDifference,
+)
+from fairridge.fairness.base import CallableDefinition, Definition, VarianceShare
+from fairridge.fairness.combined import Combined
+from fairridge.fairness.equality_of_opportunity import EqualityOfOpportunity
+from fairridge.fairness.individual import IndividualFairness
+from fairridge.fairness.statistical_parity import StatisticalParity
+
+__all__ = [
+    "AbsoluteDifference",
+    "CallableDefinition",
+    "ClassDifference",
+    "Combined",
+    "Definition",
+    "EqualityOfOpportunity",
+    "IndividualFairness",
+    "PairwiseDistance",
+    "SquaredDifference",
+    "StatisticalParity",
+    "VarianceShare",
+    "resolve_definition",
+]
+
+_NAMED = {
+    "statistical-parity": StatisticalParity,
+    "equality-of-opportunity": EqualityOfOpportunity,
+    "individual": IndividualFairness,
+}
+
+
+def resolve_definition(definition: Any) -> Definition:
+    """Return the definition meant by a short name, an object or a function."""
+    if isinstance(definition, str):
+        if definition not in _NAMED:
+            raise ValueError(
+                f"definition={definition!r} is not known; use one of "
+                f"{', '.join(map(repr, _NAMED))}, an object from fairridge.fairness or a callable."
+            )
+        return _NAMED[definition]()
+    if isinstance(definition, Combined):
+        return replace(
+            definition, definitions=[resolve_definition(d) for d in definition.definitions]
+        )
+    if hasattr(definition, "value") and not isinstance(definition, type):
+        return definition
+    if callable(definition) and not isinstance(definition, type):
+        return CallableDefinition(definition)
+    raise TypeError(
+        f"definition={definition!r}: use a short name, an object from fairridge.fairness "
+        "or a function of the fit."
+    )

@@ -1,0 +1,71 @@
+"""Several definitions at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fairridge.fairness.base import Definition
+from fairridge.solvers import Fit
+
+__all__ = ["Combined"]
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The largest of several definitions, or a weighted mean of them (paper, section 4.3).
+
+    Parameters
+    ----------
+    definitions : sequence of definitions
+        Objects, short names or callables.
+    weights : sequence of float, optional
+        Weights of a convex combination; scaled to sum to 1.
+    how : {"max", "mean"}, optional
+        "max", the default without weights, bounds every definition by r;
+        "mean", the default with weights, bounds their weighted mean.
+    """
+
+    definitions: Sequence[Definition]
+    weights: Sequence[float] | None = None
+    how: Literal["max", "mean"] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.definitions:
+            raise ValueError("Combined needs at least one definition.")
+        if self.how not in (None, "max", "mean"):
+            raise ValueError(f"how={self.how!r} is not known; use 'max' or 'mean'.")
+        if self.weights is None:
+            return
+        if self.how == "max":
+            raise ValueError("how='max' takes no weights; leave one of the two out.")
+        if len(self.weights) != len(self.definitions):
+            raise ValueError(
+                f"{len(self.weights)} weights for {len(self.definitions)} definitions; "
+                "give one weight each."
+            )
+        if min(self.weights) < 0 or sum(self.weights) <= 0:
+            raise ValueError("weights must be zero or positive, and not all zero.")
+
+    @property
+    def is_maximum(self) -> bool:
+        """Whether every definition is bounded, instead of their mean."""
+        return self.how == "max" or (self.how is None and self.weights is None)
+
+    @property
+    def name(self) -> str:
+        """What is combined, and how."""
+        parts = ", ".join(definition.name for definition in self.definitions)
+        return f"{'max' if self.is_maximum else 'mean'}({parts})"
+
+    def value(self, fit: Fit) -> float:
+        """Return the maximum or the weighted mean."""
+        values = [definition.value(fit) for definition in self.definitions]
+        return max(values) if self.is_maximum else float(np.average(values, weights=self.weights))
+
+    def components(self, fit: Fit) -> dict[str, float]:
+        """Return the value of each definition, by name."""
+        return {definition.name: definition.value(fit) for definition in self.definitions}

@@ -1,0 +1,42 @@
+"""Equality of opportunity: predictions that do not depend on S once y is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairridge.fairness.base import VarianceShare
+from fairridge.solvers import Fit
+
+__all__ = ["EqualityOfOpportunity"]
+
+
+@dataclass(frozen=True)
+class EqualityOfOpportunity(VarianceShare):
+    """Share of S in what S and then y explain of the predictions.
+
+    The sequential sums of squares of ŷ ~ S + y give VAR(Sα) for S and
+    COV(Uβ, y⊥)² / VAR(y⊥) for y, where y⊥ = y − S α_OLS:
+
+        VAR(Sα) / (VAR(Sα) + COV(Uβ, y⊥)²/VAR(y⊥)).
+
+    R²_EO as the paper prints it (section 4.3), with partial coefficients given
+    y, is not monotone in λ and does not vanish as λ → ∞; the sequential
+    version, which R's fairml computes, is and does.
+    """
+
+    name = "equality-of-opportunity"
+
+    def rest(self, fit: Fit) -> float:
+        """COV(Uβ, y⊥)² / VAR(y⊥)."""
+        return fit.basis.response_variance(fit.beta)
+
+    def components(self, fit: Fit) -> dict[str, float]:
+        """Return the shares of VAR(ŷ) that S explains, and that y explains after S."""
+        sensitive = fit.sensitive_variance
+        total = sensitive + fit.predictor_variance
+        if total == 0.0:
+            return {"r_squared_sensitive": 0.0, "r_squared_response": 0.0}
+        return {
+            "r_squared_sensitive": sensitive / total,
+            "r_squared_response": self.rest(fit) / total,
+        }

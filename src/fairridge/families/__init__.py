@@ -1,0 +1,5 @@
+"""Families of responses, one per file."""
+
+from fairridge.families.gaussian import Gaussian
+
+__all__ = ["Gaussian"]

@@ -1,0 +1,38 @@
+"""What a penalty on α must offer."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.solvers import Spectrum
+
+__all__ = ["Penalty", "SecularPenalty"]
+
+Floats = NDArray[np.float64]
+
+
+class Penalty(Protocol):
+    """A family of penalties on α, indexed by λ ≥ 0, that shrinks it to zero."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in tables."""
+        ...
+
+    def coefficients(self, spectrum: Spectrum, projection: Floats, lambda_: Floats) -> Floats:
+        """Return the minimizer of ‖y − Sα‖² + penalty on the scaled columns, one row per λ."""
+        ...
+
+
+@runtime_checkable
+class SecularPenalty(Penalty, Protocol):
+    """A penalty for which 1/‖Sα(λ)‖ is concave in λ, so that Newton's method is monotone."""
+
+    def explained(
+        self, spectrum: Spectrum, projection: Floats, lambda_: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return ‖Sα(λ)‖² and its derivative in λ."""
+        ...

@@ -1,0 +1,33 @@
+"""The ridge penalty λ‖α‖² on standardized sensitive attributes: the paper's choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.solvers import Spectrum
+
+__all__ = ["Ridge"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """λ‖α‖²: every direction i of S shrinks by lᵢ/(lᵢ+λ) (paper, section 3.1)."""
+
+    name = "ridge"
+
+    def coefficients(self, spectrum: Spectrum, projection: Floats, lambda_: Floats) -> Floats:
+        """Return α(λ) on the scaled columns, one row per λ; zero at λ = ∞."""
+        return spectrum.ridge(projection, lambda_)
+
+    def explained(
+        self, spectrum: Spectrum, projection: Floats, lambda_: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return ‖Sα(λ)‖² = Σ (lᵢcᵢ/(lᵢ+λ))² and its derivative, for several λ."""
+        denominator = spectrum.eigenvalues + lambda_[:, None]
+        fitted = (spectrum.eigenvalues * projection / denominator) ** 2
+        return fitted.sum(axis=1), -2.0 * (fitted / denominator).sum(axis=1)

@@ -1,0 +1,137 @@
+"""Figures of a fairness path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PathCurves", "PathPlot", "plot_path"]
+
+Floats = NDArray[np.float64]
+PathPlot = Literal["coefficients", "constraints", "accuracy"]
+
+# Okabe and Ito's colors, told apart by color-blind readers too.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
+
+
+@dataclass(frozen=True)
+class PathCurves:
+    """What a figure of a path shows, over the bounds r.
+
+    Attributes
+    ----------
+    unfairness, achieved : ndarray of shape (m,)
+        Bounds, and what the models achieve.
+    alpha, beta : ndarray of shape (m, q) and (m, p)
+        Coefficients times their column's standard deviation, so that they compare.
+    components : dict of str to ndarray
+        The components of the definition.
+    accuracy : ndarray of shape (m,)
+        Goodness of fit in training.
+    sensitive_names, predictor_names : sequence of str
+        Names of the coefficients.
+    definition, accuracy_name : str
+        Names for labels.
+    """
+
+    unfairness: Floats
+    achieved: Floats
+    alpha: Floats
+    beta: Floats
+    components: dict[str, Floats]
+    accuracy: Floats
+    sensitive_names: Sequence[str]
+    predictor_names: Sequence[str]
+    definition: str
+    accuracy_name: str
+
+
+def plot_path(curves: PathCurves, kind: PathPlot, ax: Axes | None = None) -> Axes:
+    """Draw one figure of a path with matplotlib (extra ``plot``)."""
+    drawers = {
+        "coefficients": _coefficients,
+        "constraints": _constraints,
+        "accuracy": _accuracy,
+    }
+    if kind not in drawers:
+        raise ValueError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, drawers))}.")
+    ax = _new_axes() if ax is None else ax
+    drawers[kind](curves, ax)
+    ax.set_xlabel("bound on unfairness, r")
+    ax.set_xlim(float(curves.unfairness.min()), float(curves.unfairness.max()))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    return ax
+
+
+def _new_axes() -> Axes:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'fairridge[plot]'") from error
+    _, ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+    return ax
+
+
+def _coefficients(curves: PathCurves, ax: Axes) -> None:
+    """Profile plot: sensitive attributes solid, predictors dashed."""
+    labeled = len(curves.sensitive_names) + len(curves.predictor_names) <= 16
+    groups = (
+        (curves.alpha, curves.sensitive_names, "-", 2.2, 1.0),
+        (curves.beta, curves.predictor_names, "--", 1.2, 0.75),
+    )
+    position = 0
+    for values, names, style, width, opacity in groups:
+        for column, name in zip(values.T, names, strict=True):
+            ax.plot(
+                curves.unfairness,
+                column,
+                style,
+                linewidth=width,
+                alpha=opacity,
+                color=COLORS[position % len(COLORS)],
+                label=name if labeled else None,
+            )
+            position += 1
+    ax.axhline(0.0, color="0.6", linewidth=0.8)
+    ax.set_ylabel("coefficient × standard deviation")
+    ax.set_title("Coefficients: sensitive (solid), predictors (dashed)", loc="left", fontsize=11)
+    if labeled:
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+
+
+def _constraints(curves: PathCurves, ax: Axes) -> None:
+    """Achieved value against the bound, with the components of the definition."""
+    ends = [float(curves.unfairness.min()), float(curves.unfairness.max())]
+    ax.plot(ends, ends, color="0.6", linewidth=0.8, label="bound")
+    ax.plot(
+        curves.unfairness,
+        curves.achieved,
+        color=COLORS[0],
+        linewidth=2.2,
+        label=f"achieved {curves.definition}",
+    )
+    shown = {
+        name: values
+        for name, values in curves.components.items()
+        if values.max(initial=0.0) <= 1.0 and not np.allclose(values, curves.achieved)
+    }
+    for color, (name, values) in zip(COLORS[1:], shown.items(), strict=False):
+        ax.plot(curves.unfairness, values, color=color, label=name.replace("_", " "))
+    ax.set_ylabel("share")
+    ax.set_title("What the bound achieves", loc="left", fontsize=11)
+    ax.legend(frameon=False)
+
+
+def _accuracy(curves: PathCurves, ax: Axes) -> None:
+    ax.plot(curves.unfairness, curves.accuracy, color=COLORS[0], linewidth=2.2)
+    name = {"r_squared": "R²", "d_squared": "D²"}.get(curves.accuracy_name, curves.accuracy_name)
+    ax.set_ylabel(f"{name} in training")
+    ax.set_title("The price of fairness", loc="left", fontsize=11)

@@ -1,0 +1,63 @@
+"""What a search returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.solvers import Fit
+
+__all__ = ["Choice", "Solution", "Status"]
+
+Floats = NDArray[np.float64]
+Status = Literal["inactive", "converged", "infeasible", "not-converged"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The penalty chosen for one bound.
+
+    Attributes
+    ----------
+    lambda_ : float
+        λ(r).
+    status : str
+        "inactive": the unconstrained model meets the bound. "converged": the
+        bound is met with equality. "infeasible": no penalty meets it.
+        "not-converged": the search stopped early.
+    crossings : int
+        How often the definition crosses the bound as λ grows; more than one
+        means that it is not monotone.
+    """
+
+    lambda_: float
+    status: Status
+    crossings: int = 1
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The model that meets one bound.
+
+    Attributes
+    ----------
+    unfairness : float
+        The bound r.
+    fit : Fit
+        The model at λ(r).
+    achieved : float
+        The definition's value.
+    components : dict of str to float
+        What the value is made of.
+    choice : Choice
+        How λ(r) was found.
+    """
+
+    unfairness: float
+    fit: Fit
+    achieved: float
+    components: dict[str, float]
+    choice: Choice

@@ -1,0 +1,139 @@
+"""The change to the fair basis: predictors decorrelated from the sensitive attributes.
+
+U = X − SB, with B from least squares of X on S (all centered), so that
+[S, U] = [S, X] T with T = [[I, −B], [0, I]]. U is never built: from the
+triangular factor [S, X, y] = Q R with blocks
+
+    R = [[R_S, R_SX, r_S], [0, R_X, r_X], [0, 0, ρ]]
+
+follow B = R_S⁺ R_SX, UᵀU = R_XᵀR_X and Uᵀy = R_Xᵀr_X. Where S is collinear,
+the part of R_SX outside the span of R_S belongs to U.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import triangular_factor
+from fairridge.solvers.factor import Factor
+from fairridge.solvers.spectrum import Spectrum, spectrum_of
+
+__all__ = ["FairBasis", "fair_basis"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FairBasis:
+    """S and U in small matrices, with the response projected on both.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the weights, n where there are none.
+    center_sensitive, center_predictors, center_response : ndarray
+        Means of S, X and y.
+    B : ndarray of shape (q, p)
+        Coefficients of X on S, original scale.
+    sensitive, predictors : Spectrum
+        S and U, each in its singular basis.
+    on_sensitive, on_predictors : ndarray of shape (rank,)
+        The response in those bases.
+    residual : float
+        Sum of squares of the response outside the span of S and U.
+    explained : ndarray of shape (p,)
+        Share of each predictor's variance that S explains.
+    """
+
+    weight: float
+    center_sensitive: Floats
+    center_predictors: Floats
+    center_response: float
+    B: Floats
+    sensitive: Spectrum
+    predictors: Spectrum
+    on_sensitive: Floats
+    on_predictors: Floats
+    residual: float
+    explained: Floats
+
+    def raw_coefficients(self, alpha: Floats, beta: Floats) -> Floats:
+        """Coefficients of [S, X] for η = c + Sα + Uβ: (α − Bβ, β)."""
+        return np.concatenate([alpha - self.B @ beta, beta])
+
+    def sensitive_variance(self, alpha: Floats) -> Floats:
+        """VAR(Sα), for one α or for several."""
+        return self.sensitive.quadratic(alpha) / self.weight
+
+    def predictor_variance(self, beta: Floats) -> Floats:
+        """VAR(Uβ)."""
+        return self.predictors.quadratic(beta) / self.weight
+
+    def response_variance(self, beta: Floats) -> float:
+        """Variance of Uβ that y⊥ = y − Sα_OLS explains: COV(Uβ, y⊥)² / VAR(y⊥)."""
+        fitted = np.sqrt(self.predictors.eigenvalues) * (
+            (beta * self.predictors.scale) @ self.predictors.vectors
+        )
+        total = float(self.on_predictors @ self.on_predictors) + self.residual
+        if total == 0.0:
+            return 0.0
+        return float(fitted @ self.on_predictors) ** 2 / total / self.weight
+
+    @property
+    def total_sum_of_squares(self) -> float:
+        """Σ w (y − ȳ)²."""
+        inside = self.on_sensitive @ self.on_sensitive + self.on_predictors @ self.on_predictors
+        return float(inside) + self.residual
+
+
+def fair_basis(factor: Factor, n_sensitive: int, *, standardize: bool) -> FairBasis:
+    """Decorrelate in small-matrix space.
+
+    Parameters
+    ----------
+    factor : Factor
+        Triangular factor of [S, X, y].
+    n_sensitive : int
+        q, the number of columns of S.
+    standardize : bool
+        Whether penalties see columns of S and U divided by their standard deviations.
+    """
+    q, last = n_sensitive, len(factor.scale) - 1
+    R_S, R_SX, r_S = factor.R[:q, :q], factor.R[:q, q:last], factor.R[:q, last]
+    scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last]
+
+    penalty_scale = scale_S if standardize else np.ones(q)
+    sensitive, P, N = spectrum_of(R_S * scale_S, penalty_scale, factor.noise)
+    # What X and y have outside the span of S: rows below, and the null directions of S.
+    outside = np.vstack([N.T @ factor.R[:q, q:], factor.R[q:, q:]])
+    outside = triangular_factor(outside)
+    R_U, r_U = outside[:, :-1], outside[:, -1]
+
+    spread = np.linalg.norm(R_U, axis=0) / np.sqrt(factor.weight)
+    total = np.linalg.norm(factor.R[:, q:last], axis=0) / np.sqrt(factor.weight)
+    in_span = spread <= factor.noise * np.maximum(total, 1.0)
+    R_U = np.where(in_span, 0.0, R_U)
+    scale_U = np.where(in_span, 1.0, spread) * scale_X if standardize else np.ones(last - q)
+    predictors, P_U, N_U = spectrum_of(R_U * scale_X, scale_U, factor.noise)
+
+    on_sensitive, on_predictors = P.T @ r_S * scale_y, P_U.T @ r_U * scale_y
+    roots = np.sqrt(sensitive.eigenvalues)
+    B = sensitive.vectors / roots @ (P.T @ R_SX) * scale_X / penalty_scale[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        explained = np.where(total > 0, 1.0 - (np.where(in_span, 0.0, spread) / total) ** 2, 0.0)
+    return FairBasis(
+        weight=factor.weight,
+        center_sensitive=factor.center[:q],
+        center_predictors=factor.center[q:last],
+        center_response=float(factor.center[last]),
+        B=B,
+        sensitive=sensitive,
+        predictors=predictors,
+        on_sensitive=on_sensitive,
+        on_predictors=on_predictors,
+        residual=float(np.sum((N_U.T @ r_U * scale_y) ** 2)),
+        explained=np.clip(explained, 0.0, 1.0),
+    )

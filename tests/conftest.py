@@ -1,0 +1,69 @@
+"""Fixtures shared by all tests."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, settings
+
+HERE = Path(__file__).parent
+SHARED = HERE.parent.parent / "shared" / "reference"
+
+settings.register_profile(
+    "fairridge", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("fairridge")
+
+
+class Reference:
+    """R fairml's answers on real data, kept beside the repository because of their licenses."""
+
+    def json(self, name):
+        return json.loads(self._path(name).read_text())
+
+    def task(self, name):
+        """Return the description and the frame of a task, with R's level order."""
+        task = self.json("tasks.json")[name]
+        text = gzip.decompress(self._path(task["file"]).read_bytes()).decode()
+        frame = pd.read_csv(io.StringIO(text))
+        for column, schema in task["schema"]["columns"].items():
+            if schema["type"] == "factor":
+                values = frame[column].astype(str)
+                frame[column] = pd.Categorical(values, categories=schema["levels"])
+        return task, frame
+
+    def _path(self, name):
+        path = SHARED / name
+        if not path.exists():
+            pytest.skip(f"reference data are not here: shared/reference/{name}")
+        return path
+
+
+@pytest.fixture(scope="session")
+def reference():
+    return Reference()
+
+
+@pytest.fixture(scope="session")
+def people():
+    return pd.read_csv(HERE / "reference" / "people.csv")
+
+
+@pytest.fixture(scope="session")
+def people_answers():
+    return json.loads((HERE / "reference" / "people_fairml.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def paper_example():
+    """The example of the paper's section 2.2: three predictors, three sensitive attributes."""
+    rng = np.random.default_rng(2022)
+    covariance = np.full((6, 6), 0.3) + 0.7 * np.eye(6)
+    Z = rng.multivariate_normal(np.zeros(6), covariance, size=1000)
+    X, S = Z[:, :3], Z[:, 3:]
+    y = X @ [2.0, 3.0, 4.0] + S @ [5.0, 6.0, 7.0] + rng.normal(scale=10.0, size=1000)
+    return S, X, y

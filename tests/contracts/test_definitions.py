@@ -1,0 +1,89 @@
+"""What must hold for every definition, found by name in the package."""
+
+import numpy as np
+import pytest
+
+from fairridge import FairRidgeRegressor, fairness, penalties
+
+NOT_DEFINITIONS = {
+    "AbsoluteDifference", "CallableDefinition", "ClassDifference", "Definition",
+    "PairwiseDistance", "SquaredDifference", "VarianceShare", "resolve_definition",
+}  # fmt: skip
+ARGUMENTS = {"Combined": (["statistical-parity", "individual"],)}
+DEFINITIONS = [name for name in fairness.__all__ if name not in NOT_DEFINITIONS]
+PENALTIES = [name for name in penalties.__all__ if name not in {"Penalty", "SecularPenalty"}]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(33)
+    S = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)) + 2.0
+    X = rng.normal(size=(200, 4)) + S @ rng.normal(size=(3, 4)) * 0.3
+    return np.column_stack([S, X]), X.sum(1) + S @ [1.0, -2.0, 1.0] + rng.normal(size=200)
+
+
+@pytest.fixture(params=DEFINITIONS)
+def definition(request):
+    return getattr(fairness, request.param)(*ARGUMENTS.get(request.param, ()))
+
+
+@pytest.fixture(params=PENALTIES)
+def model(request, definition):
+    penalty = getattr(penalties, request.param)()
+    return FairRidgeRegressor(sensitive=[0, 1, 2], definition=definition, penalty=penalty)
+
+
+@pytest.mark.parametrize("r", [1e-6, 0.01, 0.2, 0.6])
+def test_the_bound_is_met(model, data, r):
+    fitted = model.set_params(unfairness=r).fit(*data)
+    assert fitted.unfairness_ <= r + 1e-10
+    if fitted.bound_active_:
+        assert abs(fitted.unfairness_ - r) <= 1e-10
+        assert fitted.lambda_ > 0
+    else:
+        assert fitted.lambda_ == 0
+    assert fitted.converged_
+
+
+def test_zero_is_exactly_fair(model, data):
+    fitted = model.set_params(unfairness=0.0).fit(*data)
+    np.testing.assert_array_equal(fitted.alpha_, 0.0)
+    assert fitted.unfairness_ == 0.0
+    Z, _ = data
+    S = Z[:, :3] - Z[:, :3].mean(0)
+    np.testing.assert_allclose(S.T @ fitted.predict(Z), 0.0, atol=1e-9)
+
+
+def test_one_is_least_squares(model, data):
+    Z, y = data
+    fitted = model.set_params(unfairness=1.0).fit(Z, y)
+    assert (fitted.lambda_, fitted.status_) == (0.0, "inactive")
+    A = np.column_stack([np.ones(len(y)), Z])
+    np.testing.assert_allclose(
+        np.r_[fitted.raw_intercept_, fitted.coef_], np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-10
+    )
+
+
+def test_a_path_equals_its_models(model, data):
+    bounds = [0.0, 0.003, 0.1, 0.5, 0.97, 1.0]
+    path = model.path(*data, unfairness=bounds)
+    for k, r in enumerate(bounds):
+        single = model.set_params(unfairness=r).fit(*data)
+        np.testing.assert_allclose(path.alpha[k], single.alpha_, rtol=1e-10, atol=1e-13)
+        np.testing.assert_array_equal(path.beta[k], single.beta_)
+        at = path.at(r)
+        np.testing.assert_allclose(at.predict(data[0]), single.predict(data[0]), atol=1e-10)
+        assert (at.unfairness, at.status_) == (r, single.status_)
+
+
+def test_unfairness_and_deviance_are_monotone_along_the_path(model, data):
+    path = model.path(*data)
+    assert len(path) == 101
+    assert (np.diff(path.achieved) >= -1e-12).all()
+    assert (np.diff(path.deviance) <= 1e-9 * path.deviance[0]).all()
+
+
+def test_every_definition_reports_components(model, data):
+    fitted = model.set_params(unfairness=0.1).fit(*data)
+    assert fitted.components_
+    assert all(np.isfinite(value) for value in fitted.components_.values())

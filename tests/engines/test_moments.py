@@ -1,0 +1,123 @@
+"""Moments and triangular factors of rows in memory, against the obvious computation."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from fairridge.data import Indicators, Rows, Slab
+from fairridge.engines import MemoryEngine, blocks
+
+
+def naive(Z, w):
+    mean = np.average(Z, axis=0, weights=w)
+    centered = Z - mean
+    return mean, (centered * w[:, None]).T @ centered
+
+
+def rows_of(Z, weight=None):
+    names = tuple(f"c{k}" for k in range(Z.shape[1] - 1))
+    return Rows((Slab(Z[:, :2]),), (Slab(Z[:, 2:-1]),), names, Z[:, -1:], weight)
+
+
+@pytest.fixture
+def Z():
+    return np.random.default_rng(1).normal(size=(5000, 7)) + np.arange(7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_moments_equal_the_naive_sums(Z, weighted, order):
+    weight = np.random.default_rng(2).uniform(0.1, 3, len(Z)) if weighted else None
+    moments = MemoryEngine(rows_of(np.asarray(Z, order=order), weight)).moments()
+    mean, scatter = naive(Z, np.ones(len(Z)) if weight is None else weight)
+    assert moments.n_rows == 5000
+    np.testing.assert_allclose(moments.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(moments.scatter, scatter, rtol=1e-11, atol=1e-9)
+
+
+def test_a_mean_far_from_zero_costs_no_digits(Z):
+    near = MemoryEngine(rows_of(Z)).moments()
+    far = MemoryEngine(rows_of(Z + 2.0**30)).moments()
+    np.testing.assert_allclose(far.scatter, near.scatter, rtol=1e-6, atol=1e-3)
+    # The shifted numbers themselves are rounded to 2⁻²²; the naive formula would keep nothing.
+    W = Z + 2.0**30
+    lost = W.T @ W - len(W) * np.outer(W.mean(0), W.mean(0))
+    assert np.abs(lost - near.scatter).max() > 100 * np.abs(far.scatter - near.scatter).max()
+
+
+def test_a_constant_column_has_exactly_zero_scatter(Z):
+    Z[:, 3] = 0.1
+    assert MemoryEngine(rows_of(Z)).moments().scatter[3, 3] == 0.0
+
+
+def test_indicators_equal_written_out_columns(Z):
+    codes = np.random.default_rng(3).integers(-1, 4, len(Z))
+    dense = (codes[:, None] == np.arange(4)).astype(float)
+    coded = Rows((Slab(Z[:, :2]),), (Indicators(codes, 4),), tuple("abcdef"), Z[:, -1:])
+    written = Rows((Slab(Z[:, :2]),), (Slab(dense),), tuple("abcdef"), Z[:, -1:])
+    np.testing.assert_allclose(
+        MemoryEngine(coded).moments().scatter, MemoryEngine(written).moments().scatter, atol=1e-9
+    )
+
+
+def test_moments_add_and_subtract(Z):
+    whole = MemoryEngine(rows_of(Z)).moments()
+    part, rest = (
+        MemoryEngine(rows_of(Z[:1234])).moments(),
+        MemoryEngine(rows_of(Z[1234:])).moments(),
+    )
+    for combined, expected in ((part + rest, whole), (whole - part, rest)):
+        assert (combined.n_rows, combined.weight) == (expected.n_rows, expected.weight)
+        np.testing.assert_allclose(combined.mean, expected.mean, rtol=1e-12)
+        np.testing.assert_allclose(combined.scatter, expected.scatter, rtol=1e-10, atol=1e-8)
+    with pytest.raises(ValueError, match="proper subset"):
+        part - whole
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_triangle_is_a_root_of_the_scatter(Z, weighted):
+    weight = np.random.default_rng(2).uniform(0.1, 3, len(Z)) if weighted else None
+    engine = MemoryEngine(rows_of(Z, weight))
+    moments = engine.moments()
+    R = engine.triangle(moments.mean, np.full(7, 2.0))
+    np.testing.assert_allclose(R.T @ R * 4.0, moments.scatter, rtol=1e-11, atol=1e-8)
+    np.testing.assert_array_equal(R, np.triu(R))
+    assert engine.passes == 2
+
+
+def test_fewer_rows_than_columns_leave_a_square_triangle(Z):
+    engine = MemoryEngine(rows_of(Z[:3]))
+    moments = engine.moments()
+    R = engine.triangle(moments.mean, np.ones(7))
+    assert R.shape == (7, 7)
+    np.testing.assert_allclose(R.T @ R, moments.scatter, atol=1e-12)
+
+
+def test_residual_products_vanish_at_least_squares(Z):
+    engine = MemoryEngine(rows_of(Z))
+    moments = engine.moments()
+    k = 6
+    b = np.linalg.solve(moments.scatter[:k, :k], moments.scatter[:k, k])
+    products = engine.residual_products(b, moments.mean[:k], float(moments.mean[k]))
+    np.testing.assert_allclose(products, 0.0, atol=1e-8)
+    off = engine.residual_products(b + 0.1, moments.mean[:k], float(moments.mean[k]))
+    np.testing.assert_allclose(off, -moments.scatter[:k, :k] @ np.full(k, 0.1), rtol=1e-8)
+
+
+def test_the_sums_do_not_depend_on_the_number_of_threads(Z, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 32_000)
+    with threadpool_limits(1, "blas"):
+        single = MemoryEngine(rows_of(Z)).moments().scatter
+    with threadpool_limits(2, "blas"):
+        double = MemoryEngine(rows_of(Z)).moments().scatter
+    np.testing.assert_array_equal(single, double)
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity"), (1e200, "large")],
+)
+def test_numbers_that_cannot_be_squared_name_their_column(Z, value, word):
+    Z[4321, 4] = value
+    with pytest.raises(ValueError, match=f"'c4'.*{word}"):
+        MemoryEngine(rows_of(Z)).moments()

@@ -1,0 +1,93 @@
+"""Summaries, frames and figures of real fits."""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from fairridge import FairRidgeRegressor
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def frame(people):
+    return people[["age", "sex", "income", "score", "region"]]
+
+
+@pytest.fixture(scope="module")
+def model(frame, people):
+    return FairRidgeRegressor(0.05, sensitive=["age", "sex"]).fit(frame, people["gaussian"])
+
+
+@pytest.fixture(scope="module")
+def path(model, frame, people):
+    return model.path(frame, people["gaussian"])
+
+
+def test_the_summary_prints_what_matters(model):
+    text = str(model.summary())
+    for label in (
+        "FairRidgeRegressor", "Bound r:", "0.05", "Achieved:", "λ(r):", "converged", "R²:",
+        "Explained by S:", "Explained by U:", "sex[male]", "region[west]", "sensitive",
+    ):  # fmt: skip
+        assert label in text
+    assert f"{model.lambda_:.6g}" in text
+    assert max(len(line) for line in text.splitlines()[:-2]) <= 78
+
+
+def test_the_summary_is_a_table_too(model):
+    table = model.summary().to_frame()
+    assert isinstance(table, pd.DataFrame)
+    assert table["term"].tolist()[1:3] == ["age", "sex[male]"]
+    np.testing.assert_array_equal(table["coefficient"][1:3], model.alpha_)
+    np.testing.assert_array_equal(table["raw"], [model.raw_intercept_, *model.raw_coef_])
+    np.testing.assert_array_equal(
+        table["explained_by_sensitive"][3:], model.explained_by_sensitive_
+    )
+
+
+def test_a_path_is_a_frame_of_the_library_that_came_in(path, frame, people):
+    table = path.to_frame()
+    assert isinstance(table, pd.DataFrame)
+    assert table.shape == (101, 7 + 6)
+    np.testing.assert_array_equal(table["sex[male]"], path.alpha[:, 1])
+    other = FairRidgeRegressor(sensitive=["age", "sex"]).path(
+        pl.from_pandas(frame), people["gaussian"].to_numpy()
+    )
+    assert isinstance(other.to_frame(), pl.DataFrame)
+    np.testing.assert_allclose(other.alpha, path.alpha, rtol=1e-12)
+    assert "101 bounds on statistical-parity" in repr(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"), [("coefficients", 2 + 4 + 1), ("constraints", 3), ("accuracy", 1)]
+)
+def test_figures_show_the_path(path, kind, lines, tmp_path):
+    ax = path.plot(kind)
+    assert len(ax.lines) == lines
+    drawn = {"coefficients": None, "constraints": path.achieved, "accuracy": path.score}[kind]
+    if drawn is not None:
+        assert any(np.array_equal(line.get_ydata(), drawn) for line in ax.lines)
+    ax.figure.savefig(tmp_path / "path.png")
+    assert (tmp_path / "path.png").stat().st_size > 5000
+    matplotlib.pyplot.close(ax.figure)
+
+
+def test_figures_can_share_axes_and_refuse_unknown_kinds(path):
+    figure, ax = matplotlib.pyplot.subplots()
+    assert path.plot("accuracy", ax=ax) is ax
+    matplotlib.pyplot.close(figure)
+    with pytest.raises(ValueError, match="kind='pie'"):
+        path.plot("pie")
+
+
+def test_importing_the_library_imports_no_optional_library():
+    # scikit-learn itself imports pandas where it is installed.
+    code = "import sys, fairridge; print([m for m in ('matplotlib', 'polars') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,94 @@
+"""Digits on ill-conditioned data, where the Gram matrix alone would lose them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.linalg
+from statsmodels.datasets import longley
+
+from fairridge import FairRidgeRegressor
+
+
+def exact_least_squares(A, y):
+    """Solve the normal equations in rational arithmetic."""
+    A = [[Fraction(value) for value in row] for row in A.tolist()]
+    y = [Fraction(value) for value in y.tolist()]
+    k = len(A[0])
+    system = [
+        [sum(row[i] * row[j] for row in A) for j in range(k)]
+        + [sum(row[i] * value for row, value in zip(A, y, strict=True))]
+        for i in range(k)
+    ]
+    for i in range(k):
+        system[i] = [value / system[i][i] for value in system[i]]
+        for j in range(k):
+            if j != i:
+                factor = system[j][i]
+                system[j] = [a - factor * b for a, b in zip(system[j], system[i], strict=True)]
+    return np.array([float(row[-1]) for row in system])
+
+
+def digits(estimate, truth):
+    return min(15.0, -np.log10(np.abs(estimate / truth - 1.0).max() + 1e-16))
+
+
+def wampler(coefficients):
+    powers = np.vander(np.arange(21.0), 6, increasing=True)
+    return powers[:, 1:], powers @ coefficients
+
+
+def longley_data():
+    data = longley.load_pandas()
+    return data.exog.to_numpy(float), data.endog.to_numpy(float)
+
+
+PROBLEMS = {
+    "wampler, coefficients 1": wampler(np.ones(6)),
+    "wampler, coefficients 0.1^i": wampler(0.1 ** np.arange(6)),
+    "longley": longley_data(),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("seed", range(8))
+def test_as_accurate_as_least_squares_on_the_same_columns(name, seed):
+    X, y = PROBLEMS[name]
+    S = np.random.default_rng(seed).normal(size=(len(y), 1))
+    A = np.column_stack([np.ones(len(y)), S, X])
+    truth = exact_least_squares(A, y)[2:]
+    model = FairRidgeRegressor(1.0, sensitive=[0]).fit(np.column_stack([S, X]), y)
+    assert model.lambda_ == 0.0
+    assert digits(model.beta_, truth) >= digits(scipy.linalg.lstsq(A, y)[0][2:], truth) - 1.0
+
+
+def test_the_bound_is_met_on_ill_conditioned_data():
+    X, y = PROBLEMS["wampler, coefficients 1"]
+    S = np.random.default_rng(0).normal(size=(len(y), 1)) + np.arange(len(y))[:, None]
+    model = FairRidgeRegressor(0.01, sensitive=[0]).fit(np.column_stack([S, X]), y)
+    assert model.status_ == "converged"
+    assert abs(model.unfairness_ - 0.01) < 1e-10
+
+
+def model_of(year_shift=0.0, everything=0.0, scale=1.0):
+    rng = np.random.default_rng(4)
+    year, score, income = rng.integers(1900, 2021, 500), rng.normal(size=500), rng.normal(size=500)
+    y = 0.03 * (year - 1960) + score + 2 * income + rng.normal(size=500)
+    Z = np.column_stack([year - year_shift, score + 0.01 * (year - 1960), income * scale])
+    model = FairRidgeRegressor(0.05, sensitive=[0], predictor_penalty=3.0)
+    return model.fit(Z + everything, y + everything), Z + everything
+
+
+@pytest.mark.parametrize(
+    "change", [{"year_shift": 1960.0}, {"everything": 1e6}, {"scale": 1e9}, {"scale": 1e-9}]
+)
+def test_origins_and_units_of_columns_do_not_matter(change):
+    plain, Z = model_of()
+    other, changed = model_of(**change)
+    scale = change.get("scale", 1.0)
+    np.testing.assert_allclose(other.alpha_, plain.alpha_, rtol=1e-8)
+    np.testing.assert_allclose(other.beta_ * [1.0, scale], plain.beta_, rtol=1e-8)
+    np.testing.assert_allclose(other.lambda_, plain.lambda_, rtol=1e-8)
+    np.testing.assert_allclose(
+        other.predict(changed) - change.get("everything", 0.0), plain.predict(Z), atol=1e-8
+    )
