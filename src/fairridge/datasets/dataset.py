@@ -1,0 +1,106 @@
+"""What every loader returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import narwhals as nw
+
+from fairridge.datasets.frames import Column, as_frame, choose_backend
+
+__all__ = ["Dataset", "build_dataset"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset(Mapping[str, Any]):
+    """A data set with its roles: response, sensitive attributes, family.
+
+    The fields are attributes and, as in scikit-learn's Bunch, keys:
+    ``data.frame`` is ``data["frame"]``.
+
+    Attributes
+    ----------
+    name : str
+        What the loader calls it.
+    frame : pandas, polars or pyarrow frame
+        All columns.
+    X : frame of the same library
+        All columns but the response.
+    y : series or frame of the same library
+        The response. For survival data a frame with the columns ``time`` and
+        ``event``, whatever their names in `frame`.
+    response : str or tuple of str
+        The name of the response in `frame`; for survival data the names of the
+        time and of the event.
+    sensitive : list of str
+        The sensitive attributes, all of them columns of `X`.
+    family : {"gaussian", "binomial", "poisson", "multinomial", "cox"}
+        The family of models the response calls for.
+    description : str
+        Source, license, citation, and what was changed.
+    """
+
+    name: str
+    frame: Any
+    X: Any
+    y: Any
+    response: str | tuple[str, ...]
+    sensitive: list[str]
+    family: str
+    description: str
+
+    # Frames do not compare to one truth value, so neither can data sets.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in list(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return (field.name for field in fields(self))
+
+    def __len__(self) -> int:
+        return len(fields(self))
+
+    def __repr__(self) -> str:
+        rows, columns = nw.from_native(self.frame, eager_only=True).shape
+        return (
+            f"Dataset({self.name!r}, family={self.family!r}, rows={rows}, columns={columns}, "
+            f"response={self.response!r}, sensitive={self.sensitive!r})"
+        )
+
+
+def build_dataset(
+    columns: Mapping[str, Column],
+    *,
+    name: str,
+    response: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    family: str,
+    description: str,
+    backend: str | None,
+) -> Dataset:
+    """Give columns their roles and the user's kind of frame."""
+    frame = as_frame(columns, choose_backend(backend))
+    if family == "cox":
+        time, event = response
+        y: Any = frame.select(nw.col(time).alias("time"), nw.col(event).alias("event"))
+    else:
+        y = frame.get_column(response[0])
+    return Dataset(
+        name=name,
+        frame=frame.to_native(),
+        X=frame.drop(*response).to_native(),
+        y=y.to_native(),
+        response=response if family == "cox" else response[0],
+        sensitive=list(sensitive),
+        family=family,
+        description=description,
+    )

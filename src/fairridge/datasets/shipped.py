@@ -1,0 +1,184 @@
+"""The data sets inside the package.
+
+Each is one ``.npz`` file of small integers next to ``manifest.json``, which
+says what they mean. ``tools/build_datasets.py`` writes both.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairridge.datasets.dataset import Dataset, build_dataset
+from fairridge.datasets.frames import Column
+
+__all__ = [
+    "DatasetInfo",
+    "available",
+    "load",
+    "load_adult",
+    "load_bank",
+    "load_communities_crime",
+    "load_contraceptive_choice",
+    "load_german_credit",
+    "load_health_insurance",
+    "load_rossi",
+]
+
+_FOLDER = files("fairridge.datasets") / "data"
+
+
+class DatasetInfo(NamedTuple):
+    """One line of `available`.
+
+    Attributes
+    ----------
+    name : str
+        What `load` takes.
+    title : str
+        What it is about.
+    family : str
+        The family of models the response calls for.
+    rows, columns : int
+        Size of the frame, the response included.
+    response, sensitive : tuple of str
+        Names of columns.
+    license, citation : str
+        On what terms it ships, and whom to cite.
+    """
+
+    name: str
+    title: str
+    family: str
+    rows: int
+    columns: int
+    response: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    license: str
+    citation: str
+
+
+def available() -> tuple[DatasetInfo, ...]:
+    """Return a table of the data sets that ship, one row each.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import available
+    >>> [info.name for info in available() if info.family == "cox"]
+    ['rossi']
+    """
+    return tuple(
+        DatasetInfo(
+            name=name,
+            title=entry["title"],
+            family=entry["family"],
+            rows=entry["rows"],
+            columns=len(entry["columns"]),
+            response=tuple(entry["response"]),
+            sensitive=tuple(entry["sensitive"]),
+            license=entry["license"],
+            citation=entry["citation"],
+        )
+        for name, entry in _manifest().items()
+    )
+
+
+def load(name: str, *, backend: str | None = None) -> Dataset:
+    """Load a data set that ships, by name.
+
+    Parameters
+    ----------
+    name : str
+        One of the names in `available`.
+    backend : {"pandas", "polars", "pyarrow"} or None
+        The library of the frame; None takes the first that is installed.
+    """
+    manifest = _manifest()
+    if name not in manifest:
+        raise ValueError(f"There is no data set {name!r}; there are {', '.join(manifest)}.")
+    entry = manifest[name]
+    return build_dataset(
+        _read_columns(entry),
+        name=name,
+        response=tuple(entry["response"]),
+        sensitive=tuple(entry["sensitive"]),
+        family=entry["family"],
+        description=_describe(entry),
+        backend=backend,
+    )
+
+
+def load_communities_crime(*, backend: str | None = None) -> Dataset:
+    """Violent crime in 1993 US communities; gaussian, two continuous sensitive attributes."""
+    return load("communities_crime", backend=backend)
+
+
+def load_german_credit(*, backend: str | None = None) -> Dataset:
+    """Good and bad credit risks among 1000 borrowers; binomial."""
+    return load("german_credit", backend=backend)
+
+
+def load_adult(*, backend: str | None = None) -> Dataset:
+    """Income above 50,000 dollars in the 1994 US census; binomial."""
+    return load("adult", backend=backend)
+
+
+def load_bank(*, backend: str | None = None) -> Dataset:
+    """Subscriptions to a term deposit sold by telephone; binomial."""
+    return load("bank", backend=backend)
+
+
+def load_health_insurance(*, backend: str | None = None) -> Dataset:
+    """Visits to a doctor in the first year of RAND's insurance experiment; poisson."""
+    return load("health_insurance", backend=backend)
+
+
+def load_contraceptive_choice(*, backend: str | None = None) -> Dataset:
+    """Contraceptive method of 1473 women in Indonesia, 1987; multinomial."""
+    return load("contraceptive_choice", backend=backend)
+
+
+def load_rossi(*, backend: str | None = None) -> Dataset:
+    """Weeks until the first arrest of 432 released prisoners; Cox."""
+    return load("rossi", backend=backend)
+
+
+@cache
+def _manifest() -> dict[str, dict[str, Any]]:
+    text = (_FOLDER / "manifest.json").read_text(encoding="utf-8")
+    manifest: dict[str, dict[str, Any]] = json.loads(text)
+    return manifest
+
+
+def _read_columns(entry: dict[str, Any]) -> dict[str, Column]:
+    with (_FOLDER / entry["file"]).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        return {name: _decode(stored[name], kind) for name, kind in entry["columns"].items()}
+
+
+def _decode(stored: Any, kind: int | list[str]) -> Column:
+    """Turn stored integers into numbers, or keep them as codes into levels."""
+    if isinstance(kind, list):
+        return Column(stored, levels=tuple(kind))
+    if kind == 0:
+        return Column(stored.astype(np.int64))
+    # Both operands are exact, so the quotient is the double nearest to the decimal
+    # number in the source, the same that reading its text gives.
+    return Column(stored / 10.0**kind)
+
+
+def _describe(entry: dict[str, Any]) -> str:
+    source = entry["source"]
+    sections = [
+        f"{entry['title']}: {entry['rows']} rows, {len(entry['columns'])} columns.",
+        f"Source: {source['origin']} Taken from {source['package']}: {', '.join(source['files'])}.",
+        f"License: {entry['license']}.",
+        f"Citation: {entry['citation']}",
+        "Changes:\n" + "\n".join(f"- {change}" for change in entry["changes"]),
+    ]
+    if entry["notes"]:
+        sections.append("Notes:\n" + "\n".join(f"- {note}" for note in entry["notes"]))
+    return "\n\n".join(sections)

@@ -1,0 +1,81 @@
+"""Frames of every library hold the same data."""
+
+import sys
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from fairridge import datasets
+
+NAMES = [info.name for info in datasets.available()]
+TYPES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
+
+
+def levels(native):
+    if isinstance(native, pd.Series):
+        return list(native.cat.categories)
+    if isinstance(native, pl.Series):
+        return native.dtype.categories.to_list()
+    return native.combine_chunks().dictionary.to_pylist()
+
+
+@pytest.mark.parametrize("backend", ["polars", "pyarrow"])
+@pytest.mark.parametrize("name", NAMES)
+def test_backends_agree(name, backend):
+    data = datasets.load(name, backend=backend)
+    assert isinstance(data.frame, TYPES[backend])
+    assert isinstance(data.X, TYPES[backend])
+    frame = nw.from_native(data.frame)
+    expected = datasets.load(name, backend="pandas").frame
+    assert frame.columns == list(expected.columns)
+    for column in frame.columns:
+        series = frame.get_column(column)
+        if isinstance(expected[column].dtype, pd.CategoricalDtype):
+            assert levels(series.to_native()) == levels(expected[column])
+            assert series.to_list() == expected[column].to_list()
+        else:
+            np.testing.assert_array_equal(series.to_numpy(), expected[column])
+            assert series.dtype == (nw.Int64 if expected[column].dtype == "int64" else nw.Float64)
+
+
+@pytest.mark.parametrize("backend", TYPES)
+def test_level_order_is_kept_where_it_is_not_alphabetical(backend):
+    frame = nw.from_native(datasets.load_bank(backend=backend).frame)
+    assert levels(frame.get_column("day_of_week").to_native()) == [
+        *("mon", "tue", "wed", "thu", "fri"),
+    ]
+    assert levels(frame.get_column("month").to_native())[:3] == ["jan", "feb", "mar"]
+
+
+def test_pandas_categories_are_not_ranked():
+    assert not datasets.load_bank(backend="pandas").frame["month"].cat.ordered
+
+
+@pytest.mark.parametrize("backend", TYPES)
+def test_survival_response_has_time_and_event(backend):
+    y = nw.from_native(datasets.load_rossi(backend=backend).y)
+    assert y.columns == ["time", "event"]
+    assert y.get_column("time").to_list()[:3] == [20, 17, 25]
+    assert y.get_column("event").to_list()[:3] == [1, 1, 1]
+
+
+def test_first_installed_library_is_used(monkeypatch):
+    assert isinstance(datasets.load_rossi().frame, pd.DataFrame)
+    monkeypatch.setitem(sys.modules, "pandas", None)  # Python's way to say: not installed
+    assert isinstance(datasets.load_rossi().frame, pl.DataFrame)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert isinstance(datasets.load_rossi().frame, pa.Table)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"none of pandas, polars and pyarrow.*fairridge\[data\]"):
+        datasets.load_rossi()
+    with pytest.raises(ImportError, match="no polars"):
+        datasets.load_rossi(backend="polars")
+
+
+def test_unknown_backend():
+    with pytest.raises(ValueError, match="pandas, polars, pyarrow or None, not 'dask'"):
+        datasets.load_rossi(backend="dask")
