@@ -1,6 +1,17 @@
 """Regression models that are fair to a degree you choose."""
 
-from fairridge.estimators import FairnessPath, FairRidgeRegressor
+from fairridge.estimators import (
+    FairnessPath,
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairRidgeSurvival,
+)
 
 __version__ = "0.1.0"
-__all__ = ["FairRidgeRegressor", "FairnessPath", "__version__"]
+__all__ = [
+    "FairRidgeClassifier",
+    "FairRidgeRegressor",
+    "FairRidgeSurvival",
+    "FairnessPath",
+    "__version__",
+]

@@ -16,7 +16,8 @@ def naive(Z, w):
 
 def rows_of(Z, weight=None):
     names = tuple(f"c{k}" for k in range(Z.shape[1] - 1))
-    return Rows((Slab(Z[:, :2]),), (Slab(Z[:, 2:-1]),), names, Z[:, -1:], weight)
+    y = Z[:, -1:]
+    return Rows((Slab(Z[:, :2]),), (Slab(Z[:, 2:-1]),), names, y, y, weight)
 
 
 @pytest.fixture
@@ -53,8 +54,9 @@ def test_a_constant_column_has_exactly_zero_scatter(Z):
 def test_indicators_equal_written_out_columns(Z):
     codes = np.random.default_rng(3).integers(-1, 4, len(Z))
     dense = (codes[:, None] == np.arange(4)).astype(float)
-    coded = Rows((Slab(Z[:, :2]),), (Indicators(codes, 4),), tuple("abcdef"), Z[:, -1:])
-    written = Rows((Slab(Z[:, :2]),), (Slab(dense),), tuple("abcdef"), Z[:, -1:])
+    y = Z[:, -1:]
+    coded = Rows((Slab(Z[:, :2]),), (Indicators(codes, 4),), tuple("abcdef"), y, y)
+    written = Rows((Slab(Z[:, :2]),), (Slab(dense),), tuple("abcdef"), y, y)
     np.testing.assert_allclose(
         MemoryEngine(coded).moments().scatter, MemoryEngine(written).moments().scatter, atol=1e-9
     )

@@ -10,7 +10,7 @@ from fairridge.solvers import factorize, fair_basis
 
 def basis_of(S, X, y, standardize=True):
     names = tuple(f"c{k}" for k in range(S.shape[1] + X.shape[1]))
-    engine = MemoryEngine(Rows((Slab(S),), (Slab(X),), names, y[:, None]))
+    engine = MemoryEngine(Rows((Slab(S),), (Slab(X),), names, y[:, None], y[:, None]))
     factor = factorize(engine, engine.moments())
     return factor, fair_basis(factor, S.shape[1], standardize=standardize)
 
@@ -37,7 +37,7 @@ def test_the_basis_equals_explicit_decorrelation(data, standardize):
     np.testing.assert_allclose(basis.B, B, atol=1e-12)
     np.testing.assert_allclose(basis.sensitive.scatter(), centered.T @ centered, rtol=1e-10)
     np.testing.assert_allclose(basis.predictors.scatter(), U.T @ U, rtol=1e-9, atol=1e-8)
-    np.testing.assert_allclose(basis.total_sum_of_squares, ((y - y.mean()) ** 2).sum())
+    np.testing.assert_allclose(basis.target_scatter, [[((y - y.mean()) ** 2).sum()]])
     scale = (centered.std(0), U.std(0)) if standardize else (np.ones(2), np.ones(4))
     np.testing.assert_allclose(basis.sensitive.scale, scale[0])
     np.testing.assert_allclose(basis.predictors.scale, scale[1])
@@ -49,7 +49,7 @@ def test_ridge_in_the_singular_basis_equals_the_normal_equations(data):
     _, basis = basis_of(S, X, y)
     _, U, _ = written_out(S, X)
     spectrum = basis.predictors
-    ours = spectrum.original(spectrum.ridge(basis.on_predictors, 7.0))
+    ours = spectrum.original(spectrum.ridge(basis.on_predictors[:, 0], 7.0))
     scaled = U / U.std(0)
     direct = np.linalg.solve(scaled.T @ scaled + 7.0 * np.eye(4), scaled.T @ y) / U.std(0)
     np.testing.assert_allclose(ours, direct, rtol=1e-9)
@@ -76,7 +76,7 @@ def test_the_parts_of_the_response_add_up(data):
     _, basis = basis_of(S, X, y)
     A = np.column_stack([np.ones(len(y)), S, X])
     residual = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
-    np.testing.assert_allclose(basis.residual, residual @ residual, rtol=1e-9)
+    np.testing.assert_allclose(basis.residual, [[residual @ residual]], rtol=1e-9)
 
 
 def test_the_response_variance_is_the_sequential_sum_of_squares(data):

@@ -86,6 +86,7 @@ class CategoricalColumn:
     name: str
     levels: tuple[Any, ...]
     base: int
+    empty: tuple[int, ...] = ()
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -134,6 +135,25 @@ class Encoding:
         return tuple(name for column in self.columns for name in column.encoded_names)
 
     @property
+    def empty(self) -> frozenset[int]:
+        """Encoded columns of levels without rows."""
+        found, start = set(), 0
+        for column in self.columns:
+            if isinstance(column, CategoricalColumn):
+                found |= {start + k - (k > column.base) for k in column.empty}
+            start += len(column.encoded_names)
+        return frozenset(found)
+
+    @property
+    def single(self) -> tuple[str, ...]:
+        """Categorical columns of which one level only has rows."""
+        return tuple(
+            column.name
+            for column in self.columns
+            if isinstance(column, CategoricalColumn) and len(column.levels) - len(column.empty) == 1
+        )
+
+    @property
     def all_numeric(self) -> bool:
         """Whether every column encodes to itself."""
         return all(isinstance(column, NumericColumn) for column in self.columns)
@@ -172,7 +192,8 @@ def _learn(table: Table, position: int) -> ColumnEncoding:
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
     if not counts.any():
         raise ValueError(missing_message(name))
-    return CategoricalColumn(name, column.levels, int(np.argmax(counts > 0)))
+    empty = tuple(np.flatnonzero(counts == 0).tolist())
+    return CategoricalColumn(name, column.levels, int(np.argmax(counts > 0)), empty)
 
 
 def _piece(encoding: ColumnEncoding, column: NDArray[Any] | Levels, unknown: Unknown) -> Piece:

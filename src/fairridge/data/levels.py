@@ -44,9 +44,19 @@ class Levels:
         return Levels(table[self.codes], tuple(levels))
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a Python value is None, NaN, NaT or pandas.NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA does not know whether it equals itself
+        return True
+
+
 def levels_of_values(values: Sequence[Any]) -> Levels:
     """Code plain values by their sorted levels, as R's factor() does."""
-    missing = [value is None or value != value for value in values]
+    missing = [is_missing(value) for value in values]
     levels = sorted({value for value, gone in zip(values, missing, strict=True) if not gone})
     lookup = {level: code for code, level in enumerate(levels)}
     codes = (-1 if gone else lookup[value] for value, gone in zip(values, missing, strict=True))
@@ -92,7 +102,7 @@ def _from_pyarrow(native: Any) -> Levels:
     if not declared:
         chunk = chunk.dictionary_encode()
     found = Levels(
-        chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp),
+        chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp),
         tuple(chunk.dictionary.to_pylist()),
     )
     return found if declared else found.recode(sorted(found.levels))

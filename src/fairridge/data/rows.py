@@ -24,8 +24,11 @@ class Rows:
         The encoded columns of S and of X.
     names : tuple of str
         Encoded names of S, then of X.
-    response : ndarray of shape (n, m)
-        The response columns; m is 1 but for models with several.
+    response : ndarray of shape (n, c)
+        What the family reads: one column, or (time, event).
+    targets : ndarray of shape (n, m)
+        The response as numbers whose moments mean something: itself, 0/1
+        columns of its classes, or −log time.
     weight : ndarray of shape (n,) or None
         Positive weights; None means 1 for every row.
     offset : ndarray of shape (n,) or None
@@ -36,6 +39,7 @@ class Rows:
     predictors: tuple[Piece, ...]
     names: tuple[str, ...]
     response: Floats
+    targets: Floats
     weight: Floats | None = None
     offset: Floats | None = None
 

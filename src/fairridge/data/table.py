@@ -6,14 +6,14 @@ narwhals) or NumPy. It copies nothing that is already numeric.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.data.levels import Levels, levels_of_series, levels_of_values
+from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
 
 __all__ = ["Column", "Table", "as_table"]
 
@@ -37,6 +37,8 @@ class Table:
     names: tuple[str, ...] | None
     shape: tuple[int, int]
     source: Any
+    prefix: str = "x"
+    _columns: dict[int, Column] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def is_numeric_array(self) -> bool:
@@ -50,10 +52,16 @@ class Table:
 
     def label(self, position: int) -> str:
         """Return how to call a column in messages and results."""
-        return f"x{position}" if self.names is None else self.names[position]
+        return f"{self.prefix}{position}" if self.names is None else self.names[position]
 
     def column(self, position: int) -> Column:
         """Return one column: numbers, or codes into levels."""
+        # Levels are learned from a column and then applied to it: read it once.
+        if position not in self._columns:
+            self._columns[position] = self._read(position)
+        return self._columns[position]
+
+    def _read(self, position: int) -> Column:
         if isinstance(self.source, np.ndarray):
             return _array_column(self.source[:, position], self.label(position))
         name = self.source.columns[position]
@@ -63,7 +71,7 @@ class Table:
         """Return the table with these rows only."""
         array = isinstance(self.source, np.ndarray)
         source = self.source[rows] if array else self.source[rows, :]
-        return Table(self.names, (len(rows), self.shape[1]), source)
+        return Table(self.names, (len(rows), self.shape[1]), source, self.prefix)
 
 
 def as_table(data: Any, *, argument: str = "X") -> Table:
@@ -79,20 +87,21 @@ def as_table(data: Any, *, argument: str = "X") -> Table:
     """
     if isinstance(data, Table):
         return data
+    prefix = "x" if argument == "X" else "s"
     frame = _as_frame(data, argument)
     if frame is not None:
         _require_some(frame.shape, argument)
-        return Table(_names(frame, argument), frame.shape, frame)
+        return Table(_names(frame, argument), frame.shape, frame, prefix)
     array = _as_array(data, argument)
     _require_some(array.shape, argument)
-    return Table(None, (array.shape[0], array.shape[1]), array)
+    return Table(None, (array.shape[0], array.shape[1]), array, prefix)
 
 
 def _as_frame(data: Any, argument: str) -> nw.DataFrame[Any] | None:
     try:
         frame = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError as error:
-        names = list(data.columns)
+        names = list(data.column_names if nw.dependencies.is_pyarrow_table(data) else data.columns)
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(
             f"{argument} has more than one column named {twice!r}; rename them."
@@ -124,7 +133,11 @@ def _as_array(data: Any, argument: str) -> NDArray[Any]:
             f"Sparse data was passed for {argument}, but dense data is required. "
             "Use '.toarray()' to convert to a dense numpy array."
         )
+    if hasattr(data, "collect") and hasattr(data, "collect_schema"):
+        raise TypeError(f"{argument} is a lazy frame; pass {argument}.collect().")
     array = np.asarray(data)
+    if array.dtype.kind in "US" and isinstance(data, list | tuple):
+        array = np.asarray(data, dtype=object)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {argument} must hold real numbers.")
     if array.ndim == 1 and argument != "X":
@@ -151,14 +164,20 @@ def _require_some(shape: tuple[int, ...], argument: str) -> None:
 def _array_column(values: NDArray[Any], name: str) -> Column:
     if values.dtype.kind in "biuf":
         return values
-    if values.dtype.kind in "UST":
+    if values.dtype.kind == "T":
+        return levels_of_values(values.tolist())
+    if values.dtype.kind in "US":
         return levels_of_values(values.astype(str).tolist())
+    if values.dtype.kind != "O":
+        raise ValueError(
+            f"column {name!r} has type {values.dtype}; convert it to numbers, booleans or strings."
+        )
     return _mixed_column(values.tolist(), name)
 
 
 def _mixed_column(values: list[Any], name: str) -> Column:
     """Read Python objects: all strings, or all numbers."""
-    missing = [value is None or value != value for value in values]
+    missing = [is_missing(value) for value in values]
     textual = [isinstance(value, str) for value in values]
     if any(textual):
         if all(text or gone for text, gone in zip(textual, missing, strict=True)):
@@ -175,7 +194,8 @@ def _series_column(series: nw.Series[Any], name: str) -> Column:
         return levels_of_series(series)
     if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
         # A null has no place in an integer array; as a float it is NaN, and found later.
-        return (series.cast(nw.Float64) if series.null_count() else series).to_numpy()
+        as_float = series.null_count() or isinstance(dtype, nw.Decimal)
+        return (series.cast(nw.Float64) if as_float else series).to_numpy()
     if isinstance(dtype, nw.Object):
         return _mixed_column(series.to_list(), name)
     raise ValueError(

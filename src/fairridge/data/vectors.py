@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from fairridge.data.levels import is_missing
+
 __all__ = ["numeric_vector", "one_per_row", "weights"]
 
 Floats = NDArray[np.float64]
@@ -34,9 +36,9 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     return np.asarray(vector)
 
 
-def numeric_vector(values: Any, n_rows: int, argument: str) -> Floats:
+def numeric_vector(values: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> Floats:
     """Read a vector of finite numbers."""
-    vector = one_per_row(values, n_rows, argument)
+    vector = one_per_row(values, n_rows, argument)[rows]
     if vector.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {argument} must hold real numbers.")
     if vector.dtype.kind in "USTMm":
@@ -69,7 +71,7 @@ def weights(sample_weight: Any, n_rows: int) -> Floats | None:
 
 
 def _numbers_of_objects(vector: NDArray[Any], argument: str) -> Floats:
-    values = [np.nan if value is None else value for value in vector.tolist()]
+    values = [np.nan if is_missing(value) else value for value in vector.tolist()]
     if any(isinstance(value, str) for value in values):
         raise ValueError(f"Unknown label type: {argument} must hold numbers, not strings.")
     return np.asarray(values, dtype=np.float64)

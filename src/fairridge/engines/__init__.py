@@ -1,6 +1,6 @@
 """Sums over rows. The only code that touches rows."""
 
-from fairridge.engines.base import Engine
+from fairridge.engines.base import Engine, GLMSums, RowFunction
 from fairridge.engines.memory import MemoryEngine, linear_predictor
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import (
@@ -17,9 +17,11 @@ __all__ = [
     "ClassDifference",
     "Distance",
     "Engine",
+    "GLMSums",
     "MemoryEngine",
     "Moments",
     "PairwiseDistance",
+    "RowFunction",
     "SquaredDifference",
     "linear_predictor",
     "triangular_factor",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +12,60 @@ from numpy.typing import NDArray
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import Distance
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "GLMSums", "RowFunction", "RowwiseFamily"]
 
 Floats = NDArray[np.float64]
+# Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows.
+RowFunction = Callable[[Floats, Floats, Floats], Floats]
+
+
+class RowwiseFamily(Protocol):
+    """What an engine needs of a family; see `fairridge.families.base.Family`."""
+
+    @property
+    def separable(self) -> bool:
+        """Whether the deviance is a sum over independent rows."""
+        ...
+
+    def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> Any:
+        """Return the deviance of rows and its derivatives in their linear predictors."""
+        ...
+
+
+@dataclass(frozen=True)
+class GLMSums:
+    """The deviance and its derivatives in level and coefficients.
+
+    Attributes
+    ----------
+    deviance : float
+        Σ over all rows.
+    gradient : ndarray of shape (m, 1+k)
+        Derivatives in the level and the k coefficients of each linear predictor.
+    hessian : ndarray of shape (m, 1+k, m, 1+k) or None
+        Second derivatives.
+    """
+
+    deviance: float
+    gradient: Floats
+    hessian: Floats | None
+
+    def __add__(self, other: GLMSums) -> GLMSums:
+        both = self.hessian is not None and other.hessian is not None
+        return GLMSums(
+            self.deviance + other.deviance,
+            self.gradient + other.gradient,
+            self.hessian + other.hessian if both else None,  # type: ignore[operator]
+        )
+
+    def recentered(self, gap: Floats) -> GLMSums:
+        """Return the sums for columns [1, z + gap] instead of [1, z]."""
+        move = np.eye(1 + len(gap))
+        move[0, 1:] = gap
+        hessian = self.hessian
+        if hessian is not None:
+            hessian = np.einsum("ij,aibk,kl->ajbl", move, hessian, move, optimize=True)
+        return GLMSums(self.deviance, self.gradient @ move, hessian)
 
 
 class Engine(Protocol):
@@ -26,6 +79,11 @@ class Engine(Protocol):
     @property
     def n_sensitive(self) -> int:
         """Number of encoded sensitive columns, q."""
+        ...
+
+    @property
+    def is_indicator(self) -> NDArray[np.bool_]:
+        """Which encoded columns are 0/1 columns of a categorical."""
         ...
 
     @property
@@ -47,6 +105,31 @@ class Engine(Protocol):
 
     def pairwise(self, distance: Distance) -> Floats:
         """Return M with αᵀMα = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)²."""
+        ...
+
+    def total(self, function: RowFunction, center: Floats, level: Floats, raw: Floats) -> Floats:
+        """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
+        ...
+
+    def derivatives(
+        self, family: RowwiseFamily, center: Floats, level: Floats, raw: Floats, order: int
+    ) -> GLMSums:
+        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
+        ...
+
+    @property
+    def response(self) -> Floats:
+        """What the family reads, of shape (n, c)."""
+        ...
+
+    @property
+    def weights(self) -> Floats:
+        """Sample weights, ones where none were given."""
+        ...
+
+    @property
+    def offset(self) -> Floats | None:
+        """Added to the linear predictor."""
         ...
 
     def columns(self) -> tuple[Floats, Floats, Floats, Floats]:

@@ -8,9 +8,9 @@ order, so the answer does not depend on the number of threads.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -24,8 +24,8 @@ __all__ = ["block_slices", "in_threads", "row_major", "write_block"]
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
-# About 4 MB of buffer: large enough for BLAS, small enough for a core's cache.
-BLOCK_BYTES = 4 << 20
+# About 2 MB of buffer: large enough for BLAS, small enough for a core's cache.
+BLOCK_BYTES = 2 << 20
 
 
 def block_slices(n_rows: int, n_columns: int, multiple: int = 1) -> list[slice]:
@@ -62,16 +62,20 @@ def _write_indicators(piece: Indicators, rows: slice, shift: Floats, out: Floats
     out[marked, codes[marked]] += 1.0
 
 
-_CONTROLLER: list[ThreadpoolController] = []
-_LOCK = threading.Lock()
-
-
+@cache
 def _controller() -> ThreadpoolController:
     # Looking up the loaded BLAS libraries costs a millisecond: once is enough.
-    with _LOCK:
-        if not _CONTROLLER:
-            _CONTROLLER.append(ThreadpoolController().select(user_api="blas"))
-        return _CONTROLLER[0]
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    # Starting threads costs as much as a small pass over the rows: they are kept.
+    return ThreadPoolExecutor(threads)
+
+
+# A forked child has none of its parent's threads.
+os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def _n_threads() -> int:
@@ -90,5 +94,5 @@ def in_threads(work: Callable[[slice], Result], blocks: Sequence[slice]) -> Iter
     if threads == 1:
         yield from map(work, blocks)
         return
-    with _controller().limit(limits=1), ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(work, blocks)
+    with _controller().limit(limits=1):
+        yield from _pool(threads).map(work, blocks)

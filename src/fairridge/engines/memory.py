@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from functools import cached_property, reduce
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import Indicators, Piece, Rows, Slab
+from fairridge.engines.base import GLMSums, RowFunction, RowwiseFamily
 from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import Distance
@@ -16,6 +20,10 @@ from fairridge.engines.triangular import triangular_factor
 __all__ = ["MemoryEngine", "linear_predictor"]
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+
+# Up to this size the rows are written out once and kept for all passes.
+KEEP_BYTES = 1 << 30
 
 
 class MemoryEngine:
@@ -25,13 +33,21 @@ class MemoryEngine:
     ----------
     rows : Rows
         Encoded rows; their arrays are read, never copied as a whole.
+    separable : bool
+        Whether the family's rows are independent; otherwise (Cox) passes of
+        `total` and `derivatives` see all rows as one block.
+    many_passes : bool
+        Whether to keep the written blocks, up to `KEEP_BYTES`, for later passes.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, *, separable: bool = True, many_passes: bool = False) -> None:
         self.rows = rows
         self.passes = 0
-        self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.response))
+        self.separable = separable
+        self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
         self._forms: dict[Distance, Floats] = {}
+        self._kept: dict[int, Floats] = {}
+        self._keeps = many_passes and 8 * (self._width + 1) * rows.n_rows <= KEEP_BYTES
         self._order = "C" if row_major(self._pieces) else "F"
 
     @property
@@ -40,9 +56,27 @@ class MemoryEngine:
         return self.rows.names
 
     @property
+    def response(self) -> Floats:
+        """What the family reads."""
+        return self.rows.response
+
+    @property
+    def offset(self) -> Floats | None:
+        """Added to the linear predictor."""
+        return self.rows.offset
+
+    @property
     def n_sensitive(self) -> int:
         """Number of encoded sensitive columns, q."""
         return self.rows.n_sensitive
+
+    @property
+    def is_indicator(self) -> NDArray[np.bool_]:
+        """Which encoded columns are 0/1 columns of a categorical."""
+        pieces = (*self.rows.sensitive, *self.rows.predictors)
+        return np.concatenate(
+            [np.full(piece.width, isinstance(piece, Indicators)) for piece in pieces]
+        )
 
     def moments(self) -> Moments:
         """Return the weighted moments of [S, X, y], in one pass.
@@ -51,19 +85,17 @@ class MemoryEngine:
         mean far from zero costs no digits, and a constant column comes out
         with a scatter of exactly zero.
         """
-        shift = self._typical_row()
 
         def gram(block: slice) -> Floats:
-            buffer = self._buffer(block, 1)
-            buffer[:, 0] = 1.0
-            write_block(self._pieces, block, shift, buffer[:, 1:])
-            self._weigh(buffer, block)
-            return buffer.T @ buffer
+            with np.errstate(over="ignore", invalid="ignore"):
+                buffer = self._shifted(block)
+                if self.rows.weight is not None:
+                    buffer = buffer * np.sqrt(self.rows.weight[block])[:, None]
+                return buffer.T @ buffer
 
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = self._sum(gram, block_slices(self.rows.n_rows, self._width + 1))
-            self._require_finite(total)
-            return Moments.from_raw(self.rows.n_rows, total, shift)
+        total = self._sum(gram, self._slices)
+        self._require_finite(total)
+        return Moments.from_raw(self.rows.n_rows, total, self._typical_row)
 
     def triangle(self, center: Floats, scale: Floats) -> Floats:
         """Return R of a QR decomposition of the centered, scaled rows, block by block."""
@@ -105,18 +137,64 @@ class MemoryEngine:
         if distance not in self._forms:
             self.passes += 1
             S = self._dense(self.rows.sensitive)
-            self._forms[distance] = distance.form(S, self.rows.response, self._weights())
+            self._forms[distance] = distance.form(S, self.rows.response, self.weights)
         return self._forms[distance]
+
+    def total(self, function: RowFunction, center: Floats, level: Floats, raw: Floats) -> Floats:
+        """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
+        eta = self._eta(center, level, raw)
+
+        def work(block: slice) -> Floats:
+            return function(self.rows.response[block], eta(block), self.weights[block])
+
+        return self._sum(work, self._slices)
+
+    def derivatives(
+        self, family: RowwiseFamily, center: Floats, level: Floats, raw: Floats, order: int
+    ) -> GLMSums:
+        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
+        eta = self._eta(center, level, raw)
+
+        def work(block: slice) -> GLMSums:
+            Z = self._shifted(block)[:, : 1 + len(center)]
+            sums = family.rows(self.rows.response[block], eta(block), self.weights[block], order)
+            hessian = None if order < 2 else _hessian(Z, sums.curvature, sums.coupling)
+            return GLMSums(sums.deviance, sums.gradient.T @ Z, hessian)
+
+        # The blocks are shifted by a typical row; the caller thinks in its own center.
+        return self._sum(work, self._slices).recentered(self._typical_row[: len(center)] - center)
+
+    def _eta(self, center: Floats, level: Floats, raw: Floats) -> Callable[[slice], Floats]:
+        """Return a function from blocks to their linear predictors."""
+        k, offset = len(center), self.rows.offset
+        shifted = level + raw @ (self._typical_row[:k] - center)
+        both = np.column_stack([shifted, raw]).T
+        constant = not raw.any()
+
+        def eta(block: slice) -> Floats:
+            rows = block.stop - block.start
+            out = np.tile(level, (rows, 1)) if constant else self._shifted(block)[:, : 1 + k] @ both
+            return out if offset is None else out + offset[block, None]
+
+        return eta
+
+    def _shifted(self, block: slice) -> Floats:
+        """Write [1, z − typical row] for a block, or return it where it was kept."""
+        if block.start in self._kept:
+            return self._kept[block.start]
+        shape = (block.stop - block.start, self._width + 1)
+        buffer: Floats = np.empty(shape, order=self._order)  # type: ignore[call-overload]
+        buffer[:, 0] = 1.0
+        write_block(self._pieces, block, self._typical_row, buffer[:, 1:])
+        if self._keeps:
+            self._kept[block.start] = buffer
+        return buffer
 
     def columns(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return S, X, y and the weights as dense arrays."""
         rows = self.rows
-        return (
-            self._dense(rows.sensitive),
-            self._dense(rows.predictors),
-            rows.response,
-            self._weights(),
-        )
+        S, X = self._dense(rows.sensitive), self._dense(rows.predictors)
+        return S, X, rows.response, self.weights
 
     @property
     def _width(self) -> int:
@@ -130,14 +208,17 @@ class MemoryEngine:
         if self.rows.weight is not None:
             buffer *= np.sqrt(self.rows.weight[block])[:, None]
 
-    def _sum(self, work: Callable[[slice], Floats], blocks: list[slice]) -> Floats:
+    def _sum(self, work: Callable[[slice], Result], blocks: list[slice]) -> Result:
+        """One pass: add up what every block gives."""
         self.passes += 1
-        results = in_threads(work, blocks)
-        total = next(results)
-        for result in results:
-            total += result
-        return total
+        return reduce(operator.add, in_threads(work, blocks))
 
+    @cached_property
+    def _slices(self) -> list[slice]:
+        n = self.rows.n_rows
+        return block_slices(n, self._width + 1) if self.separable else [slice(0, n)]
+
+    @cached_property
     def _typical_row(self) -> Floats:
         """Medians of an odd number of evenly spaced rows: values that do occur."""
         n = self.rows.n_rows
@@ -151,16 +232,34 @@ class MemoryEngine:
         bad = np.flatnonzero(~np.isfinite(np.diag(gram)[1:]))
         if not bad.size:
             return
-        names = (*self.names, *(["y"] * self.rows.response.shape[1]))
+        names = (*self.names, *(["y"] * self.rows.targets.shape[1]))
         values = _dense(self._pieces, self.rows.n_rows, only=int(bad[0]))
         raise ValueError(_not_finite_message(names[bad[0]], values))
 
     def _dense(self, pieces: tuple[Piece, ...]) -> Floats:
         return _dense(pieces, self.rows.n_rows)
 
-    def _weights(self) -> Floats:
+    @cached_property
+    def weights(self) -> Floats:
+        """Sample weights, ones where none were given."""
         weight = self.rows.weight
         return np.ones(self.rows.n_rows) if weight is None else weight
+
+
+def _hessian(Z: Floats, curvature: Floats, coupling: Callable[[Floats], Floats] | None) -> Floats:
+    """Σ over rows of z curvature zᵀ, for every pair of linear predictors."""
+    m, k = curvature.shape[1], Z.shape[1]
+    hessian = np.empty((m, k, m, k))
+    for a in range(m):
+        # A product of a matrix with itself costs half of one with another.
+        weighted = Z * np.sqrt(np.maximum(curvature[:, a, a, None], 0.0))
+        hessian[a, :, a, :] = weighted.T @ weighted
+        for b in range(a + 1, m):
+            hessian[a, :, b, :] = (Z * curvature[:, a, b, None]).T @ Z
+            hessian[b, :, a, :] = hessian[a, :, b, :].T
+    if coupling is not None:
+        hessian[0, :, 0, :] -= coupling(Z)
+    return hessian
 
 
 def linear_predictor(

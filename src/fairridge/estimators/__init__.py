@@ -1,6 +1,8 @@
 """What users type."""
 
+from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.path import FairnessPath
 from fairridge.estimators.regressor import FairRidgeRegressor
+from fairridge.estimators.survival import FairRidgeSurvival
 
-__all__ = ["FairRidgeRegressor", "FairnessPath"]
+__all__ = ["FairRidgeClassifier", "FairRidgeRegressor", "FairRidgeSurvival", "FairnessPath"]

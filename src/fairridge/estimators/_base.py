@@ -6,17 +6,19 @@ Methods orchestrate here; numbers happen in `search` and below.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge.data import as_table, numeric_vector
+from fairridge.data import Design, Table, as_table, numeric_vector
 from fairridge.engines import linear_predictor
 from fairridge.estimators._parameters import check_option
-from fairridge.estimators._training import Training, read_training
+from fairridge.estimators._training import Inputs, Response, Training, read_inputs, training_of
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.report import CoefficientRow, Summary
 from fairridge.search import Solution
@@ -35,20 +37,30 @@ class FairModel(BaseEstimator):
     coef_: Floats
     feature_names_in_: NDArray[Any]
 
+    @abstractmethod
+    def _response(self, y: Any, inputs: Inputs) -> Response:
+        """Read the response, and choose the family by it."""
+
+    @abstractmethod
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        """Label and value of what the summary shows above the table."""
+
+    # ---------------------------------------------------------------- reading
+
     def _read(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
     ) -> Training:
         check_option("unknown", self.unknown, ("error", "base"))
-        return read_training(
-            X,
-            y,
+        owner = type(self).__name__
+        inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+        if y is None:
+            raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+        return training_of(
+            inputs,
+            self._response(y, inputs),
             sensitive=self.sensitive,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            offset=offset,
-            absorb_offset=True,
             unknown=self.unknown,
-            owner=type(self).__name__,
+            owner=owner,
         )
 
     def _remember(self, training: Training) -> None:
@@ -67,26 +79,22 @@ class FairModel(BaseEstimator):
         self._design = design
         self._backend = training.backend
 
-    def _accept(self, training: Training, basis: FairBasis, solution: Solution) -> Self:
-        """Take over a solution: coefficients in the fair basis and in the raw columns."""
-        self._remember(training)
+    def _remember_solution(self, basis: FairBasis, solution: Solution) -> None:
+        """Keep coefficients in the fair basis and in the raw columns, and how fair they are."""
         fit = solution.fit
         self.alpha_, self.beta_, self.intercept_ = fit.alpha, fit.beta, fit.intercept
         self.raw_coef_ = basis.raw_coefficients(fit.alpha, fit.beta)
-        centers = np.concatenate([basis.center_sensitive, basis.center_predictors])
-        self.raw_intercept_ = float(
-            fit.intercept + basis.center_sensitive @ fit.alpha - centers @ self.raw_coef_
-        )
+        level = fit.intercept + fit.alpha @ basis.center_sensitive
+        self.raw_intercept_ = level - self.raw_coef_ @ basis.center
         self.lambda_ = fit.lambda_
         self.unfairness_ = solution.achieved
         self.components_ = solution.components
         self.status_ = solution.choice.status
-        self.bound_active_ = self.status_ != "inactive"
+        self.bound_active_ = self.status_ != "inactive" and fit.lambda_ > 0.0
         self.converged_ = self.status_ in ("inactive", "converged")
         self.deviance_ = fit.deviance
         self.explained_by_sensitive_ = basis.explained
         self._set_input_coefficients()
-        return self
 
     def _set_input_coefficients(self) -> None:
         """Offer `coef_` where every input column is a number and X holds S too."""
@@ -95,23 +103,29 @@ class FairModel(BaseEstimator):
             del self.coef_
         if design.separate or not (design.sensitive.all_numeric and design.predictors.all_numeric):
             return
-        self.coef_ = np.empty(design.n_columns)
-        self.coef_[list(design.positions_sensitive + design.positions_predictors)] = self.raw_coef_
+        order = np.argsort(design.positions_sensitive + design.positions_predictors)
+        self.coef_ = self.raw_coef_[..., order]
+
+    # ------------------------------------------------------------- predicting
 
     def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        """Return η of shape (n,), or (n, K) for several classes."""
         check_is_fitted(self)
+        check_option("unknown", self.unknown, ("error", "base"))
         table = as_table(X)
         attributes = self._attributes(sensitive_features)
         pieces = self._design.encode(table, attributes, self.unknown, owner=type(self).__name__)
         eta = linear_predictor(
             (*pieces[0], *pieces[1]),
             self._design.encoded_names,
-            self.raw_coef_[:, None],
-            np.array([self.raw_intercept_]),
-        )[:, 0]
-        return eta if offset is None else eta + numeric_vector(offset, table.shape[0], "offset")
+            np.atleast_2d(self.raw_coef_).T,
+            np.atleast_1d(self.raw_intercept_),
+        )
+        if offset is not None:
+            eta += numeric_vector(offset, table.shape[0], "offset")[:, None]
+        return eta[:, 0] if self.raw_coef_.ndim == 1 else eta
 
-    def _attributes(self, sensitive_features: Any) -> Any:
+    def _attributes(self, sensitive_features: Any) -> Table | None:
         if sensitive_features is None:
             return None
         if not self._design.separate:
@@ -121,71 +135,69 @@ class FairModel(BaseEstimator):
             )
         return as_table(sensitive_features, argument="sensitive_features")
 
-    def _warn_of_data(self, basis: FairBasis, names: tuple[str, ...], *, penalized: bool) -> None:
+    def _scored(
+        self, X: Any, sensitive_features: Any, sample_weight: Any, offset: Any
+    ) -> tuple[Inputs, Floats]:
+        """Return the rows of positive weight, and their linear predictors."""
+        check_is_fitted(self)
+        inputs = read_inputs(X, self._attributes(sensitive_features), sample_weight, offset)
+        return inputs, self._linear_predictor(inputs.table, inputs.attributes, inputs.offset)
+
+    # -------------------------------------------------------------- reporting
+
+    def _warn_of_data(self, basis: FairBasis, design: Design, *, penalized: bool) -> None:
         """Say once which columns carry nothing of their own."""
-        q = len(basis.center_sensitive)
         parts = []
-        if basis.sensitive.dependent:
-            listed = _listed([names[k] for k in basis.sensitive.dependent])
+        S, X = design.sensitive, design.predictors
+        empty = [*S.single, *(S.names[k] for k in basis.sensitive.dependent if k not in S.empty)]
+        if empty:
             parts.append(
-                f"sensitive column(s) {listed} are constant or linear combinations of the others"
+                f"sensitive column(s) {_listed(empty)} are constant or linear combinations of "
+                "the others"
             )
-        if basis.predictors.dependent and not penalized:
-            listed = _listed([names[q + k] for k in basis.predictors.dependent])
+        empty = [X.names[k] for k in basis.predictors.dependent if k not in X.empty]
+        if empty and not penalized:
             parts.append(
-                f"predictor column(s) {listed} are constant or linear combinations of the "
-                "sensitive attributes and the other predictors"
+                f"predictor column(s) {_listed(empty)} are constant or linear combinations of "
+                "the sensitive attributes and the other predictors"
             )
-        if basis.total_sum_of_squares == 0.0:
+        if not np.diag(basis.target_scatter).any():
             parts.append("the response is constant")
         if parts:
-            warnings.warn(
-                "; ".join(parts) + ". The minimum-norm coefficients are used.",
-                DataWarning,
-                stacklevel=4,
-            )
+            message = "; ".join(parts) + ". The minimum-norm coefficients are used."
+            warnings.warn(message, DataWarning, stacklevel=4)
 
     def _warn_of_bound(self, solution: Solution) -> None:
-        status, r = solution.choice.status, solution.unfairness
-        if status == "infeasible":
+        choice, r = solution.choice, solution.unfairness
+        if choice.status == "not-converged":
+            message = (
+                f"the fit for unfairness={r:g} did not converge (achieved "
+                f"{solution.achieved:.10g}); raise max_iter, or add a small predictor_penalty."
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            return
+        if choice.status == "infeasible":
             message = (
                 f"no penalty meets unfairness={r:g}: the definition stays at "
                 f"{solution.achieved:.4g} even without the sensitive attributes (alpha = 0)."
             )
-        elif status == "not-converged":
+        elif choice.crossings > 1:
             message = (
-                f"the search for unfairness={r:g} stopped at {solution.achieved:.10g}; "
-                "raise max_iter."
-            )
-        elif solution.choice.crossings > 1:
-            message = (
-                f"the definition crosses unfairness={r:g} {solution.choice.crossings} times as "
-                "the penalty grows; the smallest penalty from which on the bound holds is used."
+                f"the definition crosses unfairness={r:g} {choice.crossings} times as the "
+                "penalty grows; the smallest penalty from which on the bound holds is used."
             )
         else:
             return
-        warnings.warn(message, BoundWarning, stacklevel=4)
+        warnings.warn(message, BoundWarning, stacklevel=3)
 
     def summary(self) -> Summary:
         """Return coefficients, fit and fairness as an object that prints itself."""
         check_is_fitted(self)
-        q, nan = len(self.alpha_), float("nan")
-        rows = [CoefficientRow("(intercept)", "", self.intercept_, self.raw_intercept_, nan)]
-        rows += [
-            CoefficientRow(name, "sensitive", coefficient, raw, nan)
-            for name, coefficient, raw in zip(
-                self.sensitive_names_, self.alpha_, self.raw_coef_[:q], strict=True
-            )
-        ]
-        rows += [
-            CoefficientRow(name, "predictor", coefficient, raw, share)
-            for name, coefficient, raw, share in zip(
-                self.predictor_names_,
-                self.beta_,
-                self.raw_coef_[q:],
-                self.explained_by_sensitive_,
-                strict=True,
-            )
+        labels = getattr(self, "classes_", None) if self.raw_coef_.ndim == 2 else None
+        rows = [
+            row
+            for k in range(1 if labels is None else len(labels))
+            for row in self._coefficient_rows(k, "" if labels is None else f" → {labels[k]}")
         ]
         notes = (
             "coef: on S and on the predictors decorrelated from S. raw coef: on the columns as "
@@ -194,8 +206,21 @@ class FairModel(BaseEstimator):
         )
         return Summary(type(self).__name__, self._facts(), tuple(rows), notes, self._backend)
 
-    def _facts(self) -> tuple[tuple[str, str], ...]:
-        raise NotImplementedError
+    def _coefficient_rows(self, k: int, suffix: str) -> list[CoefficientRow]:
+        alpha, beta = np.atleast_2d(self.alpha_)[k], np.atleast_2d(self.beta_)[k]
+        raw = np.atleast_2d(self.raw_coef_)[k]
+        nan = float("nan")
+        level, raw_level = (
+            float(np.atleast_1d(value)[k]) for value in (self.intercept_, self.raw_intercept_)
+        )
+        rows = [CoefficientRow(f"(intercept){suffix}", "", level, raw_level, nan)]
+        roles = ["sensitive"] * len(alpha) + ["predictor"] * len(beta)
+        explained = [nan] * len(alpha) + list(self.explained_by_sensitive_)
+        values = zip(self.encoded_names_, roles, [*alpha, *beta], raw, explained, strict=True)
+        return rows + [
+            CoefficientRow(f"{name}{suffix}", role, float(value), float(raw_value), float(share))
+            for name, role, value, raw_value, share in values
+        ]
 
 
 def _listed(names: list[str], most: int = 5) -> str:

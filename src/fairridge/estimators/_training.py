@@ -1,4 +1,4 @@
-"""From what a user passes to `fit` to rows an engine can sum over."""
+"""From what a user passes to rows an engine can sum over."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairridge.data import (
     Design,
     Rows,
+    Table,
     Unknown,
     as_table,
     learn_design,
@@ -18,10 +19,62 @@ from fairridge.data import (
     weights,
 )
 from fairridge.engines import Engine, MemoryEngine
+from fairridge.families import Family, Gaussian
 
-__all__ = ["Training", "read_training"]
+__all__ = ["Inputs", "Response", "Training", "read_inputs", "training_of"]
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything but the response, without the rows of zero weight.
+
+    Attributes
+    ----------
+    table, attributes : Table
+        X, and S where it came separately.
+    n_given : int
+        Rows as they were passed.
+    keep : ndarray of int or slice
+        Which of those have a positive weight.
+    weight, offset : ndarray or None
+        Of the rows kept.
+    """
+
+    table: Table
+    attributes: Table | None
+    n_given: int
+    keep: Any
+    weight: Floats | None
+    offset: Floats | None
+
+    @property
+    def weights(self) -> Floats:
+        """Weights, ones where none were given."""
+        return np.ones(self.table.shape[0]) if self.weight is None else self.weight
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response as a family reads it.
+
+    Attributes
+    ----------
+    family : Family
+        The family, chosen or confirmed by the response.
+    values : ndarray of shape (n, c)
+        What the family reads.
+    targets : ndarray of shape (n, m)
+        The response as numbers whose moments mean something.
+    classes : ndarray or None
+        Labels, for classifiers.
+    """
+
+    family: Family
+    values: Floats
+    targets: Floats
+    classes: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +87,8 @@ class Training:
         What the model remembers of its columns.
     engine : Engine
         Where the rows are.
+    response : Response
+        The family and its classes.
     n_rows : int
         Rows with a positive weight.
     backend : object
@@ -42,30 +97,14 @@ class Training:
 
     design: Design
     engine: Engine
+    response: Response
     n_rows: int
     backend: Any
 
 
-def read_training(
-    X: Any,
-    y: Any,
-    *,
-    sensitive: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-    offset: Any,
-    absorb_offset: bool,
-    unknown: Unknown,
-    owner: str,
-) -> Training:
-    """Validate and encode training data; rows of zero weight are absent from here on.
-
-    With `absorb_offset` the response is y − offset, which is all an offset
-    means to a gaussian model.
-    """
+def read_inputs(X: Any, sensitive_features: Any, sample_weight: Any, offset: Any) -> Inputs:
+    """Validate what comes with a response, and leave out rows of zero weight."""
     table = as_table(X)
-    if y is None:
-        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     n = table.shape[0]
     attributes = (
         None
@@ -77,22 +116,36 @@ def read_training(
             f"X has {n} rows but sensitive_features has {attributes.shape[0]}; "
             "pass one row of each per observation."
         )
-    response = numeric_vector(y, n, "y")
     weight = weights(sample_weight, n)
-    shift = None if offset is None else numeric_vector(offset, n, "offset")
+    keep: Any = slice(None)
     if weight is not None and not weight.all():
         keep = np.flatnonzero(weight)
-        table = table.take(keep)
+        table, weight = table.take(keep), weight[keep]
         attributes = None if attributes is None else attributes.take(keep)
-        response, weight = response[keep], weight[keep]
-        shift = None if shift is None else shift[keep]
-    if len(response) < 2:
-        raise ValueError(
-            f"n_samples={len(response)}: {owner} needs at least two rows with positive weight."
-        )
-    if shift is not None and absorb_offset:
-        response, shift = response - shift, None
-    design = learn_design(table, attributes, sensitive)
-    pieces = design.encode(table, attributes, unknown, owner=owner)
-    rows = Rows(*pieces, design.encoded_names, response[:, None], weight, shift)
-    return Training(design, MemoryEngine(rows), len(response), table.backend)
+    shift = None if offset is None else numeric_vector(offset, n, "offset", keep)
+    return Inputs(table, attributes, n, keep, weight, shift)
+
+
+def training_of(
+    inputs: Inputs, response: Response, *, sensitive: Any, unknown: Unknown, owner: str
+) -> Training:
+    """Learn the columns and encode the rows."""
+    n = len(response.values)
+    if n < 2:
+        raise ValueError(f"n_samples={n}: {owner} needs at least two rows with positive weight.")
+    design = learn_design(inputs.table, inputs.attributes, sensitive)
+    pieces = design.encode(inputs.table, inputs.attributes, unknown, owner=owner)
+    rows = Rows(
+        *pieces,
+        design.encoded_names,
+        response.values,
+        response.targets,
+        inputs.weight,
+        inputs.offset,
+    )
+    engine = MemoryEngine(
+        rows,
+        separable=response.family.separable,
+        many_passes=not isinstance(response.family, Gaussian),
+    )
+    return Training(design, engine, response, n, inputs.table.backend)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +27,9 @@ class FairnessPath:
     lambda_ : ndarray of shape (m,)
         λ(r).
     alpha, beta : ndarray of shape (m, q) and (m, p)
-        Coefficients of S and of U, original scale.
-    intercept : ndarray of shape (m,)
+        Coefficients of S and of U, original scale; (m, K, q) and (m, K, p)
+        for K classes.
+    intercept : ndarray of shape (m,) or (m, K)
         Intercepts, S uncentered.
     achieved : ndarray of shape (m,)
         The definition's value.
@@ -41,6 +41,8 @@ class FairnessPath:
         What the definition is made of.
     sensitive_names, predictor_names : tuple of str
         Encoded column names.
+    class_names : tuple of str or None
+        Labels, where coefficients are per class.
     """
 
     unfairness: Floats
@@ -55,11 +57,12 @@ class FairnessPath:
     components: dict[str, Floats]
     sensitive_names: tuple[str, ...]
     predictor_names: tuple[str, ...]
+    class_names: tuple[str, ...] | None
     definition: str
     score_name: str
     _deviations: tuple[Floats, Floats]
     _backend: Any
-    _model_at: Callable[[float], Any]
+    _origin: tuple[Any, Any, Any]
 
     def __len__(self) -> int:
         return len(self.unfairness)
@@ -70,7 +73,8 @@ class FairnessPath:
 
     def at(self, unfairness: float) -> Any:
         """Return the fitted model for one bound, whether it is on the path or not."""
-        return self._model_at(unfairness)
+        model, training, problem = self._origin
+        return model._at(training, problem, unfairness)
 
     def to_frame(self) -> Any:
         """Return one row per bound: fairness, fit, and a column for every coefficient."""
@@ -81,15 +85,25 @@ class FairnessPath:
             "status": list(self.status),
             "deviance": self.deviance,
             self.score_name: self.score,
-            "intercept": self.intercept,
         }
-        coefficients = np.hstack([self.alpha, self.beta])
-        for name, values in zip(
-            self.sensitive_names + self.predictor_names, coefficients.T, strict=True
-        ):
+        for name, values in self._named_coefficients():
             # A column of the data may be called "intercept", too.
-            columns[f"coef_{name}" if name in columns else name] = values
+            while name in columns:
+                name = f"coef_{name}"
+            columns[name] = values
         return make_frame(columns, self._backend)
+
+    def _named_coefficients(self) -> list[tuple[str, Floats]]:
+        """Every coefficient with its name, class by class."""
+        names = ("intercept", *self.sensitive_names, *self.predictor_names)
+        values = np.concatenate([self.intercept[..., None], self.alpha, self.beta], axis=-1)
+        if self.class_names is None:
+            return list(zip(names, values.T, strict=True))
+        return [
+            (f"{name} → {label}", values[:, k, j])
+            for k, label in enumerate(self.class_names)
+            for j, name in enumerate(names)
+        ]
 
     def plot(self, kind: PathPlot = "coefficients", ax: Any = None) -> Any:
         """Draw the path with matplotlib.
@@ -101,15 +115,23 @@ class FairnessPath:
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
+        alpha, beta = self.alpha * self._deviations[0], self.beta * self._deviations[1]
+        sensitive_names, predictor_names = self.sensitive_names, self.predictor_names
+        if self.class_names is not None:
+            alpha, beta = (a.reshape(len(self), -1) for a in (alpha, beta))
+            sensitive_names, predictor_names = (
+                tuple(f"{name} → {label}" for label in self.class_names for name in names)
+                for names in (sensitive_names, predictor_names)
+            )
         curves = PathCurves(
             self.unfairness,
             self.achieved,
-            self.alpha * self._deviations[0],
-            self.beta * self._deviations[1],
+            alpha,
+            beta,
             self.components,
             self.score,
-            self.sensitive_names,
-            self.predictor_names,
+            sensitive_names,
+            predictor_names,
             self.definition,
             self.score_name,
         )

@@ -15,7 +15,12 @@ from fairridge.engines import (
     PairwiseDistance,
     SquaredDifference,
 )
-from fairridge.fairness.base import CallableDefinition, Definition, VarianceShare
+from fairridge.fairness.base import (
+    CallableDefinition,
+    Definition,
+    VarianceShare,
+    is_variance_share,
+)
 from fairridge.fairness.combined import Combined
 from fairridge.fairness.equality_of_opportunity import EqualityOfOpportunity
 from fairridge.fairness.individual import IndividualFairness
@@ -33,6 +38,7 @@ __all__ = [
     "SquaredDifference",
     "StatisticalParity",
     "VarianceShare",
+    "is_variance_share",
     "resolve_definition",
 ]
 

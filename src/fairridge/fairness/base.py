@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeGuard
 
 from fairridge.solvers import Fit
 
-__all__ = ["CallableDefinition", "Definition", "VarianceShare"]
+__all__ = ["CallableDefinition", "Definition", "VarianceShare", "is_variance_share", "share"]
 
 
 class Definition(Protocol):
@@ -29,12 +29,25 @@ class Definition(Protocol):
         ...
 
 
-class VarianceShare:
+class VarianceShare(ABC):
     """A definition of the form VAR(Sα) / (VAR(Sα) + rest).
 
     Where `rest` does not depend on α, as in gaussian models, meeting the bound
     r is the equation VAR(Sα) = r/(1−r) · rest, which has one root.
     """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """How it is called in tables."""
+
+    @abstractmethod
+    def components(self, fit: Fit) -> dict[str, float]:
+        """Return the quantities the value is made of, by name."""
+
+    def applies_to(self, family: Any) -> bool:
+        """Whether the definition has this form for a family."""
+        return True
 
     @abstractmethod
     def rest(self, fit: Fit) -> float:
@@ -43,7 +56,12 @@ class VarianceShare:
     def value(self, fit: Fit) -> float:
         """Return VAR(Sα) / (VAR(Sα) + rest); 0 where nothing is explained at all."""
         sensitive = fit.sensitive_variance
-        return _share(sensitive, sensitive + self.rest(fit))
+        return share(sensitive, sensitive + self.rest(fit))
+
+
+def is_variance_share(definition: Definition, family: Any) -> TypeGuard[VarianceShare]:
+    """Whether a definition is VAR(Sα) / (VAR(Sα) + rest) for a family."""
+    return isinstance(definition, VarianceShare) and definition.applies_to(family)
 
 
 @dataclass(frozen=True)
@@ -72,5 +90,6 @@ class CallableDefinition:
         return {self.name: self.value(fit)}
 
 
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole > 0.0 else 0.0
+def share(part: float, whole: float) -> float:
+    """Return part/whole; 0 where there is nothing to share."""
+    return part / whole if whole != 0.0 else 0.0

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fairridge.engines import (
     AbsoluteDifference,
     ClassDifference,
@@ -60,8 +62,11 @@ class IndividualFairness:
         return {"pairwise": ours, "pairwise_unconstrained": theirs}
 
     def _pair(self, fit: Fit) -> tuple[float, float]:
-        M, reference = fit.engine.pairwise(self._resolved(fit)), fit.unconstrained().alpha
-        return float(fit.alpha @ M @ fit.alpha), float(reference @ M @ reference)
+        M = fit.engine.pairwise(self._resolved(fit))
+        alphas = np.atleast_2d(fit.alpha), np.atleast_2d(fit.unconstrained().alpha)
+        # Over classes, where there are several, the forms add.
+        ours, theirs = (float(np.einsum("ki,ij,kj->", a, M, a)) for a in alphas)
+        return ours, theirs
 
     def _resolved(self, fit: Fit) -> Distance:
         if self.distance is None:

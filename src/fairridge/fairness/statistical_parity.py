@@ -3,27 +3,107 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from fairridge.fairness.base import VarianceShare
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.fairness.base import VarianceShare, share
 from fairridge.solvers import Fit
 
-__all__ = ["StatisticalParity"]
+__all__ = ["Measure", "StatisticalParity"]
+
+Floats = NDArray[np.float64]
+Measure = Literal["variance", "deviance", "nagelkerke", "tjur"]
+MEASURES = ("variance", "deviance", "nagelkerke", "tjur")
 
 
 @dataclass(frozen=True)
 class StatisticalParity(VarianceShare):
-    """Share of the explained variance that the sensitive attributes explain.
+    """Share of what the model explains that the sensitive attributes explain.
 
-    R²_S = VAR(Sα) / (VAR(Sα) + VAR(Uβ)), the paper's bound (section 2).
+    With D the deviance, and D(0, β), D(0, 0) the deviances after setting
+    coefficients to zero while all others, the intercept included, stay:
+
+    - "variance": VAR(Sα) / (VAR(Sα) + VAR(Uβ)), of the linear predictor
+      (paper, section 2);
+    - "deviance": (D(α, β) − D(0, β)) / (D(α, β) − D(0, 0)) (section 4.4);
+    - "nagelkerke": 1 − R²(0, β)/R²(α, β) with Nagelkerke's
+      R² ∝ 1 − exp((D − D(0, 0))/n);
+    - "tjur": the same with Tjur's R², the difference of mean fitted
+      probabilities between the two outcomes (binomial models).
+
+    Shares other than the first can exceed 1, and need not be monotone in λ.
+
+    Parameters
+    ----------
+    center : bool, default=True
+        Whether coefficients are set to zero on centered S. Otherwise the
+        value depends on the origin of S, as it does in R's fairml.
+    measure : {"variance", "deviance", "nagelkerke", "tjur"}, optional
+        By default "variance" for gaussian and Cox models, "deviance" for others.
     """
 
-    name = "statistical-parity"
+    center: bool = True
+    measure: Measure | None = None
+
+    def __post_init__(self) -> None:
+        if self.measure is not None and self.measure not in MEASURES:
+            raise ValueError(
+                f"measure={self.measure!r} is not known; use one of "
+                f"{', '.join(map(repr, MEASURES))}."
+            )
+
+    @property
+    def name(self) -> str:
+        """How it is called in tables."""
+        return (
+            "statistical-parity" if self.measure is None else f"statistical-parity ({self.measure})"
+        )
+
+    def applies_to(self, family: Any) -> bool:
+        """Whether variances are compared."""
+        return (self.measure or family.share) == "variance"
 
     def rest(self, fit: Fit) -> float:
         """VAR(Uβ)."""
         return fit.predictor_variance
 
+    def value(self, fit: Fit) -> float:
+        """Return the share of S."""
+        measure = self.measure or fit.family.share
+        if measure == "variance":
+            return super().value(fit)
+        if not fit.alpha.any():
+            return 0.0
+        if measure == "tjur":
+            return self._tjur(fit)
+        without = fit.deviance_without(predictors=True, center=self.center)
+        null = fit.deviance_without(predictors=False, center=self.center)
+        if measure == "deviance":
+            return share(fit.deviance - without, fit.deviance - null)
+        weight = fit.basis.weight
+        return 1.0 - share(
+            np.expm1((without - null) / weight), np.expm1((fit.deviance - null) / weight)
+        )
+
+    def _tjur(self, fit: Fit) -> float:
+        if fit.family.name not in ("binomial", "quasi-binomial"):
+            raise ValueError(f"Tjur's R² needs a binomial model, not a {fit.family.name} one.")
+
+        def sums(y: Floats, eta: Floats, weight: Floats) -> Floats:
+            mu, ones = weight * fit.family.mean(eta[:, 0]), y[:, 0]
+            return np.array([mu @ ones, mu @ (1 - ones), weight @ ones, weight @ (1 - ones)])
+
+        def r_squared(sensitive: bool) -> float:
+            a, b, ones, zeros = fit.total(
+                sums, sensitive=sensitive, predictors=True, center=self.center
+            )
+            return float(a / ones - b / zeros)
+
+        return 1.0 - share(r_squared(False), r_squared(True))
+
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the shares of S and of U."""
-        share = self.value(fit)
-        return {"r_squared_sensitive": share, "r_squared_predictors": 1.0 - share}
+        value = self.value(fit)
+        return {"r_squared_sensitive": value, "r_squared_predictors": 1.0 - value}

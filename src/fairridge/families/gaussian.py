@@ -5,25 +5,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairridge.engines import AbsoluteDifference, Distance
+from fairridge.families._single import SinglePredictor
+from fairridge.families.base import Share
 
 __all__ = ["Gaussian"]
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(SinglePredictor):
     """E(y) = η, with the residual sum of squares as deviance."""
 
     name = "gaussian"
+    share: Share = "variance"
 
-    @property
-    def distance(self) -> Distance:
-        """Distance between responses for individual fairness: |yᵢ − yⱼ|."""
-        return AbsoluteDifference()
+    def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
+        """(y − η)²."""
+        return (y - eta) ** 2
 
-    def loglik(self, deviance: float, weight: float) -> float:
+    def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
+        """2(η − y) and 2."""
+        return 2.0 * (eta - y), np.full_like(eta, 2.0)
+
+    def link(self, mu: Floats) -> Floats:
+        """Return μ."""
+        return mu
+
+    def mean(self, eta: Floats) -> Floats:
+        """Return η."""
+        return eta
+
+    def check(self, y: Floats) -> None:
+        """Accept every number."""
+
+    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Log-likelihood at σ² = RSS/n, its maximum."""
         if deviance <= 0.0:
             return float("inf")
-        return float(-0.5 * weight * (np.log(2.0 * np.pi * deviance / weight) + 1.0))
+        n = float(weight.sum())
+        return float(-0.5 * n * (np.log(2.0 * np.pi * deviance / n) + 1.0))

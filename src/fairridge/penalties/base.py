@@ -15,15 +15,28 @@ Floats = NDArray[np.float64]
 
 
 class Penalty(Protocol):
-    """A family of penalties on α, indexed by λ ≥ 0, that shrinks it to zero."""
+    """λ·(αᵀKα + 2·l1·‖α‖₁) on the scaled columns of S, for λ ≥ 0."""
 
     @property
     def name(self) -> str:
         """How it is called in tables."""
         ...
 
+    @property
+    def l1(self) -> float:
+        """Weight of the absolute values; 0 for a smooth penalty."""
+        ...
+
+    def quadratic(self, spectrum: Spectrum) -> Floats:
+        """Return K, of shape (q, q)."""
+        ...
+
     def coefficients(self, spectrum: Spectrum, projection: Floats, lambda_: Floats) -> Floats:
         """Return the minimizer of ‖y − Sα‖² + penalty on the scaled columns, one row per λ."""
+        ...
+
+    def ceiling(self, spectrum: Spectrum, projection: Floats) -> float:
+        """Return the smallest λ with α = 0 in that problem."""
         ...
 
 

@@ -19,10 +19,19 @@ class Ridge:
     """λ‖α‖²: every direction i of S shrinks by lᵢ/(lᵢ+λ) (paper, section 3.1)."""
 
     name = "ridge"
+    l1 = 0.0
+
+    def quadratic(self, spectrum: Spectrum) -> Floats:
+        """Return the identity."""
+        return np.eye(len(spectrum.scale))
 
     def coefficients(self, spectrum: Spectrum, projection: Floats, lambda_: Floats) -> Floats:
         """Return α(λ) on the scaled columns, one row per λ; zero at λ = ∞."""
         return spectrum.ridge(projection, lambda_)
+
+    def ceiling(self, spectrum: Spectrum, projection: Floats) -> float:
+        """Return ∞: a ridge never reaches zero."""
+        return np.inf
 
     def explained(
         self, spectrum: Spectrum, projection: Floats, lambda_: Floats

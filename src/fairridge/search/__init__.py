@@ -1,16 +1,21 @@
 """λ(r): the one number that a search finds, for one bound or for many."""
 
 from fairridge.search.closed_form import OrthogonalSolution, orthogonal_solution
-from fairridge.search.gaussian import GaussianProblem, gaussian_problem, solve_gaussian
+from fairridge.search.gaussian import GaussianProblem, gaussian_problem
+from fairridge.search.glm import GLMProblem, glm_problem
+from fairridge.search.problem import Problem, solve
 from fairridge.search.solution import Choice, Solution, Status
 
 __all__ = [
     "Choice",
+    "GLMProblem",
     "GaussianProblem",
     "OrthogonalSolution",
+    "Problem",
     "Solution",
     "Status",
     "gaussian_problem",
+    "glm_problem",
     "orthogonal_solution",
-    "solve_gaussian",
+    "solve",
 ]

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import Engine
-from fairridge.fairness import Combined, Definition, VarianceShare
+from fairridge.fairness import Combined, Definition, VarianceShare, is_variance_share
 from fairridge.families import Gaussian
 from fairridge.penalties import Penalty, SecularPenalty
-from fairridge.search.crossing import profile
+from fairridge.search.crossing import dense_profile
 from fairridge.search.secular import secular_roots
-from fairridge.search.solution import Choice, Solution
+from fairridge.search.solution import Choice
 from fairridge.solvers import FairBasis, Fit, factorize, fair_basis
 from fairridge.solvers.factor import WELL_CONDITIONED
 
-__all__ = ["GaussianProblem", "gaussian_problem", "solve_gaussian"]
+__all__ = ["GaussianProblem", "gaussian_problem"]
 
 Floats = NDArray[np.float64]
 
@@ -56,19 +56,17 @@ class GaussianProblem:
     def alpha(self, lambda_: Floats) -> Floats:
         """Return α(λ) on the original scale, one row per λ."""
         spectrum = self.basis.sensitive
-        scaled = self.penalty.coefficients(spectrum, self.basis.on_sensitive, lambda_)
+        scaled = self.penalty.coefficients(spectrum, self._projection, lambda_)
         return spectrum.original(scaled)
 
     def fits(self, lambda_: Floats) -> list[Fit]:
         """Return the models at several λ."""
         basis, lambda_ = self.basis, np.asarray(lambda_, dtype=np.float64)
         alphas = self.alpha(lambda_)
-        spectrum = basis.sensitive
         # What α leaves of y within the span of S, in its singular basis.
-        fitted = (alphas * spectrum.scale) @ spectrum.vectors * np.sqrt(spectrum.eigenvalues)
-        missed = ((basis.on_sensitive - fitted) ** 2).sum(axis=1)
+        missed = ((self._projection - basis.sensitive.rotate(alphas)) ** 2).sum(axis=1)
         deviances = missed + self._deviance_of_predictors
-        intercepts = basis.center_response - alphas @ basis.center_sensitive
+        intercepts = basis.center_targets[0] - alphas @ basis.center_sensitive
         return [
             Fit(
                 lambda_=float(lambda_[k]),
@@ -92,6 +90,76 @@ class GaussianProblem:
         """Return the model at λ = 0."""
         return self._unconstrained
 
+    @property
+    def null_deviance(self) -> float:
+        """Total sum of squares."""
+        return float(self.basis.target_scatter[0, 0])
+
+    def dispersion(self, fit: Fit) -> float:
+        """Return RSS/(n − rank − 1)."""
+        rank = 1 + self.basis.sensitive.rank + self.basis.predictors.rank
+        return fit.deviance / max(self.basis.weight - rank, 1.0)
+
+    def loglik(self, fit: Fit) -> float:
+        """Return the log-likelihood at σ² = RSS/n."""
+        return self.family.loglik(
+            fit.deviance, self.engine.response, self.engine.weights, self.dispersion(fit)
+        )
+
+    def converged(self, lambda_: float) -> bool:
+        """Return True: every λ has a closed form."""
+        return True
+
+    def choose(
+        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
+    ) -> list[Choice]:
+        """Choose λ(r) for every bound, from a secular equation where there is one."""
+        if isinstance(definition, Combined) and definition.is_maximum:
+            parts = [self.choose(part, bounds, tol, max_iter) for part in definition.definitions]
+            return [_strictest(options) for options in zip(*parts, strict=True)]
+        if is_variance_share(definition, self.family) and isinstance(self.penalty, SecularPenalty):
+            return self._choose_secular(self.penalty, definition, bounds, max_iter)
+        return self._choose_by_scan(definition, bounds, tol, max_iter)
+
+    def _choose_secular(
+        self, penalty: SecularPenalty, definition: VarianceShare, bounds: Floats, max_iter: int
+    ) -> list[Choice]:
+        rest = definition.rest(self.unconstrained()) * self.basis.weight
+        with np.errstate(divide="ignore", invalid="ignore"):
+            targets = np.where(bounds < 1.0, bounds / (1.0 - bounds) * rest, np.inf)
+
+        def explained(lambda_: Floats) -> tuple[Floats, Floats]:
+            return penalty.explained(self.basis.sensitive, self._projection, lambda_)
+
+        roots, converged = secular_roots(explained, targets, max_iter)
+        states = ["converged" if done else "not-converged" for done in converged]
+        return [
+            Choice(float(root), "inactive" if root == 0.0 else state)  # type: ignore[arg-type]
+            for root, state in zip(roots, states, strict=True)
+        ]
+
+    def _choose_by_scan(
+        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
+    ) -> list[Choice]:
+        eigenvalues = self.basis.sensitive.eigenvalues
+        ceiling = self.penalty.ceiling(self.basis.sensitive, self._projection)
+        if not eigenvalues.size or ceiling == 0.0 or (bounds == 1.0).all():
+            return [Choice(0.0, "inactive", 0) for _ in bounds]
+        values = dense_profile(
+            lambda x: definition.value(self.fit(x)),
+            float(eigenvalues[-1]),
+            float(eigenvalues[0]),
+            ceiling,
+        )
+        return [
+            Choice(0.0, "inactive", 0) if r == 1.0 else values.choose(float(r), tol, max_iter)
+            for r in bounds
+        ]
+
+    @property
+    def _projection(self) -> Floats:
+        return self.basis.on_sensitive[:, 0]
+
     @cached_property
     def _unconstrained(self) -> Fit:
         return self.fit(0.0)
@@ -100,7 +168,8 @@ class GaussianProblem:
     def _deviance_of_predictors(self) -> float:
         spectrum = self.basis.predictors
         kept = spectrum.eigenvalues / (spectrum.eigenvalues + self.predictor_penalty)
-        return float((((1.0 - kept) * self.basis.on_predictors) ** 2).sum()) + self.basis.residual
+        missed = (1.0 - kept) * self.basis.on_predictors[:, 0]
+        return float(missed @ missed + self.basis.residual[0, 0])
 
 
 def gaussian_problem(
@@ -114,14 +183,14 @@ def gaussian_problem(
     factor = factorize(engine, engine.moments())
     basis = fair_basis(factor, engine.n_sensitive, standardize=standardize)
     spectrum = basis.predictors
-    beta = spectrum.original(spectrum.ridge(basis.on_predictors, predictor_penalty))
+    beta = spectrum.original(spectrum.ridge(basis.on_predictors[:, 0], predictor_penalty))
     problem = GaussianProblem(engine, basis, Gaussian(), penalty, predictor_penalty, beta)
     if factor.condition > WELL_CONDITIONED:
-        return replace(problem, beta=beta + _correction(problem, factor.scale))
+        return replace(problem, beta=beta + _correction(problem))
     return problem
 
 
-def _correction(problem: GaussianProblem, scale: Floats) -> Floats:
+def _correction(problem: GaussianProblem) -> Floats:
     """One step of iterative refinement of β, with residuals from the rows.
 
     Uᵀ(y − Sα − Uβ) − λ₂β is zero at the solution; what is left of it is
@@ -129,45 +198,14 @@ def _correction(problem: GaussianProblem, scale: Floats) -> Floats:
     """
     basis, free = problem.basis, problem.unconstrained()
     raw = basis.raw_coefficients(free.alpha, problem.beta)
-    center = np.concatenate([basis.center_sensitive, basis.center_predictors])
-    gradient = problem.engine.residual_products(raw, center, basis.center_response)
+    level = float(basis.center_targets[0])
+    gradient = problem.engine.residual_products(raw, basis.center, level)
     q = len(free.alpha)
     spectrum = basis.predictors
     on_U = (gradient[q:] - basis.B.T @ gradient[:q]) / spectrum.scale
     on_U -= problem.predictor_penalty * problem.beta * spectrum.scale
     rotated = spectrum.vectors.T @ on_U / (spectrum.eigenvalues + problem.predictor_penalty)
     return spectrum.original(spectrum.vectors @ rotated)
-
-
-def solve_gaussian(
-    problem: GaussianProblem,
-    definition: Definition,
-    unfairness: Sequence[float] | Floats,
-    *,
-    tol: float = 1e-10,
-    max_iter: int = 100,
-) -> list[Solution]:
-    """Find the model for every bound."""
-    bounds = np.asarray(unfairness, dtype=np.float64)
-    choices = choose(problem, definition, bounds, tol, max_iter)
-    fits = problem.fits(np.array([choice.lambda_ for choice in choices]))
-    solutions = []
-    for r, fit, choice in zip(bounds, fits, choices, strict=True):
-        achieved = definition.value(fit)
-        solutions.append(Solution(float(r), fit, achieved, definition.components(fit), choice))
-    return solutions
-
-
-def choose(
-    problem: GaussianProblem, definition: Definition, bounds: Floats, tol: float, max_iter: int
-) -> list[Choice]:
-    """Choose λ(r) for every bound; r = 1 bounds nothing, whatever the definition."""
-    if isinstance(definition, Combined) and definition.is_maximum:
-        parts = [choose(problem, part, bounds, tol, max_iter) for part in definition.definitions]
-        return [_strictest(options) for options in zip(*parts, strict=True)]
-    if isinstance(definition, VarianceShare) and isinstance(problem.penalty, SecularPenalty):
-        return _choose_secular(problem, problem.penalty, definition, bounds, max_iter)
-    return _choose_by_scan(problem, definition, bounds, tol, max_iter)
 
 
 def _strictest(options: Sequence[Choice]) -> Choice:
@@ -179,40 +217,3 @@ def _strictest(options: Sequence[Choice]) -> Choice:
         worst.status,
         max(choice.crossings for choice in options),
     )
-
-
-def _choose_secular(
-    problem: GaussianProblem,
-    penalty: SecularPenalty,
-    definition: VarianceShare,
-    bounds: Floats,
-    max_iter: int,
-) -> list[Choice]:
-    basis = problem.basis
-    rest = definition.rest(problem.unconstrained()) * basis.weight
-    with np.errstate(divide="ignore", invalid="ignore"):
-        targets = np.where(bounds < 1.0, bounds / (1.0 - bounds) * rest, np.inf)
-
-    def explained(lambda_: Floats) -> tuple[Floats, Floats]:
-        return penalty.explained(basis.sensitive, basis.on_sensitive, lambda_)
-
-    roots, converged = secular_roots(explained, targets, max_iter)
-    return [
-        Choice(float(root), "inactive" if root == 0.0 else "converged" if done else "not-converged")
-        for root, done in zip(roots, converged, strict=True)
-    ]
-
-
-def _choose_by_scan(
-    problem: GaussianProblem, definition: Definition, bounds: Floats, tol: float, max_iter: int
-) -> list[Choice]:
-    eigenvalues = problem.basis.sensitive.eigenvalues
-    if not eigenvalues.size or (bounds == 1.0).all():
-        return [Choice(0.0, "inactive", 0) for _ in bounds]
-    values = profile(
-        lambda x: definition.value(problem.fit(x)), float(eigenvalues[-1]), float(eigenvalues[0])
-    )
-    return [
-        Choice(0.0, "inactive", 0) if r == 1.0 else values.choose(float(r), tol, max_iter)
-        for r in bounds
-    ]

@@ -34,16 +34,16 @@ class FairBasis:
     ----------
     weight : float
         Sum of the weights, n where there are none.
-    center_sensitive, center_predictors, center_response : ndarray
+    center_sensitive, center_predictors, center_targets : ndarray
         Means of S, X and y.
     B : ndarray of shape (q, p)
         Coefficients of X on S, original scale.
     sensitive, predictors : Spectrum
         S and U, each in its singular basis.
-    on_sensitive, on_predictors : ndarray of shape (rank,)
-        The response in those bases.
-    residual : float
-        Sum of squares of the response outside the span of S and U.
+    on_sensitive, on_predictors : ndarray of shape (rank, m)
+        The targets (the response as m columns of numbers) in those bases.
+    residual : ndarray of shape (m, m)
+        Scatter of the targets outside the span of S and U.
     explained : ndarray of shape (p,)
         Share of each predictor's variance that S explains.
     """
@@ -51,45 +51,54 @@ class FairBasis:
     weight: float
     center_sensitive: Floats
     center_predictors: Floats
-    center_response: float
+    center_targets: Floats
     B: Floats
     sensitive: Spectrum
     predictors: Spectrum
     on_sensitive: Floats
     on_predictors: Floats
-    residual: float
+    residual: Floats
     explained: Floats
 
+    @property
+    def center(self) -> Floats:
+        """Means of [S, X]."""
+        return np.concatenate([self.center_sensitive, self.center_predictors])
+
     def raw_coefficients(self, alpha: Floats, beta: Floats) -> Floats:
-        """Coefficients of [S, X] for η = c + Sα + Uβ: (α − Bβ, β)."""
-        return np.concatenate([alpha - self.B @ beta, beta])
+        """Coefficients of [S, X] (last axis) for η = c + Sα + Uβ: (α − Bβ, β)."""
+        return np.concatenate([alpha - beta @ self.B.T, beta], axis=-1)
 
     def sensitive_variance(self, alpha: Floats) -> Floats:
         """VAR(Sα), for one α or for several."""
         return self.sensitive.quadratic(alpha) / self.weight
 
     def predictor_variance(self, beta: Floats) -> Floats:
-        """VAR(Uβ)."""
+        """VAR(Uβ), for one β or for several."""
         return self.predictors.quadratic(beta) / self.weight
 
     def response_variance(self, beta: Floats) -> float:
-        """Variance of Uβ that y⊥ = y − Sα_OLS explains: COV(Uβ, y⊥)² / VAR(y⊥)."""
-        fitted = np.sqrt(self.predictors.eigenvalues) * (
-            (beta * self.predictors.scale) @ self.predictors.vectors
-        )
-        total = float(self.on_predictors @ self.on_predictors) + self.residual
-        if total == 0.0:
-            return 0.0
-        return float(fitted @ self.on_predictors) ** 2 / total / self.weight
+        """Variance of Uβ that y⊥ = y − Sα_OLS explains: COV(Uβ, y⊥)² / VAR(y⊥).
+
+        With several linear predictors or targets, the trace of that matrix.
+        """
+        fitted = self.predictors.rotate(np.atleast_2d(beta))
+        cross = fitted @ self.on_predictors
+        total = self.on_predictors.T @ self.on_predictors + self.residual
+        # A pseudo-inverse, because columns of classes sum to one.
+        explained = np.trace(cross @ np.linalg.pinv(total, hermitian=True) @ cross.T)
+        return float(explained) / self.weight
 
     @property
-    def total_sum_of_squares(self) -> float:
-        """Σ w (y − ȳ)²."""
-        inside = self.on_sensitive @ self.on_sensitive + self.on_predictors @ self.on_predictors
-        return float(inside) + self.residual
+    def target_scatter(self) -> Floats:
+        """Σ w (y − ȳ)(y − ȳ)ᵀ."""
+        inside = self.on_sensitive.T @ self.on_sensitive
+        return inside + self.on_predictors.T @ self.on_predictors + self.residual
 
 
-def fair_basis(factor: Factor, n_sensitive: int, *, standardize: bool) -> FairBasis:
+def fair_basis(
+    factor: Factor, n_sensitive: int, *, standardize: bool, n_targets: int = 1
+) -> FairBasis:
     """Decorrelate in small-matrix space.
 
     Parameters
@@ -100,17 +109,19 @@ def fair_basis(factor: Factor, n_sensitive: int, *, standardize: bool) -> FairBa
         q, the number of columns of S.
     standardize : bool
         Whether penalties see columns of S and U divided by their standard deviations.
+    n_targets : int
+        Number of columns of y.
     """
-    q, last = n_sensitive, len(factor.scale) - 1
-    R_S, R_SX, r_S = factor.R[:q, :q], factor.R[:q, q:last], factor.R[:q, last]
-    scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last]
+    q, last = n_sensitive, len(factor.scale) - n_targets
+    R_S, R_SX, r_S = factor.R[:q, :q], factor.R[:q, q:last], factor.R[:q, last:]
+    scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
 
     penalty_scale = scale_S if standardize else np.ones(q)
     sensitive, P, N = spectrum_of(R_S * scale_S, penalty_scale, factor.noise)
     # What X and y have outside the span of S: rows below, and the null directions of S.
     outside = np.vstack([N.T @ factor.R[:q, q:], factor.R[q:, q:]])
     outside = triangular_factor(outside)
-    R_U, r_U = outside[:, :-1], outside[:, -1]
+    R_U, r_U = outside[:, :-n_targets], outside[:, -n_targets:]
 
     spread = np.linalg.norm(R_U, axis=0) / np.sqrt(factor.weight)
     total = np.linalg.norm(factor.R[:, q:last], axis=0) / np.sqrt(factor.weight)
@@ -120,6 +131,7 @@ def fair_basis(factor: Factor, n_sensitive: int, *, standardize: bool) -> FairBa
     predictors, P_U, N_U = spectrum_of(R_U * scale_X, scale_U, factor.noise)
 
     on_sensitive, on_predictors = P.T @ r_S * scale_y, P_U.T @ r_U * scale_y
+    rest = N_U.T @ r_U * scale_y
     roots = np.sqrt(sensitive.eigenvalues)
     B = sensitive.vectors / roots @ (P.T @ R_SX) * scale_X / penalty_scale[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -128,12 +140,12 @@ def fair_basis(factor: Factor, n_sensitive: int, *, standardize: bool) -> FairBa
         weight=factor.weight,
         center_sensitive=factor.center[:q],
         center_predictors=factor.center[q:last],
-        center_response=float(factor.center[last]),
+        center_targets=factor.center[last:],
         B=B,
         sensitive=sensitive,
         predictors=predictors,
         on_sensitive=on_sensitive,
         on_predictors=on_predictors,
-        residual=float(np.sum((N_U.T @ r_U * scale_y) ** 2)),
+        residual=rest.T @ rest,
         explained=np.clip(explained, 0.0, 1.0),
     )

@@ -61,17 +61,17 @@ class Factor:
     condition: float
 
 
-def factorize(engine: Engine, moments: Moments, n_responses: int = 1) -> Factor:
+def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
     """Factor the moments; go back to the rows where they are ill-conditioned."""
     scale = column_scale(moments)
-    cholesky = _from_scatter(moments, scale, n_responses)
+    cholesky = _from_scatter(moments, scale, n_targets)
     relative = np.abs(moments.mean) / scale
     noise = 8 * len(scale) * EPS * (1.0 + float(relative.max(initial=0.0)))
     if cholesky is not None:
         R, condition = cholesky
     else:
         R = engine.triangle(moments.mean, scale)
-        condition = _condition(R, n_responses)
+        condition = _condition(R, n_targets)
     return Factor(moments.weight, moments.mean, scale, R, min(noise, 1e-6), condition)
 
 
@@ -83,9 +83,9 @@ def column_scale(moments: Moments) -> Floats:
     return np.where(constant, 1.0, deviation)
 
 
-def _from_scatter(moments: Moments, scale: Floats, n_responses: int) -> tuple[Floats, float] | None:
+def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> tuple[Floats, float] | None:
     """Cholesky factor of the scaled scatter; None where it is not to be trusted."""
-    k = len(scale) - n_responses
+    k = len(scale) - n_targets
     scatter = moments.scatter / np.outer(scale, scale)
     used = np.flatnonzero(np.diag(scatter)[:k] > 0.5 * moments.weight)  # constants stay zero
     try:
@@ -113,8 +113,8 @@ def _root_of(scatter: Floats) -> Floats:
     return triangular_factor(root)
 
 
-def _condition(R: Floats, n_responses: int) -> float:
-    k = R.shape[0] - n_responses
+def _condition(R: Floats, n_targets: int) -> float:
+    k = R.shape[0] - n_targets
     used = np.flatnonzero(np.linalg.norm(R[:, :k], axis=0) > 0)
     return _condition_of_triangle(triangular_factor(R[:, used]))
 

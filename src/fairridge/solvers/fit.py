@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.engines import Engine
+from fairridge.engines import Engine, RowFunction
 from fairridge.solvers.basis import FairBasis
 
 __all__ = ["Fit"]
@@ -23,15 +23,16 @@ class Fit:
     """A model η = intercept + Sα + Uβ at one penalty λ.
 
     This is what a callable definition receives. S, U and y are made when
-    asked for; everything else costs nothing.
+    asked for; everything else costs nothing. Multinomial models have one row
+    of coefficients per class.
 
     Attributes
     ----------
     lambda_ : float
         The penalty on α.
-    alpha, beta : ndarray
+    alpha, beta : ndarray of shape (q,) and (p,), or (K, q) and (K, p)
         Coefficients of S and of U, original scale.
-    intercept : float
+    intercept : float or ndarray of shape (K,)
         With S uncentered and U centered.
     deviance : float
         Residual sum of squares for gaussian models.
@@ -48,12 +49,13 @@ class Fit:
     lambda_: float
     alpha: Floats
     beta: Floats
-    intercept: float
+    intercept: Any
     deviance: float
     family: Any
     basis: FairBasis
     engine: Engine
     unconstrained: Callable[[], Fit]
+    _memory: dict[tuple[bool, bool], float] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -73,8 +75,9 @@ class Fit:
 
     @property
     def y(self) -> Floats:
-        """The response."""
-        return self._columns[2][:, 0]
+        """The response: numbers, class codes, or times and events of shape (n, 2)."""
+        response = self._columns[2]
+        return response[:, 0] if response.shape[1] == 1 else response
 
     @property
     def weights(self) -> Floats:
@@ -82,19 +85,51 @@ class Fit:
         return self._columns[3]
 
     def linear_predictor(self) -> Floats:
-        """Return η for every row."""
-        S, X, _, _ = self._columns
-        raw = self.basis.raw_coefficients(self.alpha, self.beta)
-        centered = np.concatenate([self.basis.center_sensitive, self.basis.center_predictors])
-        base = self.intercept + self.basis.center_sensitive @ self.alpha - centered @ raw
-        return base + S @ raw[: S.shape[1]] + X @ raw[S.shape[1] :]
+        """Return η for every row, without any offset."""
+        return self.intercept + self.S @ self.alpha.T + self.U @ self.beta.T
 
     @property
     def sensitive_variance(self) -> float:
-        """VAR(Sα)."""
-        return float(self.basis.sensitive_variance(self.alpha))
+        """VAR(Sα), summed over classes."""
+        return float(np.sum(self.basis.sensitive_variance(self.alpha)))
 
     @property
     def predictor_variance(self) -> float:
-        """VAR(Uβ)."""
-        return float(self.basis.predictor_variance(self.beta))
+        """VAR(Uβ), summed over classes."""
+        return float(np.sum(self.basis.predictor_variance(self.beta)))
+
+    def total(
+        self, function: RowFunction, *, sensitive: bool, predictors: bool, center: bool
+    ) -> Floats:
+        """Sum a function of the rows over this model with α, or α and β, set to zero.
+
+        The other coefficients and the intercept stay as they are: the
+        intercept of the model on centered S, or, with ``center=False``, that
+        of the model on S as it is coded.
+        """
+        alpha = self.alpha if sensitive else np.zeros_like(self.alpha)
+        beta = self.beta if predictors else np.zeros_like(self.beta)
+        dropped = alpha if not center else self.alpha
+        level = self.intercept + dropped @ self.basis.center_sensitive
+        raw = self.basis.raw_coefficients(alpha, beta)
+        both = np.column_stack([np.atleast_1d(level), np.atleast_2d(raw)])
+        both = self.family.by_predictor(both)
+        return self.engine.total(function, self.basis.center, both[:, 0], both[:, 1:])
+
+    def deviance_without(self, *, predictors: bool, center: bool) -> float:
+        """Return the deviance at α = 0, with β or without it."""
+        key = (predictors, center)
+        if key not in self._memory:
+            self._memory[key] = float(
+                self.total(
+                    _deviance_of(self.family), sensitive=False, predictors=predictors, center=center
+                )[0]
+            )
+        return self._memory[key]
+
+
+def _deviance_of(family: Any) -> RowFunction:
+    def function(y: Floats, eta: Floats, weight: Floats) -> Floats:
+        return np.array([family.rows(y, eta, weight, 0).deviance])
+
+    return function

@@ -60,10 +60,13 @@ class Spectrum:
         root = np.sqrt(self.eigenvalues)[:, None] * self.vectors.T * self.scale
         return root.T @ root
 
+    def rotate(self, coefficients: Floats) -> Floats:
+        """Fitted values PᵀZb for original-scale coefficients b (last axis)."""
+        return (coefficients * self.scale) @ self.vectors * np.sqrt(self.eigenvalues)
+
     def quadratic(self, coefficients: Floats) -> Floats:
-        """‖Z b‖² for original-scale coefficients b (last axis)."""
-        rotated = (coefficients * self.scale) @ self.vectors
-        return (rotated**2 * self.eigenvalues).sum(axis=-1)
+        """‖Zb‖² for original-scale coefficients b (last axis)."""
+        return (self.rotate(coefficients) ** 2).sum(axis=-1)
 
 
 def spectrum_of(root: Floats, scale: Floats, noise: float) -> tuple[Spectrum, Floats, Floats]:

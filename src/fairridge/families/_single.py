@@ -1,0 +1,80 @@
+"""What families with one linear predictor and independent rows share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import AbsoluteDifference, Distance
+from fairridge.families.base import RowSums, Share
+
+__all__ = ["SinglePredictor"]
+
+Floats = NDArray[np.float64]
+
+
+class SinglePredictor(ABC):
+    """A family given by its unit deviance d(y, η), convex in η."""
+
+    n_predictors = 1
+    separable = True
+    share: Share = "deviance"
+    name: str
+
+    @property
+    def distance(self) -> Distance:
+        """Distance between responses for individual fairness: |yᵢ − yⱼ|."""
+        return AbsoluteDifference()
+
+    @abstractmethod
+    def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
+        """Return d(y, η) for each row."""
+
+    @abstractmethod
+    def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
+        """Return ∂d/∂η and ∂²d/∂η² for each row."""
+
+    @abstractmethod
+    def link(self, mu: Floats) -> Floats:
+        """Return η for a mean."""
+
+    @abstractmethod
+    def mean(self, eta: Floats) -> Floats:
+        """Return the mean for η."""
+
+    @abstractmethod
+    def check(self, y: Floats) -> None:
+        """Raise where a response is impossible."""
+
+    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        """Return the intercept at which the mean is that of the response."""
+        level = float(self.link(np.asarray(np.average(y[:, 0], weights=weight))))
+        return np.array([level - (0.0 if offset is None else np.average(offset, weights=weight))])
+
+    def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
+        """Return the deviance, its gradient (order ≥ 1) and curvature (order 2)."""
+        y, eta = y[:, 0], eta[:, 0]
+        deviance = float(weight @ self.unit_deviance(y, eta))
+        if order == 0:
+            return RowSums(deviance)
+        first, second = self.derivatives(y, eta)
+        gradient = (weight * first)[:, None]
+        return RowSums(deviance, gradient, (weight * second)[:, None, None] if order > 1 else None)
+
+    def by_class(self, coordinates: Floats) -> Floats:
+        """Return the coefficients as they are: one linear predictor, one row."""
+        return coordinates
+
+    def by_predictor(self, coefficients: Floats) -> Floats:
+        """Return the coefficients as they are."""
+        return coefficients
+
+    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
+        """Return the log-likelihood of a model with this deviance."""
+        return -0.5 * deviance
+
+    def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
+        """Return Pearson's χ² of the rows; None where the dispersion is fixed at 1."""
+        return None

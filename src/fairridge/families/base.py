@@ -1,0 +1,97 @@
+"""What a family must offer: a deviance in the linear predictor, and its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Distance
+
+__all__ = ["Family", "RowSums", "Share"]
+
+Floats = NDArray[np.float64]
+Share = Literal["deviance", "variance"]
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Deviance of some rows, and its derivatives in their linear predictors.
+
+    Attributes
+    ----------
+    deviance : float
+        Σ over the rows, weighted.
+    gradient : ndarray of shape (n, m) or None
+        Derivative of the deviance in each linear predictor of each row.
+    curvature : ndarray of shape (n, m, m) or None
+        Second derivatives within each row.
+    coupling : callable or None
+        For families whose rows are not independent (Cox): maps the columns Z
+        of shape (n, k) to the (k, k) matrix to be subtracted from Zᵀdiag(curvature)Z.
+    """
+
+    deviance: float
+    gradient: Floats | None = None
+    curvature: Floats | None = None
+    coupling: Callable[[Floats], Floats] | None = None
+
+
+class Family(Protocol):
+    """The distribution of a response with m linear predictors."""
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        ...
+
+    @property
+    def n_predictors(self) -> int:
+        """Linear predictors per row, m."""
+        ...
+
+    @property
+    def separable(self) -> bool:
+        """Whether the deviance is a sum over independent rows."""
+        ...
+
+    @property
+    def share(self) -> Share:
+        """What statistical parity compares by default."""
+        ...
+
+    @property
+    def distance(self) -> Distance:
+        """Distance between responses for individual fairness."""
+        ...
+
+    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        """Return the m intercepts from which to start."""
+        ...
+
+    def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
+        """Return the deviance, its gradient (order ≥ 1) and curvature (order 2)."""
+        ...
+
+    def by_class(self, coordinates: Floats) -> Floats:
+        """Map coefficients of the m linear predictors (rows) to those users see."""
+        ...
+
+    def by_predictor(self, coefficients: Floats) -> Floats:
+        """Map them back."""
+        ...
+
+    def mean(self, eta: Floats) -> Any:
+        """Return the expected response for linear predictors of shape (n, m)."""
+        ...
+
+    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
+        """Return the log-likelihood of a model with this deviance."""
+        ...
+
+    def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
+        """Return Pearson's χ² of the rows; None where the dispersion is fixed at 1."""
+        ...

@@ -1,0 +1,98 @@
+"""The multinomial family: symmetric softmax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import helmert
+from scipy.special import logsumexp, softmax
+
+from fairridge.engines import ClassDifference, Distance
+from fairridge.families.base import RowSums, Share
+
+__all__ = ["Multinomial"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Multinomial:
+    """P(y = c) ∝ e^{η_c} for K classes, coefficients summing to 0 over classes.
+
+    glmnet's parametrization: every class has coefficients, and the penalty
+    (or, without one, the minimum norm) makes them sum to zero. Inside, K − 1
+    contrasts with orthonormal columns C carry the model, η = φCᵀ, which keeps
+    norms and leaves no singular direction.
+
+    Parameters
+    ----------
+    n_classes : int
+        K; the response holds codes 0 to K − 1.
+    """
+
+    n_classes: int
+    name = "multinomial"
+    separable = True
+    share: Share = "deviance"
+
+    @property
+    def n_predictors(self) -> int:
+        """K − 1."""
+        return self.n_classes - 1
+
+    @cached_property
+    def contrasts(self) -> Floats:
+        """C of shape (K, K − 1): orthonormal columns, each summing to zero."""
+        return np.asarray(helmert(self.n_classes).T, dtype=np.float64)
+
+    @property
+    def distance(self) -> Distance:
+        """Distance between responses for individual fairness: 1[yᵢ ≠ yⱼ]."""
+        return ClassDifference()
+
+    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        """Return log frequencies of the classes, as contrasts."""
+        counts = np.bincount(y[:, 0].astype(np.intp), weights=weight, minlength=self.n_classes)
+        return np.log(counts / counts.sum()) @ self.contrasts
+
+    def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
+        """Return −2 log-likelihood and its derivatives in the contrasts."""
+        scores = eta @ self.contrasts.T
+        codes = y[:, 0].astype(np.intp)
+        chosen = scores[np.arange(len(codes)), codes]
+        deviance = float(2.0 * (weight @ (logsumexp(scores, axis=1) - chosen)))
+        if order == 0:
+            return RowSums(deviance)
+        P = softmax(scores, axis=1)
+        residual = P.copy()
+        residual[np.arange(len(codes)), codes] -= 1.0
+        gradient = 2.0 * weight[:, None] * (residual @ self.contrasts)
+        if order == 1:
+            return RowSums(deviance, gradient)
+        PC = P @ self.contrasts
+        inner = np.einsum("nk,ki,kj->nij", P, self.contrasts, self.contrasts, optimize=True)
+        curvature = inner - PC[:, :, None] * PC[:, None, :]
+        return RowSums(deviance, gradient, 2.0 * weight[:, None, None] * curvature)
+
+    def by_class(self, coordinates: Floats) -> Floats:
+        """Map contrasts (rows) to classes."""
+        return self.contrasts @ coordinates
+
+    def by_predictor(self, coefficients: Floats) -> Floats:
+        """Map classes (rows) to contrasts."""
+        return self.contrasts.T @ coefficients
+
+    def mean(self, eta: Floats) -> Floats:
+        """Return class probabilities for contrasts of shape (n, K − 1)."""
+        return softmax(eta @ self.contrasts.T, axis=1)
+
+    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
+        """Return −½ deviance."""
+        return -0.5 * deviance
+
+    def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
+        """Return None: the dispersion is fixed at 1."""
+        return None

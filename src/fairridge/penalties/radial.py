@@ -1,0 +1,46 @@
+"""The radial penalty: all directions of S shrink alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.solvers import Spectrum
+
+__all__ = ["Radial"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Radial:
+    """λ αᵀSᵀSα: in gaussian models α = α_OLS/(1+λ).
+
+    Among all α with the same VAR(Sα) this one fits the training data best,
+    β held: it keeps the direction of Sα_OLS, where a ridge turns it towards
+    the directions in which S varies most.
+    """
+
+    name = "radial"
+    l1 = 0.0
+
+    def quadratic(self, spectrum: Spectrum) -> Floats:
+        """Return SᵀS of the scaled columns."""
+        return (spectrum.vectors * spectrum.eigenvalues) @ spectrum.vectors.T
+
+    def coefficients(self, spectrum: Spectrum, projection: Floats, lambda_: Floats) -> Floats:
+        """Return α_OLS/(1+λ) on the scaled columns, one row per λ."""
+        return spectrum.ridge(projection, 0.0) / (1.0 + lambda_[:, None])
+
+    def ceiling(self, spectrum: Spectrum, projection: Floats) -> float:
+        """Return ∞: α never reaches zero."""
+        return np.inf
+
+    def explained(
+        self, spectrum: Spectrum, projection: Floats, lambda_: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return ‖Sα(λ)‖² = ‖c‖²/(1+λ)² and its derivative, for several λ."""
+        fitted = float(projection @ projection) / (1.0 + lambda_) ** 2
+        return fitted, -2.0 * fitted / (1.0 + lambda_)

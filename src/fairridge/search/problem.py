@@ -1,0 +1,87 @@
+"""What a search needs to know of a model: its fits at any λ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Engine
+from fairridge.fairness import Definition
+from fairridge.families import Family
+from fairridge.search.solution import Choice, Solution
+from fairridge.solvers import FairBasis, Fit
+
+__all__ = ["Problem", "solve"]
+
+Floats = NDArray[np.float64]
+
+
+class Problem(Protocol):
+    """A model on given rows, for every λ."""
+
+    @property
+    def engine(self) -> Engine:
+        """Where the rows are."""
+        ...
+
+    @property
+    def basis(self) -> FairBasis:
+        """S and U in small matrices."""
+        ...
+
+    @property
+    def family(self) -> Family:
+        """The family of the response."""
+        ...
+
+    def choose(
+        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
+    ) -> list[Choice]:
+        """Choose λ(r) for every bound."""
+        ...
+
+    def fits(self, lambda_: Floats) -> list[Fit]:
+        """Return the models at several λ."""
+        ...
+
+    @property
+    def null_deviance(self) -> float:
+        """Deviance of the model with an intercept only."""
+        ...
+
+    def dispersion(self, fit: Fit) -> float:
+        """Estimate the dispersion; 1 where the family fixes it."""
+        ...
+
+    def loglik(self, fit: Fit) -> float:
+        """Return the log-likelihood."""
+        ...
+
+    def converged(self, lambda_: float) -> bool:
+        """Whether the coefficients at a λ are a minimum."""
+        ...
+
+
+def solve(
+    problem: Problem,
+    definition: Definition,
+    unfairness: Sequence[float] | Floats,
+    *,
+    tol: float = 1e-10,
+    max_iter: int = 100,
+) -> list[Solution]:
+    """Find the model for every bound; r = 1 bounds nothing, whatever the definition."""
+    bounds = np.asarray(unfairness, dtype=np.float64)
+    choices = problem.choose(definition, bounds, tol, max_iter)
+    choices = [
+        choice if problem.converged(choice.lambda_) else Choice(choice.lambda_, "not-converged")
+        for choice in choices
+    ]
+    fits = problem.fits(np.array([choice.lambda_ for choice in choices]))
+    return [
+        Solution(float(r), fit, definition.value(fit), definition.components(fit), choice)
+        for r, fit, choice in zip(bounds, fits, choices, strict=True)
+    ]

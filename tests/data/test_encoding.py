@@ -1,0 +1,130 @@
+"""Columns to encoded columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge.data import Indicators, Slab, as_table, learn_design
+
+
+def encoded(design, table, unknown="error", S=None):
+    """Return the encoded columns of S and X as one dense array."""
+    parts = []
+    for piece in sum(design.encode(table, S, unknown, owner="Model"), ()):
+        if isinstance(piece, Slab):
+            parts.append(np.asarray(piece.values, dtype=np.float64))
+        else:
+            parts.append((piece.codes[:, None] == np.arange(piece.width)).astype(np.float64))
+    return np.hstack(parts)
+
+
+@pytest.fixture
+def table(frame_of, categorical_of):
+    return as_table(
+        frame_of(
+            {
+                "size": categorical_of([1, 2, 1, 3], ["tiny", "small", "mid", "large"]),
+                "age": [30, 40, 50, 60],
+                "town": ["b", "a", "b", "c"],
+                "flag": [True, False, True, True],
+            }
+        )
+    )
+
+
+def test_levels_become_treatment_contrasts_in_order(table):
+    design = learn_design(table, None, ["size", "age"])
+    # "tiny" is empty: the base is "small", the first level that has rows.
+    assert design.encoded_names == (
+        "size[tiny]", "size[mid]", "size[large]", "age", "town[b]", "town[c]", "flag"
+    )  # fmt: skip
+    np.testing.assert_array_equal(
+        encoded(design, table),
+        [
+            [0, 0, 0, 30, 1, 0, 1],
+            [0, 1, 0, 40, 0, 0, 0],
+            [0, 0, 0, 50, 1, 0, 1],
+            [0, 0, 1, 60, 0, 1, 1],
+        ],
+    )
+
+
+def test_new_rows_are_encoded_by_the_levels_of_the_fit(table, frame_of):
+    design = learn_design(table, None, "age")
+    new = as_table(frame_of({"town": ["c"], "flag": [False], "age": [1], "size": ["tiny"]}))
+    np.testing.assert_array_equal(encoded(design, new), [[1, 1, 0, 0, 0, 1, 0]])
+
+
+def test_an_unknown_level_is_the_base_or_an_error(table, frame_of):
+    design = learn_design(table, None, "age")
+    new = as_table(frame_of({"town": ["q"], "flag": [False], "age": [1], "size": ["huge"]}))
+    np.testing.assert_array_equal(encoded(design, new, "base"), [[1, 0, 0, 0, 0, 0, 0]])
+    with pytest.raises(ValueError, match="'size' has the level 'huge'"):
+        encoded(design, new)
+
+
+def test_many_levels_are_listed_in_part():
+    town = pd.DataFrame({"s": range(20), "town": [f"t{k:02d}" for k in range(20)]})
+    design = learn_design(as_table(town), None, "s")
+    with pytest.raises(ValueError, match=r"'t07', …\)"):
+        encoded(design, as_table(town.assign(town="new")))
+
+
+@pytest.mark.parametrize("sensitive", [[0], [3, 1], [4, 3, 2, 1, 0], [-1, 0]])
+def test_arrays_are_encoded_in_order_without_a_copy(sensitive):
+    Z = np.arange(30.0).reshape(6, 5)
+    design = learn_design(as_table(Z), None, sensitive)
+    first = [k % 5 for k in sensitive]
+    order = first + [k for k in range(5) if k not in first]
+    np.testing.assert_array_equal(encoded(design, as_table(Z)), Z[:, order])
+    for piece in sum(design.encode(as_table(Z), None, "error", owner="Model"), ()):
+        assert np.shares_memory(piece.values, Z)
+
+
+def test_neighboring_columns_of_one_block_are_read_as_one_slab():
+    frame = pd.DataFrame(np.arange(24.0).reshape(6, 4), columns=list("abcd"))
+    design = learn_design(as_table(frame), None, "a")
+    sensitive, predictors = design.encode(as_table(frame), None, "error", owner="Model")
+    assert (len(sensitive), len(predictors)) == (1, 1)
+    assert predictors[0].width == 3
+    np.testing.assert_array_equal(predictors[0].values, frame[["b", "c", "d"]])
+
+
+@pytest.mark.parametrize("order", ["abcd", "dcba", "badc", "cadb", "adcb"])
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("step", [1, -1, 2, -2])
+def test_slabs_hold_the_right_numbers_in_any_order_of_columns(order, layout, step):
+    Z = np.array(np.arange(24.0).reshape(6, 4), order=layout)
+    frame = pd.DataFrame(Z, columns=list("abcd"))
+    design = learn_design(as_table(frame), None, "b")
+    found = encoded(design, as_table(frame[list(order)].iloc[::step]))
+    np.testing.assert_array_equal(found, frame[["b", "a", "c", "d"]].iloc[::step])
+
+
+def test_columns_of_two_types_in_one_block_are_read_by_their_own_type():
+    memory = np.arange(18, dtype=np.int64).reshape(6, 3)
+    memory[:, 1] = np.linspace(0.0, 1.0, 6).view(np.int64)
+    columns = {"a": memory[:, 0], "b": memory[:, 1].view(np.float64), "c": memory[:, 2]}
+    frame = pd.DataFrame(columns, copy=False)
+    assert np.shares_memory(frame["b"].to_numpy(), memory)
+    design = learn_design(as_table(frame), None, "c")
+    np.testing.assert_array_equal(encoded(design, as_table(frame)), frame[["c", "a", "b"]])
+
+
+def test_pieces_are_taken_by_rows():
+    rows = np.array([2, 0])
+    slab = Slab(np.arange(6.0).reshape(3, 2)).take(rows)
+    np.testing.assert_array_equal(slab.values, [[4.0, 5.0], [0.0, 1.0]])
+    indicators = Indicators(np.array([0, -1, 1]), 2).take(rows)
+    assert indicators.codes.tolist() == [1, 0]
+    assert indicators.width == 2
+
+
+def test_a_column_that_changes_its_kind_is_an_error_that_names_it(frame_of):
+    design = learn_design(as_table(frame_of({"s": [1, 2], "t": ["a", "b"]})), None, "s")
+    with pytest.raises(
+        ValueError, match="'s' held numbers at fit but now holds levels such as 'a'"
+    ):
+        encoded(design, as_table(frame_of({"s": ["a", "b"], "t": ["a", "b"]})))
+    with pytest.raises(ValueError, match="'t' held the levels 'a', 'b' at fit but now holds num"):
+        encoded(design, as_table(frame_of({"s": [1, 2], "t": [1, 2]})))

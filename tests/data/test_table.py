@@ -1,0 +1,128 @@
+"""One view of frames and arrays."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from fairridge.data import Levels, as_table
+
+TEXTS = ["U3", "S3", object] + ["T"] * (np.lib.NumpyVersion(np.__version__) >= "2.0.0")
+
+
+def test_a_frame_keeps_names_shape_and_library(frame_of, library):
+    table = as_table(frame_of({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]}))
+    assert table.names == ("a", "b")
+    assert table.shape == (3, 2)
+    assert str(table.backend) == library
+    assert table.label(1) == "b"
+    assert not table.is_numeric_array
+
+
+def test_an_array_has_numbered_labels_and_no_names():
+    table = as_table([[1, 2], [3, 4], [5, 6]])
+    assert table.names is None
+    assert table.backend is None
+    assert table.shape == (3, 2)
+    assert table.label(1) == "x1"
+    assert table.is_numeric_array
+
+
+def test_a_table_is_its_own_table():
+    table = as_table(np.eye(2))
+    assert as_table(table) is table
+
+
+def test_columns_are_numbers_or_levels(frame_of):
+    table = as_table(frame_of({"i": [1, 2, 3], "t": ["x", "y", "x"], "b": [True, False, True]}))
+    np.testing.assert_array_equal(table.column(0), [1, 2, 3])
+    np.testing.assert_array_equal(table.column(2), [1, 0, 1])
+    assert isinstance(table.column(1), Levels)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?"])
+def test_numeric_columns_of_arrays_and_pandas_are_not_copied(dtype):
+    array = np.ones((5, 3), dtype=dtype)
+    assert np.shares_memory(as_table(array).column(1), array)
+    frame = pd.DataFrame(array, columns=list("abc"))
+    assert np.shares_memory(as_table(frame).column(1), frame["b"].to_numpy())
+
+
+def test_numeric_columns_of_polars_are_not_copied():
+    frame = pl.DataFrame({"a": np.arange(5.0)})
+    assert np.shares_memory(as_table(frame).column(0), frame["a"].to_numpy())
+
+
+def test_missing_numbers_become_nan(frame_of):
+    table = as_table(frame_of({"i": [1, None, 3], "f": [0.5, None, 1.5], "b": [True, None, False]}))
+    for position, expected in enumerate(([1, np.nan, 3], [0.5, np.nan, 1.5], [1, np.nan, 0])):
+        np.testing.assert_array_equal(np.asarray(table.column(position), float), expected)
+
+
+def test_rows_are_taken_in_the_order_asked_for(frame_of):
+    rows = np.array([2, 0])
+    table = as_table(frame_of({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "z"]})).take(rows)
+    assert table.shape == (2, 2)
+    np.testing.assert_array_equal(table.column(0), [3.0, 1.0])
+    assert table.column(1).levels == ("x", "z")
+    array = as_table(np.arange(6.0).reshape(3, 2)).take(rows)
+    np.testing.assert_array_equal(array.column(1), [5.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "series", [pd.Series([1, 2], name="s"), pl.Series("s", [1, 2]), pd.DataFrame({"s": [1, 2]})]
+)
+def test_a_series_is_a_table_of_one_column(series):
+    table = as_table(series, argument="sensitive_features")
+    assert (table.names, table.shape) == (("s",), (2, 1))
+
+
+@pytest.mark.parametrize("series", [pd.Series([1, 2]), pl.Series([1, 2])])
+def test_a_series_without_a_name_is_called_after_its_argument(series):
+    assert as_table(series, argument="sensitive_features").names == ("sensitive_features",)
+
+
+def test_one_dimension_is_one_column_for_sensitive_features_only():
+    assert as_table([1, 2, 3], argument="sensitive_features").shape == (3, 1)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
+        as_table([1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 2.5, True], [1.0, 2.5, 1.0]),
+        ([1, None, np.nan], [1.0, np.nan, np.nan]),
+        ([np.int8(3), np.float32(0.5), 2], [3.0, 0.5, 2.0]),
+    ],
+)
+def test_objects_that_are_numbers_are_read_as_numbers(values, expected):
+    column = as_table(np.array(values, dtype=object).reshape(-1, 1)).column(0)
+    np.testing.assert_array_equal(column, expected)
+    assert column.dtype == np.float64
+
+
+def test_objects_that_are_strings_are_read_as_levels():
+    column = as_table(np.array(["b", None, "a", np.nan], dtype=object).reshape(-1, 1)).column(0)
+    assert column.levels == ("a", "b")
+    assert column.codes.tolist() == [1, -1, 0, -1]
+
+
+@pytest.mark.parametrize("dtype", TEXTS, ids=str)
+def test_arrays_of_strings_of_any_kind_are_levels(dtype):
+    column = as_table(np.array([["b"], ["a"], ["b"]], dtype=dtype)).column(0)
+    assert column.levels == ("a", "b")
+    assert column.codes.tolist() == [1, 0, 1]
+
+
+def test_mixed_strings_and_numbers_are_refused_by_name():
+    with pytest.raises(ValueError, match="column 'x0' mixes strings"):
+        as_table(np.array([["a"], [1.0]], dtype=object)).column(0)
+    with pytest.raises(ValueError, match="column 'c' mixes strings"):
+        as_table(pd.DataFrame({"c": ["a", 1.0]}, dtype=object)).column(0)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0)])
+def test_an_empty_table_is_refused(shape):
+    with pytest.raises(ValueError, match=r"0 .* minimum of 1 is required for sensitive_features"):
+        as_table(np.zeros(shape), argument="sensitive_features")

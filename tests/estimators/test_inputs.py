@@ -1,0 +1,363 @@
+"""The same data in any container, type or memory layout give the same model."""
+
+import copy
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from fairridge import FairRidgeRegressor
+
+RANKS = ("low", "mid", "high")
+
+
+def coefficients(model):
+    """Return everything a fit estimates, as one vector."""
+    return np.r_[model.alpha_, model.beta_, model.intercept_, model.lambda_, model.unfairness_]
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+def test_a_frame_is_encoded_and_solved_as_by_hand(
+    workers, worker_columns, frame_of, oracle, assert_solves, r
+):
+    model = FairRidgeRegressor(r, sensitive=workers.sensitive)
+    model.fit(frame_of(worker_columns), workers.y)
+    assert model.sensitive_names_.tolist() == workers.sensitive_names
+    assert model.predictor_names_.tolist() == workers.predictor_names
+    assert_solves(model, oracle(workers.S, workers.X, workers.y, r))
+
+
+def test_a_frame_predicts_as_its_encoded_array(workers, worker_columns, frame_of):
+    frame = frame_of(worker_columns)
+    ours = FairRidgeRegressor(sensitive=workers.sensitive).fit(frame, workers.y)
+    Z = np.column_stack([workers.S, workers.X])
+    theirs = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, workers.y)
+    np.testing.assert_allclose(ours.predict(frame), theirs.predict(Z), rtol=1e-12)
+    assert ours.score(frame, workers.y) == pytest.approx(theirs.score(Z, workers.y), abs=1e-12)
+
+
+def test_an_object_array_is_read_column_by_column(workers):
+    frame = pd.DataFrame(workers.columns)
+    by_name = FairRidgeRegressor(sensitive=workers.sensitive).fit(frame, workers.y)
+    by_position = FairRidgeRegressor(sensitive=[0, 1]).fit(frame.to_numpy(object), workers.y)
+    np.testing.assert_allclose(coefficients(by_position), coefficients(by_name), rtol=1e-12)
+    assert by_position.sensitive_names_.tolist() == ["x0[m]", "x1"]
+
+
+def test_rows_of_mixed_values_keep_their_numbers(workers):
+    rows = [list(row) for row in zip(workers.columns["sex"], workers.X[:, -1], strict=True)]
+    model = FairRidgeRegressor(sensitive=[0]).fit(rows, workers.y)
+    assert model.encoded_names_.tolist() == ["x0[m]", "x1"]
+
+
+def test_an_array_of_strings_holds_levels(workers):
+    texts = np.array([workers.columns["sex"], workers.columns["region"]]).T
+    model = FairRidgeRegressor(sensitive=[0]).fit(texts, workers.y)
+    assert model.encoded_names_.tolist() == ["x0[m]", "x1[north]", "x1[west]"]
+
+
+def test_a_list_of_lists_is_an_array(numbers):
+    listed = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z.tolist(), numbers.y.tolist())
+    array = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
+    np.testing.assert_array_equal(coefficients(listed), coefficients(array))
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", ">f8", ">i4", "g", "O"],
+)
+def test_numeric_types_do_not_matter(dtype):
+    rng = np.random.default_rng(1)
+    Z = rng.integers(0, 2, size=(60, 5)).astype(float)
+    y = Z @ [1.0, 2.0, -1.0, 0.5, 1.0] + rng.normal(size=60)
+    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, y)
+    model = FairRidgeRegressor(sensitive=[0, 1]).fit(Z.astype(dtype), y)
+    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(Z.astype(dtype)), expected.predict(Z), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i8", "u8", "f4"])
+def test_numeric_types_in_frames_do_not_matter(frame_of, dtype):
+    rng = np.random.default_rng(2)
+    Z = rng.integers(0, 9, size=(60, 4)).astype(float)
+    y = Z @ [1.0, 2.0, -1.0, 0.5] + rng.normal(size=60)
+    columns = {f"c{k}": Z[:, k].astype(dtype if k % 2 else float) for k in range(4)}
+    model = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(frame_of(columns), y)
+    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, y)
+    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize("largest", [127, 250])
+def test_small_integers_do_not_overflow(largest):
+    rng = np.random.default_rng(3)
+    Z = rng.integers(0, largest, size=(50, 3)).astype("u1" if largest > 127 else "i1")
+    y = rng.normal(size=50)
+    expected = FairRidgeRegressor(sensitive=[0]).fit(Z.astype(float), y)
+    model = FairRidgeRegressor(sensitive=[0]).fit(Z, y)
+    np.testing.assert_allclose(model.predict(Z), expected.predict(Z.astype(float)), rtol=1e-12)
+
+
+def test_single_precision_is_computed_in_double(numbers):
+    Z = numbers.Z.astype(np.float32)
+    model = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y)
+    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(Z.astype(np.float64), numbers.y)
+    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
+    assert model.predict(Z).dtype == np.float64
+    np.testing.assert_allclose(model.predict(Z), expected.predict(Z.astype(float)), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["Int8", "UInt16", "Int64", "Float32", "Float64", "boolean", "int64[pyarrow]", "bool[pyarrow]"],
+)
+def test_extension_types_of_pandas_do_not_matter(dtype):
+    rng = np.random.default_rng(4)
+    flag, x, y = rng.integers(0, 2, 50), rng.normal(size=50), rng.normal(size=50)
+    plain = pd.DataFrame({"s": flag + rng.normal(size=50), "flag": flag, "x": x})
+    model = FairRidgeRegressor(sensitive="s").fit(plain.astype({"flag": dtype}), y)
+    expected = FairRidgeRegressor(sensitive="s").fit(plain, y)
+    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        object,
+        "str",
+        "string",
+        "string[pyarrow]",
+        "category",
+        pd.ArrowDtype(pa.string()),
+        pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())),
+    ],
+    ids=str,
+)
+def test_string_types_of_pandas_do_not_matter(workers, dtype):
+    sex, skill = workers.columns["sex"], workers.columns["skill"]
+    frame = pd.DataFrame({"sex": sex, "skill": skill}).astype({"sex": dtype})
+    model = FairRidgeRegressor(sensitive="sex").fit(frame, workers.y)
+    assert model.sensitive_names_.tolist() == ["sex[m]"]
+    dense = np.column_stack([workers.S[:, 0], skill])
+    expected = FairRidgeRegressor(sensitive=[0]).fit(dense, workers.y)
+    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(frame), expected.predict(dense), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
+def test_decimals_are_numbers(make):
+    rng = np.random.default_rng(5)
+    cents, s, y = rng.integers(0, 9999, 40), rng.normal(size=40), rng.normal(size=40)
+    price = [decimal.Decimal(int(cent)) / 100 for cent in cents]
+    model = FairRidgeRegressor(sensitive="s").fit(make({"s": s, "price": price}), y)
+    expected = FairRidgeRegressor(sensitive=[0]).fit(np.column_stack([s, cents / 100]), y)
+    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "f4", "?", "O", ">f8"])
+def test_the_type_of_the_response_does_not_matter(numbers, dtype):
+    y = (numbers.y > 0).astype(float)
+    model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, y.astype(dtype))
+    expected = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, y)
+    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
+
+
+VECTORS = {
+    "list": np.ndarray.tolist,
+    "pandas": pd.Series,
+    "pandas with other index": lambda v: pd.Series(v, index=np.arange(len(v))[::-1]),
+    "pandas frame": lambda v: pd.DataFrame({"v": v}),
+    "polars": pl.Series,
+    "polars frame": lambda v: pl.DataFrame({"v": v}),
+    "pyarrow": lambda v: pa.chunked_array([v[:30], v[30:]]),
+    "pyarrow array": pa.array,
+}
+
+
+@pytest.mark.parametrize("argument", ["y", "sample_weight", "offset"])
+@pytest.mark.parametrize("kind", VECTORS)
+def test_vectors_come_in_any_container(numbers, kind, argument):
+    rng = np.random.default_rng(6)
+    given = {"y": numbers.y, "sample_weight": rng.random(80), "offset": rng.normal(size=80)}
+    expected = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, **given)
+    given[argument] = VECTORS[kind](given[argument])
+    model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, **given)
+    np.testing.assert_array_equal(coefficients(model), coefficients(expected))
+
+
+def _strided(Z):
+    wide = np.zeros((2 * Z.shape[0], 3 * Z.shape[1]))
+    wide[::2, ::3] = Z
+    return wide[::2, ::3]
+
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "view with steps": _strided,
+    "reversed": lambda Z: np.ascontiguousarray(Z[::-1, ::-1])[::-1, ::-1],
+    "transposed": lambda Z: np.ascontiguousarray(Z.T).T,
+    "unaligned": lambda Z: np.frombuffer(b"\0" + Z.tobytes(), "u1")[1:].view("f8").reshape(Z.shape),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_memory_layout_does_not_matter(numbers, layout):
+    Z = LAYOUTS[layout](numbers.Z)
+    model = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y)
+    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
+    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(Z), expected.predict(numbers.Z), rtol=1e-12)
+
+
+FRAME_LAYOUTS = {
+    "row by row": lambda Z, names: pd.DataFrame(np.ascontiguousarray(Z), columns=names),
+    "column by column": lambda Z, names: pd.DataFrame(np.asfortranarray(Z), columns=names),
+    "own arrays": lambda Z, names: pd.DataFrame(dict(zip(names, Z.T.copy(), strict=True))),
+    "every other row": lambda Z, names: pd.DataFrame(np.repeat(Z, 2, 0), columns=names).iloc[::2],
+    "rows reversed": lambda Z, names: pd.DataFrame(Z[::-1].copy(), columns=names).iloc[::-1],
+    "columns reversed": lambda Z, names: pd.DataFrame(Z, columns=names)[names[::-1]],
+    "columns shuffled": lambda Z, names: pd.DataFrame(Z, columns=names)[
+        [names[k] for k in (3, 0, 5, 1, 4, 2)]
+    ],
+    "one column twice": lambda Z, names: pd.DataFrame(Z, columns=names).assign(c5=lambda f: f.c4),
+    "mixed types": lambda Z, names: pd.DataFrame(Z, columns=names).astype({"c2": np.float32}),
+}
+
+
+@pytest.mark.parametrize("layout", FRAME_LAYOUTS)
+def test_memory_layout_of_frames_does_not_matter(numbers, layout):
+    names = [f"c{k}" for k in range(6)]
+    model = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(
+        pd.DataFrame(numbers.Z, columns=names), numbers.y
+    )
+    frame = FRAME_LAYOUTS[layout](numbers.Z, names)
+    by_hand = frame[names].to_numpy(np.float64) @ model.coef_ + model.raw_intercept_
+    np.testing.assert_allclose(model.predict(frame), by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize("layout", [kind for kind in FRAME_LAYOUTS if kind != "one column twice"])
+def test_memory_layout_of_training_frames_does_not_matter(numbers, layout):
+    names = [f"c{k}" for k in range(6)]
+    frame = FRAME_LAYOUTS[layout](numbers.Z, names)
+    model = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(frame, numbers.y)
+    Z = frame[names].to_numpy(np.float64)
+    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y)
+    np.testing.assert_allclose(model.predict(frame), expected.predict(Z), rtol=1e-11)
+    np.testing.assert_allclose(model.alpha_, expected.alpha_, rtol=1e-11)
+
+
+def test_arrays_are_not_modified_and_may_be_read_only(numbers):
+    weight, offset = np.arange(80.0), np.ones(80)
+    arrays = (numbers.X, numbers.y, numbers.S, weight, offset)
+    before = copy.deepcopy(arrays)
+    for array in arrays:
+        array.setflags(write=False)
+    X, y, S, w, o = arrays
+    model = FairRidgeRegressor(definition="individual")
+    model.fit(X, y, sensitive_features=S, sample_weight=w, offset=o)
+    model.path(X, y, sensitive_features=S, sample_weight=w, offset=o, unfairness=[0.1])
+    model.score(X, y, sensitive_features=S, sample_weight=w, offset=o)
+    for array, original in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, original)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_writable_arrays_are_not_modified(numbers, order):
+    Z, y = np.array(numbers.Z, order=order), numbers.y.copy()
+    weight = np.arange(80.0)
+    FairRidgeRegressor(sensitive=[0, 1]).fit(Z, y, sample_weight=weight).predict(Z)
+    np.testing.assert_array_equal(Z, numbers.Z)
+    np.testing.assert_array_equal(y, numbers.y)
+    np.testing.assert_array_equal(weight, np.arange(80.0))
+
+
+def test_frames_are_not_modified(workers, worker_columns, frame_of):
+    frame, untouched = frame_of(worker_columns), frame_of(copy.deepcopy(worker_columns))
+    model = FairRidgeRegressor(sensitive=workers.sensitive, unknown="base")
+    weight = np.arange(len(workers.y))
+    model.fit(frame, workers.y, sample_weight=weight).score(frame, workers.y, sample_weight=weight)
+    model.path(frame, workers.y).to_frame()
+    assert frame.equals(untouched)
+
+
+@pytest.mark.parametrize("index", [np.uint8, np.uint16, np.uint32, np.int8, np.int64])
+def test_arrow_dictionaries_with_any_index_are_levels(workers, index):
+    codes = np.array([RANKS.index(rank) for rank in workers.columns["rank"]], dtype=index)
+    rank = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(RANKS))
+    table = pa.table({"s": workers.S[:, 1], "rank": rank})
+    model = FairRidgeRegressor(sensitive="s").fit(table, workers.y)
+    assert model.predictor_names_.tolist() == ["rank[mid]", "rank[high]"]
+
+
+def test_categoricals_of_polars_survive_the_way_through_arrow(workers):
+    frame = pl.DataFrame(workers.columns).with_columns(
+        pl.col("rank").cast(pl.Enum(RANKS)), pl.col("region").cast(pl.Categorical)
+    )
+    model = FairRidgeRegressor(sensitive=workers.sensitive).fit(frame, workers.y)
+    np.testing.assert_allclose(model.predict(frame.to_arrow()), model.predict(frame), rtol=1e-12)
+
+
+def test_arrow_chunks_with_dictionaries_of_their_own_are_one_column():
+    first = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1]), pa.array(["m", "f"]))
+    second = pa.DictionaryArray.from_arrays(pa.array([0, 2, 1, 0]), pa.array(["f", "m", "x"]))
+    values = np.array(["m", "f", "m", "f", "f", "x", "m", "f"])
+    x, y = np.arange(8.0) ** 2, np.array([3.0, 1, 4, 1, 5, 9, 2, 6])
+    table = pa.table({"s": pa.chunked_array([first, second]), "x": x})
+    model = FairRidgeRegressor(sensitive="s").fit(table, y)
+    assert model.sensitive_names_.tolist() == ["s[f]", "s[x]"]
+    dense = np.column_stack([values == "f", values == "x", x])
+    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(dense, y)
+    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
+
+
+def test_intervals_are_levels():
+    rng = np.random.default_rng(7)
+    age, x = rng.uniform(20, 70, 60), rng.normal(size=60)
+    bands = pd.cut(age, [0, 30, 50, 100])
+    model = FairRidgeRegressor(sensitive="age").fit(pd.DataFrame({"age": bands, "x": x}), x + age)
+    assert model.sensitive_names_.tolist() == ["age[(30, 50]]", "age[(50, 100]]"]
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (
+            lambda: pd.DataFrame({"s": [1.0, 2, 3], "when": pd.date_range("2024", periods=3)}),
+            "when",
+        ),
+        (lambda: pl.DataFrame({"s": [1.0, 2, 3], "list": [[1], [2], [3]]}), "list"),
+        (lambda: pa.table({"s": [1.0, 2, 3], "struct": [{"a": 1}] * 3}), "struct"),
+        (lambda: pd.DataFrame({"s": [1.0, 2, 3], "mixed": [1, "a", 2.0]}), "mixed"),
+        (lambda: np.array([[1.0, "a"], [2.0, 3.0], [0.0, "c"]], dtype=object), "x1"),
+        (lambda: np.arange(6).reshape(3, 2).astype("M8[ns]"), "x0"),
+        (lambda: np.arange(6).reshape(3, 2).astype("M8[D]"), "x0"),
+        (lambda: np.arange(6).reshape(3, 2).astype("m8[s]"), "x0"),
+    ],
+    ids=["datetime", "list", "struct", "mixed", "mixed array", "M8[ns]", "M8[D]", "m8[s]"],
+)
+def test_a_column_that_is_no_attribute_is_refused_by_name(make, named):
+    with pytest.raises(ValueError, match=f"'{named}'"):
+        FairRidgeRegressor(sensitive=[0]).fit(make(), [1.0, 2.0, 4.0])
+
+
+def test_a_lazy_frame_is_refused_in_its_own_words(workers):
+    frame = pl.DataFrame(workers.columns).lazy()
+    with pytest.raises((TypeError, ValueError), match="collect"):
+        FairRidgeRegressor(sensitive="sex").fit(frame, workers.y)
+
+
+def test_sparse_and_complex_data_are_refused(numbers):
+    with pytest.raises(TypeError, match="dense data is required"):
+        FairRidgeRegressor(sensitive=[0]).fit(sparse.csr_array(numbers.Z), numbers.y)
+    with pytest.raises(ValueError, match="Complex data"):
+        FairRidgeRegressor(sensitive=[0]).fit(numbers.Z + 1j, numbers.y)
+
+
+@pytest.mark.parametrize("shape", [(), (6,), (2, 3, 2)])
+def test_an_array_that_is_no_table_is_refused(shape):
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        FairRidgeRegressor(sensitive=[0]).fit(np.zeros(shape), np.arange(6.0))

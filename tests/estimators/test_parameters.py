@@ -1,0 +1,140 @@
+"""Bad parameters are refused at fit, by name; good ones come in every numeric type."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from fairridge import FairRidgeRegressor
+from fairridge.exceptions import BoundWarning
+from fairridge.families import Gaussian
+from fairridge.penalties import Ridge
+
+BOUNDS = [-0.1, 1.1, -1e-12, np.nan, np.inf, True, False, "0.1", None, [0.05], [0.1, 0.2], [[0.1]]]
+
+
+@pytest.mark.parametrize("unfairness", [*BOUNDS, np.array([0.05]), np.True_, (0.05,), 0.1 + 0j])
+def test_a_bound_is_one_number_from_zero_to_one(numbers, unfairness):
+    model = FairRidgeRegressor(unfairness, sensitive=[0])
+    with pytest.raises(ValueError, match="unfairness"):
+        model.fit(numbers.Z, numbers.y)
+
+
+@pytest.mark.parametrize("unfairness", [np.float64(0.25), np.float32(0.25), Fraction(1, 4), 0.25])
+def test_a_bound_may_have_any_numeric_type(numbers, unfairness):
+    model = FairRidgeRegressor(unfairness, sensitive=[0, 1]).fit(numbers.Z, numbers.y)
+    assert model.unfairness_ == pytest.approx(0.25, abs=1e-10)
+    assert "0.25" in str(model.summary())
+
+
+@pytest.mark.parametrize(("unfairness", "status"), [(0, "converged"), (1, "inactive")])
+def test_the_ends_may_be_integers(numbers, unfairness, status):
+    assert FairRidgeRegressor(unfairness, sensitive=[0]).fit(numbers.Z, numbers.y).status_ == status
+
+
+@pytest.mark.parametrize("unfairness", [[0.1, 1.2], [np.nan], [0.1, True], ["a"], [], [[0.1, 0.2]]])
+def test_the_bounds_of_a_path_are_numbers_from_zero_to_one(numbers, unfairness):
+    with pytest.raises(ValueError, match="unfairness"):
+        FairRidgeRegressor(sensitive=[0]).path(numbers.Z, numbers.y, unfairness=unfairness)
+
+
+@pytest.mark.parametrize("unfairness", [-0.5, np.nan, True, [0.1], "a"])
+def test_the_bound_of_a_model_on_a_path_is_a_number_from_zero_to_one(numbers, unfairness):
+    path = FairRidgeRegressor(sensitive=[0]).path(numbers.Z, numbers.y)
+    with pytest.raises(ValueError, match="unfairness"):
+        path.at(unfairness)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("predictor_penalty", -1.0),
+        ("predictor_penalty", np.nan),
+        ("predictor_penalty", np.inf),
+        ("predictor_penalty", "1"),
+        ("predictor_penalty", None),
+        ("predictor_penalty", [1.0]),
+        ("predictor_penalty", True),
+        ("tol", 0.0),
+        ("tol", -1e-3),
+        ("tol", np.nan),
+        ("tol", None),
+        ("max_iter", 0),
+        ("max_iter", -1),
+        ("max_iter", np.inf),
+        ("max_iter", "many"),
+        ("unknown", "x"),
+        ("unknown", None),
+        ("unknown", "Base"),
+        ("definition", "x"),
+        ("definition", "statistical_parity"),
+        ("penalty", "x"),
+        ("penalty", None),
+        ("penalty", Ridge),
+        ("family", "x"),
+        ("family", None),
+        ("family", Gaussian),
+    ],
+    ids=str,
+)
+def test_a_bad_parameter_is_an_error_that_names_it(numbers, parameter, value):
+    model = FairRidgeRegressor(sensitive=[0], **{parameter: value})
+    with pytest.raises(ValueError, match=f"{parameter}="):
+        model.fit(numbers.Z, numbers.y)
+    with pytest.raises(ValueError, match=f"{parameter}="):
+        model.path(numbers.Z, numbers.y, unfairness=[0.1])
+
+
+@pytest.mark.parametrize("definition", [None, 3, object(), ["individual"]])
+def test_a_definition_that_is_none_is_an_error(numbers, definition):
+    with pytest.raises(TypeError, match="definition="):
+        FairRidgeRegressor(sensitive=[0], definition=definition).fit(numbers.Z, numbers.y)
+
+
+def test_parameters_are_kept_as_given_and_checked_at_fit_only():
+    sensitive, definition = ["a"], object()
+    model = FairRidgeRegressor(-3, sensitive=sensitive, definition=definition, unknown=7)
+    assert model.unfairness == -3
+    assert model.sensitive is sensitive
+    assert model.definition is definition
+    assert model.unknown == 7
+
+
+def test_all_but_the_bound_are_named():
+    with pytest.raises(TypeError, match="positional"):
+        FairRidgeRegressor(0.1, ["sex"])
+
+
+@pytest.mark.parametrize("family", ["gaussian", Gaussian()])
+@pytest.mark.parametrize("penalty", ["ridge", Ridge()])
+def test_names_and_objects_mean_the_same(numbers, family, penalty):
+    model = FairRidgeRegressor(sensitive=[0, 1], family=family, penalty=penalty)
+    plain = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
+    np.testing.assert_array_equal(model.fit(numbers.Z, numbers.y).raw_coef_, plain.raw_coef_)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("predictor_penalty", [0, 0.5, np.float32(8.0)])
+def test_options_are_solved_as_written(
+    numbers, oracle, assert_solves, standardize, predictor_penalty
+):
+    options = {"standardize": standardize, "predictor_penalty": predictor_penalty}
+    model = FairRidgeRegressor(0.1, sensitive=[0, 1], **options).fit(numbers.Z, numbers.y)
+    assert_solves(model, oracle(numbers.S, numbers.X, numbers.y, 0.1, **options))
+
+
+def test_too_few_steps_are_said_in_a_warning(numbers):
+    model = FairRidgeRegressor(1e-6, sensitive=[0, 1], max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter") as record:
+        model.fit(numbers.Z, numbers.y)
+    assert len(record) == 1
+    assert (model.status_, model.converged_) == ("not-converged", False)
+
+
+def test_a_bound_out_of_reach_is_said_in_a_warning_that_points_at_the_call(numbers):
+    model = FairRidgeRegressor(0.1, sensitive=[0, 1], definition=lambda fit: 0.5)
+    with pytest.warns(BoundWarning, match=r"stays at 0\.5") as record:
+        model.fit(numbers.Z, numbers.y)
+    assert (model.status_, model.converged_) == ("infeasible", False)
+    assert [warning.filename for warning in record] == [__file__]

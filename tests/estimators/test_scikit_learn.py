@@ -1,0 +1,275 @@
+"""The model is a scikit-learn estimator: checks, pipelines, searches, copies."""
+
+import os
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone, is_regressor
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from fairridge import FairRidgeRegressor
+
+CV = KFold(4, shuffle=True, random_state=0)
+
+
+@pytest.fixture
+def frame(workers):
+    return pd.DataFrame(workers.columns).astype({"rank": "category"})
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+def test_every_check_of_scikit_learn_passes():
+    results = check_estimator(FairRidgeRegressor(sensitive=[0]), on_skip=None, on_fail="raise")
+    skipped = {check["check_name"] for check in results if check["status"] != "passed"}
+    without_array_api = {"check_array_api_input"}
+    assert skipped == (set() if os.environ.get("SCIPY_ARRAY_API") else without_array_api)
+    assert len(results) > 40
+
+
+def test_it_is_a_regressor_that_requires_y():
+    model = FairRidgeRegressor(sensitive=[0])
+    assert is_regressor(model)
+    assert model.__sklearn_tags__().target_tags.required
+
+
+def test_it_prints_what_was_set():
+    assert repr(FairRidgeRegressor(0.1, sensitive=["sex"])) == (
+        "FairRidgeRegressor(sensitive=['sex'], unfairness=0.1)"
+    )
+
+
+def test_a_clone_has_the_parameters_and_nothing_else(numbers):
+    model = FairRidgeRegressor(0.2, sensitive=[0], predictor_penalty=3.0, unknown="base")
+    copy = clone(model.fit(numbers.Z, numbers.y))
+    assert copy.get_params() == model.get_params()
+    assert not [name for name in vars(copy) if name.endswith("_") or name.startswith("_")]
+
+
+def test_parameters_can_be_set(numbers):
+    model = FairRidgeRegressor().set_params(unfairness=0.3, sensitive=[1])
+    expected = FairRidgeRegressor(0.3, sensitive=[1]).fit(numbers.Z, numbers.y)
+    np.testing.assert_array_equal(model.fit(numbers.Z, numbers.y).coef_, expected.coef_)
+
+
+def test_a_pickled_model_predicts_the_same(workers, worker_columns, frame_of):
+    frame = frame_of(worker_columns)
+    model = FairRidgeRegressor(sensitive=workers.sensitive, unknown="base").fit(frame, workers.y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    assert str(again.summary()) == str(model.summary())
+    assert type(again.summary().to_frame()) is type(model.summary().to_frame())
+
+
+def test_a_pickled_model_holds_no_rows():
+    rng = np.random.default_rng(70)
+
+    def size(n):
+        Z = rng.normal(size=(n, 4))
+        return len(pickle.dumps(FairRidgeRegressor(sensitive=[0]).fit(Z, Z.sum(1) ** 2)))
+
+    assert size(20_000) < size(50) + 200
+
+
+def test_a_pickled_model_taken_from_a_path_holds_no_rows(numbers):
+    at = FairRidgeRegressor(sensitive=[0]).path(numbers.Z, numbers.y).at(0.1)
+    again = pickle.loads(pickle.dumps(at))
+    np.testing.assert_array_equal(again.predict(numbers.Z), at.predict(numbers.Z))
+    assert len(pickle.dumps(at)) < 4000
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_a_pipeline_passes_names_on(frame, workers, output):
+    numeric = ["age", "hours", "skill"]
+    scale = ColumnTransformer(
+        [("scaled", StandardScaler(), numeric)],
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    ).set_output(transform=output)
+    model = FairRidgeRegressor(0.1, sensitive=["sex", "age"])
+    pipeline = Pipeline([("prepare", scale), ("fair", model)]).fit(frame, workers.y)
+    assert pipeline["fair"].sensitive_names_.tolist() == ["sex[m]", "age"]
+    by_hand = frame.copy()
+    by_hand[numeric] = StandardScaler().fit_transform(frame[numeric])
+    expected = FairRidgeRegressor(0.1, sensitive=["sex", "age"]).fit(by_hand, workers.y)
+    np.testing.assert_allclose(pipeline.predict(frame), expected.predict(by_hand), rtol=1e-9)
+    assert pipeline.score(frame, workers.y) == pytest.approx(expected.explained_deviance_, rel=1e-9)
+
+
+def test_a_pipeline_imputes_before_the_fit(frame, workers):
+    frame["skill"] = frame["skill"].where(np.arange(90) % 9 > 0)
+    prepare = make_column_transformer(
+        (SimpleImputer(), ["skill"]), remainder="passthrough", verbose_feature_names_out=False
+    ).set_output(transform="pandas")
+    pipeline = make_pipeline(prepare, FairRidgeRegressor(sensitive="sex")).fit(frame, workers.y)
+    filled = frame.fillna({"skill": frame["skill"].mean()})
+    expected = FairRidgeRegressor(sensitive="sex").fit(filled, workers.y)
+    np.testing.assert_allclose(pipeline.predict(frame), expected.predict(filled), rtol=1e-9)
+
+
+def test_a_search_over_the_bound_scores_as_by_hand(frame, workers):
+    bounds = [0.0, 0.05, 0.4]
+    search = GridSearchCV(
+        FairRidgeRegressor(sensitive=workers.sensitive), {"unfairness": bounds}, cv=CV
+    ).fit(frame, workers.y)
+    for r, found in zip(bounds, search.cv_results_["mean_test_score"], strict=True):
+        scores = [
+            FairRidgeRegressor(r, sensitive=workers.sensitive)
+            .fit(frame.iloc[train], workers.y[train])
+            .score(frame.iloc[test], workers.y[test])
+            for train, test in CV.split(frame)
+        ]
+        assert found == pytest.approx(np.mean(scores), rel=1e-10)
+    best = FairRidgeRegressor(sensitive=workers.sensitive, **search.best_params_)
+    np.testing.assert_allclose(
+        search.predict(frame), best.fit(frame, workers.y).predict(frame), rtol=1e-12
+    )
+
+
+def test_a_search_in_a_pipeline_reaches_the_bound(numbers):
+    pipeline = make_pipeline(StandardScaler(), FairRidgeRegressor(sensitive=[0, 1]))
+    search = GridSearchCV(pipeline, {"fairridgeregressor__unfairness": [0.0, 1.0]}, cv=CV)
+    search.fit(numbers.Z, numbers.y)
+    assert search.best_params_ == {"fairridgeregressor__unfairness": 1.0}
+
+
+def test_cross_validation_scores_as_by_hand(numbers):
+    model = FairRidgeRegressor(0.1, sensitive=[0, 1])
+    by_hand = [
+        clone(model).fit(numbers.Z[train], numbers.y[train]).score(numbers.Z[test], numbers.y[test])
+        for train, test in CV.split(numbers.Z)
+    ]
+    np.testing.assert_allclose(cross_val_score(model, numbers.Z, numbers.y, cv=CV), by_hand)
+
+
+@pytest.mark.usefixtures("routing")
+class TestRouting:
+    """Sensitive features travel through pipelines and searches as metadata."""
+
+    @staticmethod
+    def asking(r=0.05, **others):
+        return (
+            FairRidgeRegressor(r)
+            .set_fit_request(sensitive_features=True, **others)
+            .set_predict_request(sensitive_features=True)
+            .set_score_request(sensitive_features=True, **others)
+        )
+
+    @pytest.fixture
+    def S(self, workers):
+        return pd.DataFrame({name: workers.columns[name] for name in workers.sensitive})
+
+    @pytest.fixture
+    def X(self, workers):
+        return pd.DataFrame({name: workers.columns[name] for name in ("hours", "skill", "manager")})
+
+    def by_hand(self, X, y, S, r, weight=None):
+        scores = []
+        for train, test in CV.split(X):
+            part = [None if weight is None else weight[rows] for rows in (train, test)]
+            model = FairRidgeRegressor(r).fit(
+                X.iloc[train], y[train], sensitive_features=S.iloc[train], sample_weight=part[0]
+            )
+            scores.append(
+                model.score(
+                    X.iloc[test], y[test], sensitive_features=S.iloc[test], sample_weight=part[1]
+                )
+            )
+        return scores
+
+    def test_a_pipeline_hands_sensitive_features_on(self, X, S, workers):
+        scaler = StandardScaler().set_output(transform="pandas")
+        pipeline = make_pipeline(scaler, self.asking())
+        pipeline.fit(X, workers.y, sensitive_features=S)
+        scaled = clone(scaler).fit_transform(X)
+        expected = FairRidgeRegressor().fit(scaled, workers.y, sensitive_features=S)
+        np.testing.assert_allclose(
+            pipeline.predict(X, sensitive_features=S),
+            expected.predict(scaled, sensitive_features=S),
+            rtol=1e-12,
+        )
+        assert pipeline.score(X, workers.y, sensitive_features=S) == pytest.approx(
+            expected.explained_deviance_, rel=1e-10
+        )
+
+    def test_cross_validation_splits_sensitive_features(self, X, S, workers):
+        found = cross_val_score(
+            self.asking(0.1), X, workers.y, cv=CV, params={"sensitive_features": S}
+        )
+        np.testing.assert_allclose(found, self.by_hand(X, workers.y, S, 0.1), rtol=1e-10)
+
+    def test_cross_validation_splits_sensitive_features_of_every_library(
+        self, X, S, workers, frame_of
+    ):
+        S, X = frame_of({name: S[name].to_numpy() for name in S}), X.to_numpy(float)
+        found = cross_val_score(
+            self.asking(0.1), X, workers.y, cv=CV, params={"sensitive_features": S}
+        )
+        frame = pd.DataFrame({name: workers.columns[name] for name in workers.sensitive})
+        expected = self.by_hand(pd.DataFrame(X), workers.y, frame, 0.1)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+    def test_a_search_scores_as_by_hand(self, X, S, workers):
+        bounds = [0.0, 0.1, 1.0]
+        pipeline = Pipeline(
+            [("scale", StandardScaler().set_output(transform="pandas")), ("fair", self.asking())]
+        )
+        search = GridSearchCV(pipeline, {"fair__unfairness": bounds}, cv=CV)
+        search.fit(X, workers.y, sensitive_features=S)
+        # Scaling the predictors does not change this model.
+        expected = [np.mean(self.by_hand(X, workers.y, S, r)) for r in bounds]
+        np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-9)
+        best = FairRidgeRegressor(search.best_params_["fair__unfairness"])
+        best.fit(X, workers.y, sensitive_features=S)
+        np.testing.assert_allclose(
+            search.best_estimator_.predict(X, sensitive_features=S),
+            best.predict(X, sensitive_features=S),
+            rtol=1e-9,
+        )
+
+    def test_weights_are_routed_too(self, X, S, workers):
+        weight = np.random.default_rng(71).integers(0, 3, 90)
+        search = GridSearchCV(
+            self.asking(sample_weight=True), {"unfairness": [0.02, 0.5]}, cv=CV
+        ).fit(X, workers.y, sensitive_features=S, sample_weight=weight)
+        expected = [np.mean(self.by_hand(X, workers.y, S, r, weight)) for r in (0.02, 0.5)]
+        np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-9)
+
+    def test_aliases_are_routed(self, X, S, workers):
+        model = (
+            FairRidgeRegressor(0.1)
+            .set_fit_request(sensitive_features="protected")
+            .set_score_request(sensitive_features="protected")
+        )
+        found = cross_validate(model, X, workers.y, cv=CV, params={"protected": S})["test_score"]
+        np.testing.assert_allclose(found, self.by_hand(X, workers.y, S, 0.1), rtol=1e-10)
+
+    def test_a_request_that_was_not_made_is_an_error(self, X, S, workers):
+        pipeline = make_pipeline(StandardScaler(), FairRidgeRegressor())
+        with pytest.raises(UnsetMetadataPassedError, match="sensitive_features"):
+            pipeline.fit(X, workers.y, sensitive_features=S)
+
+    def test_requests_survive_a_clone(self):
+        copy = clone(self.asking())
+        for method in ("fit", "predict", "score"):
+            requests = getattr(copy.get_metadata_routing(), method).requests
+            assert requests["sensitive_features"] is True

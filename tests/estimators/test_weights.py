@@ -1,0 +1,292 @@
+"""Weights count rows: integer weights are repeated rows, zero weights are absent rows."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from fairridge import FairRidgeRegressor
+from fairridge.exceptions import DataWarning
+from fairridge.fairness import Combined
+
+DEFINITIONS = {
+    "statistical-parity": "statistical-parity",
+    "equality-of-opportunity": "equality-of-opportunity",
+    "individual": "individual",
+    "combined": Combined(["statistical-parity", "individual"], weights=[1.0, 2.0]),
+    "callable": lambda fit: float(
+        np.average((fit.S @ fit.alpha - np.average(fit.S @ fit.alpha, weights=fit.weights)) ** 2,
+                   weights=fit.weights)
+        / np.average((fit.y - np.average(fit.y, weights=fit.weights)) ** 2, weights=fit.weights)
+    ),
+}  # fmt: skip
+FITTED = (
+    "alpha_", "beta_", "intercept_", "raw_coef_", "raw_intercept_", "lambda_", "unfairness_",
+    "deviance_", "loglik_", "explained_deviance_", "explained_by_sensitive_",
+)  # fmt: skip
+
+
+@pytest.fixture
+def counts():
+    """Integer weights, zero included."""
+    return np.random.default_rng(50).integers(0, 4, 80)
+
+
+def assert_same(model, expected, rtol=1e-10):
+    for name in FITTED:
+        np.testing.assert_allclose(
+            getattr(model, name), getattr(expected, name), rtol=rtol, atol=rtol, err_msg=name
+        )
+    assert model.status_ == expected.status_
+    assert model.components_ == pytest.approx(expected.components_, rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.03, 1.0])
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_integer_weights_equal_repeated_rows(numbers, counts, definition, r):
+    model = FairRidgeRegressor(r, sensitive=[0, 1], definition=DEFINITIONS[definition])
+    rows = np.repeat(np.arange(80), counts)
+    weighted = model.fit(numbers.Z, numbers.y, sample_weight=counts)
+    found = [np.copy(getattr(weighted, name)) for name in FITTED]
+    repeated = FairRidgeRegressor(**model.get_params()).fit(numbers.Z[rows], numbers.y[rows])
+    for name, value in zip(FITTED, found, strict=True):
+        np.testing.assert_allclose(
+            value, getattr(repeated, name), rtol=1e-10, atol=1e-10, err_msg=name
+        )
+
+
+@pytest.mark.parametrize(
+    "options", [{"predictor_penalty": 5.0}, {"standardize": False}, {"predictor_penalty": 0.1}]
+)
+def test_integer_weights_equal_repeated_rows_under_every_option(numbers, counts, options):
+    rows = np.repeat(np.arange(80), counts)
+    weighted = FairRidgeRegressor(sensitive=[0, 1], **options)
+    weighted.fit(numbers.Z, numbers.y, sample_weight=counts)
+    repeated = FairRidgeRegressor(sensitive=[0, 1], **options)
+    assert_same(weighted, repeated.fit(numbers.Z[rows], numbers.y[rows]))
+
+
+def test_integer_weights_equal_repeated_rows_of_frames(workers, frame_of):
+    counts = np.random.default_rng(51).integers(0, 3, len(workers.y))
+    rows = np.repeat(np.arange(len(counts)), counts)
+    repeated = {name: np.asarray(values)[rows].tolist() for name, values in workers.columns.items()}
+    ours = FairRidgeRegressor(sensitive=workers.sensitive)
+    ours.fit(frame_of(workers.columns), workers.y, sample_weight=counts)
+    theirs = FairRidgeRegressor(sensitive=workers.sensitive)
+    assert_same(ours, theirs.fit(frame_of(repeated), workers.y[rows]))
+
+
+def test_integer_weights_equal_repeated_sensitive_features_and_offsets(numbers, counts):
+    rows = np.repeat(np.arange(80), counts)
+    offset = np.sin(np.arange(80.0))
+    ours = FairRidgeRegressor().fit(
+        numbers.X, numbers.y, sensitive_features=numbers.S, sample_weight=counts, offset=offset
+    )
+    theirs = FairRidgeRegressor().fit(
+        numbers.X[rows],
+        numbers.y[rows],
+        sensitive_features=numbers.S[rows],
+        offset=offset[rows],
+    )
+    assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("definition", ["statistical-parity", "individual"])
+def test_integer_weights_equal_repeated_rows_along_a_path(numbers, counts, definition):
+    rows = np.repeat(np.arange(80), counts)
+    model = FairRidgeRegressor(sensitive=[0, 1], definition=definition)
+    bounds = [0.0, 0.01, 0.2, 0.9, 1.0]
+    ours = model.path(numbers.Z, numbers.y, sample_weight=counts, unfairness=bounds)
+    theirs = model.path(numbers.Z[rows], numbers.y[rows], unfairness=bounds)
+    for name in ("lambda_", "alpha", "beta", "intercept", "achieved", "deviance", "score"):
+        np.testing.assert_allclose(
+            getattr(ours, name), getattr(theirs, name), rtol=1e-10, atol=1e-10, err_msg=name
+        )
+
+
+def test_integer_weights_equal_repeated_rows_where_columns_are_collinear(numbers, counts):
+    Z = np.column_stack([numbers.Z, numbers.Z[:, 2] - 2.0 * numbers.Z[:, 3]])
+    rows = np.repeat(np.arange(80), counts)
+    with pytest.warns(DataWarning, match="'x6'"):
+        ours = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y, sample_weight=counts)
+    with pytest.warns(DataWarning, match="'x6'"):
+        theirs = FairRidgeRegressor(sensitive=[0, 1]).fit(Z[rows], numbers.y[rows])
+    assert_same(ours, theirs)
+
+
+def test_integer_weights_equal_repeated_rows_in_score(numbers, counts):
+    model = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
+    rows = np.repeat(np.arange(80), counts)
+    assert model.score(numbers.Z, numbers.y, sample_weight=counts) == pytest.approx(
+        model.score(numbers.Z[rows], numbers.y[rows]), abs=1e-10
+    )
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+def test_real_weights_solve_the_weighted_problem(numbers, oracle, assert_solves, r):
+    weight = np.random.default_rng(52).exponential(size=80)
+    model = FairRidgeRegressor(r, sensitive=[0, 1])
+    model.fit(numbers.Z, numbers.y, sample_weight=weight)
+    assert_solves(model, oracle(numbers.S, numbers.X, numbers.y, r, weight=weight))
+
+
+@pytest.mark.parametrize("value", [1, 1.0, 7.5, 1e-200, 1e150])
+def test_equal_weights_give_the_unweighted_predictions(numbers, value):
+    plain = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
+    for weight in (value, np.full(80, value)):
+        model = FairRidgeRegressor(sensitive=[0, 1])
+        model.fit(numbers.Z, numbers.y, sample_weight=weight)
+        np.testing.assert_allclose(model.predict(numbers.Z), plain.predict(numbers.Z), rtol=1e-9)
+        assert model.lambda_ == pytest.approx(value * plain.lambda_, rel=1e-9)
+
+
+@pytest.fixture
+def absent():
+    """Weights with three zeros, and those rows."""
+    weight = np.ones(80)
+    rows = [0, 13, 79]
+    weight[rows] = 0.0
+    return weight, rows
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])
+def test_numbers_in_absent_rows_do_not_matter(numbers, absent, value):
+    weight, rows = absent
+    Z = numbers.Z.copy()
+    Z[rows, 3], Z[rows, 0] = value, -value
+    model = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y, sample_weight=weight)
+    kept = np.flatnonzero(weight)
+    assert_same(
+        model, FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z[kept], numbers.y[kept]), 1e-12
+    )
+    assert model.n_rows_ == 77
+
+
+@pytest.mark.parametrize("argument", ["y", "offset"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_vectors_in_absent_rows_do_not_matter(numbers, absent, argument, value):
+    weight, rows = absent
+    given = {"y": numbers.y.copy(), "offset": np.cos(np.arange(80.0))}
+    kept = np.flatnonzero(weight)
+    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(
+        numbers.Z[kept], given["y"][kept], offset=given["offset"][kept]
+    )
+    given[argument][rows] = value
+    model = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, **given, sample_weight=weight)
+    assert_same(model, expected, 1e-12)
+
+
+@pytest.mark.parametrize("argument", ["X", "y"])
+def test_absent_rows_do_not_matter_to_score(numbers, absent, argument):
+    weight, rows = absent
+    model = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
+    kept = np.flatnonzero(weight)
+    expected = model.score(numbers.Z[kept], numbers.y[kept])
+    given = {"X": numbers.Z.copy(), "y": numbers.y.copy()}
+    given[argument][rows] = np.nan
+    assert model.score(**given, sample_weight=weight) == pytest.approx(expected, rel=1e-12)
+
+
+def test_missing_texts_and_levels_in_absent_rows_do_not_matter(frame_of, absent):
+    weight, rows = absent
+    rng = np.random.default_rng(53)
+    group, x = rng.choice(["a", "b"], 80).tolist(), rng.normal(size=80)
+    y = x + (np.array(group) == "b") + rng.normal(size=80)
+    plain = FairRidgeRegressor(sensitive="group")
+    kept = np.flatnonzero(weight)
+    plain.fit(frame_of({"group": [group[k] for k in kept], "x": x[kept]}), y[kept])
+    for row, value in zip(rows, (None, "only here", None), strict=True):
+        group[row] = value
+    model = FairRidgeRegressor(sensitive="group")
+    model.fit(frame_of({"group": group, "x": x}), y, sample_weight=weight)
+    assert model.sensitive_names_.tolist() == ["group[b]"]
+    assert_same(model, plain, 1e-12)
+
+
+def test_a_level_of_absent_rows_is_unseen_where_it_was_not_declared(absent):
+    weight, rows = absent
+    group = np.where(np.arange(80) % 2, "b", "a").astype(object)
+    group[rows] = "only here"
+    frame = pd.DataFrame({"group": group, "x": np.arange(80.0) ** 2})
+    model = FairRidgeRegressor(sensitive="group")
+    model.fit(frame, np.arange(80.0), sample_weight=weight)
+    with pytest.raises(ValueError, match="'only here', which was not there at fit"):
+        model.predict(frame)
+
+
+def test_a_level_of_absent_rows_is_empty_where_it_was_declared(absent):
+    weight, rows = absent
+    group = np.where(np.arange(80) % 2, "b", "c").astype(object)
+    group[rows] = "a"
+    frame = pd.DataFrame({"group": pd.Categorical(group), "x": np.arange(80.0) ** 2})
+    model = FairRidgeRegressor(sensitive="group")
+    model.fit(frame, np.arange(80.0), sample_weight=weight)
+    assert model.sensitive_names_.tolist() == ["group[a]", "group[c]"]
+    assert model.alpha_[0] == 0.0
+    assert np.isfinite(model.predict(frame)).all()
+
+
+def test_a_column_that_varies_in_absent_rows_only_is_constant(numbers, absent):
+    weight, rows = absent
+    constant = np.full(80, 0.1)
+    constant[rows] = 5.0
+    Z = np.column_stack([numbers.Z, constant])
+    with pytest.warns(DataWarning, match="'x6'"):
+        model = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y, sample_weight=weight)
+    assert model.beta_[-1] == 0.0
+
+
+def test_one_present_row_is_too_few(numbers):
+    with pytest.raises(ValueError, match="at least two rows with positive weight"):
+        FairRidgeRegressor(sensitive=[0]).fit(
+            numbers.Z, numbers.y, sample_weight=np.arange(80) == 3
+        )
+
+
+BAD = {
+    "negative": (np.r_[np.ones(79), -0.5], r"negative value -0\.5 at row 79"),
+    "all zero": (np.zeros(80), "zero in every row"),
+    "zero": (0.0, "zero in every row"),
+    "negative number": (-1.0, "negative value -1 at row 0"),
+    "strings": (["a"] * 80, "sample_weight must hold numbers"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_weights_are_an_error_at_fit(numbers, kind):
+    weight, message = BAD[kind]
+    with pytest.raises(ValueError, match=message):
+        FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y, sample_weight=weight)
+    with pytest.raises(ValueError, match=message):
+        FairRidgeRegressor(sensitive=[0]).path(numbers.Z, numbers.y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_weights_are_an_error_in_score(numbers, kind):
+    model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y)
+    weight, message = BAD[kind]
+    with pytest.raises(ValueError, match=message):
+        model.score(numbers.Z, numbers.y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("make", [np.asarray, list, pd.Series, pl.Series])
+def test_score_takes_weights_in_any_container(numbers, counts, make):
+    model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y)
+    expected = model.score(numbers.Z, numbers.y, sample_weight=counts)
+    found = model.score(numbers.Z, numbers.y, sample_weight=make(counts))
+    assert found == pytest.approx(expected, rel=1e-14)
+    assert found != pytest.approx(model.score(numbers.Z, numbers.y), rel=1e-6)
+
+
+def test_an_offset_is_taken_off_the_response(numbers):
+    offset = np.sin(np.arange(80.0)) * 3.0
+    model = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y, offset=offset)
+    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y - offset)
+    assert_same(model, expected, 1e-12)
+    np.testing.assert_allclose(
+        model.predict(numbers.Z, offset=offset), expected.predict(numbers.Z) + offset, rtol=1e-12
+    )
+    path = FairRidgeRegressor(sensitive=[0, 1]).path(
+        numbers.Z, numbers.y, offset=offset, unfairness=[0.05]
+    )
+    np.testing.assert_allclose(path.alpha[0], expected.alpha_, rtol=1e-12)
