@@ -1,6 +1,6 @@
 """Run all benchmarks and write the table.
 
-``python -m benchmarks [--out FILE]``
+``python -m benchmarks [--out FILE] [--only gaussian|logistic]``
 """
 
 from __future__ import annotations
@@ -10,21 +10,27 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.logistic import logistic_table
 from benchmarks.measure import peak_memory, seconds
 from benchmarks.problems import PROBLEMS
 from benchmarks.rivals import bare, ours, scikit_learn, statsmodels_ols
 
 RIVALS = (bare, ours, scikit_learn, statsmodels_ols)
-LIBRARIES = ("fairridge", "numpy", "scikit-learn", "statsmodels")
+LIBRARIES = ("fairridge", "numpy", "scikit-learn", "statsmodels", "fairlearn")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("bench-output/gaussian.md"))
+    parser.add_argument("--out", type=Path, default=Path("bench-output/benchmarks.md"))
+    parser.add_argument("--only", choices=["gaussian", "logistic"])
     arguments = parser.parse_args()
-    # First, while this process is small: on Linux a child starts from its parent's peak.
-    memory = memory_line()
-    lines = [header(), *gaussian_table(), "", memory]
+    lines = [header()]
+    if arguments.only != "logistic":
+        # First, while this process is small: on Linux a child starts from its parent's peak.
+        memory = memory_line()
+        lines += ["## Gaussian paths", "", *gaussian_table(), "", memory, ""]
+    if arguments.only != "gaussian":
+        lines += ["## Logistic, Cox and multinomial models", "", *logistic_table()]
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text("\n".join(lines) + "\n")
     print("\n".join(lines))

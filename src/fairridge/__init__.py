@@ -5,6 +5,7 @@ from fairridge.estimators import (
     FairRidgeClassifier,
     FairRidgeRegressor,
     FairRidgeSurvival,
+    cross_validate,
 )
 
 __version__ = "0.1.0"
@@ -14,4 +15,5 @@ __all__ = [
     "FairRidgeSurvival",
     "FairnessPath",
     "__version__",
+    "cross_validate",
 ]

@@ -43,6 +43,18 @@ class Rows:
     weight: Floats | None = None
     offset: Floats | None = None
 
+    def take(self, positions: NDArray[np.intp]) -> Rows:
+        """Return these rows only."""
+        return Rows(
+            tuple(piece.take(positions) for piece in self.sensitive),
+            tuple(piece.take(positions) for piece in self.predictors),
+            self.names,
+            self.response[positions],
+            self.targets[positions],
+            None if self.weight is None else self.weight[positions],
+            None if self.offset is None else self.offset[positions],
+        )
+
     @property
     def n_rows(self) -> int:
         """Number of rows."""

@@ -1,6 +1,7 @@
 """Sums over rows. The only code that touches rows."""
 
 from fairridge.engines.base import Engine, GLMSums, RowFunction
+from fairridge.engines.known import KnownMoments
 from fairridge.engines.memory import MemoryEngine, linear_predictor
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import (
@@ -18,6 +19,7 @@ __all__ = [
     "Distance",
     "Engine",
     "GLMSums",
+    "KnownMoments",
     "MemoryEngine",
     "Moments",
     "PairwiseDistance",

@@ -82,11 +82,6 @@ class Engine(Protocol):
         ...
 
     @property
-    def is_indicator(self) -> NDArray[np.bool_]:
-        """Which encoded columns are 0/1 columns of a categorical."""
-        ...
-
-    @property
     def passes(self) -> int:
         """How often the rows have been read so far."""
         ...

@@ -15,6 +15,7 @@ from fairridge.engines.base import GLMSums, RowFunction, RowwiseFamily
 from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import Distance
+from fairridge.engines.split import Block, DenseBlock, SplitBlock, prefers_codes
 from fairridge.engines.triangular import triangular_factor
 
 __all__ = ["MemoryEngine", "linear_predictor"]
@@ -46,7 +47,8 @@ class MemoryEngine:
         self.separable = separable
         self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
         self._forms: dict[Distance, Floats] = {}
-        self._kept: dict[int, Floats] = {}
+        self._kept: dict[int, Block] = {}
+        self._split = separable and prefers_codes(self._pieces)
         self._keeps = many_passes and 8 * (self._width + 1) * rows.n_rows <= KEEP_BYTES
         self._order = "C" if row_major(self._pieces) else "F"
 
@@ -70,14 +72,6 @@ class MemoryEngine:
         """Number of encoded sensitive columns, q."""
         return self.rows.n_sensitive
 
-    @property
-    def is_indicator(self) -> NDArray[np.bool_]:
-        """Which encoded columns are 0/1 columns of a categorical."""
-        pieces = (*self.rows.sensitive, *self.rows.predictors)
-        return np.concatenate(
-            [np.full(piece.width, isinstance(piece, Indicators)) for piece in pieces]
-        )
-
     def moments(self) -> Moments:
         """Return the weighted moments of [S, X, y], in one pass.
 
@@ -88,10 +82,8 @@ class MemoryEngine:
 
         def gram(block: slice) -> Floats:
             with np.errstate(over="ignore", invalid="ignore"):
-                buffer = self._shifted(block)
-                if self.rows.weight is not None:
-                    buffer = buffer * np.sqrt(self.rows.weight[block])[:, None]
-                return buffer.T @ buffer
+                weight = self.rows.weight
+                return self._block(block).gram(None if weight is None else weight[block])
 
         total = self._sum(gram, self._slices)
         self._require_finite(total)
@@ -156,10 +148,10 @@ class MemoryEngine:
         eta = self._eta(center, level, raw)
 
         def work(block: slice) -> GLMSums:
-            Z = self._shifted(block)[:, : 1 + len(center)]
+            Z, k = self._block(block), 1 + len(center)
             sums = family.rows(self.rows.response[block], eta(block), self.weights[block], order)
-            hessian = None if order < 2 else _hessian(Z, sums.curvature, sums.coupling)
-            return GLMSums(sums.deviance, sums.gradient.T @ Z, hessian)
+            hessian = None if order < 2 else _hessian(Z, k, sums.curvature, sums.coupling)
+            return GLMSums(sums.deviance, Z.products(sums.gradient)[:, :k], hessian)
 
         # The blocks are shifted by a typical row; the caller thinks in its own center.
         return self._sum(work, self._slices).recentered(self._typical_row[: len(center)] - center)
@@ -173,22 +165,27 @@ class MemoryEngine:
 
         def eta(block: slice) -> Floats:
             rows = block.stop - block.start
-            out = np.tile(level, (rows, 1)) if constant else self._shifted(block)[:, : 1 + k] @ both
+            out = np.tile(level, (rows, 1)) if constant else self._block(block).times(both)
             return out if offset is None else out + offset[block, None]
 
         return eta
 
-    def _shifted(self, block: slice) -> Floats:
-        """Write [1, z − typical row] for a block, or return it where it was kept."""
+    def _block(self, block: slice) -> Block:
+        """Write [1, z − typical row] for some rows, or return it where it was kept."""
         if block.start in self._kept:
             return self._kept[block.start]
-        shape = (block.stop - block.start, self._width + 1)
-        buffer: Floats = np.empty(shape, order=self._order)  # type: ignore[call-overload]
-        buffer[:, 0] = 1.0
-        write_block(self._pieces, block, self._typical_row, buffer[:, 1:])
+        written: Block
+        if self._split:
+            written = SplitBlock(self._pieces, block, self._typical_row)
+        else:
+            shape = (block.stop - block.start, self._width + 1)
+            buffer: Floats = np.empty(shape, order=self._order)  # type: ignore[call-overload]
+            buffer[:, 0] = 1.0
+            write_block(self._pieces, block, self._typical_row, buffer[:, 1:])
+            written = DenseBlock(buffer)
         if self._keeps:
-            self._kept[block.start] = buffer
-        return buffer
+            self._kept[block.start] = written
+        return written
 
     def columns(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return S, X, y and the weights as dense arrays."""
@@ -211,12 +208,17 @@ class MemoryEngine:
     def _sum(self, work: Callable[[slice], Result], blocks: list[slice]) -> Result:
         """One pass: add up what every block gives."""
         self.passes += 1
-        return reduce(operator.add, in_threads(work, blocks))
+        parts = map(work, blocks) if self._split else in_threads(work, blocks)
+        return reduce(operator.add, parts)
 
     @cached_property
     def _slices(self) -> list[slice]:
         n = self.rows.n_rows
-        return block_slices(n, self._width + 1) if self.separable else [slice(0, n)]
+        if not self.separable:
+            return [slice(0, n)]
+        # tabmat uses all cores by itself, and wants many rows at a time.
+        width = 1 if self._split else self._width + 1
+        return block_slices(n, width)
 
     @cached_property
     def _typical_row(self) -> Floats:
@@ -225,7 +227,11 @@ class MemoryEngine:
         sample = np.unique(np.linspace(0, n - 1, min(n, 255)).astype(np.intp))
         sample = sample[: len(sample) - 1 + len(sample) % 2]
         taken = tuple(piece.take(sample) for piece in self._pieces)
-        return np.median(_dense(taken, len(sample)), axis=0)
+        row = np.median(_dense(taken, len(sample)), axis=0)
+        if self._split:  # indicators stay what they are
+            coded = [np.full(p.width, isinstance(p, Indicators)) for p in self._pieces]
+            row[np.concatenate(coded)] = 0.0
+        return row
 
     def _require_finite(self, gram: Floats) -> None:
         """Raise for a column with NaN, infinity or numbers too large to square."""
@@ -246,19 +252,19 @@ class MemoryEngine:
         return np.ones(self.rows.n_rows) if weight is None else weight
 
 
-def _hessian(Z: Floats, curvature: Floats, coupling: Callable[[Floats], Floats] | None) -> Floats:
-    """Σ over rows of z curvature zᵀ, for every pair of linear predictors."""
-    m, k = curvature.shape[1], Z.shape[1]
+def _hessian(
+    Z: Block, k: int, curvature: Floats, coupling: Callable[[Floats], Floats] | None
+) -> Floats:
+    """Σ over rows of z curvature zᵀ in the first k columns, for all pairs of linear predictors."""
+    m = curvature.shape[1]
     hessian = np.empty((m, k, m, k))
     for a in range(m):
-        # A product of a matrix with itself costs half of one with another.
-        weighted = Z * np.sqrt(np.maximum(curvature[:, a, a, None], 0.0))
-        hessian[a, :, a, :] = weighted.T @ weighted
+        hessian[a, :, a, :] = Z.gram(curvature[:, a, a])[:k, :k]
         for b in range(a + 1, m):
-            hessian[a, :, b, :] = (Z * curvature[:, a, b, None]).T @ Z
+            hessian[a, :, b, :] = Z.cross(curvature[:, a, b])[:k, :k]
             hessian[b, :, a, :] = hessian[a, :, b, :].T
     if coupling is not None:
-        hessian[0, :, 0, :] -= coupling(Z)
+        hessian[0, :, 0, :] -= coupling(Z.dense()[:, :k])
     return hessian
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairridge.engines import Engine
 from fairridge.estimators._base import FairModel
 from fairridge.estimators._parameters import check_bound, check_bounds, check_number
-from fairridge.estimators._training import Training
+from fairridge.estimators._training import Response, Training
 from fairridge.estimators.path import FairnessPath
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition
@@ -121,26 +122,29 @@ class FairRidge(FairModel):
         return self._path(training, problem, solutions)
 
     def _problem(self, training: Training) -> Problem:
-        predictor_penalty = check_number("predictor_penalty", self.predictor_penalty, least=0.0)
-        options = {
+        problem = self._problem_on(training.engine, training.response)
+        penalized = self.predictor_penalty > 0.0
+        self._warn_of_data(problem.basis, training.design, penalized=penalized)
+        return problem
+
+    def _problem_on(self, engine: Engine, response: Response) -> Problem:
+        """Set the model up on some rows."""
+        options: dict[str, Any] = {
             "penalty": resolve_penalty(self.penalty),
-            "predictor_penalty": predictor_penalty,
+            "predictor_penalty": check_number(
+                "predictor_penalty", self.predictor_penalty, least=0.0
+            ),
             "standardize": bool(self.standardize),
         }
-        family = training.response.family
-        problem: Problem
-        if isinstance(family, Gaussian):
-            problem = gaussian_problem(training.engine, **options)  # type: ignore[arg-type]
-        else:
-            problem = glm_problem(
-                training.engine,
-                family,
-                n_targets=training.response.targets.shape[1],
-                max_iter=int(check_number("max_iter", self.max_iter, least=1.0)),
-                **options,  # type: ignore[arg-type]
-            )
-        self._warn_of_data(problem.basis, training.design, penalized=predictor_penalty > 0.0)
-        return problem
+        if isinstance(response.family, Gaussian):
+            return gaussian_problem(engine, **options)
+        return glm_problem(
+            engine,
+            response.family,
+            n_targets=response.targets.shape[1],
+            max_iter=int(check_number("max_iter", self.max_iter, least=1.0)),
+            **options,
+        )
 
     def _solve(self, problem: Problem, bounds: Floats) -> list[Solution]:
         return solve(

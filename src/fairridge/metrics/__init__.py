@@ -1,5 +1,15 @@
 """Measures of accuracy and fairness."""
 
 from fairridge.metrics.concordance import concordance_index
+from fairridge.metrics.held_out import (
+    explained_by_sensitive,
+    held_out_unfairness,
+    sequential_share,
+)
 
-__all__ = ["concordance_index"]
+__all__ = [
+    "concordance_index",
+    "explained_by_sensitive",
+    "held_out_unfairness",
+    "sequential_share",
+]

@@ -2,5 +2,14 @@
 
 from fairridge.report.paths import PathCurves, PathPlot, plot_path
 from fairridge.report.summary import CoefficientRow, Summary
+from fairridge.report.validation import ValidationCurve, plot_validation
 
-__all__ = ["CoefficientRow", "PathCurves", "PathPlot", "Summary", "plot_path"]
+__all__ = [
+    "CoefficientRow",
+    "PathCurves",
+    "PathPlot",
+    "Summary",
+    "ValidationCurve",
+    "plot_path",
+    "plot_validation",
+]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PathCurves", "PathPlot", "plot_path"]
+__all__ = ["COLORS", "PathCurves", "PathPlot", "new_axes", "plot_path"]
 
 Floats = NDArray[np.float64]
 PathPlot = Literal["coefficients", "constraints", "accuracy"]
@@ -62,7 +62,7 @@ def plot_path(curves: PathCurves, kind: PathPlot, ax: Axes | None = None) -> Axe
     }
     if kind not in drawers:
         raise ValueError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, drawers))}.")
-    ax = _new_axes() if ax is None else ax
+    ax = new_axes() if ax is None else ax
     drawers[kind](curves, ax)
     ax.set_xlabel("bound on unfairness, r")
     ax.set_xlim(float(curves.unfairness.min()), float(curves.unfairness.max()))
@@ -71,7 +71,8 @@ def plot_path(curves: PathCurves, kind: PathPlot, ax: Axes | None = None) -> Axe
     return ax
 
 
-def _new_axes() -> Axes:
+def new_axes() -> Axes:
+    """Return axes on a new figure."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

@@ -106,6 +106,12 @@ class GaussianProblem:
             fit.deviance, self.engine.response, self.engine.weights, self.dispersion(fit)
         )
 
+    def seed(self) -> None:
+        """Return None: a closed form needs no start."""
+
+    def plant(self, seed: None) -> None:
+        """Do nothing."""
+
     def converged(self, lambda_: float) -> bool:
         """Return True: every λ has a closed form."""
         return True

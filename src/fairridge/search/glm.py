@@ -24,6 +24,7 @@ from fairridge.solvers import (
     fair_basis,
     minimize,
 )
+from fairridge.solvers.newton import CLOSE
 
 __all__ = ["GLMProblem", "glm_problem"]
 
@@ -33,6 +34,14 @@ Floats = NDArray[np.float64]
 ROUGH = 1e-12
 # unless its value is this near to the bound.
 NEAR = 1e-3
+
+
+class _NotConvergedError(Exception):
+    """Newton's method found no minimum at a λ."""
+
+    def __init__(self, lambda_: float) -> None:
+        super().__init__(lambda_)
+        self.lambda_ = lambda_
 
 
 class GLMProblem:
@@ -175,30 +184,56 @@ class GLMProblem:
         assert hessian is not None
         return Point(theta.ravel(), deviance, gradient, hessian)
 
+    def seed(self) -> Floats:
+        """Return level and raw coefficients of the model at a typical λ, to start others from."""
+        m, width = self._shape
+        raw = self.point(self._typical).theta.reshape(m, width) @ self._map.T
+        raw[:, 0] -= raw[:, 1:] @ self.basis.center
+        return raw
+
+    def plant(self, seed: Floats) -> None:
+        """Start from the seed of a problem on other rows instead of from the null model."""
+        raw = seed.copy()
+        raw[:, 0] += raw[:, 1:] @ self.basis.center
+        theta = raw @ np.linalg.pinv(self._map).T
+        deviance, gradient, hessian = self._evaluate(theta.ravel(), 2)
+        assert hessian is not None
+        planted = Point(theta.ravel(), deviance, gradient, hessian)
+        if deviance < self._start.deviance:
+            self._rough[self._typical] = planted
+
     @cached_property
     def _restricted(self) -> Point:
         """The model without S (α = 0)."""
-        return minimize(self._objective(np.inf), self._nearest(np.inf), self.max_iter)
+        return self._minimized(np.inf, CLOSE)
 
     def point(self, lambda_: float) -> Point:
         """Return the minimum at a λ."""
         if lambda_ >= self.ceiling:
             return self._restricted
         if lambda_ not in self._points:
-            start = self._rough.get(lambda_) or self._nearest(lambda_)
-            self._points[lambda_] = minimize(self._objective(lambda_), start, self.max_iter)
+            self._points[lambda_] = self._minimized(lambda_, CLOSE)
         return self._points[lambda_]
+
+    def _minimized(self, lambda_: float, close: float) -> Point:
+        """Minimize from the best point known."""
+        objective = self._objective(lambda_)
+        nearest = self._rough.get(lambda_) or self._nearest(lambda_)
+        # Coefficients that grew large at another λ can be worse than none at this one.
+        start = min(nearest, self._start, key=objective.value)
+        return minimize(objective, start, self.max_iter, close)
 
     def _value(self, definition: Definition, lambda_: float, bounds: Floats) -> float:
         """Return a definition's value, to all digits only where a bound is near."""
         known = [x for x in self._points if abs(x - lambda_) < 0.1 * lambda_]
         if lambda_ not in self._points and lambda_ < self.ceiling and not known:
-            start = self._nearest(lambda_)
-            rough = minimize(self._objective(lambda_), start, self.max_iter, ROUGH)
-            self._rough[lambda_] = rough
+            rough = self._rough[lambda_] = self._minimized(lambda_, ROUGH)
             value = definition.value(self._as_fit(lambda_, rough))
-            if np.abs(value - bounds).min() > NEAR * max(abs(value), NEAR):
+            far = np.abs(value - bounds).min() > NEAR * max(abs(value), NEAR)
+            if far and rough.converged:
                 return value
+        if not self.point(lambda_).converged:
+            raise _NotConvergedError(lambda_)
         return definition.value(self.fit(lambda_))
 
     def _nearest(self, lambda_: float) -> Point:
@@ -304,14 +339,19 @@ class GLMProblem:
         free = Choice(0.0, "inactive", 0)
         if (bounds == 1.0).all() or not self.basis.sensitive.rank or self.ceiling == 0.0:
             return [free for _ in bounds]
-        values = sparse_profile(
-            lambda x: self._value(definition, x, bounds),
-            self._guess(definition, bounds),
-            self._typical,
-            self.ceiling,
-            bounds,
-        )
-        return [free if r == 1.0 else values.choose(float(r), tol, max_iter) for r in bounds]
+        try:
+            values = sparse_profile(
+                lambda x: self._value(definition, x, bounds),
+                self._guess(definition, bounds),
+                self._typical,
+                self.ceiling,
+                bounds,
+            )
+            return [free if r == 1.0 else values.choose(float(r), tol, max_iter) for r in bounds]
+        except _NotConvergedError as failure:
+            # No search can go on from coefficients that are no minimum.
+            failed = Choice(failure.lambda_, "not-converged")
+            return [free if r == 1.0 else failed for r in bounds]
 
     def _guess(self, definition: Definition, bounds: Floats) -> float:
         """Guess λ for a single bound from one Newton step off the null model.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,14 @@ class Problem(Protocol):
 
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood."""
+        ...
+
+    def seed(self) -> Any:
+        """Return what helps a problem on some of the rows to start; None for closed forms."""
+        ...
+
+    def plant(self, seed: Any) -> None:
+        """Start from the seed of a problem on other rows."""
         ...
 
     def converged(self, lambda_: float) -> bool:

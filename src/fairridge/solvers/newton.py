@@ -54,6 +54,8 @@ class Point:
         Whether it is the minimum it was meant to be.
     separated : ndarray of shape (s, N) or None
         Directions in which the deviance falls forever, where there are any.
+    passes : int
+        Evaluations on the way there.
     """
 
     theta: Floats
@@ -62,6 +64,7 @@ class Point:
     hessian: Floats
     converged: bool = True
     separated: Floats | None = None
+    passes: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,12 @@ class Objective:
     l1: Floats
     free: NDArray[np.intp]
     zero: NDArray[np.intp]
+
+    def value(self, point: Point) -> float:
+        """Return the objective at a point that was evaluated; ∞ where it is not allowed."""
+        if point.theta[self.zero].any():
+            return np.inf
+        return point.deviance + self.penalty(point.theta)
 
     def penalty(self, theta: Floats) -> float:
         """Return θᵀQθ + Σ l1ⱼ|θⱼ|."""
@@ -129,11 +138,12 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
     # Far from the minimum every step wants its own Hessian; near it an old one will do.
     order = 2 if decrease > FAR * (1.0 + abs(point.deviance)) else 1
     previous: Floats | None = None
-    for _ in range(max_iter):
+    while point.passes < start.passes + max_iter:
         scale = 1.0 + abs(point.deviance)
         if decrease <= close * scale:
-            # The promise of an exact step is kept; a rough one is left as it was evaluated.
-            theta = point.theta + step if close == CLOSE else point.theta
+            # The last step is taken unseen, unless it is long: along a flat direction.
+            small = np.abs(step).max() <= 1e-6 * (1.0 + np.abs(point.theta).max())
+            theta = point.theta + step if close == CLOSE and small else point.theta
             return replace(point, theta=theta, converged=True)
         if previous is not None and _repeats(step, previous):
             # On the way to a far minimum, or to a limit at infinity: go there faster.
@@ -192,7 +202,14 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
     """Evaluate at θ; without a new Hessian the one before serves on."""
     deviance, gradient, hessian = objective.evaluate(theta, order)
     hessian = before.hessian if hessian is None else hessian
-    return Point(theta, deviance, gradient, hessian, separated=before.separated)
+    return Point(
+        theta,
+        deviance,
+        gradient,
+        hessian,
+        separated=before.separated,
+        passes=before.passes + 1,
+    )
 
 
 def _search(
@@ -201,11 +218,12 @@ def _search(
     """Halve the step until the objective falls; None where it never does."""
     before = point.deviance + objective.penalty(point.theta)
     slack = 1e-13 * (1.0 + abs(before))
-    length = 1.0
+    length, trial = 1.0, point
     for _ in range(40):
         theta = point.theta + length * step
         # A full step is usual, and a Hessian with it saves a pass; after that it would not.
-        trial = _evaluated(objective, point, theta, order if length == 1.0 else 1)
+        counted = replace(point, passes=trial.passes)
+        trial = _evaluated(objective, counted, theta, order if length == 1.0 else 1)
         after = trial.deviance + objective.penalty(theta)
         if np.isfinite(after) and after <= before - 1e-4 * length * decrease + slack:
             return trial if length == 1.0 or order == 1 else _evaluated(objective, trial, theta, 2)
@@ -218,7 +236,7 @@ def _far_along(objective: Objective, point: Point, step: Floats) -> Point:
     best, length = point, 2.0
     lowest = point.deviance + objective.penalty(point.theta)
     while length <= 64.0:
-        trial = _evaluated(objective, point, point.theta + length * step, 1)
+        trial = _evaluated(objective, best, point.theta + length * step, 1)
         value = trial.deviance + objective.penalty(trial.theta)
         if not value < lowest:
             break

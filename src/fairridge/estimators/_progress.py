@@ -1,0 +1,32 @@
+"""A progress bar that may be absent."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Count steps, shown with tqdm where asked for."""
+
+    def __init__(self, total: int, shown: bool) -> None:
+        self._bar: Any = None
+        if shown:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError as error:
+                raise ImportError("progress=True needs tqdm: pip install tqdm") from error
+            self._bar = tqdm(total=total, unit="fold")
+
+    def step(self) -> None:
+        """One more is done."""
+        if self._bar is not None:
+            self._bar.update()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,221 @@
+"""Cross-validation of fair models over many bounds, with the same folds for all.
+
+For gaussian models under statistical parity or equality of opportunity a fold
+costs no pass over its rows: moments of the folds are computed once, and those
+of a training set are the total less the fold. Everything on the validation
+rows, errors and fairness, is a quadratic form in the fold's own moments. Where
+the subtraction would lose digits (ill-conditioned training sets) the rows are
+read again. All other models go the general way, and generalized linear models
+start from the fit to all rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import check_random_state
+
+from fairridge.data import make_frame
+from fairridge.estimators._fair_ridge import FairRidge
+from fairridge.estimators._folds import FoldScores, general_fold, moment_folds, uses_moments
+from fairridge.estimators._parameters import check_bounds
+from fairridge.estimators._progress import Progress
+from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.report import ValidationCurve, plot_validation
+
+__all__ = ["CrossValidation", "cross_validate"]
+
+Floats = NDArray[np.float64]
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+PAPER_BOUNDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """What cross-validation measured: one record per model, bound, repeat and fold.
+
+    Attributes
+    ----------
+    records : tuple of dict
+        The measurements.
+    loss_name : dict of str to str
+        What `loss` is, by model.
+    """
+
+    records: tuple[dict[str, Any], ...]
+    loss_name: dict[str, str]
+    _backend: Any = None
+
+    def to_frame(self) -> Any:
+        """Return one row per model, bound, repeat and fold.
+
+        Columns: model, unfairness, repeat, fold, n, train_loss, loss,
+        train_unfairness, achieved_unfairness, variance_share, status and the
+        further scores. A score that a model does not have is missing.
+        """
+        names = list(dict.fromkeys(name for record in self.records for name in record))
+        return make_frame(
+            {name: [record.get(name, np.nan) for record in self.records] for name in names},
+            self._backend,
+        )
+
+    def curves(self, measure: str = "loss") -> list[ValidationCurve]:
+        """Return mean and standard error of a measure over all folds, by model and bound."""
+        curves = []
+        for model in self.loss_name:
+            records = [record for record in self.records if record["model"] == model]
+            bounds = sorted({record["unfairness"] for record in records})
+            values = [
+                np.array([record[measure] for record in records if record["unfairness"] == r])
+                for r in bounds
+            ]
+            mean = np.array([v.mean() for v in values])
+            spread = [v.std(ddof=1) / np.sqrt(len(v)) if len(v) > 1 else 0.0 for v in values]
+            name = self.loss_name[model] if measure in ("loss", "train_loss") else measure
+            curves.append(ValidationCurve(model, name, np.array(bounds), mean, np.array(spread)))
+        return curves
+
+    def plot(self, measure: str = "loss", ax: Any = None) -> Any:
+        """Draw a measure over r, one line per model with 95 % confidence intervals.
+
+        Parameters
+        ----------
+        measure : str
+            A column of `to_frame()`.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        return plot_validation(self.curves(measure), ax)
+
+
+def cross_validate(
+    models: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any = None,
+    unfairness: Any = PAPER_BOUNDS,
+    cv: Any = 10,
+    repeats: int = 1,
+    folds: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    progress: bool = False,
+) -> CrossValidation:
+    """Cross-validate fair models for several bounds, on the same folds.
+
+    Parameters
+    ----------
+    models : estimator or dict of str to estimator
+        Fair ridge models; their own `unfairness` is not used.
+    X, y, sensitive_features
+        As in `fit`. Categorical levels come from all rows.
+    unfairness : array-like
+        The bounds r; the paper's by default.
+    cv : int or scikit-learn splitter, default=10
+        Number of folds, or an object with `split` such as `ShuffleSplit` for
+        hold-out. Folds are stratified where all models are classifiers.
+    repeats : int, default=1
+        How often to draw new folds.
+    folds : list of (train, test), or list of such lists, optional
+        Row positions, used instead of `cv`; one list per repeat.
+    n_jobs : int, optional
+        Processes for models that go the general way.
+    random_state : int, RandomState or None
+        Seed of the folds.
+    progress : bool, default=False
+        Whether to show a progress bar (needs tqdm).
+    """
+    named = models if isinstance(models, Mapping) else {type(models).__name__: models}
+    if not named:
+        raise ValueError("models is empty; pass an estimator or a dict name → estimator.")
+    bounds = check_bounds(unfairness)
+    repeated = _folds(folds, cv, repeats, random_state, named, X, y)
+    records: list[dict[str, Any]] = []
+    loss_name: dict[str, str] = {}
+    backend = None
+    with Progress(len(named) * sum(map(len, repeated)), progress) as bar:
+        for name, model in named.items():
+            scores, loss_name[name], backend = _scores(
+                name, model, X, y, sensitive_features, bounds, repeated, n_jobs, bar
+            )
+            records += scores
+    return CrossValidation(tuple(records), loss_name, backend)
+
+
+def _scores(
+    name: str,
+    model: Any,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    bounds: Floats,
+    repeated: list[list[Fold]],
+    n_jobs: int | None,
+    bar: Progress,
+) -> tuple[list[dict[str, Any]], str, Any]:
+    if not isinstance(model, FairRidge):
+        raise TypeError(f"model {name!r} is a {type(model).__name__}, not a fair ridge model.")
+    training = model._read(X, y, sensitive_features, None, None)
+    flat = [(r, f, fold) for r, folds in enumerate(repeated) for f, fold in enumerate(folds)]
+    with warnings.catch_warnings():
+        # A level that a training set lacks is no defect of the data; the status says the rest.
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", BoundWarning)
+        if uses_moments(model, training):
+            found: Iterable[list[FoldScores]] = moment_folds(model, training, repeated, bounds)
+        else:
+            warm = model._problem(training)
+            found = Parallel(n_jobs=n_jobs, return_as="generator")(
+                delayed(general_fold)(model, training, fold, bounds, warm.seed())
+                for _, _, fold in flat
+            )
+        records = []
+        for (repeat, number, _), scores in zip(flat, found, strict=True):
+            records += [
+                {"model": name, "unfairness": score.unfairness, "repeat": repeat, "fold": number}
+                | score.measures
+                for score in scores
+            ]
+            bar.step()
+    loss = "RMSE" if training.response.family.name == "gaussian" else "mean deviance"
+    return records, loss, training.backend
+
+
+def _folds(
+    folds: Any, cv: Any, repeats: int, random_state: Any, models: Mapping[str, Any], X: Any, y: Any
+) -> list[list[Fold]]:
+    """Return lists of (train, test) positions, one list per repeat."""
+    if folds is not None:
+        nested = folds if _is_nested(folds) else [folds]
+        return [[(np.asarray(a), np.asarray(b)) for a, b in one] for one in nested]
+    n = len(X) if hasattr(X, "__len__") else X.shape[0]
+    rows = np.zeros((n, 1))
+    if hasattr(cv, "split"):
+        return [list(cv.split(rows, y)) for _ in range(repeats)]
+    generator = check_random_state(random_state)
+    stratified = all(is_classifier(model) for model in models.values())
+    splitter = StratifiedKFold if stratified else KFold
+    seeds = generator.randint(np.iinfo(np.int32).max, size=repeats)
+    return [
+        list(
+            splitter(int(cv), shuffle=True, random_state=int(seed)).split(
+                rows, y if stratified else None
+            )
+        )
+        for seed in seeds
+    ]
+
+
+def _is_nested(folds: Sequence[Any]) -> bool:
+    """Whether folds is a list of repeats instead of a list of (train, test) pairs."""
+    first = folds[0]
+    return not (len(first) == 2 and np.ndim(first[0]) == 1 and np.ndim(first[0][0]) == 0)

@@ -1,0 +1,94 @@
+"""Fairness on rows the model was not fitted to.
+
+There S and U = X − SB are no longer orthogonal, so the share of S cannot be
+read off α and β: predictions are regressed on S in those rows instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Engine
+from fairridge.fairness import (
+    Combined,
+    Definition,
+    EqualityOfOpportunity,
+    StatisticalParity,
+)
+from fairridge.solvers import Fit
+
+__all__ = ["explained_by_sensitive", "held_out_unfairness", "sequential_share"]
+
+Floats = NDArray[np.float64]
+
+
+def explained_by_sensitive(scatter: Floats, q: int, m: int) -> float:
+    """R² of the linear predictors regressed on S.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (q+m+t, q+m+t)
+        Centered scatter of [S, η, y]: q, m and t columns.
+    q, m : int
+        Columns of S and of η.
+    """
+    explained, total = _explained(scatter, q, m)
+    return float(np.trace(explained) / total) if total > 0.0 else 0.0
+
+
+def sequential_share(scatter: Floats, q: int, m: int) -> float:
+    """Share of S in what S and then y explain of η (equality of opportunity)."""
+    first, total = _explained(scatter, q, m)
+    if total <= 0.0:
+        return 0.0
+    S, rest = scatter[:q, :q], scatter[q:, q:]
+    cross = scatter[:q, q:]
+    left = rest - cross.T @ np.linalg.pinv(S, hermitian=True) @ cross
+    of_y = left[:m, m:] @ np.linalg.pinv(left[m:, m:], hermitian=True) @ left[m:, :m]
+    both = float(np.trace(first) + np.trace(of_y))
+    return float(np.trace(first)) / both if both > 0.0 else 0.0
+
+
+def _explained(scatter: Floats, q: int, m: int) -> tuple[Floats, float]:
+    cross = scatter[:q, q : q + m]
+    explained = cross.T @ np.linalg.pinv(scatter[:q, :q], hermitian=True) @ cross
+    return explained, float(np.trace(scatter[q : q + m, q : q + m]))
+
+
+def held_out_unfairness(
+    definition: Definition, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int
+) -> float:
+    """Return how unfair a fit is on other rows.
+
+    Parameters
+    ----------
+    definition : Definition
+        What unfairness means. Statistical parity, whatever its measure, is the
+        R² of η regressed on S; individual fairness compares α with the
+        unconstrained α₀ over pairs of these rows; a function of yours sees
+        these rows with the training centers.
+    fit : Fit
+        The model.
+    engine : Engine
+        Where the other rows are.
+    scatter, q, m
+        As in `explained_by_sensitive`.
+    """
+    if isinstance(definition, StatisticalParity):
+        return explained_by_sensitive(scatter, q, m)
+    if isinstance(definition, EqualityOfOpportunity):
+        return sequential_share(scatter, q, m)
+    if isinstance(definition, Combined):
+        values = [
+            held_out_unfairness(part, fit, engine, scatter, q, m) for part in definition.definitions
+        ]
+        return (
+            max(values)
+            if definition.is_maximum
+            else float(np.average(values, weights=definition.weights))
+        )
+    reference = replace(fit.unconstrained(), engine=engine)
+    return definition.value(replace(fit, engine=engine, unconstrained=lambda: reference))

@@ -1,0 +1,83 @@
+"""Categoricals left as codes give the same sums as columns written out."""
+
+import numpy as np
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from fairridge.data import Indicators, Rows, Slab
+from fairridge.engines import MemoryEngine, split
+from fairridge.families import Binomial
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(17)
+    n = 3000
+    codes = [rng.integers(-1, 39, n), rng.integers(-1, 29, n)]
+    numbers = rng.normal(size=(n, 3)) + 100.0
+    y = (rng.uniform(size=n) < 0.4).astype(float)[:, None]
+    names = tuple(f"c{k}" for k in range(2 + 39 + 1 + 29))
+    return Rows(
+        (Slab(numbers[:, :2]),),
+        (Indicators(codes[0], 39), Slab(numbers[:, 2:]), Indicators(codes[1], 29)),
+        names,
+        y,
+        y,
+        rng.uniform(0.5, 2.0, n),
+    )
+
+
+def engines(rows, monkeypatch):
+    coded = MemoryEngine(rows, many_passes=True)
+    monkeypatch.setattr(split, "FEWEST_INDICATORS", 10_000)
+    dense = MemoryEngine(rows, many_passes=True)
+    assert coded._split
+    assert not dense._split
+    return coded, dense
+
+
+def test_moments_are_the_same(rows, monkeypatch):
+    coded, dense = (engine.moments() for engine in engines(rows, monkeypatch))
+    np.testing.assert_allclose(coded.mean, dense.mean, rtol=1e-12)
+    np.testing.assert_allclose(coded.scatter, dense.scatter, rtol=1e-9, atol=1e-8)
+
+
+def test_derivatives_are_the_same(rows, monkeypatch):
+    rng = np.random.default_rng(18)
+    k = len(rows.names)
+    center, raw = rng.normal(size=k), 0.01 * rng.normal(size=(1, k))
+    coded, dense = (
+        engine.derivatives(Binomial(), center, np.zeros(1), raw, 2)
+        for engine in engines(rows, monkeypatch)
+    )
+    np.testing.assert_allclose(coded.deviance, dense.deviance, rtol=1e-12)
+    np.testing.assert_allclose(coded.gradient, dense.gradient, rtol=1e-9, atol=1e-8)
+    np.testing.assert_allclose(coded.hessian, dense.hessian, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", [FairRidgeRegressor, FairRidgeClassifier])
+def test_models_are_the_same(estimator, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(19)
+    n = 4000
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(size=n),
+            "sex": rng.choice(["f", "m"], n),
+            "town": rng.choice([f"town {k}" for k in range(60)], n),
+        }
+    )
+    y = (frame["age"] + (frame["sex"] == "m") + rng.normal(size=n) > 0.5).astype(int)
+    model = estimator(0.1, sensitive=["sex"])
+    coded = model.fit(frame, y).raw_coef_
+    monkeypatch.setattr(split, "FEWEST_INDICATORS", 10_000)
+    np.testing.assert_allclose(coded, model.fit(frame, y).raw_coef_, rtol=1e-7, atol=1e-9)
+
+
+def test_few_levels_are_written_out():
+    few = [Indicators(np.zeros(5, dtype=np.intp), 6) for _ in range(7)]
+    assert not split.prefers_codes(few)
+    assert split.prefers_codes([Indicators(np.zeros(5, dtype=np.intp), 40)])
+    assert not split.prefers_codes(
+        [Indicators(np.zeros(5, dtype=np.intp), 40), Slab(np.zeros((5, 50)))]
+    )
