@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from fairridge.penalties import Penalty
 from fairridge.search.crossing import sparse_profile
 from fairridge.search.solution import Choice
 from fairridge.solvers import (
+    Coordinates,
     FairBasis,
     Fit,
     Objective,
@@ -48,11 +50,6 @@ class GLMProblem:
     """min D(α, β) + λ·penalty(α) + λ₂‖β‖² for any λ, intercept free.
 
     It remembers the points it has solved: each new λ starts from the nearest.
-
-    Coordinates θ are, per linear predictor, the level at the column means,
-    then coefficients of the standardized columns of S and of U. Where S or U
-    is collinear these are coordinates in its singular basis, which makes
-    every answer the minimum-norm one.
 
     Parameters
     ----------
@@ -89,68 +86,36 @@ class GLMProblem:
         self._rough: dict[float, Point] = {}
         self._fits: dict[float, Fit] = {}
 
-    # ------------------------------------------------------------ coordinates
-
     @cached_property
-    def _directions(self) -> tuple[Floats, Floats]:
-        """Columns of standardized S and U per coordinate: identities where nothing is collinear."""
-        S, U = self.basis.sensitive, self.basis.predictors
-        q, p = len(S.scale), len(U.scale)
-        whole = S.rank == q or self.penalty.l1 > 0.0  # absolute values need the columns themselves
-        A = np.eye(q) if whole else S.vectors
-        V = np.eye(p) if U.rank == p else U.vectors
-        return A / S.scale[:, None], V / U.scale[:, None]
-
-    @cached_property
-    def _map(self) -> Floats:
-        """From the coordinates of one linear predictor to its level and raw coefficients."""
-        A, V = self._directions
-        (q, a), (p, b) = A.shape, V.shape
-        out = np.zeros((1 + q + p, 1 + a + b))
-        out[0, 0] = 1.0
-        out[1 : 1 + q, 1 : 1 + a] = A
-        out[1 : 1 + q, 1 + a :] = -self.basis.B @ V
-        out[1 + q :, 1 + a :] = V
-        return out
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return self.family.n_predictors, self._map.shape[1]
+    def coordinates(self) -> Coordinates:
+        """The coordinates θ of the model."""
+        return Coordinates(self.basis, self.family.n_predictors, by_column=self.penalty.l1 > 0.0)
 
     def _evaluate(self, theta: Floats, order: int) -> tuple[float, Floats, Floats | None]:
         """Return the deviance and its derivatives in θ: one pass over the rows."""
-        m, width = self._shape
-        raw = theta.reshape(m, width) @ self._map.T
+        raw = self.coordinates.raw(theta)
         with np.errstate(over="ignore", invalid="ignore"):
             sums = self.engine.derivatives(
                 self.family, self.basis.center, raw[:, 0], raw[:, 1:], order
             )
-        gradient = (sums.gradient @ self._map).ravel()
-        if sums.hessian is None:
-            return sums.deviance, gradient, None
-        H = np.einsum("ij,aibk,kl->ajbl", self._map, sums.hessian, self._map, optimize=True)
-        return sums.deviance, gradient, H.reshape(m * width, m * width)
+        return (sums.deviance, *self.coordinates.derivatives(sums))
 
     def _objective(self, lambda_: float) -> Objective:
         """Return the penalized deviance at a λ; at λ = ∞ α is held at zero instead."""
-        m, width = self._shape
-        a = self._directions[0].shape[1]
-        held = np.isinf(lambda_)
+        coordinates, held = self.coordinates, np.isinf(lambda_)
         weight = 0.0 if held else lambda_
-        A = self._directions[0] * self.basis.sensitive.scale[:, None]
-        Q, l1 = np.zeros((width, width)), np.zeros(width)
-        Q[1 : 1 + a, 1 : 1 + a] = weight * A.T @ self.penalty.quadratic(self.basis.sensitive) @ A
-        Q[1 + a :, 1 + a :] = self.predictor_penalty * np.eye(width - 1 - a)
-        l1[1 : 1 + a] = 2.0 * weight * self.penalty.l1
-        sensitive = {i * width + 1 + k for i in range(m) for k in range(a)} if held else set()
-        fixed = sensitive if self._has_level else sensitive | {0}
-        free = [k for k in range(m * width) if k not in fixed]
+        everything = np.arange(int(np.prod(coordinates.shape)), dtype=np.intp)
+        zero = coordinates.of_sensitive if held else everything[:0]
+        fixed = zero if self._has_level else np.append(zero, coordinates.of_level)
+        l1 = np.zeros(len(everything))
+        l1[coordinates.of_sensitive] = 2.0 * weight * self.penalty.l1
+        K = weight * self.penalty.quadratic(self.basis.sensitive)
         return Objective(
             self._evaluate,
-            np.kron(np.eye(m), Q).astype(np.float64, copy=False),
-            np.tile(l1, m),
-            np.array(free, dtype=np.intp),
-            np.array(sorted(sensitive), dtype=np.intp),
+            coordinates.penalty(K, self.predictor_penalty),
+            l1,
+            np.setdiff1d(everything, fixed),
+            zero,
         )
 
     @property
@@ -168,26 +133,26 @@ class GLMProblem:
         """The smallest λ with α = 0: finite where the penalty has absolute values."""
         if not self._has_ceiling:
             return np.inf
-        a = self._directions[0].shape[1]
-        gradient = self._restricted.gradient.reshape(self._shape)[:, 1 : 1 + a]
+        gradient = self._restricted.gradient[self.coordinates.of_sensitive]
         return float(np.abs(gradient).max(initial=0.0)) / (2.0 * self.penalty.l1)
 
     @cached_property
     def _start(self) -> Point:
         """The null model, or near it."""
-        m, width = self._shape
-        theta = np.zeros((m, width))
-        theta[:, 0] = self.family.start(
+        theta = np.zeros(int(np.prod(self.coordinates.shape)))
+        theta[self.coordinates.of_level] = self.family.start(
             self.engine.response, self.engine.weights, self.engine.offset
         )
-        deviance, gradient, hessian = self._evaluate(theta.ravel(), 2)
+        return self._point_at(theta)
+
+    def _point_at(self, theta: Floats) -> Point:
+        deviance, gradient, hessian = self._evaluate(theta, 2)
         assert hessian is not None
-        return Point(theta.ravel(), deviance, gradient, hessian)
+        return Point(theta, deviance, gradient, hessian)
 
     def seed(self) -> Floats:
         """Return level and raw coefficients of the model at a typical λ, to start others from."""
-        m, width = self._shape
-        raw = self.point(self._typical).theta.reshape(m, width) @ self._map.T
+        raw = self.coordinates.raw(self.point(self._typical).theta)
         raw[:, 0] -= raw[:, 1:] @ self.basis.center
         return raw
 
@@ -195,11 +160,8 @@ class GLMProblem:
         """Start from the seed of a problem on other rows instead of from the null model."""
         raw = seed.copy()
         raw[:, 0] += raw[:, 1:] @ self.basis.center
-        theta = raw @ np.linalg.pinv(self._map).T
-        deviance, gradient, hessian = self._evaluate(theta.ravel(), 2)
-        assert hessian is not None
-        planted = Point(theta.ravel(), deviance, gradient, hessian)
-        if deviance < self._start.deviance:
+        planted = self._point_at(self.coordinates.theta(raw))
+        if planted.deviance < self._start.deviance:
             self._rough[self._typical] = planted
 
     @cached_property
@@ -275,7 +237,7 @@ class GLMProblem:
         for lambda_ in lambdas:
             directions = self.point(lambda_).separated
             for direction in () if directions is None else directions:
-                raw = np.abs(direction.reshape(self._shape) @ self._map.T)[:, 1:].max(axis=0)
+                raw = np.abs(self.coordinates.raw(direction))[:, 1:].max(axis=0)
                 found |= set(np.flatnonzero(raw > 0.5 * raw.max()).tolist())
         return [self.engine.names[k] for k in sorted(found)]
 
@@ -284,9 +246,8 @@ class GLMProblem:
         """Deviance of the model with an intercept only."""
         if not self._has_level:
             return self._start.deviance
-        m, width = self._shape
-        levels = np.arange(m, dtype=np.intp) * width
-        others = np.setdiff1d(np.arange(m * width), levels)
+        levels = self.coordinates.of_level
+        others = np.setdiff1d(np.arange(len(self._start.theta)), levels)
         objective = replace(self._objective(np.inf), free=levels, zero=others)
         return minimize(objective, self._start, self.max_iter).deviance
 
@@ -310,14 +271,11 @@ class GLMProblem:
         )
 
     def _as_fit(self, lambda_: float, point: Point) -> Fit:
-        A, V = self._directions
-        theta = point.theta.reshape(self._shape)
-        theta = self.family.by_class(theta)
-        level, a, b = np.split(theta, [1, 1 + A.shape[1]], axis=1)
-        alpha, beta = a @ A.T, b @ V.T
-        intercept = level[:, 0] - alpha @ self.basis.center_sensitive
+        theta = self.family.by_class(point.theta.reshape(self.coordinates.shape))
+        level, alpha, beta = self.coordinates.split(theta)
+        intercept: Any = level - alpha @ self.basis.center_sensitive
         if len(theta) == 1:
-            alpha, beta, intercept = alpha[0], beta[0], float(intercept[0])  # type: ignore[assignment]
+            alpha, beta, intercept = alpha[0], beta[0], float(intercept[0])
         return Fit(
             lambda_=lambda_,
             alpha=alpha,
@@ -386,8 +344,7 @@ class GLMProblem:
     @cached_property
     def _typical(self) -> float:
         """The λ at which penalty and curvature of α balance."""
-        a = self._directions[0].shape[1]
-        curvature = np.diag(self._start.hessian).reshape(self._shape)[:, 1 : 1 + a].mean()
+        curvature = np.diag(self._start.hessian)[self.coordinates.of_sensitive].mean()
         if not np.diag(self.penalty.quadratic(self.basis.sensitive)).any():
             return float(0.5 * curvature)
         return float(0.5 * curvature / np.diag(self.penalty.quadratic(self.basis.sensitive)).mean())
