@@ -1,6 +1,6 @@
 """Run all benchmarks and write the table.
 
-``python -m benchmarks [--out FILE] [--only gaussian|logistic]``
+``python -m benchmarks [--out FILE] [--only gaussian|logistic|validation]``
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from benchmarks.logistic import logistic_table
 from benchmarks.measure import peak_memory, seconds
 from benchmarks.problems import PROBLEMS
 from benchmarks.rivals import bare, ours, scikit_learn, statsmodels_ols
+from benchmarks.validation import validation_table
 
 RIVALS = (bare, ours, scikit_learn, statsmodels_ols)
 LIBRARIES = ("fairridge", "numpy", "scikit-learn", "statsmodels", "fairlearn")
@@ -22,15 +23,17 @@ LIBRARIES = ("fairridge", "numpy", "scikit-learn", "statsmodels", "fairlearn")
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench-output/benchmarks.md"))
-    parser.add_argument("--only", choices=["gaussian", "logistic"])
+    parser.add_argument("--only", choices=["gaussian", "logistic", "validation"])
     arguments = parser.parse_args()
     lines = [header()]
-    if arguments.only != "logistic":
+    if arguments.only in (None, "gaussian"):
         # First, while this process is small: on Linux a child starts from its parent's peak.
         memory = memory_line()
         lines += ["## Gaussian paths", "", *gaussian_table(), "", memory, ""]
-    if arguments.only != "gaussian":
-        lines += ["## Logistic, Cox and multinomial models", "", *logistic_table()]
+    if arguments.only in (None, "logistic"):
+        lines += ["## Logistic, Cox and multinomial models", "", *logistic_table(), ""]
+    if arguments.only in (None, "validation"):
+        lines += ["## 50 × 10-fold cross-validation, 7 bounds", "", *validation_table()]
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text("\n".join(lines) + "\n")
     print("\n".join(lines))

@@ -1,6 +1,7 @@
 """Sums over rows. The only code that touches rows."""
 
 from fairridge.engines.base import Engine, GLMSums, RowFunction
+from fairridge.engines.blocks import one_blas_thread
 from fairridge.engines.known import KnownMoments
 from fairridge.engines.memory import MemoryEngine, linear_predictor
 from fairridge.engines.moments import Moments
@@ -26,5 +27,6 @@ __all__ = [
     "RowFunction",
     "SquaredDifference",
     "linear_predictor",
+    "one_blas_thread",
     "triangular_factor",
 ]

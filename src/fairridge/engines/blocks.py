@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from threadpoolctl import ThreadpoolController
 
 from fairridge.data import Indicators, Piece, Slab
 
-__all__ = ["block_slices", "in_threads", "row_major", "write_block"]
+__all__ = ["block_slices", "in_threads", "one_blas_thread", "row_major", "write_block"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -84,6 +85,11 @@ def _n_threads() -> int:
     return max(1, min(int(allowed), os.cpu_count() or 1))
 
 
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Keep BLAS on one thread: on small matrices more threads only wait for each other."""
+    return cast(AbstractContextManager[object], _controller().limit(limits=1))
+
+
 def in_threads(work: Callable[[slice], Result], blocks: Sequence[slice]) -> Iterator[Result]:
     """Run `work` on every block, on all cores, and yield the results in order.
 
@@ -94,5 +100,5 @@ def in_threads(work: Callable[[slice], Result], blocks: Sequence[slice]) -> Iter
     if threads == 1:
         yield from map(work, blocks)
         return
-    with _controller().limit(limits=1):
+    with one_blas_thread():
         yield from _pool(threads).map(work, blocks)

@@ -24,6 +24,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from fairridge.data import make_frame
+from fairridge.engines import one_blas_thread
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._folds import FoldScores, general_fold, moment_folds, uses_moments
 from fairridge.estimators._parameters import check_bounds
@@ -166,7 +167,7 @@ def _scores(
         raise TypeError(f"model {name!r} is a {type(model).__name__}, not a fair ridge model.")
     training = model._read(X, y, sensitive_features, None, None)
     flat = [(r, f, fold) for r, folds in enumerate(repeated) for f, fold in enumerate(folds)]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_blas_thread():  # folds are many, their matrices small
         # A level that a training set lacks is no defect of the data; the status says the rest.
         warnings.simplefilter("ignore", DataWarning)
         warnings.simplefilter("ignore", BoundWarning)

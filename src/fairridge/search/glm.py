@@ -182,7 +182,7 @@ class GLMProblem:
         objective = self._objective(lambda_)
         nearest = self._rough.get(lambda_) or self._nearest(lambda_)
         # Coefficients that grew large at another λ can be worse than none at this one.
-        start = min(nearest, self._start, key=objective.value)
+        start = nearest if np.isinf(lambda_) else min(nearest, self._start, key=objective.value)
         return minimize(objective, start, self.max_iter, close)
 
     def _value(self, definition: Definition, lambda_: float, bounds: Floats) -> float:
@@ -199,7 +199,7 @@ class GLMProblem:
         return definition.value(self.fit(lambda_))
 
     def _nearest(self, lambda_: float) -> Point:
-        """Return the solved point whose λ is nearest, on a scale on which α changes evenly."""
+        """Return the solved point whose λ is nearest, on a log scale that ends at 0 and ∞."""
         known = self._rough | self._points
         if "_restricted" in self.__dict__:
             known[np.inf] = self._restricted
@@ -207,7 +207,7 @@ class GLMProblem:
             return self._start
 
         def place(x: float) -> float:
-            return 1.0 if np.isinf(x) else x / (x + self._typical)
+            return float(np.log(min(x, 1e3 * self._typical) + 1e-2 * self._typical))
 
         return known[min(known, key=lambda x: abs(place(x) - place(lambda_)))]
 

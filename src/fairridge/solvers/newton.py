@@ -92,9 +92,7 @@ class Objective:
     zero: NDArray[np.intp]
 
     def value(self, point: Point) -> float:
-        """Return the objective at a point that was evaluated; ∞ where it is not allowed."""
-        if point.theta[self.zero].any():
-            return np.inf
+        """Return the objective at a point that was evaluated."""
         return point.deviance + self.penalty(point.theta)
 
     def penalty(self, theta: Floats) -> float:
