@@ -7,11 +7,13 @@ from fairridge import FairRidgeRegressor, fairness, penalties
 
 NOT_DEFINITIONS = {
     "AbsoluteDifference", "CallableDefinition", "ClassDifference", "Definition",
-    "PairwiseDistance", "SquaredDifference", "VarianceShare", "resolve_definition",
+    "PairwiseDistance", "SquaredDifference", "VarianceShare", "is_variance_share",
+    "resolve_definition",
 }  # fmt: skip
+NOT_PENALTIES = {"Penalty", "SecularPenalty", "resolve_penalty"}
 ARGUMENTS = {"Combined": (["statistical-parity", "individual"],)}
 DEFINITIONS = [name for name in fairness.__all__ if name not in NOT_DEFINITIONS]
-PENALTIES = [name for name in penalties.__all__ if name not in {"Penalty", "SecularPenalty"}]
+PENALTIES = [name for name in penalties.__all__ if name not in NOT_PENALTIES]
 
 
 @pytest.fixture(scope="module")

@@ -133,7 +133,14 @@ def dense_profile(value: Value, smallest: float, largest: float, ceiling: float)
 
 
 def sparse_profile(
-    value: Value, start: float, typical: float, ceiling: float, bounds: Floats
+    value: Value,
+    start: float,
+    typical: float,
+    ceiling: float,
+    bounds: Floats,
+    *,
+    step: float = LARGEST_STEP,
+    floor: float = 0.2,
 ) -> Profile:
     """Evaluate a definition that costs passes over the rows, at few λ.
 
@@ -153,19 +160,23 @@ def sparse_profile(
         The smallest λ with α = 0.
     bounds : ndarray
         The bounds that will be asked for.
+    step : float
+        Ratio of neighboring λ at most: the finer, the less can hide between them.
+    floor : float
+        Below this multiple of the typical λ, λ = 0 comes next.
     """
     wanted = bounds[bounds < 1.0]
     positive = wanted[wanted > 0.0]
     known: dict[float, float] = {}
     if positive.size:
-        at = min(start, ceiling / LARGEST_STEP)
+        at = min(start, ceiling / step)
         known[at] = value(at)
         while known[at] > positive.min() and at < min(ceiling, 1e15 * typical):
-            at = min(at * _stride(known[at] / positive.min()), ceiling)
+            at = min(at * _stride(known[at] / positive.min(), step), ceiling)
             known[at] = value(at)
         at = min(known)
-        while known[at] <= wanted.max() and at > 0.2 * typical:
-            at /= _stride(wanted.max() / known[at] if known[at] > 0.0 else LARGEST_STEP)
+        while known[at] <= wanted.max() and at > floor * typical:
+            at /= _stride(wanted.max() / known[at] if known[at] > 0.0 else step, step)
             known[at] = value(at)
         if known[at] <= wanted.max():
             known[0.0] = value(0.0)
@@ -175,12 +186,12 @@ def sparse_profile(
     return Profile(value, grid, _finite(lambda x: known[x], grid))
 
 
-def _stride(ratio: float) -> float:
+def _stride(ratio: float, most: float) -> float:
     """How far to move in λ for a value to change by this ratio.
 
     Most values fall like 1/λ or slower; a little more makes a tight bracket likely.
     """
-    return min(max(ratio**1.3, 1.05), LARGEST_STEP)
+    return min(max(ratio**1.3, 1.05), most)
 
 
 def _finite(value: Value, grid: Floats) -> Floats:

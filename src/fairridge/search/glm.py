@@ -36,6 +36,8 @@ Floats = NDArray[np.float64]
 ROUGH = 1e-12
 # unless its value is this near to the bound.
 NEAR = 1e-3
+# Numbers in [S, X] up to which a finer scan costs milliseconds.
+SMALL = 20_000
 
 
 class _NotConvergedError(Exception):
@@ -304,12 +306,21 @@ class GLMProblem:
                 self._typical,
                 self.ceiling,
                 bounds,
+                **({"step": 2.0, "floor": 1e-3} if self._is_small else {}),
             )
             return [free if r == 1.0 else values.choose(float(r), tol, max_iter) for r in bounds]
         except _NotConvergedError as failure:
             # No search can go on from coefficients that are no minimum.
             failed = Choice(failure.lambda_, "not-converged")
             return [free if r == 1.0 else failed for r in bounds]
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether a pass costs so little that λ can be scanned finely.
+
+        Shares that are not monotone in λ are a matter of small data.
+        """
+        return self.engine.response.shape[0] * len(self.engine.names) <= SMALL
 
     def _guess(self, definition: Definition, bounds: Floats) -> float:
         """Guess λ for a single bound from one Newton step off the null model.
