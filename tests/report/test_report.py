@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import matplotlib
+import matplotlib.pyplot
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -87,7 +88,7 @@ def test_figures_can_share_axes_and_refuse_unknown_kinds(path):
 
 
 def test_importing_the_library_imports_no_optional_library():
-    # scikit-learn itself imports pandas where it is installed.
-    code = "import sys, fairridge; print([m for m in ('matplotlib', 'polars') if m in sys.modules])"
+    # scikit-learn imports pandas, and tabmat polars, where they are installed.
+    code = "import sys, fairridge; print([m for m in ('matplotlib', 'pooch') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

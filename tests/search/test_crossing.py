@@ -3,47 +3,142 @@
 import numpy as np
 import pytest
 
-from fairridge.search.crossing import profile
+from fairridge.search.crossing import dense_profile, sparse_profile
 
 
-def test_a_monotone_value_has_one_crossing():
-    choice = profile(lambda x: 1 / (1 + x), 1.0, 1.0).choose(0.2, 1e-10, 100)
+def dense(value, smallest=1.0, largest=1.0, ceiling=np.inf):
+    return dense_profile(value, smallest, largest, ceiling)
+
+
+def sparse(value, *bounds, start=1.0, typical=1.0, ceiling=np.inf, **scan):
+    return sparse_profile(value, start, typical, ceiling, np.array(bounds), **scan)
+
+
+def choose(profile, r, max_iter=100):
+    return profile.choose(r, 1e-10, max_iter)
+
+
+def falling(x):
+    return 1.0 / (1.0 + x)
+
+
+class Counted:
+    """A function that remembers where it was evaluated."""
+
+    def __init__(self, function):
+        self.function, self.places = function, []
+
+    def __call__(self, x):
+        self.places.append(x)
+        return self.function(x)
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def profile(request):
+    """Return a function from a value, a bound and a typical λ to a profile of either kind."""
+    if request.param == "dense":
+        return lambda value, r, typical=1.0, **options: dense(value, typical, typical, **options)
+    return lambda value, r, typical=1.0, **options: sparse(
+        value, r, start=typical, typical=typical, **options
+    )
+
+
+@pytest.mark.parametrize("r", [1e-12, 1e-6, 0.01, 0.2, 0.9, 0.9999])
+def test_a_monotone_value_has_one_crossing(profile, r):
+    choice = choose(profile(falling, r), r)
     assert (choice.status, choice.crossings) == ("converged", 1)
-    np.testing.assert_allclose(choice.lambda_, 4.0, rtol=1e-12)
+    assert abs(falling(choice.lambda_) - r) <= 1e-10
+    np.testing.assert_allclose(choice.lambda_, 1.0 / r - 1.0, rtol=1e-3 if r < 1e-6 else 1e-8)
+
+
+def bump(x):
+    """Two hills over log λ, at 1 and at −6, the second lower."""
+    t = np.log(x) if 0 < x < np.inf else np.copysign(np.inf, x - 1)
+    return 0.3 * np.exp(-((t - 1) ** 2)) + 0.1 * np.exp(-((t + 6) ** 2))
 
 
 def test_the_last_crossing_is_chosen():
-    def bump(x):
-        t = np.log(x) if 0 < x < np.inf else np.copysign(np.inf, x - 1)
-        return 0.3 * np.exp(-((t - 1) ** 2)) + 0.1 * np.exp(-((t + 6) ** 2))
-
-    choice = profile(bump, 1e-3, 10.0).choose(0.05, 1e-10, 100)
+    choice = choose(dense(bump, 1e-3, 10.0), 0.05)
     assert choice.crossings == 4
     np.testing.assert_allclose(choice.lambda_, np.exp(1 + np.sqrt(np.log(6))), rtol=1e-9)
 
 
-def test_bounds_that_always_and_never_hold():
-    values = profile(lambda x: 0.3 + 0.5 / (1 + x), 1.0, 1.0)
-    assert values.choose(0.9, 1e-10, 100).status == "inactive"
-    infeasible = values.choose(0.2, 1e-10, 100)
+@pytest.mark.parametrize("start", [1.0, 20.0])
+@pytest.mark.parametrize("r", [0.05, 0.1])
+def test_the_last_crossing_is_chosen_from_few_values(r, start):
+    choice = choose(sparse(bump, r, start=start, typical=1.0), r)
+    assert choice.status == "converged"
+    np.testing.assert_allclose(choice.lambda_, np.exp(1 + np.sqrt(np.log(0.3 / r))), rtol=1e-8)
+
+
+def test_bounds_that_always_and_never_hold(profile):
+    def floor(x):
+        return 0.3 + 0.5 / (1 + x)
+
+    assert choose(profile(floor, 0.9), 0.9).status == "inactive"
+    infeasible = choose(profile(floor, 0.2), 0.2)
     assert (infeasible.status, infeasible.lambda_) == ("infeasible", np.inf)
 
 
-def test_zero_is_met_at_infinity():
-    choice = profile(lambda x: 1 / (1 + x) ** 2, 1.0, 1.0).choose(0.0, 1e-10, 100)
+def test_zero_is_met_at_infinity(profile):
+    choice = choose(profile(lambda x: 1 / (1 + x) ** 2, 0.0), 0.0)
     assert (choice.status, choice.lambda_) == ("converged", np.inf)
 
 
-def test_a_crossing_near_zero_is_found():
-    choice = profile(lambda x: 1 / (1 + 1e9 * x), 1.0, 1.0).choose(1 - 1e-9, 1e-10, 100)
-    np.testing.assert_allclose(1 / (1 + 1e9 * choice.lambda_), 1 - 1e-9, atol=1e-12)
+@pytest.mark.parametrize("r", [0.0, 1e-6, 0.01, 0.5])
+def test_a_ceiling_ends_the_search(profile, r):
+    def value(x):
+        return max(1.0 - x / 7.0, 0.0)
+
+    choice = choose(profile(value, r, ceiling=7.0), r)
+    assert choice.status == "converged"
+    np.testing.assert_allclose(choice.lambda_, 7.0 * (1.0 - r), rtol=1e-9)
+    assert value(choice.lambda_) <= r + 1e-10
 
 
-def test_too_few_steps_are_said():
-    choice = profile(lambda x: 1 / (1 + x), 1.0, 1.0).choose(0.123, 1e-10, 1)
+def test_a_crossing_near_zero_is_found(profile):
+    r = 1 - 1e-9
+    choice = choose(profile(lambda x: 1 / (1 + 1e9 * x), r), r)
+    np.testing.assert_allclose(1 / (1 + 1e9 * choice.lambda_), r, atol=1e-12)
+
+
+def test_too_few_steps_are_said(profile):
+    choice = choose(profile(falling, 0.123), 0.123, max_iter=1)
     assert choice.status == "not-converged"
 
 
-def test_a_value_that_is_no_number_is_an_error():
+def test_a_value_that_is_no_number_is_an_error(profile):
     with pytest.raises(ValueError, match="finite number"):
-        profile(lambda x: np.nan if x > 1 else 0.5, 1.0, 1.0)
+        profile(lambda x: np.nan if x > 1e-4 else 0.5, 0.2)
+
+
+def test_a_good_start_needs_few_values():
+    value = Counted(falling)
+    values = sparse(value, 0.05, start=20.0)
+    choice = choose(values, 0.05)
+    np.testing.assert_allclose(choice.lambda_, 19.0, rtol=1e-9)
+    assert len(value.places) <= 12
+
+
+@pytest.mark.parametrize("start", [1e-6, 1e-2, 1e4, 1e9])
+def test_a_bad_start_finds_the_same(start):
+    choice = choose(sparse(falling, 0.05, start=start), 0.05)
+    np.testing.assert_allclose(choice.lambda_, 19.0, rtol=1e-9)
+
+
+def test_one_profile_serves_many_bounds():
+    bounds = np.linspace(0.0, 1.0, 21)
+    value = Counted(falling)
+    profile = sparse(value, *bounds, start=20.0)
+    for r in bounds[1:-1]:
+        np.testing.assert_allclose(choose(profile, r).lambda_, 1.0 / r - 1.0, rtol=1e-8)
+    assert choose(profile, 0.0).lambda_ == np.inf
+    assert len(value.places) < 150
+
+
+def test_a_value_that_falls_slowly_is_bounded():
+    def slow(x):
+        return 1.0 if x == 0.0 else 1.0 / (1.0 + np.log1p(x)) if x < np.inf else 0.0
+
+    choice = choose(sparse(slow, 0.1), 0.1)
+    np.testing.assert_allclose(choice.lambda_, np.expm1(9.0), rtol=1e-8)

@@ -69,10 +69,19 @@ class CrossValidation:
         )
 
     def curves(self, measure: str = "loss") -> list[ValidationCurve]:
-        """Return mean and standard error of a measure over all folds, by model and bound."""
+        """Return mean and standard error of a measure over all folds, by model and bound.
+
+        Models and folds that do not have the measure are left out.
+        """
+        having = [r for r in self.records if isinstance(r.get(measure), float)]
+        if not having:
+            known = {name for r in self.records for name in r if isinstance(r[name], float)}
+            raise ValueError(
+                f"measure={measure!r} is not known; use one of {', '.join(sorted(known))}."
+            )
         curves = []
-        for model in self.loss_name:
-            records = [record for record in self.records if record["model"] == model]
+        for model in dict.fromkeys(record["model"] for record in having):
+            records = [record for record in having if record["model"] == model]
             bounds = sorted({record["unfairness"] for record in records})
             values = [
                 np.array([record[measure] for record in records if record["unfairness"] == r])

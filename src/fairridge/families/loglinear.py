@@ -25,8 +25,8 @@ class _LogLink(SinglePredictor):
 
     def mean(self, eta: Floats) -> Floats:
         """Return e^η."""
-        with np.errstate(over="ignore"):
-            return np.exp(eta)
+        # Beyond e⁷⁰⁰ a finite number serves as infinity would, and times 0 is 0.
+        return np.exp(np.minimum(eta, 700.0))
 
     def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return the intercept of the null model, or near it: log(Σy / Σe^offset)."""

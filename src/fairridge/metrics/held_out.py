@@ -44,18 +44,25 @@ def sequential_share(scatter: Floats, q: int, m: int) -> float:
     first, total = _explained(scatter, q, m)
     if total <= 0.0:
         return 0.0
-    S, rest = scatter[:q, :q], scatter[q:, q:]
     cross = scatter[:q, q:]
-    left = rest - cross.T @ np.linalg.pinv(S, hermitian=True) @ cross
-    of_y = left[:m, m:] @ np.linalg.pinv(left[m:, m:], hermitian=True) @ left[m:, :m]
+    left = scatter[q:, q:] - cross.T @ _inverse(scatter[:q, :q]) @ cross
+    of_y = left[:m, m:] @ _inverse(left[m:, m:]) @ left[m:, :m]
     both = float(np.trace(first) + np.trace(of_y))
     return float(np.trace(first)) / both if both > 0.0 else 0.0
 
 
 def _explained(scatter: Floats, q: int, m: int) -> tuple[Floats, float]:
     cross = scatter[:q, q : q + m]
-    explained = cross.T @ np.linalg.pinv(scatter[:q, :q], hermitian=True) @ cross
+    explained = cross.T @ _inverse(scatter[:q, :q]) @ cross
     return explained, float(np.trace(scatter[q : q + m, q : q + m]))
+
+
+def _inverse(scatter: Floats) -> Floats:
+    """Pseudo-inverse in units in which every column has variance one."""
+    scale = np.sqrt(np.diag(scatter))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    units = np.outer(scale, scale)
+    return np.linalg.pinv(scatter / units, rcond=1e-10, hermitian=True) / units
 
 
 def held_out_unfairness(

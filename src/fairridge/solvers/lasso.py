@@ -17,7 +17,7 @@ def coordinate_descent(
     start: Floats | None = None,
     *,
     tol: float = 1e-15,
-    max_iter: int = 100_000,
+    max_iter: int = 3_000,
 ) -> Floats:
     """Minimize ½xᵀHx − bᵀx + Σ weightsⱼ|xⱼ|.
 

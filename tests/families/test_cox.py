@@ -1,0 +1,142 @@
+"""Cox's partial likelihood: published answers, risk sets written out, ties, hazards."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from statsmodels.duration.hazard_regression import PHReg
+
+from fairridge.families import Cox
+
+# Remission of leukemia under 6-MP and placebo, weeks (Freireich et al. 1963); negative: censored.
+TREATED = [6, 6, 6, -6, 7, -9, 10, -10, -11, 13, 16, -17, -19, -20, 22, 23, -25, -32, -32, -34, -35]
+PLACEBO = [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23]
+
+
+@pytest.fixture(scope="module")
+def leukemia():
+    weeks = np.array(TREATED + PLACEBO, dtype=float)
+    placebo = np.repeat([0.0, 1.0], [len(TREATED), len(PLACEBO)])
+    return np.column_stack([np.abs(weeks), weeks > 0]), placebo
+
+
+@pytest.fixture(scope="module")
+def tied():
+    """Few distinct times, with events and censoring at all of them, in random order."""
+    rng = np.random.default_rng(9)
+    y = np.column_stack([rng.integers(1, 7, 60), rng.random(60) < 0.6]).astype(float)
+    return y, rng.normal(size=(60, 1)), rng.uniform(0.3, 2.0, 60)
+
+
+def deviance_by_hand(ties, y, eta, weight):
+    time, event = y[:, 0], y[:, 1] == 1.0
+    risk, total = weight * np.exp(eta), 0.0
+    for t in np.unique(time[event]):
+        dying, m = event & (time == t), np.count_nonzero(event & (time == t))
+        taken = np.arange(m) / m if ties == "efron" else np.zeros(m)
+        denominators = risk[time >= t].sum() - taken * risk[dying].sum()
+        total += (weight * eta)[dying].sum() - weight[dying].mean() * np.log(denominators).sum()
+    return -2.0 * total
+
+
+@pytest.mark.parametrize(("ties", "published"), [("efron", 1.57213), ("breslow", 1.50919)])
+def test_published_log_hazard_ratio_of_the_leukemia_trial(leukemia, ties, published):
+    y, placebo = leukemia
+
+    def slope(beta):
+        return placebo @ Cox(ties).rows(y, (beta * placebo)[:, None], np.ones(42), 1).gradient[:, 0]
+
+    assert brentq(slope, 0.0, 3.0, xtol=1e-12) == pytest.approx(published, abs=6e-6)
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_the_deviance_is_that_of_the_risk_sets(tied, ties):
+    y, eta, weight = tied
+    found = Cox(ties).rows(y, eta, weight, 0).deviance
+    assert found == pytest.approx(deviance_by_hand(ties, y, eta[:, 0], weight), rel=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_the_derivatives_are_those_of_statsmodels(tied, ties):
+    y, _, _ = tied
+    Z = np.random.default_rng(10).normal(size=(60, 3))
+    beta = np.array([0.3, -0.5, 0.1])
+    theirs = PHReg(y[:, 0], Z, status=y[:, 1], ties=ties)
+    sums = Cox(ties).rows(y, (Z @ beta)[:, None], np.ones(60), 2)
+    assert Cox(ties).loglik(sums.deviance, y, np.ones(60), 1.0) == pytest.approx(
+        theirs.loglike(beta), rel=1e-12
+    )
+    np.testing.assert_allclose(sums.gradient[:, 0] @ Z, -2.0 * theirs.score(beta), atol=1e-10)
+    H = (Z * sums.curvature[:, :, 0]).T @ Z - sums.coupling(Z)
+    np.testing.assert_allclose(H, -2.0 * theirs.hessian(beta), atol=1e-9)
+
+
+def test_without_ties_breslow_and_efron_agree():
+    rng = np.random.default_rng(11)
+    y = np.column_stack([rng.permutation(30) + 1.0, rng.random(30) < 0.6])
+    eta, weight = rng.normal(size=(30, 1)), rng.uniform(0.5, 2.0, 30)
+    a, b = (Cox(ties).rows(y, eta, weight, 2) for ties in ("breslow", "efron"))
+    assert a.deviance == pytest.approx(b.deviance, rel=1e-14)
+    np.testing.assert_allclose(a.gradient, b.gradient, rtol=1e-12)
+    np.testing.assert_allclose(a.coupling(np.eye(30)), b.coupling(np.eye(30)), atol=1e-14)
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_a_constant_in_the_predictor_changes_nothing(tied, ties):
+    y, eta, weight = tied
+    plain, shifted = (Cox(ties).rows(y, eta + c, weight, 1) for c in (0.0, 300.0))
+    assert shifted.deviance == pytest.approx(plain.deviance, rel=1e-10)
+    np.testing.assert_allclose(shifted.gradient, plain.gradient, atol=1e-10)
+    assert abs(plain.gradient.sum()) < 1e-10
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_rows_censored_before_the_first_event_do_not_count(tied, ties):
+    y, eta, weight = tied
+    early = np.vstack([y, [[0.5, 0.0]]])
+    found = Cox(ties).rows(early, np.vstack([eta, [[3.0]]]), np.append(weight, 2.0), 1)
+    assert found.deviance == pytest.approx(Cox(ties).rows(y, eta, weight, 0).deviance, rel=1e-13)
+    assert found.gradient[-1] == 0.0
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_far_predictors_in_the_wrong_order_give_a_large_deviance(ties):
+    y = np.column_stack([np.arange(1.0, 6.0), np.ones(5)])
+    eta = np.linspace(0.0, 1000.0, 5)[:, None]
+    sums = Cox(ties).rows(y, eta, np.ones(5), 1)
+    assert sums.deviance == pytest.approx(2.0 * (1000.0 + 750.0 + 500.0 + 250.0), rel=1e-12)
+    np.testing.assert_allclose(sums.gradient[:, 0], [-2.0, -2.0, -2.0, -2.0, 8.0], atol=1e-10)
+
+
+class TestBaseline:
+    def test_the_cumulative_hazard_is_breslows(self, tied):
+        y, eta, weight = tied
+        times, hazard = Cox().baseline_hazard(y, eta, weight)
+        event = y[:, 1] == 1.0
+        np.testing.assert_array_equal(times, np.unique(y[event, 0]))
+        risk = weight * np.exp(eta[:, 0])
+        steps = [weight[event & (y[:, 0] == t)].sum() / risk[y[:, 0] >= t].sum() for t in times]
+        np.testing.assert_allclose(hazard, np.cumsum(steps), rtol=1e-12)
+
+    def test_efrons_model_has_breslows_baseline(self, tied):
+        a, b = (Cox(ties).baseline_hazard(*tied) for ties in ("breslow", "efron"))
+        np.testing.assert_array_equal(a[1], b[1])
+
+    def test_without_predictors_it_is_nelson_and_aalens(self, leukemia):
+        y = leukemia[0][:21]
+        times, hazard = Cox().baseline_hazard(y, np.zeros((21, 1)), np.ones(21))
+        # 3/21, 1/17, 1/15, 1/12, 1/11, 1/7, 1/6
+        np.testing.assert_array_equal(times, [6, 7, 10, 13, 16, 22, 23])
+        steps = [3 / 21, 1 / 17, 1 / 15, 1 / 12, 1 / 11, 1 / 7, 1 / 6]
+        np.testing.assert_allclose(hazard, np.cumsum(steps), rtol=1e-13)
+
+    def test_expected_events_equal_events(self, tied):
+        y, eta, weight = tied
+        times, hazard = Cox().baseline_hazard(y, eta, weight)
+        at = np.append(0.0, hazard)[np.searchsorted(times, y[:, 0], side="right")]
+        expected = (weight * np.exp(eta[:, 0])) @ at
+        assert expected == pytest.approx(weight @ y[:, 1], rel=1e-12)
+
+
+def test_an_unknown_treatment_of_ties_is_refused():
+    with pytest.raises(ValueError, match="ties='exact' is not known; use 'breslow' or 'efron'"):
+        Cox("exact")

@@ -1,0 +1,159 @@
+"""Derivatives of every family's deviance, against finite differences of it."""
+
+import numpy as np
+import pytest
+
+from fairridge import families
+
+NOT_FAMILIES = {"Family", "RowSums", "resolve_regression_family"}
+# Every family of the package must be here, with each of its options.
+INSTANCES = {
+    "Binomial": [families.Binomial()],
+    "Cox": [families.Cox("breslow"), families.Cox("efron")],
+    "Gamma": [families.Gamma()],
+    "Gaussian": [families.Gaussian()],
+    "Multinomial": [families.Multinomial(3), families.Multinomial(5)],
+    "Poisson": [families.Poisson()],
+    "QuasiBinomial": [families.QuasiBinomial()],
+    "Tweedie": [families.Tweedie(1.1), families.Tweedie(), families.Tweedie(1.9)],
+}
+FAMILIES = [
+    pytest.param(name, k, id=f"{name}-{k}")
+    for name in families.__all__
+    if name not in NOT_FAMILIES
+    for k in range(len(INSTANCES.get(name, [None])))
+]
+N = 14
+
+
+def response(family, rng):
+    """Return a response with whatever makes the family difficult: zeros, ties, edges."""
+    times = np.column_stack([rng.integers(1, 6, N), rng.random(N) < 0.7])
+    return {
+        "binomial": lambda: rng.integers(0, 2, (N, 1)),
+        "quasi-binomial": lambda: np.append(rng.random(N - 2), [0.0, 1.0])[:, None],
+        "cox": lambda: times,
+        "gamma": lambda: rng.gamma(1.0, 2.0, (N, 1)),
+        "gaussian": lambda: rng.normal(size=(N, 1)),
+        "multinomial": lambda: rng.integers(0, family.n_predictors + 1, (N, 1)),
+        "poisson": lambda: rng.poisson(1.0, (N, 1)),
+        "tweedie": lambda: rng.gamma(1.0, 2.0, (N, 1)) * rng.integers(0, 2, (N, 1)),
+    }[family.name]().astype(np.float64)
+
+
+@pytest.fixture(params=[None, 3.0], ids=["near zero", "far from zero"])
+def spread(request):
+    return request.param or 0.5
+
+
+@pytest.fixture
+def problem(request, spread):
+    name, k = request.param
+    family, rng = INSTANCES[name][k], np.random.default_rng(17)
+    y = response(family, rng)
+    eta = spread * rng.normal(size=(N, family.n_predictors))
+    return family, y, eta, rng.uniform(0.2, 3.0, N)
+
+
+def pytest_generate_tests(metafunc):
+    if "problem" in metafunc.fixturenames:
+        cases = [pytest.param(tuple(case.values), id=case.id) for case in FAMILIES]
+        metafunc.parametrize("problem", cases, indirect=True)
+
+
+def central_difference(function, eta, step=1e-6):
+    """Return derivatives of an array-valued function in every entry of η, last axis first."""
+    out = []
+    for k in range(eta.size):
+        shift = np.zeros(eta.size)
+        shift[k] = step
+        shift = shift.reshape(eta.shape)
+        out.append((function(eta + shift) - function(eta - shift)) / (2.0 * step))
+    return np.array(out)
+
+
+def test_every_family_has_an_instance_here():
+    assert {name for name in families.__all__ if name not in NOT_FAMILIES} == set(INSTANCES)
+
+
+def test_the_gradient_is_the_slope_of_the_deviance(problem):
+    family, y, eta, weight = problem
+    slopes = central_difference(lambda x: family.rows(y, x, weight, 0).deviance, eta)
+    found = family.rows(y, eta, weight, 1).gradient
+    np.testing.assert_allclose(found.ravel(), slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_the_curvature_is_the_slope_of_the_gradient(problem):
+    family, y, eta, weight = problem
+    sums = family.rows(y, eta, weight, 2)
+    m = family.n_predictors
+    expected = central_difference(lambda x: family.rows(y, x, weight, 1).gradient.ravel(), eta)
+    found = np.zeros((N, m, N, m))
+    found[np.arange(N), :, np.arange(N), :] = sums.curvature
+    found = found.reshape(N * m, N * m)
+    if sums.coupling is not None:
+        found = found - sums.coupling(np.eye(N))
+    assert (sums.coupling is None) == family.separable
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_all_orders_give_the_same_numbers(problem):
+    family, y, eta, weight = problem
+    sums = [family.rows(y, eta, weight, order) for order in (0, 1, 2)]
+    assert sums[0].deviance == sums[1].deviance == sums[2].deviance
+    np.testing.assert_array_equal(sums[1].gradient, sums[2].gradient)
+    assert (sums[0].gradient, sums[0].curvature, sums[1].curvature) == (None, None, None)
+
+
+def test_the_deviance_is_convex(problem):
+    family, y, eta, weight = problem
+    sums = family.rows(y, eta, weight, 2)
+    H = np.zeros((N, family.n_predictors, N, family.n_predictors))
+    H[np.arange(N), :, np.arange(N), :] = sums.curvature
+    H = H.reshape(eta.size, eta.size)
+    H = H if sums.coupling is None else H - sums.coupling(np.eye(N))
+    assert np.linalg.eigvalsh(H).min() >= -1e-10 * np.abs(H).max()
+
+
+def test_weights_count_rows(problem):
+    family, y, eta, _ = problem
+    if family == families.Cox("efron"):
+        pytest.skip("Efron's ties depend on how many rows there are")
+    counts = np.random.default_rng(18).integers(1, 4, N)
+    weighted = family.rows(y, eta, counts.astype(float), 1)
+    rows = np.repeat(np.arange(N), counts)
+    repeated = family.rows(y[rows], eta[rows], np.ones(len(rows)), 1)
+    assert weighted.deviance == pytest.approx(repeated.deviance, rel=1e-12)
+    summed = np.add.reduceat(repeated.gradient, np.append(0, np.cumsum(counts)[:-1]))
+    np.testing.assert_allclose(weighted.gradient, summed, rtol=1e-10, atol=1e-12)
+
+
+def test_the_order_of_rows_does_not_matter(problem):
+    family, y, eta, weight = problem
+    order = np.random.default_rng(19).permutation(N)
+    plain = family.rows(y, eta, weight, 1)
+    other = family.rows(y[order], eta[order], weight[order], 1)
+    assert other.deviance == pytest.approx(plain.deviance, rel=1e-12)
+    np.testing.assert_allclose(other.gradient, plain.gradient[order], rtol=1e-10, atol=1e-12)
+
+
+def test_the_start_has_the_mean_of_the_response(problem):
+    family, y, _, weight = problem
+    level = family.start(y, weight, None)
+    assert level.shape == (family.n_predictors,)
+    gradient = family.rows(y, np.tile(level, (N, 1)), weight, 1).gradient
+    np.testing.assert_allclose(gradient.sum(axis=0), 0.0, atol=1e-10)
+
+
+def test_coefficients_survive_the_way_to_classes_and_back(problem):
+    family, _, _, _ = problem
+    inside = np.random.default_rng(20).normal(size=(family.n_predictors, 4))
+    np.testing.assert_allclose(family.by_predictor(family.by_class(inside)), inside, atol=1e-14)
+
+
+@pytest.mark.parametrize("far", [-800.0, 800.0])
+def test_extreme_predictors_give_no_nan(problem, far):
+    family, y, eta, weight = problem
+    sums = family.rows(y, eta + far, weight, 1)
+    assert not np.isnan(sums.deviance)
+    assert sums.deviance != -np.inf

@@ -1,0 +1,220 @@
+"""Deviances, means and log-likelihoods of the families, against statsmodels and by hand."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+from scipy.special import softmax
+
+from fairridge.families import (
+    Binomial,
+    Gamma,
+    Gaussian,
+    Multinomial,
+    Poisson,
+    QuasiBinomial,
+    Tweedie,
+    resolve_regression_family,
+)
+
+LOG = sm.families.links.Log()
+PAIRS = {
+    "binomial": (Binomial(), sm.families.Binomial()),
+    "quasi-binomial": (QuasiBinomial(), sm.families.Binomial()),
+    "gamma": (Gamma(), sm.families.Gamma(LOG)),
+    "gaussian": (Gaussian(), sm.families.Gaussian()),
+    "poisson": (Poisson(), sm.families.Poisson()),
+    "tweedie": (Tweedie(1.3), sm.families.Tweedie(LOG, var_power=1.3)),
+}
+
+
+@pytest.fixture(params=PAIRS)
+def case(request):
+    """A family, statsmodels' version of it, a response, linear predictors and weights."""
+    ours, theirs = PAIRS[request.param]
+    rng = np.random.default_rng(4)
+    y = {
+        "binomial": rng.integers(0, 2, 30),
+        "quasi-binomial": rng.integers(0, 6, 30) / 5.0,
+        "gamma": rng.gamma(2.0, 1.0, 30),
+        "gaussian": rng.normal(size=30),
+        "poisson": rng.poisson(1.5, 30),
+        "tweedie": rng.gamma(2.0, 1.0, 30) * rng.integers(0, 2, 30),
+    }[request.param].astype(float)
+    return ours, theirs, y, rng.normal(size=30), rng.uniform(0.5, 2.0, 30)
+
+
+def test_the_deviance_is_that_of_statsmodels(case):
+    ours, theirs, y, eta, weight = case
+    found = ours.rows(y[:, None], eta[:, None], weight, 0).deviance
+    expected = theirs.deviance(y, theirs.fitted(eta), freq_weights=weight)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_mean_is_that_of_statsmodels_and_undoes_the_link(case):
+    ours, theirs, _, eta, _ = case
+    np.testing.assert_allclose(ours.mean(eta), theirs.fitted(eta), rtol=1e-13)
+    np.testing.assert_allclose(ours.link(ours.mean(eta)), eta, rtol=1e-10, atol=1e-12)
+
+
+def test_pearson_is_that_of_statsmodels(case):
+    ours, theirs, y, eta, weight = case
+    found = ours.pearson(y[:, None], eta[:, None], weight)
+    if found is None:
+        assert ours.name in ("binomial", "gaussian", "poisson")
+        return
+    mu = theirs.fitted(eta)
+    assert found == pytest.approx(weight @ ((y - mu) ** 2 / theirs.variance(mu)), rel=1e-12)
+
+
+def test_the_deviance_is_zero_where_the_mean_is_the_response():
+    for name, y in {"poisson": 2.5, "gamma": 0.3, "tweedie": 4.0, "quasi-binomial": 0.2}.items():
+        family = resolve_regression_family(name)
+        y = np.array([[y]])
+        deviance = family.rows(y, family.link(y), np.ones(1), 0).deviance
+        assert deviance == pytest.approx(0.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("y", [0.0, 1.0])
+def test_a_proportion_of_zero_or_one_is_an_outcome(y):
+    values, eta = np.array([[y]]), np.array([[0.7]])
+    ours = QuasiBinomial().rows(values, eta, np.ones(1), 2)
+    theirs = Binomial().rows(values, eta, np.ones(1), 2)
+    assert ours.deviance == pytest.approx(theirs.deviance, rel=1e-15)
+    np.testing.assert_array_equal(ours.gradient, theirs.gradient)
+
+
+def test_loglik_is_a_sum_of_log_densities():
+    rng = np.random.default_rng(5)
+    eta, weight, n = rng.normal(size=(40, 1)), rng.integers(1, 4, 40).astype(float), 40
+
+    def ours(family, y, dispersion=1.0):
+        y = np.asarray(y, float)[:, None]
+        return family.loglik(family.rows(y, eta, weight, 0).deviance, y, weight, dispersion)
+
+    mu = np.exp(eta[:, 0])
+    counts, amounts = rng.poisson(mu), rng.gamma(3.0, mu / 3.0)
+    outcomes = rng.integers(0, 2, n)
+    p = 1 / (1 + 1 / mu)
+    assert ours(Poisson(), counts) == pytest.approx(weight @ stats.poisson(mu).logpmf(counts))
+    assert ours(Binomial(), outcomes) == pytest.approx(weight @ stats.bernoulli(p).logpmf(outcomes))
+    density = stats.gamma(1 / 0.4, scale=0.4 * mu).logpdf(amounts)
+    assert ours(Gamma(), amounts, 0.4) == pytest.approx(weight @ density)
+
+
+def test_gaussian_loglik_is_at_its_own_variance():
+    y, eta = np.array([[1.0], [2.0], [4.0]]), np.array([[1.5], [1.5], [3.0]])
+    deviance = Gaussian().rows(y, eta, np.ones(3), 0).deviance
+    expected = stats.norm(eta, np.sqrt(deviance / 3)).logpdf(y).sum()
+    assert Gaussian().loglik(deviance, y, np.ones(3), 1.0) == pytest.approx(expected)
+
+
+def test_quasi_loglik_is_scaled_by_the_dispersion():
+    y = np.array([[0.2], [0.9]])
+    for family in (QuasiBinomial(), Tweedie()):
+        assert family.loglik(6.0, y, np.ones(2), 2.0) == pytest.approx(-1.5)
+
+
+def test_a_tweedie_power_near_one_or_two_is_nearly_poisson_or_gamma():
+    rng = np.random.default_rng(6)
+    y, eta, weight = rng.gamma(2.0, 1.0, (20, 1)), rng.normal(size=(20, 1)), np.ones(20)
+    for power, limit in ((1 + 1e-7, Poisson()), (2 - 1e-7, Gamma())):
+        found, expected = (f.rows(y, eta, weight, 2) for f in (Tweedie(power), limit))
+        np.testing.assert_allclose(found.gradient, expected.gradient, atol=1e-5)
+        np.testing.assert_allclose(found.curvature, expected.curvature, atol=1e-5)
+
+
+class TestMultinomial:
+    def test_contrasts_are_orthonormal_and_sum_to_zero(self):
+        C = Multinomial(5).contrasts
+        np.testing.assert_allclose(C.T @ C, np.eye(4), atol=1e-14)
+        np.testing.assert_allclose(C.sum(axis=0), 0.0, atol=1e-14)
+
+    def test_the_deviance_is_that_of_the_probabilities(self):
+        rng = np.random.default_rng(7)
+        phi, weight = rng.normal(size=(25, 3)), rng.uniform(0.5, 2.0, 25)
+        codes, family = rng.integers(0, 4, 25), Multinomial(4)
+        P = softmax(phi @ family.contrasts.T, axis=1)
+        np.testing.assert_allclose(family.mean(phi), P, rtol=1e-13)
+        expected = -2.0 * weight @ np.log(P[np.arange(25), codes])
+        found = family.rows(codes[:, None].astype(float), phi, weight, 0).deviance
+        assert found == pytest.approx(expected, rel=1e-12)
+        assert family.loglik(found, codes, weight, 1.0) == pytest.approx(-expected / 2)
+
+    def test_two_classes_are_a_binomial_model(self):
+        rng = np.random.default_rng(8)
+        y, eta, weight = rng.integers(0, 2, (25, 1)) * 1.0, rng.normal(size=(25, 1)), np.ones(25)
+        family = Multinomial(2)
+        # η of the second class less that of the first.
+        gap = float(np.diff(family.contrasts[:, 0])[0])
+        found = family.rows(y, eta / gap, weight, 0).deviance
+        assert found == pytest.approx(Binomial().rows(y, eta, weight, 0).deviance, rel=1e-12)
+
+    def test_the_start_gives_the_frequencies(self):
+        codes, weight = np.array([0.0, 1, 1, 2, 2, 2])[:, None], np.array([1.0, 1, 1, 1, 1, 5])
+        family = Multinomial(3)
+        found = family.mean(family.start(codes, weight, None)[None])[0]
+        np.testing.assert_allclose(found, [0.1, 0.2, 0.7], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("family", "y", "message"),
+    [
+        (Poisson(), [1.0, -2.0], "zero or positive; y has -2"),
+        (Poisson(), [0.0, 0.0], "y is 0 in every row"),
+        (Tweedie(), [1.0, -0.5], "zero or positive; y has -0.5"),
+        (Tweedie(), [0.0, 0.0], "y is 0 in every row"),
+        (Gamma(), [1.0, 0.0], "must be positive; y has 0"),
+        (Binomial(), [1.0, 2.0], r"lies in \[0, 1\]; y has 2"),
+        (QuasiBinomial(), [0.5, -1.0], r"lies in \[0, 1\]; y has -1"),
+        (QuasiBinomial(), [0.0, 0.0], "y is 0 in every row"),
+        (QuasiBinomial(), [1.0, 1.0], "y is 1 in every row"),
+    ],
+)
+def test_impossible_responses_are_refused(family, y, message):
+    with pytest.raises(ValueError, match=message):
+        family.check(np.array(y))
+
+
+@pytest.mark.parametrize(
+    ("family", "y"),
+    [
+        (Poisson(), [0.0, 0.5]),
+        (Tweedie(), [0.0, 0.5]),
+        (Gamma(), [1e-300, 1e300]),
+        (QuasiBinomial(), [0.3, 0.3]),
+        (Binomial(), [0.0, 1.0]),
+        (Gaussian(), [-1.0, 0.0]),
+    ],
+)
+def test_unusual_but_possible_responses_are_accepted(family, y):
+    family.check(np.array(y))
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 0.0, 3.0, float("nan")])
+def test_a_tweedie_power_outside_the_interval_is_refused(power):
+    with pytest.raises(ValueError, match="strictly between 1 and 2"):
+        Tweedie(power)
+
+
+@pytest.mark.parametrize(
+    ("family", "hint"),
+    [
+        ("binomial", "FairRidgeClassifier"),
+        ("multinomial", "FairRidgeClassifier"),
+        ("cox", "FairRidgeSurvival"),
+        ("weibull", "'quasi-binomial'"),
+        (Poisson, "or such an object"),
+        (None, "or such an object"),
+        (3, "or such an object"),
+    ],
+)
+def test_families_of_other_responses_are_refused_with_a_hint(family, hint):
+    with pytest.raises(ValueError, match=hint):
+        resolve_regression_family(family)
+
+
+def test_short_names_and_objects_mean_the_same():
+    assert resolve_regression_family("tweedie") == Tweedie(1.5)
+    assert resolve_regression_family(Tweedie(1.2)) == Tweedie(1.2)
+    assert resolve_regression_family("quasi-binomial") == QuasiBinomial()

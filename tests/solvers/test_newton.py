@@ -1,0 +1,210 @@
+"""Newton's method for a penalized deviance, on functions whose minimum is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+from scipy.special import expit
+
+from fairridge.solvers import Objective, Point, minimize
+
+
+class Logistic:
+    """Deviance of a logistic regression, counting evaluations."""
+
+    def __init__(self, Z, y):
+        self.Z, self.y, self.orders = Z, y, []
+
+    def __call__(self, theta, order):
+        self.orders.append(order)
+        eta = self.Z @ theta
+        mu = expit(eta)
+        deviance = 2.0 * np.sum(np.logaddexp(0.0, eta) - self.y * eta)
+        gradient = 2.0 * self.Z.T @ (mu - self.y)
+        hessian = 2.0 * (self.Z * (mu * (1.0 - mu))[:, None]).T @ self.Z
+        return deviance, gradient, hessian if order > 1 else None
+
+
+@pytest.fixture
+def logistic():
+    rng = np.random.default_rng(30)
+    Z = np.column_stack([np.ones(150), rng.normal(size=(150, 4))])
+    return Logistic(Z, (rng.random(150) < expit(Z @ [0.3, 1.0, -1.0, 0.5, 0.0])) * 1.0)
+
+
+def objective_of(evaluate, width, *, ridge=0.0, l1=0.0, zero=(), fixed=()):
+    penalized = np.arange(width) > 0
+    held = set(zero) | set(fixed)
+    return Objective(
+        evaluate,
+        np.diag(ridge * penalized),
+        l1 * penalized,
+        np.array([k for k in range(width) if k not in held], dtype=np.intp),
+        np.array(sorted(zero), dtype=np.intp),
+    )
+
+
+def at(evaluate, theta):
+    return Point(theta, *evaluate(theta, 2))
+
+
+def value(objective, theta):
+    return objective.evaluate(theta, 0)[0] + objective.penalty(theta)
+
+
+def slope(objective, theta):
+    return objective.evaluate(theta, 1)[1] + 2.0 * objective.quadratic @ theta
+
+
+def quadratic(theta, order):
+    H = np.array([[4.0, 1.0], [1.0, 3.0]])
+    gap = theta - [1.0, -2.0]
+    return 0.5 * gap @ H @ gap, H @ gap, H if order > 1 else None
+
+
+def test_a_quadratic_takes_one_step():
+    calls = []
+
+    def counted(theta, order):
+        calls.append(order)
+        return quadratic(theta, order)
+
+    start = at(quadratic, np.zeros(2))
+    found = minimize(objective_of(counted, 2), start, 100)
+    np.testing.assert_allclose(found.theta, [1.0, -2.0], rtol=1e-14)
+    assert found.converged
+    assert len(calls) <= 3
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.5, 1e4])
+def test_the_gradient_vanishes_at_the_minimum(logistic, ridge):
+    objective = objective_of(logistic, 5, ridge=ridge)
+    found = minimize(objective, at(logistic, np.zeros(5)), 100)
+    assert found.converged
+    assert np.abs(slope(objective, found.theta)).max() < 1e-9
+    theirs = scipy_minimize(lambda t: value(objective, t), np.zeros(5), tol=1e-10)
+    np.testing.assert_allclose(found.theta, theirs.x, atol=1e-4)
+    assert found.deviance == pytest.approx(logistic(found.theta, 0)[0], rel=1e-12)
+
+
+def test_few_evaluations_and_fewer_hessians_are_needed(logistic):
+    minimize(objective_of(logistic, 5), at(logistic, np.zeros(5)), 100)
+    assert len(logistic.orders) <= 12
+    assert logistic.orders.count(2) <= 6
+
+
+def test_a_start_at_the_minimum_stays_there(logistic):
+    objective = objective_of(logistic, 5, ridge=1.0)
+    first = minimize(objective, at(logistic, np.zeros(5)), 100)
+    logistic.orders.clear()
+    again = minimize(objective, at(logistic, first.theta), 100)
+    np.testing.assert_allclose(again.theta, first.theta, rtol=1e-12)
+    assert len(logistic.orders) <= 3
+
+
+@pytest.mark.parametrize("l1", [0.5, 5.0, 20.0])
+@pytest.mark.parametrize("ridge", [0.0, 2.0])
+def test_absolute_values_meet_the_optimality_conditions(logistic, l1, ridge):
+    objective = objective_of(logistic, 5, ridge=ridge, l1=l1)
+    found = minimize(objective, at(logistic, np.zeros(5)), 100)
+    assert found.converged
+    gradient, theta = slope(objective, found.theta), found.theta
+    weights = objective.l1
+    moving = np.abs(gradient + weights * np.sign(theta))
+    resting = np.maximum(np.abs(gradient) - weights, 0.0)
+    assert np.where(theta != 0.0, moving, resting).max() < 1e-8
+    assert np.count_nonzero(theta == 0.0) >= (1 if l1 == 20.0 else 0)
+
+
+def test_coordinates_that_must_be_zero_are(logistic):
+    start = at(logistic, np.array([0.1, 2.0, 3.0, -1.0, 1.0]))
+    found = minimize(objective_of(logistic, 5, zero=(1, 3)), start, 100)
+    assert found.converged
+    np.testing.assert_array_equal(found.theta[[1, 3]], 0.0)
+    alone = Logistic(logistic.Z[:, [0, 2, 4]], logistic.y)
+    reduced = minimize(objective_of(alone, 3), at(alone, np.zeros(3)), 100)
+    np.testing.assert_allclose(found.theta[[0, 2, 4]], reduced.theta, rtol=1e-9)
+
+
+def test_coordinates_that_may_not_move_stay(logistic):
+    start = at(logistic, np.array([0.7, 0.0, 0.0, 0.0, 0.0]))
+    found = minimize(objective_of(logistic, 5, fixed=(0,)), start, 100)
+    assert found.theta[0] == 0.7
+    assert np.abs(slope(objective_of(logistic, 5), found.theta)[1:]).max() < 1e-9
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+def test_too_few_evaluations_are_said(logistic, max_iter):
+    start = at(logistic, np.array([5.0, -5.0, 5.0, -5.0, 5.0]))
+    found = minimize(objective_of(logistic, 5), start, max_iter)
+    assert not found.converged
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("ridge", [0.01, 1.0])
+def test_a_bad_start_leads_to_the_same_minimum_or_says_so(logistic, seed, ridge):
+    objective = objective_of(logistic, 5, ridge=ridge)
+    best = minimize(objective, at(logistic, np.zeros(5)), 100)
+    far = np.random.default_rng(seed).normal(scale=10.0, size=5)
+    found = minimize(objective, at(logistic, far), 100)
+    if found.converged:
+        np.testing.assert_allclose(found.theta, best.theta, atol=1e-7)
+
+
+def test_an_old_hessian_serves_on(logistic):
+    objective = objective_of(logistic, 5, ridge=3.0)
+    start = at(logistic, np.zeros(5))
+    old = replace(start, hessian=1.7 * start.hessian)
+    found = minimize(objective, old, 100)
+    assert found.converged
+    assert np.abs(slope(objective, found.theta)).max() < 1e-8
+
+
+def test_an_infinite_value_is_stepped_back_from():
+    def wall(theta, order):
+        if theta[0] <= 0.0:
+            return np.inf, np.full(1, np.nan), np.full((1, 1), np.nan) if order > 1 else None
+        return (
+            2.0 * (theta[0] - np.log(theta[0])),
+            2.0 * (1.0 - 1.0 / theta),
+            np.array([[2.0 / theta[0] ** 2]]) if order > 1 else None,
+        )
+
+    found = minimize(objective_of(wall, 1), at(wall, np.array([5.0])), 100)
+    assert found.converged
+    np.testing.assert_allclose(found.theta, 1.0, rtol=1e-10)
+
+
+class TestSeparation:
+    """Deviances with a limit at infinity instead of a minimum."""
+
+    @pytest.mark.parametrize("gap", [0.1, 1.0])
+    def test_a_complete_separation_reaches_a_deviance_of_zero(self, gap):
+        x = np.concatenate([np.linspace(-2, -gap, 20), np.linspace(gap, 2, 20)])
+        separated = Logistic(np.column_stack([np.ones(40), x]), (x > 0) * 1.0)
+        found = minimize(objective_of(separated, 2), at(separated, np.zeros(2)), 100)
+        assert np.isfinite(found.theta).all()
+        assert found.converged
+        assert found.deviance < 1e-8
+
+    def test_a_level_without_events_reaches_the_deviance_of_the_others(self):
+        rng = np.random.default_rng(31)
+        x, rare = rng.normal(size=200), rng.random(200) < 0.1
+        y = np.where(rare, 0.0, rng.random(200) < expit(x))
+        whole = Logistic(np.column_stack([np.ones(200), x, rare]), y)
+        others = Logistic(np.column_stack([np.ones(200), x])[~rare], y[~rare])
+        found = minimize(objective_of(whole, 3), at(whole, np.zeros(3)), 100)
+        expected = minimize(objective_of(others, 2), at(others, np.zeros(2)), 100)
+        assert found.converged
+        assert found.deviance == pytest.approx(expected.deviance, rel=1e-9)
+        np.testing.assert_allclose(found.theta[:2], expected.theta, atol=1e-6)
+        assert found.theta[2] < -10.0
+
+    def test_a_penalty_gives_it_a_minimum(self):
+        x = np.linspace(-2, 2, 40)
+        separated = Logistic(np.column_stack([np.ones(40), x]), (x > 0) * 1.0)
+        objective = objective_of(separated, 2, ridge=1e-6)
+        found = minimize(objective, at(separated, np.zeros(2)), 100)
+        assert found.converged
+        assert np.abs(slope(objective, found.theta)).max() < 1e-8
