@@ -88,6 +88,14 @@ def test_ends_of_the_range(share):
     assert share(scatter_of(np.zeros((80, 3)), other, y), 3, 1) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_response_that_s_explains_adds_nothing(seed):
+    # What S leaves of it is rounding, of either sign.
+    S, eta, _ = data_of(1, 1, seed)
+    found = sequential_share(scatter_of(S, eta, S @ [1.0, -2.0, 0.3]), 3, 1)
+    assert 0.5 < found <= 1.0 + 1e-12
+
+
 def test_indicators_of_all_classes_are_a_response():
     S, eta, _ = data_of(3, 1)
     y = (np.arange(80)[:, None] % 3 == np.arange(3)).astype(float)

@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, cross_validate
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
 from fairridge.report import ValidationCurve, plot_validation
 
 matplotlib.use("Agg")
@@ -100,6 +100,19 @@ def test_folds_without_a_measure_are_left_out(data):
     groups = table.groupby("unfairness")["auc"]
     np.testing.assert_allclose(curve.mean, groups.mean(), rtol=1e-12)
     np.testing.assert_allclose(curve.standard_error, groups.sem(), rtol=1e-12)
+
+
+def test_folds_whose_loss_is_missing_are_left_out(data):
+    Z, event = data
+    y = np.column_stack([np.arange(1.0, 121.0), event])
+    censored = np.flatnonzero(event == 0)[:10]
+    rest = np.setdiff1d(np.arange(120), censored)
+    folds = [(rest, censored), (rest[40:], rest[:40]), (rest[:70], rest[70:])]
+    result = cross_validate(FairRidgeSurvival(sensitive=[0]), Z, y, unfairness=[0.1], folds=folds)
+    losses = result.to_frame()["loss"]
+    assert losses.isna().tolist() == [True, False, False]
+    (curve,) = result.curves("loss")
+    np.testing.assert_allclose(curve.mean, losses.mean(), rtol=1e-12)
 
 
 def test_one_fold_has_no_interval(data):

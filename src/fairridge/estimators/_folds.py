@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from fairridge.families import Family, Gaussian
 from fairridge.metrics import concordance_index, held_out_unfairness
 from fairridge.search import Problem, Solution
 from fairridge.solvers import FairBasis
+from fairridge.solvers.factor import WELL_CONDITIONED
 
 if TYPE_CHECKING:
     from fairridge.estimators._fair_ridge import FairRidge
@@ -60,30 +61,71 @@ def _engine_of(training: Training, rows: Integers) -> MemoryEngine:
 
 # ---------------------------------------------------------- gaussian: moments
 
+# A column that keeps less of its scatter in the training rows has lost digits to the subtraction.
+LEAST_LEFT = 0.1
+# A quadratic form this much smaller than its terms has lost digits to cancellation.
+CANCELLED = 1e4
+
+
+class _RowsNeededError(Exception):
+    """Moments alone do not carry the digits."""
+
+
+def _no_rows() -> MemoryEngine:
+    raise _RowsNeededError
+
 
 def moment_folds(
     model: FairRidge, training: Training, repeated: list[list[Fold]], bounds: Floats
 ) -> Iterator[list[FoldScores]]:
-    """Yield the scores of every fold, from moments alone."""
-    whole, engine = training.engine.moments(), training.engine
+    """Yield the scores of every fold, from moments where they carry the digits."""
+    whole = training.engine.moments()
     for folds in repeated:
-        for train, test in folds:
-            fold = _engine_of(training, test).moments()
-            # Positions that do not cover all rows (hold-out, custom folds) have no complement.
-            rest = (
-                whole - fold
-                if len(train) + len(test) == training.n_rows
-                else _engine_of(training, train).moments()
-            )
-            known = KnownMoments(
-                rest,
-                engine.names,
-                engine.n_sensitive,
-                lambda train=train: _engine_of(training, train),  # type: ignore[misc]
-            )
-            problem = model._problem_on(known, training.response)
-            solutions = model._solve(problem, bounds)
-            yield [_moment_scores(model, problem, solution, fold) for solution in solutions]
+        for fold in folds:
+            try:
+                yield _moment_fold(model, training, whole, fold, bounds)
+            except _RowsNeededError:
+                yield general_fold(model, training, fold, bounds, None)
+
+
+def _moment_fold(
+    model: FairRidge, training: Training, whole: Moments, fold: Fold, bounds: Floats
+) -> list[FoldScores]:
+    # Positions that do not divide the rows (hold-out, custom folds) have no complement.
+    if not _divides(fold, training.n_rows):
+        raise _RowsNeededError
+    part = _engine_of(training, fold[1]).moments()
+    rest = whole - part
+    _require_digits(whole, rest, part, training.engine.n_sensitive)
+    engine = training.engine
+    known = KnownMoments(rest, engine.names, engine.n_sensitive, _no_rows)
+    problem = model._problem_on(known, training.response)
+    solutions = model._solve(problem, bounds)
+    return [_moment_scores(model, problem, solution, part) for solution in solutions]
+
+
+def _divides(fold: Fold, n: int) -> bool:
+    """Whether every row is in one of the two parts, once."""
+    seen = np.zeros(n, dtype=bool)
+    for part in fold:
+        seen[part] = True
+    return len(fold[0]) + len(fold[1]) == n and bool(seen.all())
+
+
+def _require_digits(whole: Moments, rest: Moments, part: Moments, q: int) -> None:
+    """Raise where a column hardly varies in the training rows, or S is collinear in the fold.
+
+    A level that only the fold has would be left with a scatter of rounding
+    errors, and an outlier in the fold covers all digits of the other rows.
+    """
+    left, total = np.diag(rest.scatter), np.diag(whole.scatter)
+    if (left < LEAST_LEFT * total).any():
+        raise _RowsNeededError
+    varies = np.flatnonzero(np.diag(part.scatter)[:q] > 0.0)
+    S = part.scatter[np.ix_(varies, varies)]
+    S = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    if S.size and np.linalg.eigvalsh(S)[0] * WELL_CONDITIONED < 1.0:
+        raise _RowsNeededError
 
 
 def _moment_scores(
@@ -92,10 +134,9 @@ def _moment_scores(
     """Measure on validation rows, of which only the moments are known."""
     fit, basis, k = solution.fit, problem.basis, len(fold.mean) - 1
     raw = basis.raw_coefficients(fit.alpha, fit.beta)
-    residual = np.append(-raw, 1.0)
     level = fit.intercept + fit.alpha @ basis.center_sensitive
     bias = float(fold.mean[k] - level - (fold.mean[:k] - basis.center) @ raw)
-    squares = max(float(residual @ fold.scatter @ residual), 0.0) + fold.weight * bias**2
+    squares = _form(np.append(-raw, 1.0), fold.scatter) + fold.weight * bias**2
     total = float(fold.scatter[k, k])
     q = len(fit.alpha)
     columns = np.zeros((k + 1, q + 2))  # [S, η, y] as combinations of [S, X, y]
@@ -103,6 +144,7 @@ def _moment_scores(
     columns[:k, q] = raw
     columns[k, q + 1] = 1.0
     joint = columns.T @ fold.scatter @ columns
+    joint[q, q] = _form(raw, fold.scatter[:k, :k])
     definition = resolve_definition(model.definition)
     rmse = float(np.sqrt(squares / fold.weight))
     return FoldScores(
@@ -115,23 +157,39 @@ def _moment_scores(
             "achieved_unfairness": held_out_unfairness(
                 definition, fit, problem.engine, joint, q, 1
             ),
-            "variance_share": _variance_share(basis, fit.alpha, fit.beta, fold.scatter[:k, :k]),
+            "variance_share": _variance_share(
+                basis, fit.alpha, fit.beta, lambda raw: _form(raw, fold.scatter[:k, :k])
+            ),
             "status": solution.choice.status,
             "lambda_": fit.lambda_,
             "rmse": rmse,
-            "r_squared": 1.0 - squares / total if total > 0.0 else 0.0,
+            "r_squared": _r_squared(squares, total, fold.n_rows),
         },
     )
 
 
-def _variance_share(basis: FairBasis, alpha: Floats, beta: Floats, scatter: Floats) -> float:
-    """VAR(Sα)/(VAR(Sα) + VAR(Uβ)) with the training B, over classes where there are several."""
-    zero_a, zero_b = np.zeros_like(alpha), np.zeros_like(beta)
-    parts = []
-    for a, b in ((alpha, zero_b), (zero_a, beta)):
-        raw = np.atleast_2d(basis.raw_coefficients(a, b))
-        parts.append(float(np.einsum("ki,ij,kj->", raw, scatter, raw)))
-    return parts[0] / sum(parts) if sum(parts) > 0.0 else 0.0
+def _form(vector: Floats, scatter: Floats) -> float:
+    """Return vᵀMv, unless its terms cancel."""
+    value, size = float(vector @ scatter @ vector), np.abs(vector)
+    if float(size @ np.abs(scatter) @ size) > CANCELLED * value:
+        raise _RowsNeededError
+    return value
+
+
+def _r_squared(squares: float, total: float, n: int) -> float:
+    """R²; missing for a single row, and 0 where the response does not vary."""
+    if n < 2:
+        return float("nan")
+    return 1.0 - squares / total if total > 0.0 else 0.0
+
+
+def _variance_share(
+    basis: FairBasis, alpha: Floats, beta: Floats, variance: Callable[[Floats], float]
+) -> float:
+    """VAR(Sα)/(VAR(Sα) + VAR(Uβ)) with the training B, from variances of [S, X]·raw."""
+    of_sensitive = variance(basis.raw_coefficients(alpha, np.zeros_like(beta)))
+    total = of_sensitive + variance(basis.raw_coefficients(np.zeros_like(alpha), beta))
+    return of_sensitive / total if total > 0.0 else 0.0
 
 
 # ---------------------------------------------------------------- general way
@@ -142,25 +200,89 @@ def general_fold(
 ) -> list[FoldScores]:
     """Fit on the training rows, and measure on the validation rows."""
     train, test = (_engine_of(training, rows) for rows in fold)
+    _require_response(training, train)
     problem = model._problem_on(train, training.response)
     problem.plant(seed)
     solutions = model._solve(problem, bounds)
-    return [_row_scores(model, problem, solution, test) for solution in solutions]
+    held_out = _HeldOut.of(test)
+    return [_row_scores(model, problem, solution, held_out) for solution in solutions]
+
+
+def _require_response(training: Training, train: MemoryEngine) -> None:
+    """Raise where no model can be fitted to the training rows of a fold."""
+    family, classes = training.response.family, training.response.classes
+    if family.name == "cox" and not train.response[:, 1].any():
+        raise ValueError("the training rows of a fold have no events; use other or fewer folds.")
+    if classes is not None:
+        present = np.unique(train.response[:, 0]).astype(np.intp)
+        if len(present) < len(classes):
+            missing = np.delete(classes, present)[0]
+            raise ValueError(
+                f"the training rows of a fold have no row of class {str(missing)!r}; use "
+                "stratified or fewer folds."
+            )
+    elif hasattr(family, "check"):
+        family.check(train.response[:, 0])
+
+
+@dataclass(frozen=True)
+class _HeldOut:
+    """Validation rows, written out once for all bounds.
+
+    Attributes
+    ----------
+    engine : MemoryEngine
+        Where the rows are.
+    center : ndarray of shape (q+p,)
+        Means of [S, X].
+    columns : ndarray of shape (n, q+p)
+        [S, X] less those.
+    span : ndarray of shape (n, rank)
+        Orthonormal columns with the span of S, so that no digits are lost where S is collinear.
+    """
+
+    engine: MemoryEngine
+    center: Floats
+    columns: Floats
+    span: Floats
+
+    @classmethod
+    def of(cls, engine: MemoryEngine) -> _HeldOut:
+        S, X, _, weight = engine.columns()
+        columns = np.hstack([S, X])
+        center = np.average(columns, axis=0, weights=weight)
+        return cls(engine, center, columns - center, _span(S, weight))
+
+    def variance(self, raw: Floats) -> float:
+        """VAR of [S, X] times coefficients, times n, over classes where there are several."""
+        scores = self.columns @ np.atleast_2d(raw).T
+        return float(np.trace(_scatter(scores, self.engine.weights)))
+
+
+def _span(S: Floats, weight: Floats) -> Floats:
+    """Orthonormal columns, under the weights, with the span of centered S."""
+    centered = S - np.average(S, axis=0, weights=weight)
+    constant = S.min(axis=0) == S.max(axis=0)
+    root = np.sqrt(weight)[:, None]
+    weighted = np.where(constant, 0.0, centered) * root
+    size = np.linalg.norm(weighted, axis=0)
+    left, values, _ = np.linalg.svd(weighted / np.where(size > 0, size, 1.0), full_matrices=False)
+    used = values > max(S.shape) * np.finfo(np.float64).eps * max(values.max(initial=0.0), 1.0)
+    return left[:, used] / root
 
 
 def _row_scores(
-    model: FairRidge, problem: Problem, solution: Solution, test: MemoryEngine
+    model: FairRidge, problem: Problem, solution: Solution, held_out: _HeldOut
 ) -> FoldScores:
-    fit, family = solution.fit, problem.family
-    S, X, response, weight = test.columns()
+    fit, family, test = solution.fit, problem.family, held_out.engine
+    response, weight = test.response, test.weights
     raw = np.atleast_2d(problem.basis.raw_coefficients(fit.alpha, fit.beta))
     level = np.atleast_1d(fit.intercept + fit.alpha @ problem.basis.center_sensitive)
-    eta = level + (np.hstack([S, X]) - problem.basis.center) @ raw.T
+    eta = level + raw @ (held_out.center - problem.basis.center) + held_out.columns @ raw.T
     if test.offset is not None:
         eta = eta + test.offset[:, None]
     by_predictor = family.by_predictor(eta.T).T
-    targets = test.rows.targets
-    joint = _scatter(np.hstack([S, eta, targets]), weight)
+    joint = _scatter(np.hstack([held_out.span, eta, test.rows.targets]), weight)
     definition = resolve_definition(model.definition)
     deviance = family.rows(response, by_predictor, weight, 0).deviance
     size = _size(family, response, weight)
@@ -173,10 +295,10 @@ def _row_scores(
             "loss": _loss(family, deviance, size),
             "train_unfairness": solution.achieved,
             "achieved_unfairness": held_out_unfairness(
-                definition, fit, test, joint, S.shape[1], eta.shape[1]
+                definition, fit, test, joint, held_out.span.shape[1], eta.shape[1]
             ),
             "variance_share": _variance_share(
-                problem.basis, fit.alpha, fit.beta, _scatter(np.hstack([S, X]), weight)
+                problem.basis, fit.alpha, fit.beta, held_out.variance
             ),
             "status": solution.choice.status,
             "lambda_": fit.lambda_,
@@ -186,8 +308,8 @@ def _row_scores(
 
 
 def _loss(family: Family, deviance: float, size: float) -> float:
-    """RMSE for gaussian models, mean deviance for others."""
-    mean = deviance / size
+    """RMSE for gaussian models, mean deviance for others; missing without any events."""
+    mean = deviance / size if size > 0.0 else float("nan")
     return float(np.sqrt(mean)) if isinstance(family, Gaussian) else float(mean)
 
 
@@ -208,11 +330,20 @@ def _accuracy(
     if family.name in ("binomial", "multinomial"):
         return _classification(response[:, 0].astype(np.intp), eta, family, by_predictor, weight)
     if family.name == "cox":
-        c = concordance_index(response[:, 0], response[:, 1], eta[:, 0], weight)
-        return {"concordance": c}
+        return _concordance(response, eta[:, 0], weight)
     y, mean = response[:, 0], family.mean(by_predictor)[:, 0]
-    rmse = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
-    return {"rmse": rmse, "r_squared": float(metrics.r2_score(y, mean, sample_weight=weight))}
+    squares = float(weight @ (y - mean) ** 2)
+    total = float(weight @ (y - np.average(y, weights=weight)) ** 2) if np.ptp(y) > 0.0 else 0.0
+    rmse = float(np.sqrt(squares / weight.sum()))
+    return {"rmse": rmse, "r_squared": _r_squared(squares, total, len(y))}
+
+
+def _concordance(response: Floats, eta: Floats, weight: Floats) -> dict[str, float]:
+    """Return the concordance index; nothing where no two rows are comparable."""
+    try:
+        return {"concordance": concordance_index(response[:, 0], response[:, 1], eta, weight)}
+    except ValueError:
+        return {}
 
 
 def _classification(

@@ -73,7 +73,11 @@ class CrossValidation:
 
         Models and folds that do not have the measure are left out.
         """
-        having = [r for r in self.records if isinstance(r.get(measure), float)]
+        having = [
+            r
+            for r in self.records
+            if isinstance(r.get(measure), float) and not np.isnan(r[measure])
+        ]
         if not having:
             known = {name for r in self.records for name in r if isinstance(r[name], float)}
             raise ValueError(
@@ -205,11 +209,16 @@ def _folds(
 ) -> list[list[Fold]]:
     """Return lists of (train, test) positions, one list per repeat."""
     if folds is not None:
-        nested = folds if _is_nested(folds) else [folds]
-        return [[(np.asarray(a), np.asarray(b)) for a, b in one] for one in nested]
+        given = list(folds)
+        if not given:
+            raise ValueError("folds is empty; pass pairs of training and validation positions.")
+        nested = given if _is_nested(given) else [given]
+        return [[(_positions(a), _positions(b)) for a, b in one] for one in nested]
+    if repeats < 1:
+        raise ValueError(f"repeats={repeats!r} must be at least 1.")
     n = len(X) if hasattr(X, "__len__") else X.shape[0]
     rows = np.zeros((n, 1))
-    if hasattr(cv, "split"):
+    if hasattr(cv, "split") and not isinstance(cv, str):
         return [list(cv.split(rows, y)) for _ in range(repeats)]
     generator = check_random_state(random_state)
     stratified = all(is_classifier(model) for model in models.values())
@@ -228,4 +237,12 @@ def _folds(
 def _is_nested(folds: Sequence[Any]) -> bool:
     """Whether folds is a list of repeats instead of a list of (train, test) pairs."""
     first = folds[0]
-    return not (len(first) == 2 and np.ndim(first[0]) == 1 and np.ndim(first[0][0]) == 0)
+    return not (len(first) == 2 and all(len(rows) == 0 or np.ndim(rows[0]) == 0 for rows in first))
+
+
+def _positions(rows: Any) -> NDArray[np.intp]:
+    """Return row positions, which may come as a mask."""
+    array = np.asarray(rows)
+    if not array.size or (array.dtype.kind == "b" and not array.any()):
+        raise ValueError("a fold has no training or no validation rows.")
+    return np.flatnonzero(array) if array.dtype.kind == "b" else array

@@ -6,8 +6,6 @@ read off α and β: predictions are regressed on S in those rows instead.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,7 +57,7 @@ def _explained(scatter: Floats, q: int, m: int) -> tuple[Floats, float]:
 
 def _inverse(scatter: Floats) -> Floats:
     """Pseudo-inverse in units in which every column has variance one."""
-    scale = np.sqrt(np.diag(scatter))
+    scale = np.sqrt(np.maximum(np.diag(scatter), 0.0))
     scale = np.where(scale > 0.0, scale, 1.0)
     units = np.outer(scale, scale)
     return np.linalg.pinv(scatter / units, rcond=1e-10, hermitian=True) / units
@@ -97,5 +95,4 @@ def held_out_unfairness(
             if definition.is_maximum
             else float(np.average(values, weights=definition.weights))
         )
-    reference = replace(fit.unconstrained(), engine=engine)
-    return definition.value(replace(fit, engine=engine, unconstrained=lambda: reference))
+    return definition.value(fit.on(engine))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -98,6 +98,20 @@ class Fit:
         """VAR(Uβ), summed over classes."""
         return float(np.sum(self.basis.predictor_variance(self.beta)))
 
+    def on(self, engine: Engine) -> Fit:
+        """Return the same coefficients, B and centers on other rows, with the deviance there."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values |= {
+            "engine": engine,
+            "unconstrained": lambda: self.unconstrained().on(engine),
+            "_memory": {},
+        }
+        moved = _MovedFit(**values)
+        deviance = moved.total(
+            _deviance_of(self.family), sensitive=True, predictors=True, center=True
+        )
+        return replace(moved, deviance=float(deviance[0]))
+
     def total(
         self, function: RowFunction, *, sensitive: bool, predictors: bool, center: bool
     ) -> Floats:
@@ -126,6 +140,23 @@ class Fit:
                 )[0]
             )
         return self._memory[key]
+
+
+class _MovedFit(Fit):
+    """A fit on other rows, where S and U are no longer orthogonal."""
+
+    @property
+    def sensitive_variance(self) -> float:
+        return self._variance(self.S, self.alpha)
+
+    @property
+    def predictor_variance(self) -> float:
+        return self._variance(self.U, self.beta)
+
+    def _variance(self, columns: Floats, coefficients: Floats) -> float:
+        centered = columns - np.average(columns, axis=0, weights=self.weights)
+        scores = centered @ np.atleast_2d(coefficients).T
+        return float(np.average(scores**2, axis=0, weights=self.weights).sum())
 
 
 def _deviance_of(family: Any) -> RowFunction:
