@@ -3,7 +3,7 @@
 from fairridge.data.design import Design, learn_design
 from fairridge.data.encoding import Encoding, Indicators, Piece, Slab, Unknown
 from fairridge.data.frames import make_frame
-from fairridge.data.levels import Levels
+from fairridge.data.levels import Levels, is_missing
 from fairridge.data.rows import Rows
 from fairridge.data.table import Table, as_table
 from fairridge.data.vectors import numeric_vector, one_per_row, weights
@@ -19,6 +19,7 @@ __all__ = [
     "Table",
     "Unknown",
     "as_table",
+    "is_missing",
     "learn_design",
     "make_frame",
     "numeric_vector",

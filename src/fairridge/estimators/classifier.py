@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 
-from fairridge.data import one_per_row
+from fairridge.data import is_missing, one_per_row
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._training import Inputs, Response
 from fairridge.families import Binomial, Multinomial
@@ -92,13 +92,17 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         """Return the accuracy."""
         inputs, scores = self._scored(X, sensitive_features, sample_weight, offset)
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels = one_per_row(y, inputs.n_given, "y")[inputs.keep]
+        labels = _labels(y, inputs)
         return float(accuracy_score(labels, self.classes_[codes], sample_weight=inputs.weight))
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A bound may cost accuracy.
+        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
+        return tags
+
     def _response(self, y: Any, inputs: Inputs) -> Response:
-        labels = one_per_row(y, inputs.n_given, "y")[inputs.keep]
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise ValueError("Input y contains NaN or infinity; drop those rows first.")
+        labels = _labels(y, inputs)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
@@ -110,3 +114,15 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
             return Response(Binomial(), values, values, classes)
         indicators = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
         return Response(Multinomial(len(classes)), values, indicators, classes)
+
+
+def _labels(y: Any, inputs: Inputs) -> NDArray[Any]:
+    """Read one label per row of positive weight."""
+    labels = one_per_row(y, inputs.n_given, "y")[inputs.keep]
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("Input y contains NaN or infinity; drop those rows first.")
+    if labels.dtype.kind == "O":
+        if any(is_missing(label) for label in labels.tolist()):
+            raise ValueError("Input y contains NaN or missing labels; drop those rows first.")
+        labels = np.array(labels.tolist())  # objects that are all numbers are numbers
+    return labels

@@ -162,10 +162,19 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         if isinstance(self.family_, Gaussian):
             return float(r2_score(response, eta, sample_weight=inputs.weight))
         family, weight, values = self.family_, inputs.weights, response[:, None]
-        family.check(response)
-        null = np.full_like(values, family.link(np.average(response, weights=weight)))
-        deviances = [family.rows(values, x, weight, 0).deviance for x in (eta[:, None], null)]
-        return 1.0 - deviances[0] / deviances[1]
+        deviance = family.rows(values, eta[:, None], weight, 0).deviance
+        null = _null_deviance(family, values, weight, inputs.offset)
+        nothing = 1e-12 * float(weight.sum())
+        if null <= nothing:
+            return 1.0 if deviance <= nothing else 0.0  # as scikit-learn's r2_score has it
+        return float(1.0 - deviance / null)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        name = getattr(self.family, "name", self.family)
+        tags.target_tags.positive_only = name in ("poisson", "gamma", "tweedie")
+        tags.regressor_tags.poor_score = bool(name != "gaussian" and self.unfairness < 1.0)
+        return tags
 
     def _response(self, y: Any, inputs: Inputs) -> Response:
         family: Any = resolve_regression_family(self.family)
@@ -175,3 +184,19 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         if isinstance(family, Gaussian) and inputs.offset is not None:
             response = targets = response - inputs.offset  # all that an offset means here
         return Response(family, response[:, None], targets[:, None])
+
+
+def _null_deviance(family: Any, values: Floats, weight: Floats, offset: Floats | None) -> float:
+    """Deviance of the intercept-only model, which keeps the offset."""
+    shift = np.zeros(len(values)) if offset is None else offset
+    if not values.any():
+        return 0.0
+    level = float(family.start(values, weight, offset)[0])
+    deviance = np.inf
+    for _ in range(50):
+        sums = family.rows(values, (level + shift)[:, None], weight, 2)
+        if not sums.deviance < deviance * (1.0 - 1e-14):
+            break
+        deviance = sums.deviance
+        level -= float(sums.gradient.sum() / max(sums.curvature.sum(), 1e-300))
+    return float(deviance)

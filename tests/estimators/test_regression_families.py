@@ -1,0 +1,389 @@
+"""Counts, amounts and proportions: other programs' answers, exposure, scores, defects."""
+
+import os
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit
+from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
+from sklearn.metrics import d2_tweedie_score
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import column_or_1d
+
+from fairridge import FairRidgeRegressor
+from fairridge.exceptions import DataWarning
+from fairridge.families import Gamma, Poisson, QuasiBinomial, Tweedie
+
+LOG = sm.families.links.Log()
+STATSMODELS = {
+    "poisson": sm.families.Poisson(),
+    "gamma": sm.families.Gamma(LOG),
+    "tweedie": sm.families.Tweedie(LOG, var_power=1.5),
+    "quasi-binomial": sm.families.Binomial(),
+}
+FAMILIES = list(STATSMODELS)
+LOGARITHMIC = FAMILIES[:3]
+POWERS = {"poisson": 1.0, "gamma": 2.0, "tweedie": 1.5}
+
+
+@pytest.fixture(scope="module")
+def columns():
+    rng = np.random.default_rng(60)
+    return rng.normal(size=(180, 5)) @ (0.3 * rng.normal(size=(5, 5)) + np.eye(5)) + 0.5
+
+
+@pytest.fixture(scope="module")
+def responses(columns):
+    rng = np.random.default_rng(61)
+    eta = columns @ [0.4, -0.3, 0.3, 0.0, -0.2] + 0.3
+    counts = rng.poisson(np.exp(eta))
+    return {
+        "poisson": counts * 1.0,
+        "gamma": rng.gamma(3.0, np.exp(eta) / 3.0),
+        "tweedie": np.array([rng.gamma(2.0, 0.5, k).sum() for k in counts]),
+        "quasi-binomial": rng.binomial(6, expit(eta)) / 6.0,
+    }
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request):
+    return request.param
+
+
+@pytest.fixture
+def y(family, responses):
+    return responses[family]
+
+
+def fair(family, r=0.05, **options):
+    return FairRidgeRegressor(r, **{"sensitive": [0, 1], "family": family, **options})
+
+
+# ------------------------------------------------------ other programs' answers
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shifted", [False, True])
+def test_the_unconstrained_model_is_the_glm_of_statsmodels(columns, family, y, weighted, shifted):
+    rng = np.random.default_rng(62)
+    weight = rng.integers(1, 4, 180) if weighted else None
+    offset = 0.5 * rng.normal(size=180) if shifted else None
+    ours = fair(family, 1.0).fit(columns, y, sample_weight=weight, offset=offset)
+    theirs = sm.GLM(
+        y, sm.add_constant(columns), STATSMODELS[family], offset=offset, freq_weights=weight
+    ).fit(tol=1e-14, maxiter=200)
+    found = np.append(ours.raw_intercept_, ours.coef_)
+    np.testing.assert_allclose(found, theirs.params, atol=1e-6)
+    assert ours.deviance_ == pytest.approx(theirs.deviance, rel=1e-9)
+    mean = ours.predict(columns, offset=offset)
+    np.testing.assert_allclose(mean, theirs.fittedvalues, rtol=1e-6)
+    if family in ("gamma", "tweedie", "quasi-binomial"):
+        assert ours.dispersion_ == pytest.approx(theirs.pearson_chi2 / theirs.df_resid, rel=1e-6)
+    if family == "poisson":
+        assert ours.dispersion_ == 1.0
+    if family in ("poisson", "gamma"):
+        expected = theirs.family.loglike(
+            y, mean, freq_weights=1.0 if weight is None else weight, scale=ours.dispersion_
+        )
+        assert ours.loglik_ == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("family", LOGARITHMIC)
+@pytest.mark.parametrize("penalty", [0.0, 8.0])
+def test_without_S_it_is_the_ridge_of_scikit_learn(columns, responses, family, penalty):
+    Z, y = columns, responses[family]
+    ours = fair(family, 0.0, predictor_penalty=penalty).fit(Z, y)
+    S, X = Z[:, :2] - Z[:, :2].mean(0), Z[:, 2:] - Z[:, 2:].mean(0)
+    U = X - S @ np.linalg.lstsq(S, X, rcond=None)[0]
+    kind = {
+        "poisson": PoissonRegressor(),
+        "gamma": GammaRegressor(),
+        "tweedie": TweedieRegressor(power=1.5, link="log"),
+    }[family]
+    # Half the mean unit deviance and ½α‖b‖²: theirs is ours over 2n.
+    kind.set_params(alpha=penalty / len(y), solver="newton-cholesky", tol=1e-12)
+    theirs = kind.fit(U / U.std(0), y)
+    np.testing.assert_allclose(ours.beta_ * U.std(0), theirs.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("power", [1.1, 1.9])
+def test_the_power_of_a_tweedie_model_is_given(columns, responses, power):
+    y = responses["tweedie"]
+    ours = fair(Tweedie(power), 1.0).fit(columns, y)
+    theirs = sm.GLM(y, sm.add_constant(columns), sm.families.Tweedie(LOG, var_power=power)).fit(
+        tol=1e-14, maxiter=200
+    )
+    np.testing.assert_allclose(ours.coef_, theirs.params[1:], atol=1e-6)
+    assert ours.family_ == Tweedie(power)
+
+
+def test_names_and_objects_mean_the_same(columns, family, y):
+    objects = {
+        "poisson": Poisson(),
+        "gamma": Gamma(),
+        "tweedie": Tweedie(1.5),
+        "quasi-binomial": QuasiBinomial(),
+    }
+    by_name, by_object = (fair(f, 0.1).fit(columns, y) for f in (family, objects[family]))
+    np.testing.assert_array_equal(by_name.coef_, by_object.coef_)
+
+
+@pytest.mark.parametrize(
+    ("family", "hint"), [("binomial", "Classifier"), ("cox", "Survival"), ("normal", "gaussian")]
+)
+def test_other_families_are_refused_with_a_hint(columns, responses, family, hint):
+    with pytest.raises(ValueError, match=hint):
+        fair(family).fit(columns, responses["poisson"])
+
+
+# --------------------------------------------------------------------- exposure
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+def test_counts_with_an_exposure_are_weighted_rates(columns, responses, r):
+    exposure = np.random.default_rng(63).uniform(0.5, 4.0, 180)
+    y = responses["poisson"]
+    free = fair("poisson", 1.0).fit(columns, y, offset=np.log(exposure))
+    rates = fair("poisson", 1.0).fit(columns, y / exposure, sample_weight=exposure)
+    np.testing.assert_allclose(free.coef_, rates.coef_, atol=1e-9)
+    bounded = fair("poisson", r).fit(columns, y, offset=np.log(exposure))
+    mean = bounded.predict(columns, offset=np.log(exposure))
+    assert mean.sum() == pytest.approx(y.sum(), rel=1e-9)
+    np.testing.assert_allclose(bounded.predict(columns) * exposure, mean, rtol=1e-12)
+
+
+def test_the_offset_belongs_to_the_null_model_too(columns, family, y):
+    offset = np.random.default_rng(64).normal(size=180)
+    model = fair(family, 0.2).fit(columns, y, offset=offset)
+    null = sm.GLM(y, np.ones(180), STATSMODELS[family], offset=offset).fit(tol=1e-14)
+    expected = 1.0 - model.deviance_ / null.deviance
+    assert model.explained_deviance_ == pytest.approx(expected, rel=1e-7)
+    assert model.score(columns, y, offset=offset) == pytest.approx(expected, rel=1e-7)
+
+
+# ------------------------------------------------------------------------ scores
+
+
+def test_the_score_in_training_is_the_explained_deviance(columns, family, y):
+    weight = np.random.default_rng(65).uniform(0.2, 2.0, 180)
+    model = fair(family, 0.2).fit(columns, y, sample_weight=weight)
+    assert model.score(columns, y, sample_weight=weight) == pytest.approx(
+        model.explained_deviance_, rel=1e-9
+    )
+    assert 0.05 < model.explained_deviance_ < 1.0
+
+
+@pytest.mark.parametrize("family", LOGARITHMIC)
+def test_the_score_is_that_of_scikit_learn(columns, responses, family):
+    y = responses[family]
+    model = fair(family, 0.2).fit(columns[:120], y[:120])
+    found = model.score(columns[120:], y[120:])
+    expected = d2_tweedie_score(y[120:], model.predict(columns[120:]), power=POWERS[family])
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "tweedie", "quasi-binomial"])
+def test_the_score_of_equal_responses_is_finite(columns, responses, family):
+    # There is nothing to explain: 0, as for R².
+    model = fair(family, 0.2).fit(columns, responses[family])
+    assert model.score(columns[:4], np.full(4, 0.5)) == 0.0
+    assert fair("gaussian").fit(columns, responses[family]).score(columns[:4], np.ones(4)) == 0.0
+
+
+@pytest.mark.parametrize("family", ["poisson", "tweedie"])
+def test_the_score_of_a_fold_without_any_counts_is_finite(columns, responses, family):
+    model = fair(family, 0.2).fit(columns, responses[family])
+    assert model.score(columns[:4], np.zeros(4)) == 0.0
+
+
+# ------------------------------------------------------------------- the response
+
+
+IMPOSSIBLE = [
+    ("poisson", -1.0, "must be zero or positive; y has -1"),
+    ("tweedie", -1.0, "must be zero or positive; y has -1"),
+    ("gamma", 0.0, "must be positive; y has 0"),
+    ("quasi-binomial", 1.5, r"lies in \[0, 1\]; y has 1.5"),
+    ("poisson", np.nan, "y contains NaN"),
+    ("gamma", np.inf, "y contains infinity"),
+]
+
+
+@pytest.mark.parametrize(("family", "value", "message"), IMPOSSIBLE)
+def test_impossible_responses_are_refused(columns, responses, family, value, message):
+    y = responses[family].copy()
+    y[7] = value
+    with pytest.raises(ValueError, match=message):
+        fair(family).fit(columns, y)
+    # Where its row is absent it does not matter.
+    fair(family).fit(columns, y, sample_weight=(np.arange(180) != 7) * 1.0)
+
+
+@pytest.mark.parametrize("family", ["poisson", "tweedie", "quasi-binomial"])
+def test_nothing_but_zeros_is_refused(columns, family):
+    with pytest.raises(ValueError, match="y is 0 in every row"):
+        fair(family).fit(columns, np.zeros(180))
+
+
+def test_nothing_but_ones_is_refused(columns):
+    with pytest.raises(ValueError, match="y is 1 in every row"):
+        fair("quasi-binomial").fit(columns, np.ones(180))
+
+
+def test_counts_may_be_integers_or_truth_values(columns, responses):
+    y = responses["poisson"]
+    expected = fair("poisson").fit(columns, y)
+    for other in (y.astype(int), pd.Series(y, dtype="Int64"), y.tolist()):
+        np.testing.assert_array_equal(fair("poisson").fit(columns, other).coef_, expected.coef_)
+
+
+# --------------------------------------------------------------------- defects
+
+
+def quietly(function, *arguments, **options):
+    """Call with warnings about data recorded; no other warning may come."""
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        result = function(*arguments, **options)
+    assert {w.category for w in record} <= {DataWarning}, [str(w.message) for w in record]
+    return result
+
+
+def assert_sound(model, Z, r):
+    assert model.converged_
+    assert model.unfairness_ >= -1e-12
+    assert model.unfairness_ <= r + 1e-10 or r == 1.0
+    numbers = [model.deviance_, model.loglik_, model.dispersion_, model.explained_deviance_]
+    assert np.isfinite(numbers).all()
+    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.predict(Z)).all()
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("sensitive", ["s", "g"])
+@pytest.mark.parametrize("family", ["poisson", "tweedie", "quasi-binomial"])
+def test_a_level_of_zeros_reaches_the_right_deviance(columns, responses, family, sensitive, r):
+    g = np.random.default_rng(66).integers(0, 3, 180)
+    y = np.where(g == 2, 0.0, responses[family])
+    frame = pd.DataFrame({"s": columns[:, 0], "x": columns[:, 2], "g": np.array(list("abc"))[g]})
+    model = quietly(FairRidgeRegressor(r, sensitive=sensitive, family=family).fit, frame, y)
+    assert_sound(model, frame, r)
+    if r == 1.0:
+        rows = g < 2
+        D = np.column_stack([np.ones(180), columns[:, 0], columns[:, 2], g == 1])[rows]
+        limit = sm.GLM(y[rows], D, STATSMODELS[family]).fit(tol=1e-14, maxiter=200).deviance
+        assert model.deviance_ == pytest.approx(limit, rel=1e-8)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("family", ["poisson", "tweedie"])
+def test_a_single_count(columns, family, r):
+    y = (np.arange(180) == 17) * 1.0
+    model = quietly(fair(family, r).fit, columns, y)
+    assert_sound(model, columns, r)
+    if family == "poisson":  # canonical: expected counts equal counts
+        assert model.predict(columns).sum() == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("family", ["poisson", "gamma", "quasi-binomial"])
+def test_more_columns_than_rows(family, r):
+    rng = np.random.default_rng(67)
+    Z, y = rng.normal(size=(10, 20)), rng.uniform(0.1, 0.9, 10)
+    model = quietly(fair(family, r, sensitive=[0]).fit, Z, y)
+    assert model.converged_
+    assert np.isfinite(model.raw_coef_).all()
+    if r == 1.0:
+        np.testing.assert_allclose(model.predict(Z), y, rtol=1e-6)
+        assert model.deviance_ == pytest.approx(0.0, abs=1e-10)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+def test_collinear_columns_change_nothing_but_coefficients(columns, family, y, r):
+    plain = fair(family, r).fit(columns, y)
+    twice = np.column_stack([columns, columns[:, 2], columns[:, 0] - columns[:, 3]])
+    with pytest.warns(DataWarning, match=r"'x5', 'x6'"):
+        model = fair(family, r).fit(twice, y)
+    assert model.deviance_ == pytest.approx(plain.deviance_, rel=1e-8)
+    np.testing.assert_allclose(model.predict(twice), plain.predict(columns), rtol=1e-6)
+
+
+def test_a_predictor_that_explains_nothing_does_not_break_the_bound():
+    # The share compares with what U explains: here next to nothing, to 1e-7 of the deviance.
+    rng = np.random.default_rng(68)
+    S, U = rng.normal(size=(200, 2)), rng.normal(size=(200, 1))
+    y = rng.poisson(np.exp(0.5 + 0.5 * S[:, 0])) * 1.0
+    # Take out of U what it explains of y beside S.
+    D = np.column_stack([np.ones(200), S])
+    mu = sm.GLM(y, D, STATSMODELS["poisson"]).fit(tol=1e-14).fittedvalues
+    U = U - D @ np.linalg.lstsq(D, U, rcond=None)[0]
+    null = y - y.mean()
+    U = U - null[:, None] * (null @ U) / (null @ null) * (1.0 - 1e-4)
+    assert abs(np.corrcoef(U[:, 0], null)[0, 1]) < 1e-3
+    assert np.isfinite(mu).all()
+    Z = np.column_stack([S, U])
+    for bounds in ([0.01], [0.0, 1e-4, 0.01, 0.02, 0.1, 0.3]):
+        path = fair("poisson").path(Z, y, unfairness=bounds)
+        assert set(path.status) == {"converged"}
+        np.testing.assert_allclose(path.achieved, bounds, rtol=1e-4)
+        assert (path.achieved <= np.array(bounds) + 1e-6).all()
+
+
+# ------------------------------------------------------------------ scikit-learn
+
+
+def failures(model):
+    results = check_estimator(model, on_skip=None, on_fail=None)
+    allowed = {"passed"} if os.environ.get("SCIPY_ARRAY_API") else {"passed", "skipped"}
+    assert len(results) > 45
+    return {check["check_name"] for check in results if check["status"] not in allowed}
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
+@pytest.mark.parametrize("family", LOGARITHMIC)
+def test_every_check_of_scikit_learn_passes(family):
+    assert failures(FairRidgeRegressor(sensitive=[0], family=family)) == set()
+
+
+class Proportions(FairRidgeRegressor):
+    """Takes any numbers for proportions, so that scikit-learn can check the model."""
+
+    @staticmethod
+    def _proportions(y):
+        return None if y is None else expit(column_or_1d(np.asarray(y), warn=True).astype(float))
+
+    def fit(self, X, y=None, *, sample_weight=None):
+        return super().fit(X, self._proportions(y), sample_weight=sample_weight)
+
+    def score(self, X, y, *, sample_weight=None):
+        return super().score(X, self._proportions(y), sample_weight=sample_weight)
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
+def test_every_check_of_scikit_learn_passes_for_proportions():
+    assert failures(Proportions(sensitive=[0], family="quasi-binomial")) == set()
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "gaussian"])
+def test_scikit_learn_is_told_which_responses_are_positive(family):
+    tags = FairRidgeRegressor(sensitive=[0], family=family).__sklearn_tags__()
+    assert tags.target_tags.positive_only == (family in LOGARITHMIC)
+
+
+def test_a_pickled_model_predicts_the_same(columns, family, y):
+    model = fair(family, 0.1).fit(columns, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(columns), model.predict(columns))
+    assert len(pickle.dumps(model)) < 5000
+
+
+def test_the_summary_names_the_family(columns, family, y):
+    text = str(fair(family, 0.1).fit(columns, y).summary())
+    assert family in text
+    assert "D²" in text

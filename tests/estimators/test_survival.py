@@ -1,0 +1,389 @@
+"""The fair Cox model: inputs, other programs' answers, hazards, concordance, defects."""
+
+import os
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import column_or_1d
+from statsmodels.duration.hazard_regression import PHReg
+
+from fairridge import FairRidgeSurvival
+from fairridge.datasets import load_rossi
+from fairridge.exceptions import DataWarning
+from fairridge.metrics import concordance_index
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Ties, censoring, and two sensitive attributes out of five columns."""
+    rng = np.random.default_rng(70)
+    Z = rng.normal(size=(150, 5)) @ (0.4 * rng.normal(size=(5, 5)) + np.eye(5)) + 1.0
+    eta = Z @ [0.5, -0.3, 0.4, 0.0, -0.2]
+    time = np.ceil(10.0 * rng.exponential(np.exp(-eta))) / 10.0
+    return Z, np.column_stack([time, rng.random(150) < 0.7])
+
+
+def fair(r=0.05, **options):
+    return FairRidgeSurvival(r, **{"sensitive": [0, 1], **options})
+
+
+# ------------------------------------------------------- other programs' answers
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("shifted", [False, True])
+def test_the_unconstrained_model_is_that_of_statsmodels(data, ties, shifted):
+    Z, y = data
+    offset = np.random.default_rng(71).normal(size=150) if shifted else None
+    ours = fair(1.0, ties=ties).fit(Z, y, offset=offset)
+    theirs = PHReg(y[:, 0], Z, status=y[:, 1], ties=ties, offset=offset)
+    fitted = theirs.fit(tol=1e-12)
+    np.testing.assert_allclose(ours.coef_, fitted.params, atol=1e-6)
+    assert ours.loglik_ == pytest.approx(theirs.loglike(ours.coef_), rel=1e-12)
+    assert np.abs(theirs.score(ours.coef_)).max() < 1e-8
+    assert ours.deviance_ == pytest.approx(-2.0 * ours.loglik_)
+
+
+# Recidivism of 432 prisoners (Rossi et al. 1980), with Efron's ties, as published by Fox and
+# Weisberg, An R Companion to Applied Regression, web appendix on Cox models.
+ROSSI = {
+    "fin": -0.37942,
+    "age": -0.05744,
+    "race": 0.31390,
+    "wexp": -0.14980,
+    "mar": -0.43370,
+    "paro": -0.08487,
+    "prio": 0.09150,
+}
+
+
+def test_published_coefficients_of_the_recidivism_study():
+    frame = load_rossi().frame
+    codes = frame[list(ROSSI)].apply(lambda c: c.cat.codes if hasattr(c, "cat") else c)
+    X, y = codes.astype(float), np.column_stack([frame["week"], frame["arrest"]]).astype(float)
+    model = FairRidgeSurvival(1.0, sensitive=["race"], ties="efron").fit(X, y)
+    for name, value in zip(model.encoded_names_, model.raw_coef_, strict=True):
+        assert value == pytest.approx(ROSSI[name], abs=6e-6)
+    assert model.loglik_ == pytest.approx(-658.7477, abs=1e-3)
+    assert model.score(X, y) == pytest.approx(0.64, abs=5e-3)
+
+
+# ------------------------------------------------------------------------ inputs
+
+FORMS = {
+    "array": lambda t, e: np.column_stack([t, e]),
+    "list": lambda t, e: np.column_stack([t, e]).tolist(),
+    "structured": lambda t, e: np.array(
+        list(zip(t, e, strict=True)), dtype=[("time", float), ("event", bool)]
+    ),
+    "structured, event first": lambda t, e: np.array(
+        list(zip(e, t, strict=True)), dtype=[("event", bool), ("time", float)]
+    ),
+    "structured, other names": lambda t, e: np.array(
+        list(zip(e, t, strict=True)), dtype=[("cens", bool), ("days", float)]
+    ),
+    "pandas": lambda t, e: pd.DataFrame({"time": t, "event": e}),
+    "pandas, event first": lambda t, e: pd.DataFrame({"event": e * 1, "time": t}),
+    "pandas, other names": lambda t, e: pd.DataFrame({"days": t, "died": e}),
+    "pandas, nullable": lambda t, e: pd.DataFrame({"time": t, "event": e}).convert_dtypes(),
+    "polars": lambda t, e: pl.DataFrame({"time": t, "event": e}),
+    "arrow": lambda t, e: pa.table({"time": t, "event": e}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_times_and_events_may_come_in_any_form(data, form):
+    Z, y = data
+    expected = fair().fit(Z, y)
+    given = FORMS[form](y[:, 0], y[:, 1] == 1.0)
+    model = fair().fit(Z, given)
+    np.testing.assert_array_equal(model.alpha_, expected.alpha_)
+    assert model.score(Z, given) == expected.score(Z, y)
+
+
+def with_row(y, row, column, value):
+    y = y.copy()
+    y[row, column] = value
+    return y
+
+
+IMPOSSIBLE = {
+    "one column": (lambda y: y[:, 0], "time and event"),
+    "three columns": (lambda y: np.column_stack([y, y[:, 0]]), "time and event"),
+    "unknown names": (
+        lambda y: pd.DataFrame({"time": y[:, 0], "status": y[:, 1]}),
+        "time and event",
+    ),
+    "no names at all": (lambda y: pd.DataFrame({"a": y[:, 0], "b": y[:, 1]}), "time and event"),
+    "too few rows": (lambda y: y[:10], "inconsistent numbers of samples"),
+    "a missing time": (lambda y: with_row(y, 4, 0, np.nan), "y contains NaN"),
+    "an infinite time": (lambda y: with_row(y, 4, 0, np.inf), "y contains NaN"),
+    "a missing event": (lambda y: with_row(y, 4, 1, np.nan), "y contains NaN"),
+    "a missing truth value": (
+        lambda y: pd.DataFrame(
+            {"time": y[:, 0], "event": pd.array([None, *(y[1:, 1] == 1)], dtype="boolean")}
+        ),
+        "y contains NaN",
+    ),
+    "a negative time": (lambda y: with_row(y, 4, 0, -1.0), "times must be positive; y has -1"),
+    "a third kind of event": (lambda y: with_row(y, 4, 1, 2.0), "events must be 0"),
+    "no events": (lambda y: np.column_stack([y[:, 0], 0.0 * y[:, 1]]), "no events"),
+    "text": (lambda y: np.full((150, 2), "a"), "float|number"),
+    "nothing": (lambda y: None, "requires y"),
+}
+
+
+def test_an_unknown_treatment_of_ties_is_refused(data):
+    with pytest.raises(ValueError, match="ties='exact'"):
+        fair(ties="exact").fit(*data)
+
+
+def test_only_the_order_of_times_matters(data):
+    Z, y = data
+    ranks = np.column_stack([np.unique(y[:, 0], return_inverse=True)[1] + 1.0, y[:, 1]])
+    a, b = fair().fit(Z, y), fair().fit(Z, ranks)
+    np.testing.assert_allclose(a.alpha_, b.alpha_, rtol=1e-10)
+    np.testing.assert_allclose(a.beta_, b.beta_, rtol=1e-10)
+
+
+# ------------------------------------------------------------------- predictions
+
+
+def test_predictions_are_log_hazard_ratios_to_the_mean(data):
+    Z, y = data
+    model = fair(0.1).fit(Z, y)
+    eta = model.predict(Z)
+    np.testing.assert_allclose(eta, (Z - Z.mean(0)) @ model.coef_, atol=1e-12)
+    assert abs(eta.mean()) < 1e-12
+    assert model.predict(Z.mean(0)[None])[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_predictions_are_relative_to_the_weighted_mean(data):
+    Z, y = data
+    weight = np.random.default_rng(72).uniform(0.5, 2.0, 150)
+    model = fair(0.1).fit(Z, y, sample_weight=weight)
+    assert abs(np.average(model.predict(Z), weights=weight)) < 1e-12
+
+
+def test_the_cumulative_hazard_is_breslows(data):
+    Z, y = data
+    model = fair(0.1).fit(Z, y)
+    risk = np.exp(model.predict(Z))
+    times = np.unique(y[y[:, 1] == 1, 0])
+    steps = [
+        np.count_nonzero((y[:, 0] == t) & (y[:, 1] == 1)) / risk[y[:, 0] >= t].sum() for t in times
+    ]
+    np.testing.assert_array_equal(model.event_times_, times)
+    np.testing.assert_allclose(model.cumulative_hazard_, np.cumsum(steps), rtol=1e-10)
+    H = model.predict_cumulative_hazard_function(Z[:4])
+    np.testing.assert_allclose(H, np.outer(risk[:4], np.cumsum(steps)), rtol=1e-10)
+    np.testing.assert_allclose(model.predict_survival_function(Z[:4]), np.exp(-H), rtol=1e-12)
+
+
+def test_the_unconstrained_hazard_is_that_of_statsmodels(data):
+    Z, y = data
+    model = fair(1.0).fit(Z, y)
+    fitted = PHReg(y[:, 0], Z - Z.mean(0), status=y[:, 1], ties="breslow").fit(tol=1e-12)
+    time, before, _ = fitted.baseline_cumulative_hazard[0]  # just before each time
+    at = model.predict_cumulative_hazard_function(Z.mean(0)[None], times=time)[0]
+    np.testing.assert_allclose(at[:-1], before[1:], rtol=1e-6)
+
+
+def test_survival_is_one_before_the_first_event_and_a_step_function(data):
+    Z, y = data
+    model = fair(0.1).fit(Z, y)
+    first, second = model.event_times_[:2]
+    times = [0.0, first - 1e-9, first, (first + second) / 2, second, 1e9]
+    S = model.predict_survival_function(Z[:5], times=times)
+    assert S.shape == (5, 6)
+    np.testing.assert_array_equal(S[:, :2], 1.0)
+    assert (S[:, 2] < 1.0).all()
+    np.testing.assert_array_equal(S[:, 2], S[:, 3])
+    assert (S[:, 4] < S[:, 3]).all()
+    np.testing.assert_array_equal(S[:, 5], model.predict_survival_function(Z[:5])[:, -1])
+    assert (np.diff(model.predict_survival_function(Z), axis=1) < 0).all()
+
+
+def test_times_may_be_in_any_order(data):
+    Z, y = data
+    model = fair(0.1).fit(Z, y)
+    times = np.array([1.0, 0.2, 3.0])
+    a = model.predict_survival_function(Z[:2], times=times)
+    b = model.predict_survival_function(Z[:2], times=np.sort(times))
+    np.testing.assert_array_equal(a[:, [1, 0, 2]], b)
+
+
+def test_an_offset_multiplies_the_hazard(data):
+    Z, y = data
+    offset = np.random.default_rng(73).normal(size=150)
+    model = fair(0.1).fit(Z, y, offset=offset)
+    np.testing.assert_allclose(model.predict(Z, offset=offset) - model.predict(Z), offset)
+    H, plain = (
+        model.predict_cumulative_hazard_function(Z, offset=o, times=[1.0]) for o in (offset, None)
+    )
+    np.testing.assert_allclose(H[:, 0], plain[:, 0] * np.exp(offset), rtol=1e-10)
+    # Expected events equal events.
+    at = np.searchsorted(model.event_times_, y[:, 0], side="right")
+    exposed = np.append(0.0, model.cumulative_hazard_)[at]
+    assert np.exp(model.predict(Z, offset=offset)) @ exposed == pytest.approx(y[:, 1].sum())
+
+
+def test_the_score_is_the_concordance_index(data):
+    Z, y = data
+    weight = np.random.default_rng(74).uniform(0.0, 2.0, 150)
+    weight[::7] = 0.0
+    model = fair(0.1).fit(Z, y)
+    eta = model.predict(Z)
+    assert model.score(Z, y) == concordance_index(y[:, 0], y[:, 1], eta)
+    assert 0.5 < model.score(Z, y) < 0.8
+    found = model.score(Z, y, sample_weight=weight)
+    assert found == pytest.approx(concordance_index(y[:, 0], y[:, 1], eta, weight))
+
+
+def test_a_model_from_a_path_predicts_survival(data):
+    Z, y = data
+    path = fair().path(Z, y, unfairness=[0.0, 0.1, 1.0])
+    single = fair(0.1).fit(Z, y)
+    np.testing.assert_allclose(
+        path.at(0.1).predict_survival_function(Z[:3]),
+        single.predict_survival_function(Z[:3]),
+        rtol=1e-7,
+    )
+
+
+def test_sensitive_features_may_come_separately(data):
+    Z, y = data
+    inside = fair(0.1).fit(Z, y)
+    outside = FairRidgeSurvival(0.1).fit(Z[:, 2:], y, sensitive_features=Z[:, :2])
+    S = {"sensitive_features": Z[:, :2]}
+    np.testing.assert_allclose(outside.predict(Z[:, 2:], **S), inside.predict(Z), atol=1e-10)
+    np.testing.assert_allclose(
+        outside.predict_survival_function(Z[:, 2:], **S), inside.predict_survival_function(Z)
+    )
+    assert outside.score(Z[:, 2:], y, **S) == pytest.approx(inside.score(Z, y))
+
+
+def test_the_bound_is_on_the_variance_of_the_predictor(data):
+    Z, y = data
+    model = fair(0.1).fit(Z, y)
+    scores = Z[:, :2] @ model.alpha_
+    assert scores.var() / model.predict(Z).var() == pytest.approx(0.1, abs=1e-10)
+
+
+def test_efron_and_breslow_differ_where_there_are_ties(data):
+    a, b = (fair(0.1, ties=ties).fit(*data) for ties in ("breslow", "efron"))
+    assert np.abs(a.beta_ - b.beta_).max() > 1e-4
+    assert (a.family_.ties, b.family_.ties) == ("breslow", "efron")
+
+
+def test_it_prints_and_pickles(data):
+    Z, y = data
+    model = fair(0.1, ties="efron").fit(Z, y)
+    assert "FairRidgeSurvival" in str(model.summary())
+    assert len(model.summary().to_frame()) == 6
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        again.predict_survival_function(Z), model.predict_survival_function(Z)
+    )
+
+
+# ----------------------------------------------------------------- scikit-learn
+
+
+class Lifetimes(FairRidgeSurvival):
+    """Takes any numbers for survival times, so that scikit-learn can check the model."""
+
+    @staticmethod
+    def _lifetimes(y):
+        if y is None:
+            return None
+        y = column_or_1d(np.asarray(y), warn=True).astype(float)
+        return np.column_stack([1.0 + np.abs(y), np.ones(len(y))])
+
+    def fit(self, X, y=None, *, sample_weight=None):
+        return super().fit(X, self._lifetimes(y), sample_weight=sample_weight)
+
+    def score(self, X, y, *, sample_weight=None):
+        return super().score(X, self._lifetimes(y), sample_weight=sample_weight)
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
+def test_every_check_of_scikit_learn_passes():
+    model = Lifetimes(sensitive=[0], predictor_penalty=1.0)
+    results = check_estimator(model, on_skip=None, on_fail=None)
+    allowed = {"passed"} if os.environ.get("SCIPY_ARRAY_API") else {"passed", "skipped"}
+    assert {r["check_name"] for r in results if r["status"] not in allowed} == set()
+    assert len(results) > 40
+
+
+# --------------------------------------------------------------------- defects
+
+
+def quietly(function, *arguments, **options):
+    """Call with warnings about data recorded; no other warning may come."""
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        result = function(*arguments, **options)
+    assert {w.category for w in record} <= {DataWarning}, [str(w.message) for w in record]
+    return result
+
+
+def assert_sound(model, Z, r):
+    assert model.converged_
+    assert -1e-12 <= model.unfairness_ <= r + 1e-10
+    for value in (model.deviance_, model.loglik_, model.raw_coef_, model.cumulative_hazard_):
+        assert np.isfinite(value).all()
+    assert not np.isnan(model.predict_survival_function(Z)).any()
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+def test_one_time_for_all_rows(data, ties, r):
+    Z, y = data
+    model = quietly(fair(r, ties=ties).fit, Z, np.column_stack([np.full(150, 3.0), y[:, 1]]))
+    assert_sound(model, Z, r)
+    assert model.event_times_.tolist() == [3.0]
+    if r == 1.0:
+        theirs = PHReg(np.full(150, 3.0), Z, status=y[:, 1], ties=ties)
+        assert np.abs(theirs.score(model.coef_)).max() < 1e-8
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("row", [0, 149])
+def test_one_event(data, r, row):
+    Z, _ = data
+    y = np.column_stack([np.arange(1.0, 151.0), np.arange(150) == row])
+    model = quietly(fair(r).fit, Z, y)
+    assert model.converged_
+    assert np.isfinite(model.raw_coef_).all()
+    assert 0.0 <= model.unfairness_ <= r
+    if row == 149:  # it is alone in its risk set: nothing can be learned
+        np.testing.assert_array_equal(model.raw_coef_, 0.0)
+        assert model.deviance_ == 0.0
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+def test_more_columns_than_rows(r):
+    rng = np.random.default_rng(76)
+    Z = rng.normal(size=(10, 20))
+    y = np.column_stack([np.arange(1.0, 11.0), np.arange(10) % 2])
+    model = quietly(FairRidgeSurvival(r, sensitive=[0]).fit, Z, y)
+    assert_sound(model, Z, r)
+    assert model.deviance_ == pytest.approx(0.0, abs=1e-6)
+
+
+def test_collinear_columns_change_nothing_but_coefficients(data):
+    Z, y = data
+    plain = fair(0.1).fit(Z, y)
+    twice = np.column_stack([Z, Z[:, 2], Z[:, 0] - Z[:, 3]])
+    with pytest.warns(DataWarning, match=r"'x5', 'x6'"):
+        model = fair(0.1).fit(twice, y)
+    assert model.deviance_ == pytest.approx(plain.deviance_, rel=1e-8)
+    np.testing.assert_allclose(model.predict(twice), plain.predict(Z), atol=1e-7)
