@@ -12,7 +12,6 @@ from sklearn import metrics
 
 from fairridge.data import Rows
 from fairridge.engines import KnownMoments, MemoryEngine, Moments
-from fairridge.fairness import EqualityOfOpportunity, StatisticalParity, resolve_definition
 from fairridge.families import Family, Gaussian
 from fairridge.metrics import concordance_index, held_out_unfairness
 from fairridge.search import Problem, Solution
@@ -20,7 +19,7 @@ from fairridge.solvers import FairBasis
 from fairridge.solvers.factor import WELL_CONDITIONED
 
 if TYPE_CHECKING:
-    from fairridge.estimators._fair_ridge import FairRidge
+    from fairridge.estimators._bounded import BoundedModel
     from fairridge.estimators._training import Training
 
 __all__ = ["FoldScores", "general_fold", "moment_folds", "uses_moments"]
@@ -38,12 +37,9 @@ class FoldScores:
     measures: dict[str, Any]
 
 
-def uses_moments(model: FairRidge, training: Training) -> bool:
+def uses_moments(model: BoundedModel, training: Training) -> bool:
     """Whether everything a model needs is in the moments of [S, X, y]."""
-    definition = resolve_definition(model.definition)
-    return isinstance(training.response.family, Gaussian) and isinstance(
-        definition, StatisticalParity | EqualityOfOpportunity
-    )
+    return isinstance(training.response.family, Gaussian) and model._only_moments
 
 
 def _rows_of(training: Training) -> Rows:
@@ -76,7 +72,7 @@ def _no_rows() -> MemoryEngine:
 
 
 def moment_folds(
-    model: FairRidge, training: Training, repeated: list[list[Fold]], bounds: Floats
+    model: BoundedModel, training: Training, repeated: list[list[Fold]], bounds: Floats
 ) -> Iterator[list[FoldScores]]:
     """Yield the scores of every fold, from moments where they carry the digits."""
     whole = training.engine.moments()
@@ -89,7 +85,7 @@ def moment_folds(
 
 
 def _moment_fold(
-    model: FairRidge, training: Training, whole: Moments, fold: Fold, bounds: Floats
+    model: BoundedModel, training: Training, whole: Moments, fold: Fold, bounds: Floats
 ) -> list[FoldScores]:
     # Positions that do not divide the rows (hold-out, custom folds) have no complement.
     if not _divides(fold, training.n_rows):
@@ -129,7 +125,7 @@ def _require_digits(whole: Moments, rest: Moments, part: Moments, q: int) -> Non
 
 
 def _moment_scores(
-    model: FairRidge, problem: Problem, solution: Solution, fold: Moments
+    model: BoundedModel, problem: Problem, solution: Solution, fold: Moments
 ) -> FoldScores:
     """Measure on validation rows, of which only the moments are known."""
     fit, basis, k = solution.fit, problem.basis, len(fold.mean) - 1
@@ -145,7 +141,7 @@ def _moment_scores(
     columns[k, q + 1] = 1.0
     joint = columns.T @ fold.scatter @ columns
     joint[q, q] = _form(raw, fold.scatter[:k, :k])
-    definition = resolve_definition(model.definition)
+    definition = model._definition
     rmse = float(np.sqrt(squares / fold.weight))
     return FoldScores(
         solution.unfairness,
@@ -196,7 +192,7 @@ def _variance_share(
 
 
 def general_fold(
-    model: FairRidge, training: Training, fold: Fold, bounds: Floats, seed: Any
+    model: BoundedModel, training: Training, fold: Fold, bounds: Floats, seed: Any
 ) -> list[FoldScores]:
     """Fit on the training rows, and measure on the validation rows."""
     train, test = (_engine_of(training, rows) for rows in fold)
@@ -272,7 +268,7 @@ def _span(S: Floats, weight: Floats) -> Floats:
 
 
 def _row_scores(
-    model: FairRidge, problem: Problem, solution: Solution, held_out: _HeldOut
+    model: BoundedModel, problem: Problem, solution: Solution, held_out: _HeldOut
 ) -> FoldScores:
     fit, family, test = solution.fit, problem.family, held_out.engine
     response, weight = test.response, test.weights
@@ -283,7 +279,7 @@ def _row_scores(
         eta = eta + test.offset[:, None]
     by_predictor = family.by_predictor(eta.T).T
     joint = _scatter(np.hstack([held_out.span, eta, test.rows.targets]), weight)
-    definition = resolve_definition(model.definition)
+    definition = model._definition
     deviance = family.rows(response, by_predictor, weight, 0).deviance
     size = _size(family, response, weight)
     train_size = _size(family, problem.engine.response, problem.engine.weights)

@@ -11,23 +11,24 @@ from numpy.typing import NDArray
 __all__ = ["check_bound", "check_bounds", "check_number", "check_option"]
 
 
-def check_bounds(unfairness: Any) -> NDArray[np.float64]:
-    """Return bounds r as an array; each must lie in [0, 1]."""
+def check_bounds(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
+    """Return bounds r as an array; each must lie in [0, most]."""
     if np.ndim(unfairness) > 1 or np.size(unfairness) == 0:
         raise ValueError("unfairness must be one number, or a list of at least one.")
     for r in np.ravel(np.asarray(unfairness, dtype=object)):
-        if not _is_number(r) or not 0.0 <= r <= 1.0:
+        if not _is_number(r) or not 0.0 <= r <= most:
             raise ValueError(
-                f"unfairness={r!r} is not a bound: use numbers from 0 (fair) to 1 (unconstrained)."
+                f"unfairness={r!r} is not a bound: use numbers from 0 (fair) "
+                + (f"to {most:g} (unconstrained)." if np.isfinite(most) else "on.")
             )
     return np.atleast_1d(np.asarray(unfairness, dtype=np.float64))
 
 
-def check_bound(unfairness: Any) -> NDArray[np.float64]:
+def check_bound(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
     """Return one bound r as an array of length 1."""
     if np.ndim(unfairness) != 0:
         raise ValueError("unfairness must be one number; use path() for several.")
-    return check_bounds(unfairness)
+    return check_bounds(unfairness, most)
 
 
 def check_number(name: str, value: Any, *, least: float, strict: bool = False) -> float:

@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 
 from fairridge.data import make_frame
 from fairridge.engines import one_blas_thread
-from fairridge.estimators._fair_ridge import FairRidge
+from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._folds import FoldScores, general_fold, moment_folds, uses_moments
 from fairridge.estimators._parameters import check_bounds
 from fairridge.estimators._progress import Progress
@@ -151,7 +151,9 @@ def cross_validate(
     named = models if isinstance(models, Mapping) else {type(models).__name__: models}
     if not named:
         raise ValueError("models is empty; pass an estimator or a dict name → estimator.")
-    bounds = check_bounds(unfairness)
+    bounds = check_bounds(
+        unfairness, most=min(getattr(model, "_most_unfair", 1.0) for model in named.values())
+    )
     repeated = _folds(folds, cv, repeats, random_state, named, X, y)
     records: list[dict[str, Any]] = []
     loss_name: dict[str, str] = {}
@@ -176,8 +178,10 @@ def _scores(
     n_jobs: int | None,
     bar: Progress,
 ) -> tuple[list[dict[str, Any]], str, Any]:
-    if not isinstance(model, FairRidge):
-        raise TypeError(f"model {name!r} is a {type(model).__name__}, not a fair ridge model.")
+    if not isinstance(model, BoundedModel):
+        raise TypeError(
+            f"model {name!r} is a {type(model).__name__}, not a model with a bound on unfairness."
+        )
     training = model._read(X, y, sensitive_features, None, None)
     flat = [(r, f, fold) for r, folds in enumerate(repeated) for f, fold in enumerate(folds)]
     with warnings.catch_warnings(), one_blas_thread():  # folds are many, their matrices small
