@@ -4,6 +4,7 @@ from fairridge.data.design import Design, learn_design
 from fairridge.data.encoding import Encoding, Indicators, Piece, Slab, Unknown
 from fairridge.data.frames import make_frame
 from fairridge.data.levels import Levels, is_missing
+from fairridge.data.maps import MappedEncoding
 from fairridge.data.rows import Rows
 from fairridge.data.table import Table, as_table
 from fairridge.data.vectors import numeric_vector, one_per_row, weights
@@ -13,6 +14,7 @@ __all__ = [
     "Encoding",
     "Indicators",
     "Levels",
+    "MappedEncoding",
     "Piece",
     "Rows",
     "Slab",

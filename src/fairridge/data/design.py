@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge.data.encoding import Encoding, Piece, Unknown, encode_columns
+from fairridge.data.maps import MappedEncoding, learn_map
 from fairridge.data.table import Table
 
 __all__ = ["Design", "learn_design"]
+
+Pieces = tuple[tuple[Piece, ...], tuple[Piece, ...]]
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,8 @@ class Design:
 
     Attributes
     ----------
-    sensitive, predictors : Encoding
-        How S and X are encoded.
+    sensitive, predictors : Encoding or MappedEncoding
+        How S and X are encoded, and mapped to features.
     positions_sensitive, positions_predictors : tuple of int
         Where their columns stood at fit, each in its own table.
     names, sensitive_names : tuple of str or None
@@ -33,8 +37,8 @@ class Design:
         Whether S came as `sensitive_features` instead of as columns of X.
     """
 
-    sensitive: Encoding
-    predictors: Encoding
+    sensitive: Encoding | MappedEncoding
+    predictors: Encoding | MappedEncoding
     positions_sensitive: tuple[int, ...]
     positions_predictors: tuple[int, ...]
     names: tuple[str, ...] | None
@@ -47,9 +51,44 @@ class Design:
         """Encoded names of S, then of X."""
         return self.sensitive.names + self.predictors.names
 
-    def encode(
-        self, X: Table, S: Table | None, unknown: Unknown, *, owner: str
-    ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    @property
+    def is_mapped(self) -> bool:
+        """Whether S or X is mapped to features."""
+        return any(isinstance(e, MappedEncoding) for e in (self.sensitive, self.predictors))
+
+    def with_maps(
+        self,
+        pieces: Pieces,
+        weight: NDArray[np.float64] | None,
+        sensitive_map: Any,
+        predictor_map: Any,
+    ) -> Design:
+        """Fit feature maps to encoded rows; None maps nothing."""
+        encodings = [
+            encoding
+            if transformer is None
+            else learn_map(_inner(encoding), columns, weight, transformer, argument)
+            for encoding, columns, transformer, argument in (
+                (self.sensitive, pieces[0], sensitive_map, "sensitive_map"),
+                (self.predictors, pieces[1], predictor_map, "predictor_map"),
+            )
+        ]
+        return replace(self, sensitive=encodings[0], predictors=encodings[1])
+
+    def refitted(self, pieces: Pieces, weight: NDArray[np.float64] | None) -> Design:
+        """Fit the same maps to other rows."""
+        maps = [getattr(e, "transformer", None) for e in (self.sensitive, self.predictors)]
+        return self.with_maps(pieces, weight, *maps)
+
+    def map(self, pieces: Pieces) -> Pieces:
+        """Map rows that are encoded but not mapped yet."""
+        sensitive, predictors = (
+            encoding.map(columns) if isinstance(encoding, MappedEncoding) else columns
+            for encoding, columns in zip((self.sensitive, self.predictors), pieces, strict=True)
+        )
+        return sensitive, predictors
+
+    def encode(self, X: Table, S: Table | None, unknown: Unknown, *, owner: str) -> Pieces:
         """Encode new rows: the pieces of S and of X.
 
         Parameters
@@ -122,6 +161,10 @@ def learn_design(X: Table, S: Table | None, sensitive: Any) -> Design:
         X.shape[1],
         S is not None,
     )
+
+
+def _inner(encoding: Encoding | MappedEncoding) -> Encoding:
+    return encoding.inner if isinstance(encoding, MappedEncoding) else encoding
 
 
 def _no_overlap(X: Table, S: Table) -> None:

@@ -58,6 +58,10 @@ class Indicators:
         """Return these rows only."""
         return Indicators(self.codes[rows], self.width)
 
+    def dense(self) -> NDArray[np.float64]:
+        """Write the 0/1 columns out."""
+        return (self.codes[:, None] == np.arange(self.width)).astype(np.float64)
+
 
 Piece = Slab | Indicators
 

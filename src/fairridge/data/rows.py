@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,12 @@ class Rows:
             None if self.weight is None else self.weight[positions],
             None if self.offset is None else self.offset[positions],
         )
+
+    def with_columns(
+        self, sensitive: tuple[Piece, ...], predictors: tuple[Piece, ...], names: tuple[str, ...]
+    ) -> Rows:
+        """Return the same rows with other columns of S and X."""
+        return replace(self, sensitive=sensitive, predictors=predictors, names=names)
 
     @property
     def n_rows(self) -> int:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge.data import Design, Table, as_table, numeric_vector
+from fairridge.data import Design, MappedEncoding, Table, as_table, numeric_vector
 from fairridge.engines import linear_predictor
 from fairridge.estimators._parameters import check_option
 from fairridge.estimators._training import Inputs, Response, Training, read_inputs, training_of
@@ -34,6 +34,8 @@ class FairModel(BaseEstimator):
 
     sensitive: Any
     unknown: Any
+    sensitive_map: Any = None
+    predictor_map: Any = None
     coef_: Floats
     feature_names_in_: NDArray[Any]
 
@@ -61,6 +63,8 @@ class FairModel(BaseEstimator):
             sensitive=self.sensitive,
             unknown=self.unknown,
             owner=owner,
+            sensitive_map=self.sensitive_map,
+            predictor_map=self.predictor_map,
         )
 
     def _remember(self, training: Training) -> None:
@@ -74,6 +78,7 @@ class FairModel(BaseEstimator):
         self.sensitive_names_ = np.array(design.sensitive.names, dtype=object)
         self.predictor_names_ = np.array(design.predictors.names, dtype=object)
         self.encoded_names_ = np.array(design.encoded_names, dtype=object)
+        self.sensitive_dropped_ = getattr(design.sensitive, "dropped", 0.0)
         self.n_rows_ = training.n_rows
         self.n_iter_ = training.engine.passes
         self._design = design
@@ -150,13 +155,14 @@ class FairModel(BaseEstimator):
         parts = []
         S, X = design.sensitive, design.predictors
         empty = [*S.single, *(S.names[k] for k in basis.sensitive.dependent if k not in S.empty)]
-        if empty:
+        # Features of one map, such as splines, are collinear by their nature.
+        if empty and not isinstance(S, MappedEncoding):
             parts.append(
                 f"sensitive column(s) {_listed(empty)} are constant or linear combinations of "
                 "the others"
             )
         empty = [X.names[k] for k in basis.predictors.dependent if k not in X.empty]
-        if empty and not penalized:
+        if empty and not penalized and not isinstance(X, MappedEncoding):
             parts.append(
                 f"predictor column(s) {_listed(empty)} are constant or linear combinations of "
                 "the sensitive attributes and the other predictors"

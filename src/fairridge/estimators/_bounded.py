@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from fairridge.engines import Engine
 from fairridge.estimators._base import FairModel
-from fairridge.estimators._parameters import check_bound, check_bounds
+from fairridge.estimators._parameters import check_bound, check_bounds, check_ranks
 from fairridge.estimators._training import Response, Training
 from fairridge.estimators.path import FairnessPath
 from fairridge.fairness import Definition
@@ -124,6 +124,7 @@ class BoundedModel(FairModel):
     def _problem(self, training: Training) -> Problem:
         problem = self._problem_on(training.engine, training.response)
         penalized = self._penalizes_predictors()
+        check_ranks(problem.basis, training.design, training.n_rows, penalized=penalized)
         self._warn_of_data(problem.basis, training.design, penalized=penalized)
         return problem
 

@@ -48,6 +48,8 @@ class FairRidge(BoundedModel):
         predictor_penalty: float = 0.0,
         standardize: bool = True,
         unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
     ) -> None:
@@ -58,6 +60,8 @@ class FairRidge(BoundedModel):
         self.predictor_penalty = predictor_penalty
         self.standardize = standardize
         self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
         self.tol = tol
         self.max_iter = max_iter
 
@@ -134,6 +138,8 @@ class FairRidge(BoundedModel):
             "r_squared_predictors": "Explained by U",
             "r_squared_response": "Explained by y after S",
         }
+        if self.sensitive_map is not None:
+            facts["Variance of S dropped"] = f"{self.sensitive_dropped_:.4g}"
         for key, value in self.components_.items():
             facts[shares.get(key, key)] = f"{value:.6g}"
         return tuple(facts.items())

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics
 
-from fairridge.data import Rows
 from fairridge.engines import KnownMoments, MemoryEngine, Moments
 from fairridge.families import Family, Gaussian
 from fairridge.metrics import concordance_index, held_out_unfairness
@@ -39,20 +38,8 @@ class FoldScores:
 
 def uses_moments(model: BoundedModel, training: Training) -> bool:
     """Whether everything a model needs is in the moments of [S, X, y]."""
-    return isinstance(training.response.family, Gaussian) and model._only_moments
-
-
-def _rows_of(training: Training) -> Rows:
-    if not isinstance(training.engine, MemoryEngine):
-        raise TypeError("cross-validation needs the rows in memory.")
-    return training.engine.rows
-
-
-def _engine_of(training: Training, rows: Integers) -> MemoryEngine:
-    family = training.response.family
-    gaussian = isinstance(family, Gaussian)
-    taken = _rows_of(training).take(rows)
-    return MemoryEngine(taken, separable=family.separable, many_passes=not gaussian)
+    gaussian = isinstance(training.response.family, Gaussian)
+    return gaussian and model._only_moments and training.unmapped is None
 
 
 # ---------------------------------------------------------- gaussian: moments
@@ -90,7 +77,7 @@ def _moment_fold(
     # Positions that do not divide the rows (hold-out, custom folds) have no complement.
     if not _divides(fold, training.n_rows):
         raise _RowsNeededError
-    part = _engine_of(training, fold[1]).moments()
+    part = training.engine_on(fold[1]).moments()
     rest = whole - part
     _require_digits(whole, rest, part, training.engine.n_sensitive)
     engine = training.engine
@@ -195,10 +182,11 @@ def general_fold(
     model: BoundedModel, training: Training, fold: Fold, bounds: Floats, seed: Any
 ) -> list[FoldScores]:
     """Fit on the training rows, and measure on the validation rows."""
-    train, test = (_engine_of(training, rows) for rows in fold)
+    train, test = training.fold(*fold)
     _require_response(training, train)
     problem = model._problem_on(train, training.response)
-    problem.plant(seed)
+    if seed is not None:
+        problem.plant(seed)
     solutions = model._solve(problem, bounds)
     held_out = _HeldOut.of(test)
     return [_row_scores(model, problem, solution, held_out) for solution in solutions]

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_bound", "check_bounds", "check_number", "check_option"]
+from fairridge.data import Design, MappedEncoding
+from fairridge.solvers import FairBasis
+
+__all__ = ["check_bound", "check_bounds", "check_number", "check_option", "check_ranks"]
 
 
 def check_bounds(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
@@ -48,6 +51,22 @@ def check_option(name: str, value: Any, options: tuple[str, ...]) -> None:
     """Raise unless the value is one of the options."""
     if value not in options:
         raise ValueError(f"{name}={value!r} is not known; use {' or '.join(map(repr, options))}.")
+
+
+def check_ranks(basis: FairBasis, design: Design, n_rows: int, *, penalized: bool) -> None:
+    """Raise where features are so many that they explain anything."""
+    q, p = basis.sensitive.rank, basis.predictors.rank
+    if isinstance(design.sensitive, MappedEncoding) and 2 * q > n_rows:
+        raise ValueError(
+            f"sensitive_map makes {q} independent features of S for {n_rows} rows: they would "
+            "explain every predictor. Use a map with far fewer features than rows."
+        )
+    if isinstance(design.predictors, MappedEncoding) and not penalized and 1 + q + p >= n_rows:
+        raise ValueError(
+            f"predictor_map makes {p} independent features of X for {n_rows} rows: without a "
+            "penalty they fit any response. Set predictor_penalty, or use a map with fewer "
+            "features."
+        )
 
 
 def _is_number(value: Any) -> bool:

@@ -93,6 +93,9 @@ class Training:
         Rows with a positive weight.
     backend : object
         The frame library of the input; None for arrays.
+    unmapped : Rows or None
+        The rows before feature maps, where there are any: a training set of
+        cross-validation fits them anew.
     """
 
     design: Design
@@ -100,6 +103,32 @@ class Training:
     response: Response
     n_rows: int
     backend: Any
+    unmapped: Rows | None = None
+
+    def engine_on(self, positions: NDArray[np.intp]) -> MemoryEngine:
+        """Return an engine for some of the rows."""
+        if not isinstance(self.engine, MemoryEngine):
+            raise TypeError("cross-validation needs the rows in memory.")
+        return engine_of(self.engine.rows.take(positions), self.response.family)
+
+    def fold(
+        self, train: NDArray[np.intp], test: NDArray[np.intp]
+    ) -> tuple[MemoryEngine, MemoryEngine]:
+        """Return engines for training and validation rows, with maps fitted to the first."""
+        if self.unmapped is None:
+            return self.engine_on(train), self.engine_on(test)
+        parts = [self.unmapped.take(positions) for positions in (train, test)]
+        design = self.design.refitted((parts[0].sensitive, parts[0].predictors), parts[0].weight)
+        first, second = (
+            engine_of(
+                part.with_columns(
+                    *design.map((part.sensitive, part.predictors)), design.encoded_names
+                ),
+                self.response.family,
+            )
+            for part in parts
+        )
+        return first, second
 
 
 def read_inputs(X: Any, sensitive_features: Any, sample_weight: Any, offset: Any) -> Inputs:
@@ -127,9 +156,16 @@ def read_inputs(X: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 
 
 def training_of(
-    inputs: Inputs, response: Response, *, sensitive: Any, unknown: Unknown, owner: str
+    inputs: Inputs,
+    response: Response,
+    *,
+    sensitive: Any,
+    unknown: Unknown,
+    owner: str,
+    sensitive_map: Any = None,
+    predictor_map: Any = None,
 ) -> Training:
-    """Learn the columns and encode the rows."""
+    """Learn the columns, encode the rows, and map them to features where asked."""
     n = len(response.values)
     if n < 2:
         raise ValueError(f"n_samples={n}: {owner} needs at least two rows with positive weight.")
@@ -143,9 +179,17 @@ def training_of(
         inputs.weight,
         inputs.offset,
     )
-    engine = MemoryEngine(
-        rows,
-        separable=response.family.separable,
-        many_passes=not isinstance(response.family, Gaussian),
+    unmapped = None
+    if sensitive_map is not None or predictor_map is not None:
+        unmapped = rows
+        design = design.with_maps(pieces, inputs.weight, sensitive_map, predictor_map)
+        rows = rows.with_columns(*design.map(pieces), design.encoded_names)
+    engine = engine_of(rows, response.family)
+    return Training(design, engine, response, n, inputs.table.backend, unmapped)
+
+
+def engine_of(rows: Rows, family: Family) -> MemoryEngine:
+    """Sum over rows as a family needs it."""
+    return MemoryEngine(
+        rows, separable=family.separable, many_passes=not isinstance(family, Gaussian)
     )
-    return Training(design, engine, response, n, inputs.table.backend)

@@ -33,6 +33,8 @@ class FairRidgeClassifier(Classification, FairRidge):
         Whether the penalties see standardized columns.
     unknown : {"error", "base"}, default="error"
         What a level that was not there at fit does at predict.
+    predictor_map, sensitive_map : scikit-learn transformer, optional
+        Maps the encoded columns of X, or of S, to features.
     tol : float, default=1e-10
         How closely an active bound is met.
     max_iter : int, default=100

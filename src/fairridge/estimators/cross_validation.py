@@ -191,10 +191,10 @@ def _scores(
         if uses_moments(model, training):
             found: Iterable[list[FoldScores]] = moment_folds(model, training, repeated, bounds)
         else:
-            warm = model._problem(training)
+            # Features that are fitted to each training set have no coefficients in common.
+            seed = model._problem(training).seed() if training.unmapped is None else None
             found = Parallel(n_jobs=n_jobs, return_as="generator")(
-                delayed(general_fold)(model, training, fold, bounds, warm.seed())
-                for _, _, fold in flat
+                delayed(general_fold)(model, training, fold, bounds, seed) for _, _, fold in flat
             )
         records = []
         for (repeat, number, _), scores in zip(flat, found, strict=True):

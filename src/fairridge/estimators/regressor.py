@@ -46,6 +46,9 @@ class FairRidgeRegressor(Regression, FairRidge):
         deviations (divisor n). Results are always on the original scale.
     unknown : {"error", "base"}, default="error"
         What a level that was not there at fit does at predict.
+    predictor_map, sensitive_map : scikit-learn transformer, optional
+        Maps the encoded columns of X, or of S, to features: splines, kernels,
+        principal components. Predictors are decorrelated in feature space.
     tol : float, default=1e-10
         How closely an active bound is met.
     max_iter : int, default=100
@@ -107,6 +110,8 @@ class FairRidgeRegressor(Regression, FairRidge):
         predictor_penalty: float = 0.0,
         standardize: bool = True,
         unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
     ) -> None:
@@ -118,6 +123,8 @@ class FairRidgeRegressor(Regression, FairRidge):
             predictor_penalty=predictor_penalty,
             standardize=standardize,
             unknown=unknown,
+            predictor_map=predictor_map,
+            sensitive_map=sensitive_map,
             tol=tol,
             max_iter=max_iter,
         )

@@ -43,6 +43,9 @@ class FairRidgeSurvival(FairRidge):
         Whether the penalties see standardized columns.
     unknown : {"error", "base"}, default="error"
         What a level that was not there at fit does at predict.
+    predictor_map, sensitive_map : scikit-learn transformer, optional
+        Maps the encoded columns of X, or of S, to features: splines, kernels,
+        principal components. Predictors are decorrelated in feature space.
     ties : {"breslow", "efron"}, default="breslow"
         How events at the same time are treated.
     tol : float, default=1e-10
@@ -67,6 +70,8 @@ class FairRidgeSurvival(FairRidge):
         predictor_penalty: float = 0.0,
         standardize: bool = True,
         unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
         ties: Any = "breslow",
         tol: float = 1e-10,
         max_iter: int = 100,
@@ -79,6 +84,8 @@ class FairRidgeSurvival(FairRidge):
             predictor_penalty=predictor_penalty,
             standardize=standardize,
             unknown=unknown,
+            predictor_map=predictor_map,
+            sensitive_map=sensitive_map,
             tol=tol,
             max_iter=max_iter,
         )

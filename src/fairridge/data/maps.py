@@ -1,0 +1,162 @@
+"""Features made of columns: any scikit-learn transformer, fitted before decorrelation.
+
+Predictors φ(X) are decorrelated from ψ(S) by least squares in feature space,
+so that the orthogonality that fairness rests on holds for the features the
+model uses. Decorrelating first and mapping after would break it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fairridge.data.encoding import (
+    Encoding,
+    Indicators,
+    Piece,
+    Slab,
+    Unknown,
+    missing_message,
+)
+from fairridge.data.table import Table
+
+__all__ = ["MappedEncoding", "learn_map"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MappedEncoding:
+    """Encoded columns, and what a fitted transformer makes of them.
+
+    It offers what an `Encoding` offers; categories have become 0/1 columns
+    before the transformer sees them.
+
+    Attributes
+    ----------
+    inner : Encoding
+        How the columns become numbers.
+    transformer : object
+        A fitted scikit-learn transformer.
+    argument : str
+        The parameter it came from, for messages.
+    names : tuple of str
+        Names of the features.
+    dropped : float
+        Share of the columns' variance that the features no longer carry.
+    """
+
+    inner: Encoding
+    transformer: Any
+    argument: str
+    names: tuple[str, ...]
+    dropped: float
+
+    empty: frozenset[int] = frozenset()
+    single: tuple[str, ...] = ()
+    all_numeric: bool = False
+
+    def pieces(self, table: Table, positions: Sequence[int], unknown: Unknown) -> tuple[Piece, ...]:
+        """Encode the columns of a table at these positions, and map them."""
+        return self.map(self.inner.pieces(table, positions, unknown))
+
+    def map(self, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+        """Map encoded columns."""
+        features = _features(self.transformer, _dense(pieces, self.inner), self.argument)
+        return (Slab(features),)
+
+
+def learn_map(
+    encoding: Encoding,
+    pieces: Sequence[Piece],
+    weight: Floats | None,
+    transformer: Any,
+    argument: str,
+) -> MappedEncoding:
+    """Fit a transformer to encoded columns.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        How the columns became numbers.
+    pieces : sequence of Slab or Indicators
+        The encoded columns.
+    weight : ndarray of shape (n,) or None
+        Weights; they count in `dropped` only, transformers do not see them.
+    transformer : object
+        Any scikit-learn transformer; it is cloned.
+    argument : {"predictor_map", "sensitive_map"}
+        The parameter it came from.
+    """
+    if isinstance(transformer, type) or not hasattr(transformer, "transform"):
+        raise TypeError(
+            f"{argument}={transformer!r} is no transformer; pass a scikit-learn transformer such "
+            "as SplineTransformer()."
+        )
+    columns = _dense(pieces, encoding)
+    fitted = clone(transformer).fit(columns)
+    features = _features(fitted, columns, argument)
+    return MappedEncoding(
+        encoding,
+        fitted,
+        argument,
+        _names(fitted, encoding.names, features.shape[1]),
+        _dropped(columns, features, weight),
+    )
+
+
+def _dense(pieces: Sequence[Piece], encoding: Encoding) -> Floats:
+    """Write encoded columns out as one matrix of finite numbers."""
+    columns = [
+        piece.dense() if isinstance(piece, Indicators) else np.asarray(piece.values, dtype=float)
+        for piece in pieces
+    ]
+    matrix = np.hstack(columns)
+    bad = ~np.isfinite(matrix).all(axis=0)
+    if bad.any():
+        name = encoding.names[int(np.argmax(bad))]
+        raise ValueError(missing_message(name))
+    return matrix
+
+
+def _features(transformer: Any, columns: Floats, argument: str) -> Floats:
+    out = transformer.transform(columns)
+    out = out.toarray() if hasattr(out, "toarray") else np.asarray(out)
+    features = np.ascontiguousarray(out, dtype=np.float64).reshape(len(columns), -1)
+    if not features.shape[1]:
+        raise ValueError(f"{argument} returns no features.")
+    if not np.isfinite(features).all():
+        raise ValueError(
+            f"{argument}={transformer!r} returns NaN or infinity; scale the columns first, or use "
+            "another map."
+        )
+    return features
+
+
+def _names(transformer: Any, columns: tuple[str, ...], width: int) -> tuple[str, ...]:
+    try:
+        names = tuple(str(name) for name in transformer.get_feature_names_out(columns))
+    except (AttributeError, TypeError, ValueError):
+        names = ()
+    if len(names) != width or len(set(names)) != width:
+        stem = type(transformer).__name__.lower()
+        return tuple(f"{stem}{k}" for k in range(width))
+    return names
+
+
+def _dropped(columns: Floats, features: Floats, weight: Floats | None) -> float:
+    """Share of the columns' variance that is no linear function of the features."""
+    root = np.ones(len(columns)) if weight is None else np.sqrt(weight)
+    columns, features = (
+        (a - np.average(a, axis=0, weights=weight)) * root[:, None] for a in (columns, features)
+    )
+    total = float((columns**2).sum())
+    if total == 0.0:
+        return 0.0
+    kept, *_ = np.linalg.lstsq(features, columns, rcond=1e-10)
+    return float(np.clip(((columns - features @ kept) ** 2).sum() / total, 0.0, 1.0))

@@ -1,0 +1,290 @@
+"""Feature maps: nonlinear predictors, nonlinear sensitive attributes, kernels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    PolynomialFeatures,
+    SplineTransformer,
+    StandardScaler,
+)
+
+from fairridge import (
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairRidgeSurvival,
+    cross_validate,
+)
+
+MAPS = {
+    "spline": SplineTransformer(n_knots=4),
+    "polynomial": PolynomialFeatures(2, include_bias=False),
+    "nystroem": Nystroem(n_components=10, random_state=0),
+    "fourier": RBFSampler(n_components=12, random_state=0),
+    "pca": PCA(2),
+    "kernel pca": KernelPCA(5, kernel="rbf"),
+    "sparse": SplineTransformer(n_knots=4, sparse_output=True),
+    "pipeline": make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=False)),
+}
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(7)
+    n = 300
+    S = rng.normal(size=(n, 2))
+    X = rng.normal(size=(n, 3)) + 0.5 * S[:, :1]
+    y = np.sin(X[:, 0]) + X[:, 1] ** 2 + S @ [1.0, -0.5] + rng.normal(size=n)
+    return S, X, y
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_map_of_predictors_equals_mapping_them_beforehand(data, name):
+    S, X, y = data
+    features = MAPS[name].fit(X).transform(X)
+    features = features.toarray() if hasattr(features, "toarray") else features
+    mapped = FairRidgeRegressor(0.05, predictor_map=MAPS[name], predictor_penalty=1.0)
+    mapped.fit(X, y, sensitive_features=S)
+    before = FairRidgeRegressor(0.05, predictor_penalty=1.0).fit(features, y, sensitive_features=S)
+    np.testing.assert_allclose(mapped.beta_, before.beta_, rtol=1e-9)
+    np.testing.assert_allclose(mapped.alpha_, before.alpha_, rtol=1e-9)
+    np.testing.assert_allclose(
+        mapped.predict(X[:9], sensitive_features=S[:9]),
+        before.predict(features[:9], sensitive_features=S[:9]),
+        rtol=1e-9,
+    )
+    assert mapped.unfairness_ == pytest.approx(0.05, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_map_of_sensitive_attributes_makes_u_orthogonal_to_its_features(data, name):
+    S, X, y = data
+    model = FairRidgeRegressor(0.0, sensitive_map=MAPS[name]).fit(X, y, sensitive_features=S)
+    features = MAPS[name].fit(S).transform(S)
+    features = features.toarray() if hasattr(features, "toarray") else features
+    eta = model.predict(X, sensitive_features=S)
+    centered = features - features.mean(axis=0)
+    covariance = centered.T @ (eta - eta.mean())
+    limit = 1e-8 * np.linalg.norm(centered, axis=0).max() * np.linalg.norm(eta - eta.mean())
+    assert np.abs(covariance).max() < limit
+
+
+def test_names_are_those_of_the_features(data):
+    S, X, y = data
+    frame = pd.DataFrame(np.hstack([S, X]), columns=["age", "sex", "a", "b", "c"])
+    model = FairRidgeRegressor(
+        sensitive=["age", "sex"],
+        predictor_map=PolynomialFeatures(2, include_bias=False, interaction_only=True),
+        sensitive_map=Nystroem(n_components=4, random_state=0),
+    ).fit(frame, y)
+    assert list(model.predictor_names_) == ["a", "b", "c", "a b", "a c", "b c"]
+    assert list(model.sensitive_names_) == [f"nystroem{k}" for k in range(4)]
+    assert "a b" in str(model.summary())
+    assert not hasattr(model, "coef_")
+
+
+def test_transformers_without_names_get_some(data):
+    S, X, y = data
+    model = FairRidgeRegressor(predictor_map=FunctionTransformer(np.tanh))
+    model.fit(X, y, sensitive_features=S)
+    assert list(model.predictor_names_) == [f"functiontransformer{k}" for k in range(3)]
+
+
+def test_categories_become_numbers_before_the_map_sees_them():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "group": pd.Categorical(rng.choice(["x", "y", "z"], 200)),
+            "job": pd.Categorical(rng.choice(["p", "q"], 200)),
+            "skill": rng.normal(size=200),
+        }
+    )
+    y = frame["skill"] ** 2 + (frame["group"] == "x") + rng.normal(size=200)
+    model = FairRidgeRegressor(
+        0.01,
+        sensitive="group",
+        predictor_map=ColumnTransformer(
+            [("job", "passthrough", [0]), ("skill", SplineTransformer(), [1])]
+        ),
+    ).fit(frame, y)
+    assert len(model.beta_) == 1 + 7
+    assert model.score(frame, y) > 0.4
+    linear = FairRidgeRegressor(0.01, sensitive="group").fit(frame, y)
+    assert linear.score(frame, y) < 0.1
+
+
+def test_kernel_ridge_identity():
+    """At r = 1: S α_OLS plus kernel ridge with the kernel decorrelated from [1, S]."""
+    rng = np.random.default_rng(3)
+    n, penalty = 60, 0.7
+    S, X = rng.normal(size=(n, 2)), rng.normal(size=(n, 3))
+    y = np.sin(X[:, 0]) + S[:, 0] + rng.normal(size=n)
+    model = FairRidgeRegressor(
+        1.0,
+        predictor_map=KernelPCA(kernel="rbf", gamma=0.4),
+        predictor_penalty=penalty,
+        standardize=False,
+    ).fit(X, y, sensitive_features=S)
+    ones = np.column_stack([np.ones(n), S])
+    M = np.eye(n) - ones @ np.linalg.pinv(ones)
+    K = M @ rbf_kernel(X, gamma=0.4) @ M
+    expected = ones @ np.linalg.lstsq(ones, y)[0] + K @ np.linalg.solve(
+        K + penalty * np.eye(n), M @ y
+    )
+    np.testing.assert_allclose(model.predict(X, sensitive_features=S), expected, atol=1e-8)
+
+
+def test_nystroem_with_all_rows_is_the_exact_kernel():
+    rng = np.random.default_rng(4)
+    n = 50
+    S, X = rng.normal(size=(n, 1)), rng.normal(size=(n, 2))
+    y = np.cos(X[:, 0]) + S[:, 0] + 0.1 * rng.normal(size=n)
+    options = {"predictor_penalty": 0.5, "standardize": False}
+    exact = FairRidgeRegressor(0.05, predictor_map=KernelPCA(kernel="rbf", gamma=0.3), **options)
+    nystroem = FairRidgeRegressor(
+        0.05, predictor_map=Nystroem(gamma=0.3, n_components=n, random_state=0), **options
+    )
+    predictions = [
+        model.fit(X, y, sensitive_features=S).predict(X, sensitive_features=S)
+        for model in (exact, nystroem)
+    ]
+    np.testing.assert_allclose(*predictions, atol=1e-5)
+
+
+def test_a_nonlinear_dependence_on_s_is_removed_by_a_map_of_s():
+    """X = S² + noise: invisible to the linear model, removed by splines of S."""
+    rng = np.random.default_rng(5)
+    s = rng.normal(size=2000)
+    X = (s**2 + 0.3 * rng.normal(size=2000))[:, None]
+    y = X[:, 0] + rng.normal(size=2000)
+    S = s[:, None]
+
+    def dependence(model):
+        prediction = model.fit(X, y, sensitive_features=S).predict(X, sensitive_features=S)
+        return np.corrcoef(prediction, s**2)[0, 1] ** 2
+
+    assert dependence(FairRidgeRegressor(0.0)) > 0.9
+    assert dependence(FairRidgeRegressor(0.0, sensitive_map=SplineTransformer(n_knots=8))) < 1e-3
+
+
+def test_principal_components_of_collinear_attributes_report_what_they_dropped():
+    rng = np.random.default_rng(6)
+    S = rng.normal(size=(400, 3)) @ np.diag([3.0, 1.0, 0.2])
+    S = np.column_stack([S, S[:, 0] + 1e-3 * rng.normal(size=400)])
+    X = rng.normal(size=(400, 2)) + S[:, :1]
+    y = X.sum(axis=1) + S[:, 0] + rng.normal(size=400)
+    pca = PCA(2)
+    model = FairRidgeRegressor(0.05, sensitive_map=pca).fit(X, y, sensitive_features=S)
+    expected = 1.0 - pca.fit(S).explained_variance_ratio_.sum()
+    assert model.sensitive_dropped_ == pytest.approx(expected, rel=1e-8)
+    assert expected > 1e-3
+    assert "dropped" in str(model.summary())
+    assert FairRidgeRegressor().fit(X, y, sensitive_features=S).sensitive_dropped_ == 0.0
+
+
+def test_a_map_of_s_with_rank_near_n_is_refused(data):
+    S, X, y = data
+    model = FairRidgeRegressor(sensitive_map=KernelPCA(kernel="rbf", gamma=5.0))
+    with pytest.raises(ValueError, match="far fewer features than rows"):
+        model.fit(X, y, sensitive_features=S)
+
+
+def test_features_as_many_as_rows_need_a_penalty(data):
+    S, X, y = data
+    model = FairRidgeRegressor(predictor_map=KernelPCA(kernel="rbf", gamma=5.0))
+    with pytest.raises(ValueError, match="Set predictor_penalty"):
+        model.fit(X, y, sensitive_features=S)
+
+
+@pytest.mark.parametrize("wrong", ["spline", SplineTransformer, object()])
+def test_what_is_no_transformer_is_refused(data, wrong):
+    S, X, y = data
+    with pytest.raises(TypeError, match=r"predictor_map=.* is no transformer"):
+        FairRidgeRegressor(predictor_map=wrong).fit(X, y, sensitive_features=S)
+
+
+def test_features_that_are_no_numbers_are_refused(data):
+    S, X, y = data
+
+    def broken(columns):
+        return np.where(columns > 0, columns, np.nan)
+
+    with pytest.raises(ValueError, match=r"predictor_map=.* returns NaN"):
+        FairRidgeRegressor(predictor_map=FunctionTransformer(broken)).fit(
+            X, y, sensitive_features=S
+        )
+
+
+def test_missing_values_name_their_column(data):
+    S, X, y = data
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.loc[3, "b"] = np.nan
+    with pytest.raises(ValueError, match="column 'b' contains NaN"):
+        FairRidgeRegressor(predictor_map=PCA(2)).fit(frame, y, sensitive_features=S)
+
+
+def test_rows_of_zero_weight_are_absent(data):
+    S, X, y = data
+    weight = np.ones(len(y))
+    weight[:50] = 0.0
+    wild = X.copy()
+    wild[:50] *= 100.0
+    model = FairRidgeRegressor(predictor_map=SplineTransformer(), sensitive_map=PCA(1))
+    absent = model.fit(wild, y, sensitive_features=S, sample_weight=weight).beta_
+    without = model.fit(X[50:], y[50:], sensitive_features=S[50:]).beta_
+    np.testing.assert_allclose(absent, without, rtol=1e-9)
+
+
+def test_classifiers_and_survival_models_take_maps(data):
+    S, X, y = data
+    classifier = FairRidgeClassifier(
+        0.01, predictor_map=SplineTransformer(), sensitive_map=PCA(1), predictor_penalty=1.0
+    ).fit(X, y > 0.5, sensitive_features=S)
+    assert classifier.unfairness_ == pytest.approx(0.01, abs=1e-9)
+    linear = FairRidgeClassifier(0.01).fit(X, y > 0.5, sensitive_features=S)
+    assert classifier.deviance_ < linear.deviance_ - 20
+    time = np.exp(0.3 * y)
+    survival = FairRidgeSurvival(0.05, predictor_map=SplineTransformer(), predictor_penalty=1.0)
+    survival.fit(X, np.column_stack([time, np.ones(300)]), sensitive_features=S)
+    assert survival.unfairness_ == pytest.approx(0.05, abs=1e-9)
+
+
+def test_paths_keep_their_maps(data):
+    S, X, y = data
+    path = FairRidgeRegressor(predictor_map=SplineTransformer()).path(X, y, sensitive_features=S)
+    assert path.beta.shape == (101, 21)
+    model = path.at(0.03)
+    direct = FairRidgeRegressor(0.03, predictor_map=SplineTransformer())
+    direct.fit(X, y, sensitive_features=S)
+    np.testing.assert_allclose(
+        model.predict(X, sensitive_features=S), direct.predict(X, sensitive_features=S), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_cross_validation_fits_the_maps_to_each_training_set(data, classes):
+    S, X, y = data
+    maps = {"predictor_map": Nystroem(n_components=8, random_state=0), "sensitive_map": PCA(1)}
+    response = (y > 0.5).astype(int) if classes else y
+    model = (FairRidgeClassifier if classes else FairRidgeRegressor)(**maps, predictor_penalty=1.0)
+    folds = [(np.arange(100, 300), np.arange(100)), (np.arange(200), np.arange(200, 300))]
+    frame = cross_validate(
+        model, X, response, sensitive_features=S, unfairness=[0.05], folds=folds
+    ).to_frame()
+    for k, (train, test) in enumerate(folds):
+        own = model.set_params(unfairness=0.05)
+        own.fit(X[train], response[train], sensitive_features=S[train])
+        if classes:
+            one = own.predict_proba(X[test], sensitive_features=S[test])[:, 1]
+            truth = response[test]
+            expected = -2 * np.mean(np.log(np.where(truth == 1, one, 1 - one)))
+        else:
+            error = own.predict(X[test], sensitive_features=S[test]) - response[test]
+            expected = np.sqrt(np.mean(error**2))
+        assert frame["loss"][k] == pytest.approx(expected, rel=1e-8)
