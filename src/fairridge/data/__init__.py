@@ -1,7 +1,14 @@
 """Frames in, encoded columns out: validation, encoding, names, levels."""
 
 from fairridge.data.design import Design, learn_design
-from fairridge.data.encoding import Encoding, Indicators, Piece, Slab, Unknown
+from fairridge.data.encoding import (
+    Encoding,
+    Indicators,
+    Piece,
+    Slab,
+    Unknown,
+    dense_columns,
+)
 from fairridge.data.frames import make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
@@ -21,6 +28,7 @@ __all__ = [
     "Table",
     "Unknown",
     "as_table",
+    "dense_columns",
     "is_missing",
     "learn_design",
     "make_frame",

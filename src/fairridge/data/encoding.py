@@ -25,6 +25,7 @@ __all__ = [
     "Piece",
     "Slab",
     "Unknown",
+    "dense_columns",
     "encode_columns",
 ]
 
@@ -179,6 +180,28 @@ def encode_columns(table: Table, positions: Sequence[int]) -> Encoding:
     if table.is_numeric_array:
         return Encoding(tuple(NumericColumn(table.label(position)) for position in positions))
     return Encoding(tuple(_learn(table, position) for position in positions))
+
+
+def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> NDArray[np.float64]:
+    """Write encoded columns out as one matrix of finite numbers.
+
+    Parameters
+    ----------
+    pieces : sequence of Slab or Indicators
+        The encoded columns.
+    names : sequence of str
+        Their names, for messages.
+    """
+    matrix = np.hstack(
+        [
+            piece.dense() if isinstance(piece, Indicators) else piece.values.astype(np.float64)
+            for piece in pieces
+        ]
+    )
+    bad = ~np.isfinite(matrix).all(axis=0)
+    if bad.any():
+        raise ValueError(missing_message(names[int(np.argmax(bad))]))
+    return matrix
 
 
 def missing_message(name: str) -> str:

@@ -15,14 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fairridge.data.encoding import (
-    Encoding,
-    Indicators,
-    Piece,
-    Slab,
-    Unknown,
-    missing_message,
-)
+from fairridge.data.encoding import Encoding, Piece, Slab, Unknown, dense_columns
 from fairridge.data.table import Table
 
 __all__ = ["MappedEncoding", "learn_map"]
@@ -67,7 +60,9 @@ class MappedEncoding:
 
     def map(self, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
         """Map encoded columns."""
-        features = _features(self.transformer, _dense(pieces, self.inner), self.argument)
+        features = _features(
+            self.transformer, dense_columns(pieces, self.inner.names), self.argument
+        )
         return (Slab(features),)
 
 
@@ -98,7 +93,7 @@ def learn_map(
             f"{argument}={transformer!r} is no transformer; pass a scikit-learn transformer such "
             "as SplineTransformer()."
         )
-    columns = _dense(pieces, encoding)
+    columns = dense_columns(pieces, encoding.names)
     fitted = clone(transformer).fit(columns)
     features = _features(fitted, columns, argument)
     return MappedEncoding(
@@ -108,20 +103,6 @@ def learn_map(
         _names(fitted, encoding.names, features.shape[1]),
         _dropped(columns, features, weight),
     )
-
-
-def _dense(pieces: Sequence[Piece], encoding: Encoding) -> Floats:
-    """Write encoded columns out as one matrix of finite numbers."""
-    columns = [
-        piece.dense() if isinstance(piece, Indicators) else np.asarray(piece.values, dtype=float)
-        for piece in pieces
-    ]
-    matrix = np.hstack(columns)
-    bad = ~np.isfinite(matrix).all(axis=0)
-    if bad.any():
-        name = encoding.names[int(np.argmax(bad))]
-        raise ValueError(missing_message(name))
-    return matrix
 
 
 def _features(transformer: Any, columns: Floats, argument: str) -> Floats:

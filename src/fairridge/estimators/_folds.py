@@ -12,7 +12,7 @@ from sklearn import metrics
 
 from fairridge.engines import KnownMoments, MemoryEngine, Moments
 from fairridge.families import Family, Gaussian
-from fairridge.metrics import concordance_index, held_out_unfairness
+from fairridge.metrics import concordance_index, held_out_unfairness, scatter_of
 from fairridge.search import Problem, Solution
 from fairridge.solvers import FairBasis
 from fairridge.solvers.factor import WELL_CONDITIONED
@@ -240,7 +240,7 @@ class _HeldOut:
     def variance(self, raw: Floats) -> float:
         """VAR of [S, X] times coefficients, times n, over classes where there are several."""
         scores = self.columns @ np.atleast_2d(raw).T
-        return float(np.trace(_scatter(scores, self.engine.weights)))
+        return float(np.trace(scatter_of(scores, self.engine.weights)))
 
 
 def _span(S: Floats, weight: Floats) -> Floats:
@@ -266,7 +266,7 @@ def _row_scores(
     if test.offset is not None:
         eta = eta + test.offset[:, None]
     by_predictor = family.by_predictor(eta.T).T
-    joint = _scatter(np.hstack([held_out.span, eta, test.rows.targets]), weight)
+    joint = scatter_of(np.hstack([held_out.span, eta, test.rows.targets]), weight)
     definition = model._definition
     deviance = family.rows(response, by_predictor, weight, 0).deviance
     size = _size(family, response, weight)
@@ -300,11 +300,6 @@ def _loss(family: Family, deviance: float, size: float) -> float:
 def _size(family: Family, response: Floats, weight: Floats) -> float:
     """Return what a mean deviance is divided by: rows, or events for Cox models."""
     return float(weight @ response[:, 1]) if family.name == "cox" else float(weight.sum())
-
-
-def _scatter(columns: Floats, weight: Floats) -> Floats:
-    centered = columns - np.average(columns, axis=0, weights=weight)
-    return (centered * weight[:, None]).T @ centered
 
 
 def _accuracy(

@@ -23,12 +23,14 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
-from fairridge.data import make_frame
+from fairridge.data import as_table, make_frame
 from fairridge.engines import one_blas_thread
+from fairridge.estimators._any_folds import AnyData, any_fold
 from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._folds import FoldScores, general_fold, moment_folds, uses_moments
 from fairridge.estimators._parameters import check_bounds
 from fairridge.estimators._progress import Progress
+from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.report import ValidationCurve, plot_validation
 
@@ -129,7 +131,8 @@ def cross_validate(
     Parameters
     ----------
     models : estimator or dict of str to estimator
-        Fair ridge models; their own `unfairness` is not used.
+        Models of this library, or any with a parameter `unfairness`; their
+        own value of it is not used.
     X, y, sensitive_features
         As in `fit`. Categorical levels come from all rows.
     unfairness : array-like
@@ -178,23 +181,23 @@ def _scores(
     n_jobs: int | None,
     bar: Progress,
 ) -> tuple[list[dict[str, Any]], str, Any]:
-    if not isinstance(model, BoundedModel):
-        raise TypeError(
-            f"model {name!r} is a {type(model).__name__}, not a model with a bound on unfairness."
-        )
-    training = model._read(X, y, sensitive_features, None, None)
     flat = [(r, f, fold) for r, folds in enumerate(repeated) for f, fold in enumerate(folds)]
     with warnings.catch_warnings(), one_blas_thread():  # folds are many, their matrices small
         # A level that a training set lacks is no defect of the data; the status says the rest.
         warnings.simplefilter("ignore", DataWarning)
         warnings.simplefilter("ignore", BoundWarning)
-        if uses_moments(model, training):
-            found: Iterable[list[FoldScores]] = moment_folds(model, training, repeated, bounds)
+        jobs = Parallel(n_jobs=n_jobs, return_as="generator")
+        if isinstance(model, BoundedModel):
+            training = model._read(X, y, sensitive_features, None, None)
+            gaussian, backend = training.response.family.name == "gaussian", training.backend
+            found = _of_bounded(model, training, repeated, bounds, jobs)
+        elif "unfairness" in getattr(model, "get_params", dict)():
+            data = AnyData.of(X, y, sensitive_features, getattr(model, "sensitive", None))
+            gaussian, backend = not is_classifier(model), as_table(X).backend
+            found = jobs(delayed(any_fold)(model, data, fold, bounds) for _, _, fold in flat)
         else:
-            # Features that are fitted to each training set have no coefficients in common.
-            seed = model._problem(training).seed() if training.unmapped is None else None
-            found = Parallel(n_jobs=n_jobs, return_as="generator")(
-                delayed(general_fold)(model, training, fold, bounds, seed) for _, _, fold in flat
+            raise TypeError(
+                f"model {name!r} is a {type(model).__name__}, which has no parameter unfairness."
             )
         records = []
         for (repeat, number, _), scores in zip(flat, found, strict=True):
@@ -204,8 +207,26 @@ def _scores(
                 for score in scores
             ]
             bar.step()
-    loss = "RMSE" if training.response.family.name == "gaussian" else "mean deviance"
-    return records, loss, training.backend
+    return records, "RMSE" if gaussian else "mean deviance", backend
+
+
+def _of_bounded(
+    model: BoundedModel,
+    training: Training,
+    repeated: list[list[Fold]],
+    bounds: Floats,
+    jobs: Parallel,
+) -> Iterable[list[FoldScores]]:
+    if uses_moments(model, training):
+        return moment_folds(model, training, repeated, bounds)
+    # Features that are fitted to each training set have no coefficients in common.
+    seed = model._problem(training).seed() if training.unmapped is None else None
+    found: Iterable[list[FoldScores]] = jobs(
+        delayed(general_fold)(model, training, fold, bounds, seed)
+        for folds in repeated
+        for fold in folds
+    )
+    return found
 
 
 def _folds(

@@ -4,6 +4,7 @@ from fairridge.metrics.concordance import concordance_index
 from fairridge.metrics.held_out import (
     explained_by_sensitive,
     held_out_unfairness,
+    scatter_of,
     sequential_share,
 )
 
@@ -11,5 +12,6 @@ __all__ = [
     "concordance_index",
     "explained_by_sensitive",
     "held_out_unfairness",
+    "scatter_of",
     "sequential_share",
 ]

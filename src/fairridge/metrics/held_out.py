@@ -18,9 +18,16 @@ from fairridge.fairness import (
 )
 from fairridge.solvers import Fit
 
-__all__ = ["explained_by_sensitive", "held_out_unfairness", "sequential_share"]
+__all__ = ["explained_by_sensitive", "held_out_unfairness", "scatter_of", "sequential_share"]
 
 Floats = NDArray[np.float64]
+
+
+def scatter_of(columns: Floats, weight: Floats | None = None) -> Floats:
+    """Return Σ w (z − z̄)(z − z̄)ᵀ over rows z."""
+    centered = columns - np.average(columns, axis=0, weights=weight)
+    weighted = centered if weight is None else centered * weight[:, None]
+    return weighted.T @ centered
 
 
 def explained_by_sensitive(scatter: Floats, q: int, m: int) -> float:
