@@ -18,6 +18,9 @@ __all__ = ["Problem", "solve"]
 
 Floats = NDArray[np.float64]
 
+# Tolerances by which a bound may be exceeded before that is said.
+LOOSE = 100.0
+
 
 class Problem(Protocol):
     """A model on given rows, for every λ."""
@@ -89,7 +92,18 @@ def solve(
         for choice in choices
     ]
     fits = problem.fits(np.array([choice.lambda_ for choice in choices]))
+    achieved = [definition.value(fit) for fit in fits]
     return [
-        Solution(float(r), fit, definition.value(fit), definition.components(fit), choice)
-        for r, fit, choice in zip(bounds, fits, choices, strict=True)
+        Solution(float(r), fit, value, definition.components(fit), _honest(choice, value, r, tol))
+        for r, fit, choice, value in zip(bounds, fits, choices, achieved, strict=True)
     ]
+
+
+def _honest(choice: Choice, achieved: float, r: float, tol: float) -> Choice:
+    """Take a "converged" back where the bound does not hold.
+
+    Values that jump under rounding, as where the unconstrained model runs to
+    infinity, can mislead a search.
+    """
+    exceeded = choice.status == "converged" and not achieved <= r + LOOSE * tol
+    return Choice(choice.lambda_, "not-converged", choice.crossings) if exceeded else choice
