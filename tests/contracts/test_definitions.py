@@ -81,7 +81,9 @@ def test_a_path_equals_its_models(model, data):
 def test_unfairness_and_deviance_are_monotone_along_the_path(model, data):
     path = model.path(*data)
     assert len(path) == 101
-    assert (np.diff(path.achieved) >= -1e-12).all()
+    # With less of one attribute in η, its correlation with another may rise.
+    if not isinstance(model.definition, fairness.MaximalCorrelation):
+        assert (np.diff(path.achieved) >= -1e-12).all()
     assert (np.diff(path.deviance) <= 1e-9 * path.deviance[0]).all()
 
 

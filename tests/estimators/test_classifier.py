@@ -104,6 +104,9 @@ class TestUnconstrained:
 
 LABELS = {
     "text": lambda k: WORDS[k],
+    "one wide text": lambda k: WORDS.astype("U40")[k],
+    "negative integers": lambda k: -k,
+    "dates": lambda k: np.datetime64("2024-01-01") + k,
     "integers": lambda k: k * 10 - 7,
     "small integers": lambda k: k.astype(np.int8),
     "whole floats": lambda k: k * 1.0,
@@ -176,6 +179,38 @@ def test_a_missing_label_is_an_error_that_says_so(two, kind):
     Z, y = two
     with pytest.raises(ValueError, match=r"y contains (NaN|missing)"):
         fair().fit(Z, MISSING[kind](y))
+
+
+MIXED = {
+    "objects": lambda y: np.array([7, *WORDS[y[1:]]], dtype=object),
+    "list": lambda y: [7, *WORDS[y[1:]].tolist()],
+    "pandas": lambda y: pd.Series([7, *WORDS[y[1:]]], dtype=object),
+    "categorical": lambda y: pd.Categorical([7, *WORDS[y[1:]]]),
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_labels_of_two_types_are_an_error_that_shows_them(two, kind):
+    Z, y = two
+    shown = r"y mixes labels such as .*'(low|middle)' \(text\)"
+    with pytest.raises(ValueError, match=shown) as error:
+        fair().fit(Z, MIXED[kind](y))
+    assert "7 (a number)" in str(error.value)
+
+
+@pytest.mark.parametrize("label", [(1, 2), {"a": 1}, object()], ids=["tuple", "dict", "object"])
+def test_labels_that_are_no_names_are_refused(two, label):
+    Z, y = two
+    odd = np.empty(200, dtype=object)
+    odd[:] = [label if k else (3, 4) for k in y]
+    with pytest.raises(ValueError, match="use text, numbers or truth values"):
+        fair().fit(Z, odd)
+
+
+def test_bytes_are_refused_and_say_what_to_do(two):
+    Z, y = two
+    with pytest.raises(ValueError, match=r"y holds bytes; .*astype\(str\)"):
+        fair().fit(Z, WORDS.astype("S")[y])
 
 
 def test_a_missing_label_in_an_absent_row_does_not_matter(two):
@@ -417,6 +452,41 @@ def test_a_level_without_events_reaches_the_right_deviance(sensitive, r):
         assert model.deviance_ == pytest.approx(limit, rel=1e-8)
     else:
         assert model.deviance_ >= limit * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("sensitive", ["s", "g"])
+def test_a_level_that_separates_is_named(classes, sensitive):
+    rng = np.random.default_rng(82)
+    s, x, g = rng.normal(size=400), rng.normal(size=400), rng.integers(0, 3, 400)
+    y = np.where(g == 2, 1, np.digitize(x + s + rng.logistic(size=400), range(classes - 1)))
+    frame = pd.DataFrame({"s": s, "x": x, "g": np.array(list("abc"))[g]})
+    with pytest.warns(DataWarning, match=r"^column\(s\) 'g\[c\]' separate") as record:
+        model = FairRidgeClassifier(1.0, sensitive=sensitive).fit(frame, y)
+    assert len(record) == 1
+    others = fair(1.0, sensitive=[0]).fit(np.column_stack([s, x, g == 1])[g < 2], y[g < 2])
+    assert model.deviance_ == pytest.approx(others.deviance_, rel=1e-9)
+    inside = model.predict_proba(frame[g < 2])
+    expected = others.predict_proba(np.column_stack([s, x, g == 1])[g < 2])
+    np.testing.assert_allclose(inside, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("by", [[0], [2], [0, 2]])
+def test_complete_separation_reaches_a_deviance_of_zero(two, classes, by):
+    Z, _ = two
+    score = Z[:, by].sum(axis=1)
+    y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+    with pytest.warns(DataWarning, match="separate the responses") as record:
+        model = fair(1.0).fit(Z, y)
+    assert len(record) == 1
+    # All columns together separate best; those that do it alone are among the named.
+    assert all(f"'x{k}'" in str(record[0].message) for k in by)
+    assert model.converged_
+    assert model.deviance_ == pytest.approx(0.0, abs=1e-6)
+    assert model.n_iter_ < 60
+    assert np.isfinite(model.raw_coef_).all()
+    np.testing.assert_array_equal(model.predict(Z), y)
 
 
 @pytest.mark.parametrize("r", [0.0, 0.05, 0.5])

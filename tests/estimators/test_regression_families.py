@@ -14,7 +14,7 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import column_or_1d
 
-from fairridge import FairRidgeRegressor
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.exceptions import DataWarning
 from fairridge.families import Gamma, Poisson, QuasiBinomial, Tweedie
 
@@ -140,6 +140,23 @@ def test_other_families_are_refused_with_a_hint(columns, responses, family, hint
         fair(family).fit(columns, responses["poisson"])
 
 
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+def test_outcomes_have_binomial_coefficients_and_their_own_dispersion(columns, r):
+    rng = np.random.default_rng(62)
+    weight, offset = rng.uniform(0.5, 2.0, 180), rng.normal(size=180)
+    y = (rng.random(180) < expit(columns @ [0.4, -0.3, 0.3, 0.0, -0.2])) * 1.0
+    arguments = {"sample_weight": weight, "offset": offset}
+    ours = fair("quasi-binomial", r).fit(columns, y, **arguments)
+    binomial = FairRidgeClassifier(r, sensitive=[0, 1]).fit(columns, y, **arguments)
+    for name in ("alpha_", "beta_", "intercept_", "lambda_", "unfairness_", "deviance_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(binomial, name), rtol=1e-7)
+    mu = ours.predict(columns, offset=offset)
+    pearson = weight @ ((y - mu) ** 2 / (mu * (1.0 - mu)))
+    assert ours.dispersion_ == pytest.approx(pearson / (weight.sum() - 6.0), rel=1e-10)
+    assert binomial.dispersion_ == 1.0
+    assert abs(ours.dispersion_ - 1.0) > 0.01
+
+
 # --------------------------------------------------------------------- exposure
 
 
@@ -223,6 +240,13 @@ def test_impossible_responses_are_refused(columns, responses, family, value, mes
     fair(family).fit(columns, y, sample_weight=(np.arange(180) != 7) * 1.0)
 
 
+@pytest.mark.parametrize(("family", "value", "message"), IMPOSSIBLE[:4])
+def test_impossible_responses_are_not_scored(columns, responses, family, value, message):
+    model = fair(family).fit(columns, responses[family])
+    with pytest.raises(ValueError, match=message):
+        model.score(columns[:2], [value, 0.5])
+
+
 @pytest.mark.parametrize("family", ["poisson", "tweedie", "quasi-binomial"])
 def test_nothing_but_zeros_is_refused(columns, family):
     with pytest.raises(ValueError, match="y is 0 in every row"):
@@ -232,6 +256,19 @@ def test_nothing_but_zeros_is_refused(columns, family):
 def test_nothing_but_ones_is_refused(columns):
     with pytest.raises(ValueError, match="y is 1 in every row"):
         fair("quasi-binomial").fit(columns, np.ones(180))
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("value", [0.3, 1e7])
+def test_a_constant_response_gives_its_value_and_one_warning(columns, family, r, value):
+    value = 0.3 if family == "quasi-binomial" else value
+    with pytest.warns(DataWarning, match="the response is constant") as record:
+        model = fair(family, r).fit(columns, np.full(180, value))
+    assert len(record) == 1
+    np.testing.assert_allclose(model.predict(columns), value, rtol=1e-10)
+    assert model.unfairness_ == 0.0
+    assert model.converged_
+    assert not np.isnan([model.loglik_, model.dispersion_, model.explained_deviance_]).any()
 
 
 def test_counts_may_be_integers_or_truth_values(columns, responses):

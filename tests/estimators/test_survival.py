@@ -122,21 +122,42 @@ IMPOSSIBLE = {
     ),
     "no names at all": (lambda y: pd.DataFrame({"a": y[:, 0], "b": y[:, 1]}), "time and event"),
     "too few rows": (lambda y: y[:10], "inconsistent numbers of samples"),
-    "a missing time": (lambda y: with_row(y, 4, 0, np.nan), "y contains NaN"),
-    "an infinite time": (lambda y: with_row(y, 4, 0, np.inf), "y contains NaN"),
-    "a missing event": (lambda y: with_row(y, 4, 1, np.nan), "y contains NaN"),
+    "a missing time": (lambda y: with_row(y, 4, 0, np.nan), r"y \(time\) contains NaN"),
+    "an infinite time": (lambda y: with_row(y, 4, 0, np.inf), r"y \(time\) contains infinity"),
+    "a missing event": (lambda y: with_row(y, 4, 1, np.nan), r"y \(event\) contains NaN"),
     "a missing truth value": (
         lambda y: pd.DataFrame(
             {"time": y[:, 0], "event": pd.array([None, *(y[1:, 1] == 1)], dtype="boolean")}
         ),
-        "y contains NaN",
+        r"y \(event\) contains NaN",
+    ),
+    "a missing truth value of another name": (
+        lambda y: pl.DataFrame({"days": y[:, 0], "died": [None, *(y[1:, 1] == 1).tolist()]}),
+        r"y \(event\) contains NaN",
+    ),
+    "two boolean columns": (
+        lambda y: pd.DataFrame({"a": y[:, 0] > 1, "b": y[:, 1] == 1}),
+        "time and event",
+    ),
+    "dates": (
+        lambda y: pd.DataFrame({"time": pd.Timestamp("2020-01-01"), "event": y[:, 1] == 1}),
+        r"y \(time\) must hold numbers",
     ),
     "a negative time": (lambda y: with_row(y, 4, 0, -1.0), "times must be positive; y has -1"),
     "a third kind of event": (lambda y: with_row(y, 4, 1, 2.0), "events must be 0"),
     "no events": (lambda y: np.column_stack([y[:, 0], 0.0 * y[:, 1]]), "no events"),
-    "text": (lambda y: np.full((150, 2), "a"), "float|number"),
+    "text": (lambda y: np.full((150, 2), "a"), r"y \(time\) must hold numbers"),
+    "a time of zero": (lambda y: with_row(y, 4, 0, 0.0), "times must be positive; y has 0"),
     "nothing": (lambda y: None, "requires y"),
 }
+
+
+@pytest.mark.parametrize("kind", IMPOSSIBLE)
+def test_impossible_responses_are_refused(data, kind):
+    Z, y = data
+    make, message = IMPOSSIBLE[kind]
+    with pytest.raises(ValueError, match=message):
+        fair().fit(Z, make(y))
 
 
 def test_an_unknown_treatment_of_ties_is_refused(data):
@@ -367,6 +388,44 @@ def test_one_event(data, r, row):
     if row == 149:  # it is alone in its risk set: nothing can be learned
         np.testing.assert_array_equal(model.raw_coef_, 0.0)
         assert model.deviance_ == 0.0
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("sensitive", ["s", "g"])
+def test_a_level_without_events_reaches_the_right_deviance(sensitive, r, ties):
+    rng = np.random.default_rng(75)
+    g, s = rng.integers(0, 3, 150), rng.normal(size=150)
+    x = rng.normal(size=150) + 0.5 * s
+    time = rng.exponential(np.exp(-0.5 * x - 0.5 * s))
+    event = (rng.random(150) < 0.7) & (g < 2)
+    frame = pd.DataFrame({"s": s, "x": x, "g": np.array(["a", "b", "c"])[g]})
+    y = np.column_stack([time, event])
+    if r == 1.0:
+        with pytest.warns(DataWarning, match=r"^column\(s\) 'g\[c\]' separate") as record:
+            model = FairRidgeSurvival(r, sensitive=sensitive, ties=ties).fit(frame, y)
+        assert len(record) == 1
+    else:
+        model = quietly(FairRidgeSurvival(r, sensitive=sensitive, ties=ties).fit, frame, y)
+    assert_sound(model, frame, r)
+    if r == 1.0:
+        rows = g < 2
+        others = np.column_stack([s, x, g == 1])[rows]
+        theirs = PHReg(time[rows], others, status=event[rows], ties=ties)
+        limit = -2.0 * theirs.loglike(theirs.fit(tol=1e-12).params)
+        assert model.deviance_ == pytest.approx(limit, rel=1e-8)
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
+def test_times_in_the_order_of_a_predictor(data, ties, r):
+    Z, _ = data
+    ranks = np.argsort(np.argsort(Z[:, 0] + Z[:, 2])) + 1.0
+    model = quietly(fair(r, ties=ties).fit, Z, np.column_stack([ranks, np.ones(150)]))
+    assert_sound(model, Z, r)
+    if r == 1.0:
+        assert model.deviance_ == pytest.approx(0.0, abs=1e-6)
+        assert model.score(Z, np.column_stack([ranks, np.ones(150)])) > 0.999
 
 
 @pytest.mark.parametrize("r", [0.0, 0.05, 1.0])

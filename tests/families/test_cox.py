@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 from statsmodels.duration.hazard_regression import PHReg
 
 from fairridge.families import Cox
@@ -99,6 +100,48 @@ def test_rows_censored_before_the_first_event_do_not_count(tied, ties):
 
 
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("spread", [400.0, 1000.0, 1e5])
+def test_far_predictors_give_the_limit_and_not_minus_infinity(ties, spread):
+    # The earlier a row fails, the larger its risk: every factor of the likelihood tends to 1.
+    y = np.column_stack([np.arange(1.0, 6.0), np.ones(5)])
+    eta = -np.linspace(0.0, spread, 5)[:, None]
+    sums = Cox(ties).rows(y, eta, np.ones(5), 2)
+    assert sums.deviance == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(sums.gradient, 0.0, atol=1e-12)
+    H = np.diag(sums.curvature[:, 0, 0]) - sums.coupling(np.eye(5))
+    np.testing.assert_allclose(H, 0.0, atol=1e-12)
+
+
+def partial_likelihood_by_logs(ties, y, eta, weight):
+    """Deviance and gradient from logarithms of every risk alone, however far they are apart."""
+    time, event = y[:, 0], y[:, 1] == 1.0
+    log_risk, deviance, gradient = np.log(weight) + eta, 0.0, -2.0 * weight * event
+    for t in np.unique(time[event]):
+        dying = event & (time == t)
+        m = np.count_nonzero(dying)
+        for j in range(m):
+            share = (time >= t) - (j / m if ties == "efron" else 0.0) * dying
+            total, mass = logsumexp(log_risk, b=share), weight[dying].mean()
+            deviance += 2.0 * mass * (total - np.average(eta[dying], weights=weight[dying]))
+            gradient += 2.0 * mass * share * np.exp(np.minimum(log_risk - total, 10.0))
+    return deviance, gradient
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("spread", [10.0, 300.0, 3000.0])
+def test_risks_may_differ_beyond_what_a_number_holds(tied, ties, spread):
+    y, eta, weight = tied
+    eta = spread * eta
+    sums = Cox(ties).rows(y, eta, weight, 2)
+    deviance, gradient = partial_likelihood_by_logs(ties, y, eta[:, 0], weight)
+    assert sums.deviance == pytest.approx(deviance, rel=1e-12)
+    np.testing.assert_allclose(sums.gradient[:, 0], gradient, atol=1e-11)
+    H = np.diag(sums.curvature[:, 0, 0]) - sums.coupling(np.eye(60))
+    assert np.linalg.eigvalsh(H).min() > -1e-12
+    np.testing.assert_allclose(H.sum(axis=0), 0.0, atol=1e-11)  # a constant changes nothing
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
 def test_far_predictors_in_the_wrong_order_give_a_large_deviance(ties):
     y = np.column_stack([np.arange(1.0, 6.0), np.ones(5)])
     eta = np.linspace(0.0, 1000.0, 5)[:, None]
@@ -108,6 +151,13 @@ def test_far_predictors_in_the_wrong_order_give_a_large_deviance(ties):
 
 
 class TestBaseline:
+    def test_a_baseline_far_from_every_row_stays_finite(self, tied):
+        y, eta, weight = tied
+        times, near = Cox().baseline_hazard(y, eta, weight)
+        same, far = Cox().baseline_hazard(y, eta + 5000.0, weight)
+        np.testing.assert_array_equal(times, same)
+        np.testing.assert_allclose(far, near - 5000.0, rtol=1e-12)
+
     def test_the_cumulative_hazard_is_breslows(self, tied):
         y, eta, weight = tied
         times, hazard = Cox().baseline_hazard(y, eta, weight)
@@ -115,7 +165,7 @@ class TestBaseline:
         np.testing.assert_array_equal(times, np.unique(y[event, 0]))
         risk = weight * np.exp(eta[:, 0])
         steps = [weight[event & (y[:, 0] == t)].sum() / risk[y[:, 0] >= t].sum() for t in times]
-        np.testing.assert_allclose(hazard, np.cumsum(steps), rtol=1e-12)
+        np.testing.assert_allclose(np.exp(hazard), np.cumsum(steps), rtol=1e-12)
 
     def test_efrons_model_has_breslows_baseline(self, tied):
         a, b = (Cox(ties).baseline_hazard(*tied) for ties in ("breslow", "efron"))
@@ -127,12 +177,12 @@ class TestBaseline:
         # 3/21, 1/17, 1/15, 1/12, 1/11, 1/7, 1/6
         np.testing.assert_array_equal(times, [6, 7, 10, 13, 16, 22, 23])
         steps = [3 / 21, 1 / 17, 1 / 15, 1 / 12, 1 / 11, 1 / 7, 1 / 6]
-        np.testing.assert_allclose(hazard, np.cumsum(steps), rtol=1e-13)
+        np.testing.assert_allclose(np.exp(hazard), np.cumsum(steps), rtol=1e-13)
 
     def test_expected_events_equal_events(self, tied):
         y, eta, weight = tied
         times, hazard = Cox().baseline_hazard(y, eta, weight)
-        at = np.append(0.0, hazard)[np.searchsorted(times, y[:, 0], side="right")]
+        at = np.append(0.0, np.exp(hazard))[np.searchsorted(times, y[:, 0], side="right")]
         expected = (weight * np.exp(eta[:, 0])) @ at
         assert expected == pytest.approx(weight @ y[:, 1], rel=1e-12)
 

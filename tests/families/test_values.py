@@ -75,6 +75,67 @@ def test_the_deviance_is_zero_where_the_mean_is_the_response():
         assert deviance == pytest.approx(0.0, abs=1e-14)
 
 
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e9])
+@pytest.mark.parametrize("family", [Poisson(), Gamma(), Tweedie(1.2), Tweedie(1.8)], ids=str)
+def test_large_and_small_responses_leave_all_digits(family, size):
+    # With ρ = μ/y − 1, d = y^(2−p)·(ρ² − ⅔pρ³ + …): not a difference of terms of size y.
+    y, rho = np.array([[size]]), 1e-5
+    deviance = family.rows(y, np.log(y) + np.log1p(rho), np.ones(1), 0).deviance
+    expected = size ** (2.0 - family.power) * (rho**2 - 2.0 / 3.0 * family.power * rho**3)
+    assert deviance == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("outcome", [0.0, 1.0])
+@pytest.mark.parametrize("family", [Binomial(), QuasiBinomial()], ids=str)
+def test_the_deviance_of_a_separated_outcome_is_small_and_not_zero(family, outcome):
+    eta = np.array([[60.0 if outcome else -60.0]])
+    found = family.rows(np.array([[outcome]]), eta, np.ones(1), 0).deviance
+    assert found == pytest.approx(2.0 * np.exp(-60.0), rel=1e-12)
+
+
+NULL = {
+    "poisson": (Poisson(), sm.families.Poisson()),
+    "gamma": (Gamma(), sm.families.Gamma(LOG)),
+    "tweedie": (Tweedie(1.3), sm.families.Tweedie(LOG, var_power=1.3)),
+    "quasi-binomial": (QuasiBinomial(), sm.families.Binomial()),
+}
+
+
+@pytest.mark.parametrize("spread", [None, 0.0, 0.5, 2.0])
+@pytest.mark.parametrize("name", NULL)
+def test_the_null_model_keeps_its_offset(name, spread):
+    family, theirs = NULL[name]
+    rng = np.random.default_rng(12)
+    y = {"poisson": rng.poisson(2.0, 50), "quasi-binomial": rng.integers(0, 5, 50) / 4.0}.get(
+        name, rng.gamma(2.0, 1.0, 50)
+    )[:, None] * 1.0
+    weight = rng.uniform(0.5, 2.0, 50)
+    offset = None if spread is None else 2.0 + spread * rng.normal(size=50)
+    level = family.null_level(y, weight, offset)
+    fitted = sm.GLM(y[:, 0], np.ones(50), theirs, offset=offset, freq_weights=weight)
+    assert level == pytest.approx(fitted.fit(tol=1e-14, maxiter=500).params[0], abs=1e-6)
+    shift = 0.0 if offset is None else offset[:, None]
+    slope = family.rows(y, np.zeros_like(y) + level + shift, weight, 1).gradient.sum()
+    assert abs(slope) < 1e-9 * weight.sum()
+
+
+@pytest.mark.parametrize("offset", [None, np.array([-1000.0, 1000.0])])
+def test_a_null_model_may_lie_at_infinity(offset):
+    nothing, ones = np.zeros((2, 1)), np.ones(2)
+    for family in (Poisson(), Tweedie(), QuasiBinomial()):
+        assert family.null_level(nothing, ones, offset) == -np.inf
+    assert QuasiBinomial().null_level(nothing + 1.0, ones, offset) == np.inf
+
+
+@pytest.mark.parametrize("size", [-1e4, -1000.0, 1000.0, 1e4])
+@pytest.mark.parametrize("family", [Poisson(), Gamma(), Tweedie(), QuasiBinomial()], ids=str)
+def test_a_large_constant_offset_moves_the_start(family, size):
+    y, weight = np.array([[0.2], [0.7], [0.3]]), np.ones(3)
+    plain = family.start(y, weight, None)
+    shifted = family.start(y, weight, np.full(3, size))
+    np.testing.assert_allclose(shifted, plain - size, rtol=1e-13)
+
+
 @pytest.mark.parametrize("y", [0.0, 1.0])
 def test_a_proportion_of_zero_or_one_is_an_outcome(y):
     values, eta = np.array([[y]]), np.array([[0.7]])
@@ -189,6 +250,14 @@ def test_impossible_responses_are_refused(family, y, message):
 )
 def test_unusual_but_possible_responses_are_accepted(family, y):
     family.check(np.array(y))
+    family.check_values(np.array(y))
+
+
+@pytest.mark.parametrize("family", [Poisson(), Tweedie(), QuasiBinomial(), Binomial()], ids=str)
+def test_values_that_are_possible_may_be_too_few_for_a_model(family):
+    family.check_values(np.zeros(3))
+    with pytest.raises(ValueError, match="in every row"):
+        family.check(np.zeros(3))
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0, 0.0, 3.0, float("nan")])

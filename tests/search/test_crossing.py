@@ -48,7 +48,8 @@ def test_a_monotone_value_has_one_crossing(profile, r):
     choice = choose(profile(falling, r), r)
     assert (choice.status, choice.crossings) == ("converged", 1)
     assert abs(falling(choice.lambda_) - r) <= 1e-10
-    np.testing.assert_allclose(choice.lambda_, 1.0 / r - 1.0, rtol=1e-3 if r < 1e-6 else 1e-8)
+    # A value off by 1e-11 is a λ off by 1e-11/r².
+    np.testing.assert_allclose(choice.lambda_, 1.0 / r - 1.0, rtol=1e-12, atol=1.1e-11 / r**2)
 
 
 def bump(x):
@@ -69,6 +70,69 @@ def test_the_last_crossing_is_chosen_from_few_values(r, start):
     choice = choose(sparse(bump, r, start=start, typical=1.0), r)
     assert choice.status == "converged"
     np.testing.assert_allclose(choice.lambda_, np.exp(1 + np.sqrt(np.log(0.3 / r))), rtol=1e-8)
+
+
+FINE = {"step": 2.0, "floor": 1e-3}
+
+
+@pytest.mark.parametrize("width", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("height", [0.02, 0.2])
+@pytest.mark.parametrize("scan", ["dense", "fine"])
+def test_a_hill_on_a_slope_is_not_missed(width, height, scan):
+    # A hill of a decade or less in front of a plateau.
+    def value(x):
+        if np.isinf(x):
+            return 0.0
+        t = np.log(x) if x > 0 else -np.inf
+        return 0.5 / (1.0 + x / 30.0) + height * np.exp(-((t / width) ** 2))
+
+    grid = np.logspace(-6, 6, 24_001)
+    values = np.array([value(x) for x in grid])
+    r = 0.5 + 0.5 * (values.max() - 0.5)
+    truth = grid[np.flatnonzero(values > r)[-1] + 1]
+    profile = dense(value, 30.0, 30.0)
+    if scan == "fine":
+        profile = sparse(value, r, start=30.0, typical=30.0, **FINE)
+    choice = choose(profile, r)
+    assert choice.status == "converged"
+    np.testing.assert_allclose(choice.lambda_, truth, rtol=1e-3)
+    assert abs(value(choice.lambda_) - r) < 1e-9
+
+
+def hill(middle, height):
+    """A share that rises from λ = 0, as those of deviances may."""
+
+    def value(x):
+        u = x / middle
+        rise = 0.0 if np.isinf(x) else 4.0 * height * u / (1.0 + u) ** 2
+        return (0.0 if np.isinf(x) else 0.3 / (1.0 + x / 3.0)) + rise
+
+    return value
+
+
+@pytest.mark.parametrize("middle", [0.05, 0.2, 1.0])
+@pytest.mark.parametrize("height", [0.01, 0.05])
+@pytest.mark.parametrize("share", [0.1, 0.7])
+def test_a_rise_from_zero_is_seen_from_few_values(middle, height, share):
+    value = Counted(hill(middle, height))
+    grid = np.logspace(-6, 6, 24_001)
+    values = np.array([value.function(x) for x in grid])
+    r = 0.3 + share * (values.max() - 0.3)
+    if values.max() <= 0.3:
+        r = 0.301
+    choice = choose(sparse(value, r), r)
+    above = np.flatnonzero(values > r)
+    truth = grid[above[-1] + 1] if above.size else 0.0
+    np.testing.assert_allclose(choice.lambda_, truth, rtol=1.2e-3)  # as fine as the grid
+    assert len(value.places) < 25
+
+
+def test_a_peek_spares_values_where_nothing_rises():
+    value, peek = Counted(falling), Counted(falling)
+    profile = sparse_profile(value, 1.0, 1.0, np.inf, np.array([1.0 - 1e-9, 0.999]), peek=peek)
+    assert len(peek.places) <= 1
+    assert min(x for x in value.places if x > 0.0) >= 0.02
+    assert choose(profile, 0.999).status == "converged"
 
 
 def test_bounds_that_always_and_never_hold(profile):

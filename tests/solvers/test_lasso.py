@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
-from fairridge.solvers import coordinate_descent
+from fairridge.solvers import lasso_minimum
 
 
 def problem(seed, n=30, q=6):
@@ -26,7 +26,7 @@ def violation(H, b, weights, x):
 def test_the_optimality_conditions_hold(seed, size):
     H, b, _ = problem(seed)
     weights = np.full(6, size * np.abs(b).max())
-    x = coordinate_descent(H, b, weights)
+    x = lasso_minimum(H, b, weights)
     assert violation(H, b, weights, x) < 1e-11
     assert x.any()
 
@@ -35,30 +35,28 @@ def test_it_is_the_lasso_of_scikit_learn():
     rng = np.random.default_rng(50)
     A, y = rng.normal(size=(80, 5)), rng.normal(size=80)
     theirs = Lasso(0.05, fit_intercept=False, tol=1e-14, max_iter=100_000).fit(A, y).coef_
-    ours = coordinate_descent(A.T @ A, A.T @ y, np.full(5, 0.05 * 80))
+    ours = lasso_minimum(A.T @ A, A.T @ y, np.full(5, 0.05 * 80))
     assert np.count_nonzero(theirs) < 5
     np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
 
 def test_zero_weights_solve_the_linear_system():
     H, b, _ = problem(51)
-    np.testing.assert_allclose(
-        coordinate_descent(H, b, np.zeros(6)), np.linalg.solve(H, b), rtol=1e-8
-    )
+    np.testing.assert_allclose(lasso_minimum(H, b, np.zeros(6)), np.linalg.solve(H, b), rtol=1e-8)
 
 
 def test_weights_may_differ():
     H, b, _ = problem(52)
     weights = np.array([0.0, 1e9, 0.0, 1.0, 2.0, 1e9])
-    x = coordinate_descent(H, b, weights)
+    x = lasso_minimum(H, b, weights)
     assert violation(H, b, weights, x) < 1e-11
     assert x[1] == x[5] == 0.0
 
 
 def test_weights_at_the_largest_slope_leave_nothing():
     H, b, _ = problem(53)
-    np.testing.assert_array_equal(coordinate_descent(H, b, np.full(6, np.abs(b).max())), 0.0)
-    assert coordinate_descent(H, b, np.full(6, 0.999 * np.abs(b).max())).any()
+    np.testing.assert_array_equal(lasso_minimum(H, b, np.full(6, np.abs(b).max())), 0.0)
+    assert lasso_minimum(H, b, np.full(6, 0.999 * np.abs(b).max())).any()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -67,13 +65,13 @@ def test_a_singular_matrix_has_an_optimum(seed):
     A = np.column_stack([A, A[:, 0], A[:, 1] + A[:, 2]])  # collinear
     b = A.T @ np.random.default_rng(seed).normal(size=30)
     H, weights = A.T @ A, np.full(8, 0.2 * np.abs(b).max())
-    assert violation(H, b, weights, coordinate_descent(H, b, weights)) < 1e-9
+    assert violation(H, b, weights, lasso_minimum(H, b, weights)) < 1e-9
 
 
 def test_a_column_of_zeros_stays_at_zero():
     H, b, _ = problem(54)
     H[:, 2] = H[2] = b[2] = 0.0
-    x = coordinate_descent(H, b, np.full(6, 0.1))
+    x = lasso_minimum(H, b, np.full(6, 0.1))
     assert x[2] == 0.0
     assert violation(H, b, np.full(6, 0.1), x) < 1e-11
 
@@ -84,6 +82,17 @@ def test_the_start_does_not_matter_and_is_not_changed(seed):
     weights = np.full(6, 0.2 * np.abs(b).max())
     start = np.random.default_rng(seed).normal(size=6)
     kept = start.copy()
-    found = coordinate_descent(H, b, weights, start)
-    np.testing.assert_allclose(found, coordinate_descent(H, b, weights), rtol=1e-10, atol=1e-13)
+    found = lasso_minimum(H, b, weights, start)
+    np.testing.assert_allclose(found, lasso_minimum(H, b, weights), rtol=1e-10, atol=1e-13)
     np.testing.assert_array_equal(start, kept)
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-3, 1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0])
+def test_nearly_equal_columns_are_solved_to_all_digits(gap, size):
+    rng = np.random.default_rng(56)
+    A = rng.normal(size=(40, 4))
+    A = np.column_stack([A, A[:, 0] + gap * rng.normal(size=40)])
+    H, b = A.T @ A, A.T @ (A @ [1.0, 2.0, 0.0, 0.0, 3.0])
+    x = lasso_minimum(H, b, np.full(5, size))
+    assert violation(H, b, np.full(5, size), x) < 1e-11

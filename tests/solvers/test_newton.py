@@ -33,7 +33,7 @@ def logistic():
     return Logistic(Z, (rng.random(150) < expit(Z @ [0.3, 1.0, -1.0, 0.5, 0.0])) * 1.0)
 
 
-def objective_of(evaluate, width, *, ridge=0.0, l1=0.0, zero=(), fixed=()):
+def objective_of(evaluate, width, *, ridge=0.0, l1=0.0, zero=(), fixed=(), **typical):
     penalized = np.arange(width) > 0
     held = set(zero) | set(fixed)
     return Objective(
@@ -42,7 +42,14 @@ def objective_of(evaluate, width, *, ridge=0.0, l1=0.0, zero=(), fixed=()):
         l1 * penalized,
         np.array([k for k in range(width) if k not in held], dtype=np.intp),
         np.array(sorted(zero), dtype=np.intp),
+        **typical,
     )
+
+
+def typical_of(evaluate, width):
+    """What the null model says of the size of deviance and curvature."""
+    deviance, _, hessian = evaluate(np.zeros(width), 2)
+    return {"null": deviance, "curvature": np.diag(hessian)}
 
 
 def at(evaluate, theta):
@@ -152,6 +159,15 @@ def test_a_bad_start_leads_to_the_same_minimum_or_says_so(logistic, seed, ridge)
         np.testing.assert_allclose(found.theta, best.theta, atol=1e-7)
 
 
+@pytest.mark.parametrize("size", [30.0, 100.0, 1000.0, 1e5])
+def test_a_start_without_curvature_is_never_called_a_minimum(logistic, size):
+    # Where all probabilities are 0 or 1 the Hessian vanishes, but the gradient does not.
+    objective = objective_of(logistic, 5)
+    start = at(logistic, size * np.array([1.0, -1.0, 1.0, 1.0, -1.0]))
+    found = minimize(objective, start, 100)
+    assert not found.converged or np.abs(slope(objective, found.theta)).max() < 1e-6
+
+
 def test_an_old_hessian_serves_on(logistic):
     objective = objective_of(logistic, 5, ridge=3.0)
     start = at(logistic, np.zeros(5))
@@ -200,6 +216,57 @@ class TestSeparation:
         assert found.deviance == pytest.approx(expected.deviance, rel=1e-9)
         np.testing.assert_allclose(found.theta[:2], expected.theta, atol=1e-6)
         assert found.theta[2] < -10.0
+
+        # What has no curvature is the coefficient of that level, and nothing else.
+        assert found.separated.shape == (1, 3)
+        np.testing.assert_allclose(np.abs(found.separated[0]), [0.0, 0.0, 1.0], atol=1e-4)
+
+    def test_a_minimum_has_no_directions_left_alone(self, logistic):
+        found = minimize(objective_of(logistic, 5), at(logistic, np.zeros(5)), 100)
+        assert found.separated is None
+
+    @pytest.mark.parametrize("gap", [1e-3, 0.1])
+    def test_few_evaluations_reach_a_limit(self, gap):
+        x = np.concatenate([np.linspace(-2, -gap, 20), np.linspace(gap, 2, 20)])
+        separated = Logistic(np.column_stack([np.ones(40), x]), (x > 0) * 1.0)
+        objective = objective_of(separated, 2, **typical_of(separated, 2))
+        start = at(separated, np.zeros(2))
+        separated.orders.clear()
+        found = minimize(objective, start, 100)
+        assert found.converged
+        assert found.deviance < 1e-7
+        assert len(separated.orders) < 40
+
+    def test_two_separating_columns_of_different_speed_are_both_left_alone(self):
+        rng = np.random.default_rng(32)
+        x, rare, other = rng.normal(size=400), rng.random(400) < 0.1, rng.random(400) < 0.02
+        y = np.where(rare | other, 0.0, rng.random(400) < expit(x))
+        D = np.column_stack([np.ones(400), x, rare, 1e-3 * other])
+        whole, kept = Logistic(D, y), ~(rare | other)
+        others = Logistic(D[kept][:, :2], y[kept])
+        found = minimize(
+            objective_of(whole, 4, **typical_of(whole, 4)), at(whole, np.zeros(4)), 100
+        )
+        expected = minimize(objective_of(others, 2), at(others, np.zeros(2)), 100)
+        assert found.converged
+        assert found.deviance == pytest.approx(expected.deviance, rel=1e-9)
+        np.testing.assert_allclose(found.theta[:2], expected.theta, atol=1e-6)
+        assert len(found.separated) == 2
+
+    def test_a_penalty_calls_back_from_infinity(self):
+        rng = np.random.default_rng(31)
+        x, rare = rng.normal(size=200), rng.random(200) < 0.1
+        y = np.where(rare, 0.0, rng.random(200) < expit(x))
+        whole = Logistic(np.column_stack([np.ones(200), x, rare]), y)
+        typical = typical_of(whole, 3)
+        away = minimize(objective_of(whole, 3, **typical), at(whole, np.zeros(3)), 100)
+        penalized = objective_of(whole, 3, ridge=1.0, **typical)
+        assert objective_of(whole, 3, **typical).lets_be(away)
+        assert not penalized.lets_be(away)
+        found = minimize(penalized, away, 200)
+        best = minimize(penalized, at(whole, np.zeros(3)), 200)
+        assert found.separated is None
+        np.testing.assert_allclose(found.theta, best.theta, atol=1e-8)
 
     def test_a_penalty_gives_it_a_minimum(self):
         x = np.linspace(-2, 2, 40)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from fairridge.data.levels import is_missing
 
-__all__ = ["numeric_vector", "one_per_row", "weights"]
+__all__ = ["labels", "numeric_vector", "one_per_row", "weights"]
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +34,47 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
             f"but {argument} has {len(vector)}."
         )
     return np.asarray(vector)
+
+
+def labels(values: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> NDArray[Any]:
+    """Read class labels: all text, all numbers or all truth values, none of them missing."""
+    if isinstance(values, list | tuple):
+        values = np.array(values, dtype=object)  # else 1 beside "a" would become "1"
+    vector = one_per_row(values, n_rows, argument)[rows]
+    if vector.dtype.kind == "S":
+        raise ValueError(f"{argument} holds bytes; turn them into text with astype(str).")
+    missing = np.zeros(len(vector), dtype=bool)
+    if vector.dtype.kind in "fMmO":
+        missing = np.array([is_missing(value) for value in vector.tolist()], dtype=bool)
+    if missing.any() or (vector.dtype.kind == "f" and np.isinf(vector).any()):
+        raise ValueError(
+            f"Input {argument} contains NaN, missing values or infinity; drop those rows first."
+        )
+    return vector if vector.dtype.kind != "O" else _one_kind(vector.tolist(), argument)
+
+
+def _one_kind(values: list[Any], argument: str) -> NDArray[Any]:
+    """Make an array of labels held as objects."""
+    examples = {_kind(value): value for value in reversed(values)}
+    if len(examples) > 1:
+        (one, a), (other, b) = ((k, np.asarray(v).item()) for k, v in list(examples.items())[:2])
+        raise ValueError(
+            f"{argument} mixes labels such as {a!r} ({one}) and {b!r} ({other}); "
+            "give all of them one type."
+        )
+    if "other objects" in examples:
+        raise ValueError(
+            f"{argument} holds labels such as {values[0]!r}; use text, numbers or truth values."
+        )
+    return np.array(values)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "a truth value"
+    if isinstance(value, str):
+        return "text"
+    return "a number" if isinstance(value, Real) else "other objects"
 
 
 def numeric_vector(values: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> Floats:

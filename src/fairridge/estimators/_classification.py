@@ -10,10 +10,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 
-from fairridge.data import is_missing, one_per_row
+from fairridge.data.vectors import labels
 from fairridge.estimators._base import FairModel
 from fairridge.estimators._training import Inputs, Response
 from fairridge.families import Binomial, Multinomial
+from fairridge.rows import RowSource
+from fairridge.rows.responses import Labels, ResponseReader
 
 __all__ = ["Classification"]
 
@@ -31,6 +33,8 @@ class Classification(ClassifierMixin, FairModel):
         self, X: Any, *, sensitive_features: Any = None, offset: Any = None
     ) -> NDArray[Any]:
         """Predict the most likely class."""
+        if isinstance(X, RowSource):
+            return X.predictions(self, "predict")
         scores = self.decision_function(X, sensitive_features=sensitive_features, offset=offset)
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
@@ -39,6 +43,8 @@ class Classification(ClassifierMixin, FairModel):
         self, X: Any, *, sensitive_features: Any = None, offset: Any = None
     ) -> Floats:
         """Return the probabilities of the classes, one column each."""
+        if isinstance(X, RowSource):
+            return X.predictions(self, "predict_proba")
         scores = self.decision_function(X, sensitive_features=sensitive_features, offset=offset)
         if scores.ndim == 1:
             one = Binomial().mean(scores)
@@ -49,6 +55,8 @@ class Classification(ClassifierMixin, FairModel):
         self, X: Any, *, sensitive_features: Any = None, offset: Any = None
     ) -> Floats:
         """Return the linear predictor: of the second class, or one column per class."""
+        if isinstance(X, RowSource):
+            return X.predictions(self, "decision_function")
         return self._linear_predictor(X, sensitive_features, offset)
 
     def score(
@@ -63,8 +71,8 @@ class Classification(ClassifierMixin, FairModel):
         """Return the accuracy."""
         inputs, scores = self._scored(X, sensitive_features, sample_weight, offset)
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels = _labels(y, inputs)
-        return float(accuracy_score(labels, self.classes_[codes], sample_weight=inputs.weight))
+        truth = labels(y, inputs.n_given, "y", inputs.keep)
+        return float(accuracy_score(truth, self.classes_[codes], sample_weight=inputs.weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -73,27 +81,31 @@ class Classification(ClassifierMixin, FairModel):
         return tags
 
     def _response(self, y: Any, inputs: Inputs) -> Response:
-        labels = _labels(y, inputs)
-        check_classification_targets(labels)
-        classes, codes = np.unique(labels, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class only, {classes[0]!r}; a classifier needs at least two classes."
-            )
+        truth = labels(y, inputs.n_given, "y", inputs.keep)
+        check_classification_targets(truth)
+        classes, codes = np.unique(truth, return_inverse=True)
+        _require_two(classes)
         values = codes.astype(np.float64)[:, None]
         if len(classes) == 2:
             return Response(Binomial(), values, values, classes)
         indicators = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
         return Response(Multinomial(len(classes)), values, indicators, classes)
 
+    _reads_labels = True
 
-def _labels(y: Any, inputs: Inputs) -> NDArray[Any]:
-    """Read one label per row of positive weight."""
-    labels = one_per_row(y, inputs.n_given, "y")[inputs.keep]
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("Input y contains NaN or infinity; drop those rows first.")
-    if labels.dtype.kind == "O":
-        if any(is_missing(label) for label in labels.tolist()):
-            raise ValueError("Input y contains NaN or missing labels; drop those rows first.")
-        labels = np.array(labels.tolist())  # objects that are all numbers are numbers
-    return labels
+    def _streamed_response(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
+        # Several of each, because a label per row would look like numbers.
+        check_classification_targets(np.repeat(classes, 4))
+        _require_two(classes)
+        nothing, reader = np.empty((0, 1)), Labels(classes)
+        if len(classes) == 2:
+            return Response(Binomial(), nothing, nothing, classes), reader
+        indicators = np.empty((0, len(classes)))
+        return Response(Multinomial(len(classes)), nothing, indicators, classes), reader
+
+
+def _require_two(classes: NDArray[Any]) -> None:
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only, {classes[0]!r}; a classifier needs at least two classes."
+        )

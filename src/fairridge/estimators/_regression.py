@@ -13,6 +13,8 @@ from fairridge.data import numeric_vector
 from fairridge.estimators._base import FairModel
 from fairridge.estimators._training import Inputs, Response
 from fairridge.families import Gaussian
+from fairridge.rows import RowSource
+from fairridge.rows.responses import Numbers, ResponseReader
 
 __all__ = ["Regression"]
 
@@ -40,7 +42,12 @@ class Regression(RegressorMixin, FairModel):
             Required if and only if it was given at fit.
         offset : array-like of shape (n,), optional
             Added to the linear predictor.
+
+        For rows of `fairridge.rows` the predictions are lazy: a Dask or Spark
+        collection, or for Parquet files an object with `write(path)`.
         """
+        if isinstance(X, RowSource):
+            return X.predictions(self, "predict")
         eta = self._linear_predictor(X, sensitive_features, offset)
         mean: Floats = self.family_.mean(eta)
         return mean
@@ -60,6 +67,7 @@ class Regression(RegressorMixin, FairModel):
         if isinstance(self.family_, Gaussian):
             return float(r2_score(response, eta, sample_weight=inputs.weight))
         family, weight, values = self.family_, inputs.weights, response[:, None]
+        family.check_values(response)
         deviance = family.rows(values, eta[:, None], weight, 0).deviance
         null = _null_deviance(family, values, weight, inputs.offset)
         nothing = 1e-12 * float(weight.sum())
@@ -76,18 +84,16 @@ class Regression(RegressorMixin, FairModel):
             response = targets = response - inputs.offset  # all that an offset means here
         return Response(family, response[:, None], targets[:, None])
 
+    def _streamed_response(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
+        family, nothing = self._family, np.empty((0, 1))
+        reader = Numbers(less_offset=isinstance(family, Gaussian))
+        return Response(family, nothing, nothing), reader
+
 
 def _null_deviance(family: Any, values: Floats, weight: Floats, offset: Floats | None) -> float:
     """Deviance of the intercept-only model, which keeps the offset."""
-    shift = np.zeros(len(values)) if offset is None else offset
-    if not values.any():
+    level = family.null_level(values, weight, offset)
+    if not np.isfinite(level):
         return 0.0
-    level = float(family.start(values, weight, offset)[0])
-    deviance = np.inf
-    for _ in range(50):
-        sums = family.rows(values, (level + shift)[:, None], weight, 2)
-        if not sums.deviance < deviance * (1.0 - 1e-14):
-            break
-        deviance = sums.deviance
-        level -= float(sums.gradient.sum() / max(sums.curvature.sum(), 1e-300))
-    return float(deviance)
+    shift = np.zeros(len(values)) if offset is None else offset
+    return float(family.rows(values, (level + shift)[:, None], weight, 0).deviance)

@@ -177,7 +177,7 @@ def training_of(
         response.values,
         response.targets,
         inputs.weight,
-        inputs.offset,
+        inputs.offset if _has_offset(response.family) else None,
     )
     unmapped = None
     if sensitive_map is not None or predictor_map is not None:
@@ -186,6 +186,15 @@ def training_of(
         rows = rows.with_columns(*design.map(pieces), design.encoded_names)
     engine = engine_of(rows, response.family)
     return Training(design, engine, response, n, inputs.table.backend, unmapped)
+
+
+def _has_offset(family: Family) -> bool:
+    """Whether an offset is for the passes over the rows.
+
+    A gaussian response is read less its offset; of classes, what is added to
+    the linear predictors of all of them cancels.
+    """
+    return not isinstance(family, Gaussian) and family.n_predictors == 1
 
 
 def engine_of(rows: Rows, family: Family) -> MemoryEngine:

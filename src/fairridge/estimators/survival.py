@@ -8,10 +8,14 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.data import is_missing, numeric_vector
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._training import Inputs, Response, Training
 from fairridge.families import Cox
+from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.metrics import concordance_index
+from fairridge.rows import RowSource
+from fairridge.rows.responses import ResponseReader, Times
 from fairridge.search import Problem, Solution
 
 __all__ = ["FairRidgeSurvival"]
@@ -93,6 +97,8 @@ class FairRidgeSurvival(FairRidge):
 
     def predict(self, X: Any, *, sensitive_features: Any = None, offset: Any = None) -> Floats:
         """Return the log hazard ratio relative to a row at the training means."""
+        if isinstance(X, RowSource):
+            return X.predictions(self, "predict")
         return self._linear_predictor(X, sensitive_features, offset)
 
     def predict_cumulative_hazard_function(
@@ -110,8 +116,8 @@ class FairRidgeSurvival(FairRidge):
         eta = self.predict(X, sensitive_features=sensitive_features, offset=offset)
         times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
         steps = np.searchsorted(self.event_times_, times, side="right")
-        baseline = np.concatenate([[0.0], self.cumulative_hazard_])[steps]
-        return np.exp(eta)[:, None] * baseline
+        baseline = np.concatenate([[-np.inf], self._log_hazard])[steps]
+        return _exp(eta[:, None] + baseline)
 
     def predict_survival_function(
         self, X: Any, *, sensitive_features: Any = None, offset: Any = None, times: Any = None
@@ -143,34 +149,40 @@ class FairRidgeSurvival(FairRidge):
             raise ValueError("y has no events (all rows are censored); a Cox model needs some.")
         return Response(Cox(self.ties), values, -np.log(values[:, :1]))
 
+    def _streamed_response(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
+        return Response(Cox(self.ties), np.empty((0, 2)), np.empty((0, 1))), Times()
+
     def _accept(self, training: Training, problem: Problem, solution: Solution) -> Self:
         super()._accept(training, problem, solution)
         # The partial likelihood has no intercept: η is relative to the training means.
         engine, fit = training.engine, solution.fit
         self.intercept_ = float(-(fit.alpha @ problem.basis.center_sensitive))
-        collected: list[tuple[Floats, Floats]] = []
-
-        def baseline(y: Floats, eta: Floats, weight: Floats) -> Floats:
-            collected.append(self.family_.baseline_hazard(y, eta, weight))
-            return np.zeros(1)
-
-        fit.total(baseline, sensitive=True, predictors=True, center=True)
-        self.event_times_, self.cumulative_hazard_ = collected[0]
+        baseline = BaselineHazard(self.family_)
+        self.event_times_, self._log_hazard = fit.total(
+            baseline, sensitive=True, predictors=True, center=True
+        )
+        self.cumulative_hazard_ = _exp(self._log_hazard)
         self.n_iter_ = engine.passes
         return self
 
 
+def _exp(x: Floats) -> Floats:
+    """Return eˣ, or a finite number that serves as infinity would."""
+    return np.exp(np.minimum(x, 700.0))
+
+
 def _times_and_events(y: Any, inputs: Inputs) -> Floats:
     """Read (time, event) from a structured array, a frame or an n×2 array."""
-    time, event = _two_columns(y)
-    if len(time) != inputs.n_given:
+    fields = _fields(y)
+    if len(fields["time"]) != inputs.n_given:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has "
-            f"{inputs.n_given} rows but y has {len(time)}."
+            f"{inputs.n_given} rows but y has {len(fields['time'])}."
         )
-    time, event = time[inputs.keep], event[inputs.keep]
-    if not (np.isfinite(time).all() and np.isfinite(event).all()):
-        raise ValueError("y contains NaN, missing values or infinity; drop those rows first.")
+    time, event = (
+        numeric_vector(fields[name], inputs.n_given, f"y ({name})", inputs.keep)
+        for name in ("time", "event")
+    )
     if (time <= 0).any():
         raise ValueError(f"times must be positive; y has {time[np.argmax(time <= 0)]:g}.")
     if not np.isin(event, (0.0, 1.0)).all():
@@ -179,30 +191,33 @@ def _times_and_events(y: Any, inputs: Inputs) -> Floats:
     return np.column_stack([time, event])
 
 
-def _two_columns(y: Any) -> tuple[Floats, Floats]:
+def _fields(y: Any) -> dict[str, NDArray[Any]]:
+    """Return the columns "time" and "event", found by name or the event by its being boolean."""
     frame = nw.from_native(y, eager_only=True, pass_through=True)
+    columns: dict[str, NDArray[Any]] = {}
     if isinstance(frame, nw.DataFrame):
-        fields = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
+        columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
     else:
         array = np.asarray(y)
         if array.dtype.names:
-            fields = {name: array[name] for name in array.dtype.names}
+            columns = {name: array[name] for name in array.dtype.names}
         elif array.ndim == 2 and array.shape[1] == 2:
-            fields = {"time": array[:, 0], "event": array[:, 1]}
-        else:
-            fields = {}
-    return _named_fields(fields)
-
-
-def _named_fields(fields: dict[str, NDArray[Any]]) -> tuple[Floats, Floats]:
-    """Find time and event by name, or the event by its being boolean."""
-    if len(fields) == 2:
-        by_type = sorted(fields, key=lambda name: fields[name].dtype.kind == "b")
-        by_name = ["time", "event"]
-        for time, event in (by_name, by_type):
-            if time in fields and (event == "event" or fields[event].dtype.kind == "b"):
-                return fields[time].astype(np.float64), fields[event].astype(np.float64)
+            columns = {"time": array[:, 0], "event": array[:, 1]}
+    if columns.keys() == {"time", "event"}:
+        return columns
+    events = [name for name, values in columns.items() if _is_boolean(values)]
+    if len(columns) == 2 and len(events) == 1:
+        time = next(name for name in columns if name != events[0])
+        return {"time": columns[time], "event": columns[events[0]]}
     raise ValueError(
         "y must give time and event: a frame or structured array with the columns 'time' and "
         "'event' (or one numeric and one boolean column), or an array of shape (n, 2)."
     )
+
+
+def _is_boolean(values: NDArray[Any]) -> bool:
+    """Whether a column holds truth values, some of which may be missing."""
+    if values.dtype.kind != "O":
+        return values.dtype.kind == "b"
+    known = [value for value in values.tolist() if not is_missing(value)]
+    return bool(known) and all(isinstance(value, bool) for value in known)

@@ -16,6 +16,8 @@ __all__ = ["Measure", "StatisticalParity"]
 Floats = NDArray[np.float64]
 Measure = Literal["variance", "deviance", "nagelkerke", "tjur"]
 MEASURES = ("variance", "deviance", "nagelkerke", "tjur")
+# Deviance per row that is nothing but rounding.
+NOTHING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,11 @@ class StatisticalParity(VarianceShare):
             return self._tjur(fit)
         without = fit.deviance_without(predictors=True, center=self.center)
         null = fit.deviance_without(predictors=False, center=self.center)
+        weight = fit.basis.weight
+        if null - fit.deviance <= NOTHING * (weight + abs(null)):
+            return 0.0  # nothing is explained, but for rounding
         if measure == "deviance":
             return share(fit.deviance - without, fit.deviance - null)
-        weight = fit.basis.weight
         return 1.0 - share(
             np.expm1((without - null) / weight), np.expm1((fit.deviance - null) / weight)
         )
@@ -91,8 +95,10 @@ class StatisticalParity(VarianceShare):
         if fit.family.name not in ("binomial", "quasi-binomial"):
             raise ValueError(f"Tjur's R² needs a binomial model, not a {fit.family.name} one.")
 
+        family = fit.family  # all that may travel to rows elsewhere
+
         def sums(y: Floats, eta: Floats, weight: Floats) -> Floats:
-            mu, ones = weight * fit.family.mean(eta[:, 0]), y[:, 0]
+            mu, ones = weight * family.mean(eta[:, 0]), y[:, 0]
             return np.array([mu @ ones, mu @ (1 - ones), weight @ ones, weight @ (1 - ones)])
 
         def r_squared(sensitive: bool) -> float:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from fairridge.engines import AbsoluteDifference, Distance
 from fairridge.families.base import RowSums, Share
@@ -45,13 +46,33 @@ class SinglePredictor(ABC):
         """Return the mean for η."""
 
     @abstractmethod
-    def check(self, y: Floats) -> None:
+    def check_values(self, y: Floats) -> None:
         """Raise where a response is impossible."""
 
+    @abstractmethod
+    def check(self, y: Floats) -> None:
+        """Raise where a response is impossible, or where all of them leave nothing to fit."""
+
     def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
-        """Return the intercept at which the mean is that of the response."""
+        """Return an intercept near that of the null model."""
         level = float(self.link(np.asarray(np.average(y[:, 0], weights=weight))))
         return np.array([level - (0.0 if offset is None else np.average(offset, weights=weight))])
+
+    def null_level(self, y: Floats, weight: Floats, offset: Floats | None) -> float:
+        """Return the intercept of the null model, which keeps the offset; it may be infinite."""
+        with np.errstate(divide="ignore"):
+            level = float(self.link(np.asarray(np.average(y[:, 0], weights=weight))))
+        if offset is None or not np.isfinite(level) or offset.min() == offset.max():
+            return level - (0.0 if offset is None else float(offset[0]))
+
+        def slope(x: float) -> float:
+            return float(weight @ self.derivatives(y[:, 0], x + offset)[0])
+
+        # At the one end all means are below that of the response, at the other above it.
+        low, high = level - float(offset.max()), level - float(offset.min())
+        if slope(low) >= 0.0:
+            return low
+        return high if slope(high) <= 0.0 else float(brentq(slope, low, high))
 
     def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return the deviance, its gradient (order ≥ 1) and curvature (order 2)."""

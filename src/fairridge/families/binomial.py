@@ -29,7 +29,9 @@ class Binomial(SinglePredictor):
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
         """2(log(1 + e^η) − yη)."""
-        return 2.0 * (np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta))) - y * eta)
+        # As a sum without differences, so that a separated outcome keeps its digits.
+        wrong = (1.0 - y) * np.maximum(eta, 0.0) + y * np.maximum(-eta, 0.0)
+        return 2.0 * (np.log1p(np.exp(-np.abs(eta))) + wrong)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y) and 2μ(1 − μ)."""
@@ -44,10 +46,14 @@ class Binomial(SinglePredictor):
         """Return 1/(1 + e^−η)."""
         return expit(eta)
 
-    def check(self, y: Floats) -> None:
-        """Refuse responses outside [0, 1], and responses that are all 0 or all 1."""
+    def check_values(self, y: Floats) -> None:
+        """Refuse responses outside [0, 1]."""
         if (y < 0).any() or (y > 1).any():
             raise ValueError(f"a {self.name} response lies in [0, 1]; y has {_outside(y):g}.")
+
+    def check(self, y: Floats) -> None:
+        """Refuse responses outside [0, 1], and responses that are all 0 or all 1."""
+        self.check_values(y)
         if y.min() == y.max() and y.min() in (0.0, 1.0):
             raise ValueError(
                 f"y is {y.min():g} in every row: a {self.name} model needs both outcomes."

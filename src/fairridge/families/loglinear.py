@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln, logsumexp, xlogy
 
 from fairridge.families._single import SinglePredictor
 
@@ -17,7 +16,13 @@ Floats = NDArray[np.float64]
 
 
 class _LogLink(SinglePredictor):
-    """μ = e^η."""
+    """μ = e^η and VAR(y) ∝ μ^power, with 1 ≤ power ≤ 2.
+
+    Unit deviances are written in d = η − log y = log(μ/y), so that responses
+    of any size leave all digits to what is not explained.
+    """
+
+    power: float
 
     def link(self, mu: Floats) -> Floats:
         """Return log μ."""
@@ -28,14 +33,38 @@ class _LogLink(SinglePredictor):
         # Beyond e⁷⁰⁰ a finite number serves as infinity would, and times 0 is 0.
         return np.exp(np.minimum(eta, 700.0))
 
-    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
-        """Return the intercept of the null model, or near it: log(Σy / Σe^offset)."""
-        exposure = 1.0 if offset is None else np.average(np.exp(offset), weights=weight)
-        return np.array([float(np.log(np.average(y[:, 0], weights=weight) / exposure))])
+    def null_level(self, y: Floats, weight: Floats, offset: Floats | None) -> float:
+        """Return log(Σ w y e^((1−power)·offset) / Σ w e^((2−power)·offset))."""
+        above, below = self.log_sums(y, weight, offset)
+        return float(above - below)
 
-    @abstractmethod
+    def log_sums(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        """Return the logarithms of the two sums that make the null level.
+
+        Those of disjoint rows merge by log(e^a + e^b).
+        """
+        shift = np.zeros(len(weight)) if offset is None else offset
+        above = -np.inf
+        if y.any():
+            above = logsumexp((1.0 - self.power) * shift, b=weight * y[:, 0])
+        return np.array([above, logsumexp((2.0 - self.power) * shift, b=weight)])
+
+    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        """Return the intercept of the null model."""
+        return np.array([self.null_level(y, weight, offset)])
+
+    def check_values(self, y: Floats) -> None:
+        """Refuse negative responses."""
+        if (y < 0.0).any():
+            raise ValueError(
+                f"a {self.name} response must be zero or positive; y has {y[np.argmax(y < 0.0)]:g}."
+            )
+
     def check(self, y: Floats) -> None:
-        """Raise where a response is impossible."""
+        """Refuse impossible responses, and responses that are all zero."""
+        self.check_values(y)
+        if not y.any():
+            raise ValueError(f"y is 0 in every row: a {self.name} model needs some that is not.")
 
 
 @dataclass(frozen=True)
@@ -43,19 +72,18 @@ class Poisson(_LogLink):
     """Counts, or rates with weights: D = 2Σ(y log(y/μ) − y + μ)."""
 
     name = "poisson"
+    power = 1.0
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
-        """2(y log y − yη − y + e^η)."""
-        return 2.0 * (xlogy(y, y) - y * eta - y + self.mean(eta))
+        """2y(e^d − 1 − d), and 2e^η where y = 0."""
+        d, positive = _log_ratio(y, eta)
+        growth = np.expm1(np.minimum(d, 700.0))
+        return 2.0 * np.where(positive, y * (growth - d), growth + 1.0)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y) and 2μ."""
         mu = self.mean(eta)
         return 2.0 * (mu - y), 2.0 * mu
-
-    def check(self, y: Floats) -> None:
-        """Refuse negative counts, and counts that are all zero."""
-        _require(y, self.name, positive=False)
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return −½ deviance plus the log-likelihood of the saturated model."""
@@ -68,19 +96,24 @@ class Gamma(_LogLink):
     """Positive amounts: D = 2Σ(log(μ/y) + y/μ − 1)."""
 
     name = "gamma"
+    power = 2.0
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
-        """2(η − log y + y e^−η − 1)."""
-        return 2.0 * (eta - np.log(y) + y * self.mean(-eta) - 1.0)
+        """2(d + e^−d − 1)."""
+        d, _ = _log_ratio(y, eta)
+        return 2.0 * (d + np.expm1(np.minimum(-d, 700.0)))
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(1 − y/μ) and 2y/μ."""
         ratio = y * self.mean(-eta)
         return 2.0 * (1.0 - ratio), 2.0 * ratio
 
-    def check(self, y: Floats) -> None:
+    def check_values(self, y: Floats) -> None:
         """Refuse amounts that are not positive."""
-        _require(y, self.name, positive=True)
+        if (y <= 0.0).any():
+            raise ValueError(
+                f"a gamma response must be positive; y has {y[np.argmax(y <= 0.0)]:g}."
+            )
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Gamma density with shape 1/dispersion."""
@@ -119,9 +152,11 @@ class Tweedie(_LogLink):
             )
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
-        """2(y^(2−p)/((1−p)(2−p)) − y μ^(1−p)/(1−p) + μ^(2−p)/(2−p))."""
+        """2y^b((e^(bd) − 1)/b − (e^(ad) − 1)/a), a = 1 − p, b = 2 − p; 2e^(bη)/b where y = 0."""
         a, b = 1.0 - self.power, 2.0 - self.power
-        return 2.0 * (y**b / (a * b) - y * self.mean(a * eta) / a + self.mean(b * eta) / b)
+        d, positive = _log_ratio(y, eta)
+        up, down = (np.expm1(np.minimum(c * d, 700.0)) / c for c in (b, a))
+        return 2.0 * np.where(positive, y**b * (up - down), up + 1.0 / b)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ^(2−p) − y μ^(1−p)) and its derivative, positive for 1 < p < 2."""
@@ -129,24 +164,19 @@ class Tweedie(_LogLink):
         up, down = self.mean(b * eta), y * self.mean(a * eta)
         return 2.0 * (up - down), 2.0 * (b * up - a * down)
 
-    def check(self, y: Floats) -> None:
-        """Refuse negative amounts, and amounts that are all zero."""
-        _require(y, self.name, positive=False)
-
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return −½ deviance/dispersion."""
         return -0.5 * deviance / dispersion if dispersion > 0.0 else 0.0
 
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
         """Σ w (y − μ)²/μ^power."""
-        mu = self.mean(eta[:, 0])
-        return float(weight @ ((y[:, 0] - mu) ** 2 / mu**self.power))
+        half, eta = 0.5 * self.power, eta[:, 0]
+        # Divided before it is squared: μ^power may be too small a number, where y = 0.
+        residual = y[:, 0] * self.mean(-half * eta) - self.mean((1.0 - half) * eta)
+        return float(weight @ residual**2)
 
 
-def _require(y: Floats, name: str, *, positive: bool) -> None:
-    bad = y <= 0 if positive else y < 0
-    if bad.any():
-        kind = "positive" if positive else "zero or positive"
-        raise ValueError(f"a {name} response must be {kind}; y has {y[np.argmax(bad)]:g}.")
-    if not y.any():
-        raise ValueError(f"y is 0 in every row: a {name} model needs some that is not.")
+def _log_ratio(y: Floats, eta: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return log(μ/y), or η where y = 0, and where y is positive."""
+    positive = y > 0.0
+    return eta - np.log(np.where(positive, y, 1.0)), positive

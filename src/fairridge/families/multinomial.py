@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from fairridge.engines import ClassDifference, Distance
 from fairridge.families.base import RowSums, Share
@@ -60,15 +60,17 @@ class Multinomial:
 
     def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return −2 log-likelihood and its derivatives in the contrasts."""
+        chosen = np.arange(len(y)), y[:, 0].astype(np.intp)
         scores = eta @ self.contrasts.T
-        codes = y[:, 0].astype(np.intp)
-        chosen = scores[np.arange(len(codes)), codes]
-        deviance = float(2.0 * (weight @ (logsumexp(scores, axis=1) - chosen)))
+        highest = scores.max(axis=1, keepdims=True)
+        odds = np.exp(scores - highest)
+        total = odds.sum(axis=1)
+        deviance = float(2.0 * (weight @ (np.log(total) + (highest[:, 0] - scores[chosen]))))
         if order == 0:
             return RowSums(deviance)
-        P = softmax(scores, axis=1)
+        P = odds / total[:, None]
         residual = P.copy()
-        residual[np.arange(len(codes)), codes] -= 1.0
+        residual[chosen] -= 1.0
         gradient = 2.0 * weight[:, None] * (residual @ self.contrasts)
         if order == 1:
             return RowSums(deviance, gradient)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.solvers import Spectrum, coordinate_descent
+from fairridge.solvers import Spectrum, lasso_minimum
 
 __all__ = ["ElasticNet", "Lasso"]
 
@@ -54,7 +54,7 @@ class ElasticNet:
                 out[k] = spectrum.ridge(projection, 0.0)
             elif penalty < self.ceiling(spectrum, projection):
                 H = gram + penalty * self.quadratic(spectrum)
-                out[k] = coordinate_descent(H, products, np.full(len(products), penalty * self.l1))
+                out[k] = lasso_minimum(H, products, np.full(len(products), penalty * self.l1))
         return out
 
     def ceiling(self, spectrum: Spectrum, projection: Floats) -> float:

@@ -27,6 +27,12 @@ PER_DECADE = 10
 DECADES_ABOVE = 16
 # Ratio of neighboring λ at most, where every value costs passes over the rows.
 LARGEST_STEP = 10.0
+# Values through which to interpolate.
+NODES = 8
+# Multiple of the typical λ at which a definition that rises from λ = 0 shows it,
+HILL = 3e-3
+# and how high it may rise, relative to its value at λ = 0.
+HIGHEST = 1.3
 
 
 @dataclass(frozen=True)
@@ -41,11 +47,14 @@ class Profile:
         λ, from 0 (or from where all bounds of interest are exceeded) on.
     values : ndarray
         The definition there.
+    ceiling : float
+        The smallest λ with α = 0.
     """
 
     value: Value
     grid: Floats
     values: Floats
+    ceiling: float = np.inf
 
     @cached_property
     def _known(self) -> dict[float, float]:
@@ -72,44 +81,76 @@ class Profile:
 
         Inverse interpolation through the nearest known points, in coordinates
         in which values are smooth; bisection where that leaves the bracket or
-        does not shrink it.
+        does not come nearer.
         """
         lo, hi = float(self.grid[k]), float(self.grid[k + 1])
         if np.isinf(hi):
             return hi, True  # beyond the last finite point lie values below about 1e-16 only
-        shift = float(self.grid[1]) if self.grid[0] == 0.0 else 0.0
-        slow = 0
+        typical = float(self.grid[1]) if self.grid[0] == 0.0 else 0.0
+        missed, slow = np.inf, 0
         for _ in range(max_iter):
-            width = math.log((hi + shift) / (lo + shift))
-            if width <= 4e-15:
+            if hi - lo <= 4e-15 * (hi + typical):
                 return hi, True
-            x = self._interpolated(lo, hi, r, shift) if slow < 2 else None
+            places = _Places(min(hi, typical), self.ceiling)
+            trusted = slow < 2 and hi < self.ceiling
+            x = self._interpolated(places, lo, hi, r) if trusted else None
             if x is None:
-                x, slow = math.sqrt((lo + shift) * (hi + shift)) - shift, 0
-            value = self._known[x] = self.value(x)
+                x, slow = places.between(lo, hi, self._known[lo] / r), 0
+            value = self._known[x] = _finite(self.value, x)
             if abs(value - r) <= 0.1 * tol:
                 return x, True
             lo, hi = (x, hi) if value > r else (lo, x)
-            slow = slow + 1 if math.log((hi + shift) / (lo + shift)) > 0.5 * width else 0
+            slow = slow + 1 if abs(value - r) > 0.5 * missed else 0
+            missed = min(missed, abs(value - r))
         return hi, False
 
-    def _interpolated(self, lo: float, hi: float, r: float, shift: float) -> float | None:
-        """Neville's scheme for log(λ + shift) as a function of log value, at log r."""
-        usable = [x for x, v in self._known.items() if v > 0.0 and np.isfinite(x)]
-        gaps = {x: abs(math.log(self._known[x] / r)) for x in usable}
-        inside = [x for x in usable if lo / 100.0 <= x <= hi * 100.0]
-        nearest = sorted(inside, key=gaps.__getitem__)[:4]
+    def _interpolated(self, places: _Places, lo: float, hi: float, r: float) -> float | None:
+        """Neville's scheme for the place as a function of log value, at log r."""
+        within = [x for x in self._known if lo / 100.0 <= x <= hi * 100.0 and x < self.ceiling]
+        gaps = {x: math.log(self._known[x] / r) for x in within if self._known[x] > 0.0}
+        # Under absolute values there are kinks, and far values mislead.
+        most = NODES if np.isinf(self.ceiling) else 3
+        nearest: list[float] = []
+        for x in sorted(gaps, key=lambda x: abs(gaps[x])):
+            # Values that hardly differ say nothing of the slope.
+            apart = [abs(gaps[x] - gaps[z]) > 1e-3 * abs(gaps[x]) + 1e-11 for z in nearest]
+            if all(apart) and len(nearest) < most:
+                nearest.append(x)
         if len(nearest) < 2:
             return None
-        u = [math.log(self._known[x] / r) for x in nearest]
-        t = [math.log(x + shift) for x in nearest]
+        u, t = [gaps[x] for x in nearest], [places.of(x) for x in nearest]
         for step in range(1, len(u)):
             for i in range(len(u) - step):
-                if u[i] == u[i + step]:
-                    return None
                 t[i] = (u[i] * t[i + 1] - u[i + step] * t[i]) / (u[i] - u[i + step])
-        x = math.exp(t[0]) - shift if abs(t[0]) < 700.0 else math.inf
+        x = places.at(t[0])
         return x if lo < x < hi else None
+
+
+@dataclass(frozen=True)
+class _Places:
+    """log((λ + shift)/(1 − λ/ceiling)): where values are smooth, up to both ends."""
+
+    shift: float
+    ceiling: float
+
+    def of(self, x: float) -> float:
+        """Return the place of a λ."""
+        return math.log(x + self.shift) - math.log1p(-x / self.ceiling)
+
+    def at(self, place: float) -> float:
+        """Return the λ at a place."""
+        if abs(place) > 700.0:
+            return math.inf
+        odds = math.exp(place)
+        return (odds - self.shift) / (1.0 + odds / self.ceiling)
+
+    def between(self, lo: float, hi: float, excess: float) -> float:
+        """Return a λ inside a bracket, at whose lower end the value exceeds the bound."""
+        if hi == self.ceiling:  # where values vanish about linearly
+            return hi - (hi - lo) * min(max(1.0 / excess, 1e-6), 0.9)
+        if lo == 0.0:
+            return 0.1 * hi
+        return self.at(0.5 * (self.of(lo) + self.of(hi)))
 
 
 def dense_profile(value: Value, smallest: float, largest: float, ceiling: float) -> Profile:
@@ -129,7 +170,8 @@ def dense_profile(value: Value, smallest: float, largest: float, ceiling: float)
     lo = min(lo, hi - 4.0)
     inner = np.logspace(lo, hi, int(np.ceil((hi - lo) * PER_DECADE)) + 1)
     grid = np.concatenate([[0.0], inner[inner < ceiling], [ceiling]])
-    return Profile(value, grid, _finite(value, grid))
+    values = np.array([_finite(value, float(x)) for x in grid])
+    return Profile(value, grid, values, ceiling)
 
 
 def sparse_profile(
@@ -141,12 +183,17 @@ def sparse_profile(
     *,
     step: float = LARGEST_STEP,
     floor: float = 0.2,
+    reach: float = 0.0,
+    peek: Value | None = None,
 ) -> Profile:
     """Evaluate a definition that costs passes over the rows, at few λ.
 
     Goes right from the start until every positive bound holds, then left until
     every bound is exceeded or λ = 0 is reached: from the side on which the
-    bound holds, so that the last crossing is met first.
+    bound holds, so that the last crossing is met first. Where a bound holds at
+    λ = 0 by little, a look next to it shows whether the definition rises
+    first, as shares do that are not monotone. What rises and falls again
+    between two neighboring λ elsewhere is not seen.
 
     Parameters
     ----------
@@ -162,44 +209,99 @@ def sparse_profile(
         The bounds that will be asked for.
     step : float
         Ratio of neighboring λ at most: the finer, the less can hide between them.
-    floor : float
-        Below this multiple of the typical λ, λ = 0 comes next.
+    floor, reach : float
+        Multiples of the typical λ: below the first, λ = 0 comes next; up to
+        the second, values are looked at even where all bounds hold.
+    peek : callable, optional
+        The definition at a λ next to 0, approximately and for less.
     """
     wanted = bounds[bounds < 1.0]
     positive = wanted[wanted > 0.0]
-    known: dict[float, float] = {}
+    scan = _Scan(value, step, {})
     if positive.size:
-        at = min(start, ceiling / step)
-        known[at] = value(at)
-        while known[at] > positive.min() and at < min(ceiling, 1e15 * typical):
-            at = min(at * _stride(known[at] / positive.min(), step), ceiling)
-            known[at] = value(at)
-        at = min(known)
-        while known[at] <= wanted.max() and at > floor * typical:
-            at /= _stride(wanted.max() / known[at] if known[at] > 0.0 else step, step)
-            known[at] = value(at)
-        if known[at] <= wanted.max():
-            known[0.0] = value(0.0)
-    if not positive.size or wanted.min() == 0.0 or known[max(known)] > positive.min():
-        known[ceiling] = value(ceiling)
-    grid = np.array(sorted(known))
-    return Profile(value, grid, _finite(lambda x: known[x], grid))
+        at = scan.visit(min(start, ceiling / step))
+        most = min(ceiling, 1e15 * typical)
+        while at < most and (scan.known[at] > positive.min() or at < reach * typical):
+            at = scan.visit(min(at * scan.stride(at, positive.min()), ceiling))
+        at = min(scan.known)
+        while scan.known[at] <= wanted.max() and at > floor * typical:
+            at = scan.visit(at / scan.stride(at, wanted.max()))
+        if scan.known[at] <= wanted.max():
+            scan.visit(0.0)
+            scan.climb(HILL * typical, at, wanted, peek or value)
+    if not positive.size or wanted.min() == 0.0 or scan.last > positive.min():
+        scan.visit(ceiling)
+    grid = np.array(sorted(scan.known))
+    return Profile(value, grid, np.array([scan.known[x] for x in grid]), ceiling)
 
 
-def _stride(ratio: float, most: float) -> float:
-    """How far to move in λ for a value to change by this ratio.
+@dataclass(frozen=True)
+class _Scan:
+    """Values seen so far, and where to look next."""
 
-    Most values fall like 1/λ or slower; a little more makes a tight bracket likely.
-    """
-    return min(max(ratio**1.3, 1.05), most)
+    value: Value
+    step: float
+    known: dict[float, float]
+
+    @property
+    def last(self) -> float:
+        """The value at the largest λ."""
+        return self.known[max(self.known)]
+
+    def visit(self, x: float) -> float:
+        """Look at the value at a λ, and return that λ."""
+        self.known[x] = _finite(self.value, x)
+        return x
+
+    def stride(self, at: float, goal: float) -> float:
+        """How far to move in λ for a value to reach a goal.
+
+        By the slope between the two values seen there, or 1/λ; a little more
+        makes a tight bracket likely.
+        """
+        here, slope = self.known[at], 1.0
+        if min(here, goal) <= 0.0:
+            return self.step
+        others = [x for x in self.known if x != at and 0.0 < x < np.inf and self.known[x] > 0.0]
+        if others:
+            other = min(others, key=lambda x: abs(math.log(x / at)))
+            slope = abs(math.log(self.known[other] / here) / math.log(other / at))
+        distance = 1.3 * abs(math.log(here / goal))
+        far = slope * math.log(self.step) <= distance
+        return self.step if far else max(math.exp(distance / slope), 1.05)
+
+    def climb(self, foot: float, end: float, wanted: Floats, peek: Value) -> None:
+        """Go up a hill that begins at λ = 0, where it could exceed a bound that holds there."""
+        ground = self.known[0.0]
+        matters = ((ground < wanted) & (wanted <= HIGHEST * ground)).any()
+        if foot >= end or not matters or peek(foot) <= ground:
+            return
+        at, below = self.visit(foot), ground
+        while self.known[at] > below and 3.0 * at < end:
+            below = self.known[at]
+            at = self.visit(3.0 * at)
+        for _ in range(2):
+            self._visit_summit()
+
+    def _visit_summit(self) -> None:
+        """Look where a parabola through the highest value and its neighbors is highest."""
+        grid = sorted(x for x in self.known if 0.0 < x < np.inf)
+        k = max(range(len(grid)), key=lambda k: self.known[grid[k]])
+        if not 0 < k < len(grid) - 1:
+            return
+        t = [math.log(x) for x in grid[k - 1 : k + 2]]
+        left, top, right = (self.known[x] for x in grid[k - 1 : k + 2])
+        rise, fall = (top - left) / (t[1] - t[0]), (top - right) / (t[2] - t[1])
+        if rise + fall > 0.0:
+            at = 0.5 * (t[0] + t[1] + (t[2] - t[0]) * rise / (rise + fall))
+            self.visit(math.exp(at))
 
 
-def _finite(value: Value, grid: Floats) -> Floats:
-    values = np.array([value(float(x)) for x in grid])
-    bad = ~np.isfinite(values)
-    if bad.any():
+def _finite(value: Value, x: float) -> float:
+    """Return a value, which must be a finite number."""
+    found = value(x)
+    if not np.isfinite(found):
         raise ValueError(
-            f"the definition is {values[bad][0]} at lambda={grid[bad][0]:g}; "
-            "it must return a finite number."
+            f"the definition is {found} at lambda={x:g}; it must return a finite number."
         )
-    return values
+    return found

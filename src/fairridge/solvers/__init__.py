@@ -4,7 +4,7 @@ from fairridge.solvers.basis import FairBasis, fair_basis
 from fairridge.solvers.coordinates import Coordinates
 from fairridge.solvers.factor import Factor, factorize
 from fairridge.solvers.fit import Fit
-from fairridge.solvers.lasso import coordinate_descent
+from fairridge.solvers.lasso import lasso_minimum
 from fairridge.solvers.newton import Objective, Point, minimize
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
@@ -16,9 +16,9 @@ __all__ = [
     "Objective",
     "Point",
     "Spectrum",
-    "coordinate_descent",
     "factorize",
     "fair_basis",
+    "lasso_minimum",
     "minimize",
     "spectrum_of",
 ]

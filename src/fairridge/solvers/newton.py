@@ -3,18 +3,23 @@
 A step needs the gradient at the current point, and a Hessian that may be an
 old one: while such chord steps contract well the Hessian is not computed anew.
 The penalty is exact in every step, so an old Hessian also serves another λ.
+
+Where a column separates the responses the deviance has no minimum, only a
+limit at infinity. Its slope then falls by a factor e with every Newton step,
+where that of a minimum would vanish: such steps are prolonged, and directions
+that have lost their curvature are left alone once the deviance has settled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from fairridge.solvers.lasso import coordinate_descent
+from fairridge.solvers.lasso import lasso_minimum
 
 __all__ = ["Objective", "Point", "minimize"]
 
@@ -22,18 +27,26 @@ Floats = NDArray[np.float64]
 
 # Predicted decrease, relative to the deviance, below which the last step is taken unseen.
 CLOSE = 1e-24
-# Below this, a decrease that no longer shrinks is rounding.
+# Below this, a decrease is too small for the objective itself to show it,
+BLIND = 1e-12
+# and, where it no longer shrinks, rounding for certain.
 ROUNDING = 1e-17
-# The same for a deviance that has no minimum, only a limit (separation).
+# Decrease that may be left where there is a limit instead of a minimum.
 LIMIT = 1e-11
+# Deviance, relative to that of the null model, which is as good as none.
+EXPLAINED = 1e-10
 # Promised decrease above which a start is far from the minimum.
 FAR = 1e-3
-# Decrease that may be left where the objective itself no longer shows any.
-INVISIBLE = 1e-9
 # Contraction of the promised decrease by which a step shows that its Hessian will do for more.
 CONTRACTION = 1e-2
 # A pass with the Hessian, in passes with the gradient alone.
 HESSIAN_COSTS = 4.0
+# Slope left after a Newton step, above which the step was too short: at a limit e⁻¹ is left.
+LEFT = 0.35
+# Curvature, relative to that of the null model, of a direction that has none.
+FLAT = 1e-7
+# The same that is not even rounding: what is divided by it cannot be taken for small.
+NOTHING = 1e-18
 
 
 @dataclass(frozen=True)
@@ -51,9 +64,10 @@ class Point:
     hessian : ndarray of shape (N, N)
         Its Hessian, there or at an earlier point.
     converged : bool
-        Whether it is the minimum it was meant to be.
+        Whether it is the minimum it was meant to be, or its deviance the limit.
     separated : ndarray of shape (s, N) or None
-        Directions in which the deviance falls forever, where there are any.
+        Directions in which the deviance falls forever, where there are any;
+        orthonormal.
     passes : int
         Evaluations on the way there.
     """
@@ -83,6 +97,10 @@ class Objective:
         Coordinates that may move; the others stay where they are.
     zero : ndarray of int
         Coordinates that must be zero.
+    null : float
+        Deviance of the null model; 0 where a perfect fit is nothing to end at.
+    curvature : ndarray of shape (N,) or None
+        Its second derivative in each coordinate; None for that of the start.
     """
 
     evaluate: Callable[[Floats, int], tuple[float, Floats, Floats | None]]
@@ -90,6 +108,8 @@ class Objective:
     l1: Floats
     free: NDArray[np.intp]
     zero: NDArray[np.intp]
+    null: float = field(default=0.0, kw_only=True)
+    curvature: Floats | None = field(default=None, kw_only=True)
 
     def value(self, point: Point) -> float:
         """Return the objective at a point that was evaluated."""
@@ -99,22 +119,95 @@ class Objective:
         """Return θᵀQθ + Σ l1ⱼ|θⱼ|."""
         return float(theta @ self.quadratic @ theta + self.l1 @ np.abs(theta))
 
+    def slope(self, point: Point) -> Floats:
+        """Return the gradient of deviance and quadratic penalty, but for directions left alone."""
+        slope = point.gradient + 2.0 * self.quadratic @ point.theta
+        if point.separated is not None:
+            slope -= point.separated.T @ (point.separated @ slope)
+        return slope
+
     def step(self, point: Point) -> tuple[Floats, float]:
         """Return the Newton step and the decrease it promises."""
-        free = self.free
-        gradient = point.gradient + 2.0 * self.quadratic @ point.theta
-        H = point.hessian + 2.0 * self.quadratic
-        if point.separated is not None:
-            # Along these the deviance has reached its limit: stiff enough to stay.
-            H = H + np.diag(H).max() * point.separated.T @ point.separated
-        H = H[np.ix_(free, free)]
+        free, slope = self.free, self.slope(point)
+        H = self._hessian(point)[np.ix_(free, free)]
         step = np.zeros_like(point.theta)
         if self.l1.any():
-            step[free] = _proximal_step(H, gradient[free], point.theta[free], self.l1[free])
+            step[free] = _proximal_step(H, slope[free], point.theta[free], self.l1[free])
         else:
-            step[free] = _solve(H, -gradient[free])
-        change = self.l1 @ (np.abs(point.theta + step) - np.abs(point.theta))
-        return step, -float(gradient @ step + change)
+            step[free] = _solve(H, -slope[free])
+        beyond = np.maximum(-np.sign(point.theta) * (point.theta + step), 0.0)  # past zero
+        return step, -self.growth(point, step) - 2.0 * float(self.l1 @ beyond)
+
+    def growth(self, point: Point, direction: Floats) -> float:
+        """Return the rate at which the objective grows in a direction."""
+        signs = np.where(point.theta == 0.0, np.sign(direction), np.sign(point.theta))
+        return float((self.slope(point) + self.l1 * signs) @ direction)
+
+    def _hessian(self, point: Point) -> Floats:
+        """Hessian of deviance and quadratic penalty, stiff in directions left alone."""
+        H = point.hessian + 2.0 * self.quadratic
+        typical = self._typical(point)
+        H[np.diag_indices_from(H)] += NOTHING * typical
+        if point.separated is not None:
+            H += typical.max() * point.separated.T @ point.separated
+        return H
+
+    def _typical(self, point: Point) -> Floats:
+        """Second derivatives to compare others with, none of them zero."""
+        curvature = np.diag(point.hessian) if self.curvature is None else self.curvature
+        return np.where(curvature > 0.0, curvature, 1.0)
+
+    def unbounded(self, point: Point) -> Floats | None:
+        """Return those of a point's directions in which this penalty does not grow."""
+        if point.separated is None:
+            return None
+        typical, separated = self._typical(point), point.separated
+        size = separated**2 @ typical
+        bent = 2.0 * np.einsum("si,ij,sj->s", separated, self.quadratic, separated)
+        held = self.l1 > 0.0
+        held[np.setdiff1d(np.arange(len(held)), self.free)] = True
+        bent += separated**2 @ np.where(held, typical, 0.0)
+        kept = bent < FLAT * size
+        return separated[kept] if kept.any() else None
+
+    def lets_be(self, point: Point) -> bool:
+        """Whether directions that were left alone may be so under this penalty too."""
+        kept = self.unbounded(point)
+        return point.separated is None or (kept is not None and len(kept) == len(point.separated))
+
+    def flat(self, point: Point) -> Floats | None:
+        """Return orthonormal directions that span what has no curvature, if there are any."""
+        free = self.free
+        typical = self._typical(point)[free]
+        H = (point.hessian + 2.0 * self.quadratic)[np.ix_(free, free)]
+        H = H + np.diag(np.where(self.l1[free] > 0.0, typical, 0.0))
+        root = np.sqrt(typical)
+        values, vectors = np.linalg.eigh(H / np.outer(root, root))
+        if not (values < FLAT).any():
+            return None
+        out = np.zeros((int(np.count_nonzero(values < FLAT)), len(point.theta)))
+        out[:, free] = np.linalg.qr(vectors[:, values < FLAT] / root[:, None])[0].T
+        return out
+
+
+@dataclass(frozen=True)
+class _State:
+    """A point, what Newton's method proposes there, and how it proceeds.
+
+    `renew` says that every step takes a new Hessian; `length` is more than 1
+    where steps have been too short.
+    """
+
+    point: Point
+    step: Floats
+    decrease: float
+    renew: bool
+    length: float = 1.0
+
+    @property
+    def scale(self) -> float:
+        """What a decrease is compared with."""
+        return 1.0 + abs(self.point.deviance)
 
 
 def minimize(objective: Objective, start: Point, max_iter: int, close: float = CLOSE) -> Point:
@@ -131,127 +224,156 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
     close : float
         Promised decrease, relative to the deviance, at which to stop.
     """
+    if objective.curvature is None:
+        objective = replace(objective, curvature=np.diag(start.hessian))
     point = _restricted(objective, start)
-    step, decrease = objective.step(point)
-    # Far from the minimum every step wants its own Hessian; near it an old one will do.
-    order = 2 if decrease > FAR * (1.0 + abs(point.deviance)) else 1
-    previous: Floats | None = None
-    while point.passes < start.passes + max_iter:
-        scale = 1.0 + abs(point.deviance)
-        if decrease <= close * scale:
-            # The last step is taken unseen, unless it is long: along a flat direction.
-            small = np.abs(step).max() <= 1e-6 * (1.0 + np.abs(point.theta).max())
-            theta = point.theta + step if close == CLOSE and small else point.theta
-            return replace(point, theta=theta, converged=True)
-        if previous is not None and _repeats(step, previous):
-            # On the way to a far minimum, or to a limit at infinity: go there faster.
-            if decrease <= LIMIT * scale:
-                point, previous = _held(point, step), None
-            else:
-                point, previous = _far_along(objective, point, step), None
-            step, decrease = objective.step(point)
+    state = _State(point, *objective.step(point), renew=False)
+    if state.decrease > FAR * state.scale:
+        # Far from the minimum every step wants its own Hessian; near it an old one will do.
+        state = replace(state, renew=True)
+    while state.point.passes < start.passes + max_iter:
+        if state.decrease <= close * state.scale:
+            if _settled(objective, state):
+                return _finished(state, last=close == CLOSE)
+            state = _renewed(objective, replace(state.point, separated=None))
             continue
-        trial = _search(objective, point, step, decrease, order)
-        if trial is None:
-            if order == 2:
-                # No decrease is left that the arithmetic can see.
-                return replace(point, converged=decrease <= INVISIBLE * scale)
-            # The old Hessian misleads.
-            point, order = _evaluated(objective, point, point.theta, 2), 2
-            step, decrease = objective.step(point)
-            continue
-        previous = step if order == 2 else None
-        step, new = objective.step(trial)
-        if order == 1 and _passes_left(new, decrease, close * scale) > HESSIAN_COSTS:
-            trial, order = _evaluated(objective, trial, trial.theta, 2), 2
-            step, new = objective.step(trial)
-        elif order == 2 and new < CONTRACTION * decrease:
-            order = 1
-        if new <= ROUNDING * scale and new > 0.5 * decrease:
-            return replace(trial, converged=True)
-        point, decrease = trial, new
-    return replace(point, converged=False)
+        after = _advanced(objective, state, close)
+        if after is None:
+            # No decrease is left that the arithmetic can see.
+            return replace(state.point, converged=state.decrease <= LIMIT * state.scale)
+        goal = BLIND if state.renew else ROUNDING
+        if 0.5 * state.decrease < after.decrease <= goal * state.scale:
+            # Nothing but rounding is left.
+            return replace(after.point, converged=_settled(objective, after))
+        state = after
+    return replace(state.point, converged=False)
 
 
-def _passes_left(new: float, old: float, goal: float) -> float:
+def _advanced(objective: Objective, state: _State, close: float) -> _State | None:
+    """Take one step; None where no step lowers the objective."""
+    trial, length = _search(objective, state)
+    if trial is None:
+        return _renewed(objective, state.point) if not state.renew else None
+    after = _State(trial, *objective.step(trial), state.renew)
+    if not state.renew:
+        slow = _passes_left(after, state.decrease, close) > HESSIAN_COSTS
+        return (
+            _renewed(objective, trial)
+            if slow and after.decrease > ROUNDING * after.scale
+            else after
+        )
+    short = -objective.growth(trial, state.step) > (LEFT * state.decrease if length <= 1.0 else 0.0)
+    if short and _exhausted(objective, after):
+        return _held(objective, after)
+    short = short and after.decrease < state.decrease
+    renew = after.decrease >= CONTRACTION * state.decrease
+    return replace(after, renew=renew, length=max(2.0 * length, 4.0) if renew and short else 1.0)
+
+
+def _exhausted(objective: Objective, state: _State) -> bool:
+    """Whether there is next to nothing left to gain."""
+    explained = abs(state.point.deviance) <= EXPLAINED * abs(objective.null)
+    return explained or state.decrease <= LIMIT * state.scale
+
+
+def _held(objective: Objective, state: _State) -> _State:
+    """Leave directions without curvature alone, if there are any."""
+    if state.point.separated is not None:
+        return state
+    point = replace(state.point, separated=objective.flat(state.point))
+    return _State(point, *objective.step(point), renew=False)
+
+
+def _renewed(objective: Objective, point: Point) -> _State:
+    """Go on from the same point with its own Hessian."""
+    point = _evaluated(objective, point, point.theta, 2)
+    return _State(point, *objective.step(point), renew=True)
+
+
+def _passes_left(state: _State, before: float, close: float) -> float:
     """How many more steps like the last one reach the goal."""
+    new, goal = state.decrease, close * state.scale
     if new <= goal:
         return 0.0
-    return np.inf if new >= old else float(np.log(new / goal) / np.log(old / new))
+    return np.inf if new >= before else float(np.log(new / goal) / np.log(before / new))
+
+
+def _finished(state: _State, *, last: bool) -> Point:
+    """Take the last step unseen, unless it is long: along a flat direction."""
+    point, step = state.point, state.step
+    small = np.abs(step).max(initial=0.0) <= 1e-6 * (1.0 + np.abs(point.theta).max(initial=0.0))
+    return replace(point, theta=point.theta + step if last and small else point.theta)
+
+
+def _settled(objective: Objective, state: _State) -> bool:
+    """Whether directions that were left alone have indeed nothing left to gain."""
+    if state.point.separated is None:
+        return True
+    point = replace(state.point, separated=None)
+    return _exhausted(objective, _State(point, *objective.step(point), renew=False))
 
 
 def _restricted(objective: Objective, start: Point) -> Point:
-    """Start with the coordinates that must be zero at zero."""
+    """Start with zeros where they must be, and hold what this objective lets fall forever."""
+    point = replace(start, separated=objective.unbounded(start), converged=True)
     if not start.theta[objective.zero].any():
-        return start
+        return point
     theta = start.theta.copy()
     theta[objective.zero] = 0.0
-    return _evaluated(objective, start, theta, 1)
-
-
-def _held(point: Point, step: Floats) -> Point:
-    """Remember a direction without a minimum; later steps leave it alone."""
-    direction = (step / np.linalg.norm(step))[None, :]
-    known = point.separated
-    return replace(point, separated=direction if known is None else np.vstack([known, direction]))
+    return _evaluated(objective, point, theta, 1)
 
 
 def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -> Point:
-    """Evaluate at θ; without a new Hessian the one before serves on."""
+    """Evaluate at θ; without a new Hessian the one before learns from the gradient."""
     deviance, gradient, hessian = objective.evaluate(theta, order)
-    hessian = before.hessian if hessian is None else hessian
-    return Point(
-        theta,
-        deviance,
-        gradient,
-        hessian,
-        separated=before.separated,
+    if hessian is None:
+        hessian = _updated(before.hessian, theta - before.theta, gradient - before.gradient)
+    return replace(
+        before,
+        theta=theta,
+        deviance=deviance,
+        gradient=gradient,
+        hessian=hessian,
         passes=before.passes + 1,
     )
 
 
-def _search(
-    objective: Objective, point: Point, step: Floats, decrease: float, order: int
-) -> Point | None:
-    """Halve the step until the objective falls; None where it never does."""
-    before = point.deviance + objective.penalty(point.theta)
-    slack = 1e-13 * (1.0 + abs(before))
-    length, trial = 1.0, point
-    for _ in range(40):
-        theta = point.theta + length * step
+def _updated(hessian: Floats, move: Floats, change: Floats) -> Floats:
+    """Let an old Hessian explain how the gradient changed (Broyden, Fletcher, Goldfarb, Shanno)."""
+    along = hessian @ move
+    old, bent = float(move @ along), float(move @ change)
+    if not 0.1 * old < bent < np.inf or old <= 0.0:
+        return hessian  # a long way, or rounding: nothing to learn
+    return hessian + np.outer(change, change) / bent - np.outer(along, along) / old
+
+
+def _search(objective: Objective, state: _State) -> tuple[Point | None, float]:
+    """Shorten the step until the objective falls; no point where it never does."""
+    point, order = state.point, 2 if state.renew else 1
+    before = objective.value(point)
+    slack = (1e-13 if state.decrease > BLIND * state.scale else 1e-9) * (1.0 + abs(before))
+    length, trial = state.length, point
+    for _ in range(30):
+        theta = point.theta + length * state.step
         # A full step is usual, and a Hessian with it saves a pass; after that it would not.
         counted = replace(point, passes=trial.passes)
-        trial = _evaluated(objective, counted, theta, order if length == 1.0 else 1)
-        after = trial.deviance + objective.penalty(theta)
-        if np.isfinite(after) and after <= before - 1e-4 * length * decrease + slack:
-            return trial if length == 1.0 or order == 1 else _evaluated(objective, trial, theta, 2)
-        length *= 0.5 if np.isfinite(after) else 0.1
-    return None
-
-
-def _far_along(objective: Objective, point: Point, step: Floats) -> Point:
-    """Double the step while the objective falls; a new Hessian where it ends."""
-    best, length = point, 2.0
-    lowest = point.deviance + objective.penalty(point.theta)
-    while length <= 64.0:
-        trial = _evaluated(objective, best, point.theta + length * step, 1)
-        value = trial.deviance + objective.penalty(trial.theta)
-        if not value < lowest:
-            break
-        best, lowest, length = trial, value, 2.0 * length
-    return _evaluated(objective, best, best.theta, 2)
-
-
-def _repeats(step: Floats, previous: Floats) -> bool:
-    """Whether two steps in a row are alike, as on the way to a limit at infinity."""
-    a, b = float(np.linalg.norm(step)), float(np.linalg.norm(previous))
-    if a == 0.0 or b == 0.0:
-        return False
-    return float(step @ previous) > 0.995 * a * b and 0.6 < a / b < 1.7
+        trial = _evaluated(objective, counted, theta, order if length >= 1.0 else 1)
+        after = objective.value(trial)
+        if (
+            np.isfinite(after)
+            and after <= before - 1e-4 * min(length, 1.0) * state.decrease + slack
+        ):
+            new = length >= 1.0 or order == 1
+            return trial if new else _evaluated(objective, trial, theta, 2), length
+        if length > 1.0:
+            length = 1.0
+        else:
+            length *= 0.5 if np.isfinite(after) and length > 0.1 else 0.1
+    return None, 0.0
 
 
 def _solve(H: Floats, b: Floats) -> Floats:
-    """Solve a positive definite system; the minimum-norm answer where it is singular."""
+    """Solve a positive definite system, which rounding may have left indefinite."""
     scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
     scaled = H / np.outer(scale, scale)
     try:
@@ -259,8 +381,8 @@ def _solve(H: Floats, b: Floats) -> Floats:
         return scipy.linalg.cho_solve(factor, b / scale, check_finite=False) / scale
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(scaled)
-        kept = values > 1e-13 * values[-1]
-        return vectors[:, kept] @ ((vectors[:, kept].T @ (b / scale)) / values[kept]) / scale
+        values = np.maximum(values, 1e-13 * values[-1])
+        return vectors @ ((vectors.T @ (b / scale)) / values) / scale
 
 
 def _proximal_step(H: Floats, gradient: Floats, theta: Floats, l1: Floats) -> Floats:
@@ -277,6 +399,6 @@ def _proximal_step(H: Floats, gradient: Floats, theta: Floats, l1: Floats) -> Fl
     schur = H[np.ix_(rough, rough)] - cross.T @ solved[:, :-1]
     x = np.empty_like(theta)
     b = right[rough] - cross.T @ solved[:, -1]
-    x[rough] = coordinate_descent(0.5 * (schur + schur.T), b, l1[rough], theta[rough])
+    x[rough] = lasso_minimum(0.5 * (schur + schur.T), b, l1[rough], theta[rough])
     x[smooth] = solved[:, -1] - solved[:, :-1] @ x[rough]
     return x - theta
