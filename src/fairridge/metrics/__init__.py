@@ -1,17 +1,47 @@
 """Measures of accuracy and fairness."""
 
+from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxies
+from fairridge.metrics.audit import audit
+from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import concordance_index
+from fairridge.metrics.dependence import Dependence, dependence
+from fairridge.metrics.distances import Distances, SortedScores
+from fairridge.metrics.group_measures import (
+    AttributeAudit,
+    CalibrationBin,
+    Correlation,
+    GroupMeasures,
+)
+from fairridge.metrics.groups import Grouping, groupings
 from fairridge.metrics.held_out import (
     explained_by_sensitive,
     held_out_unfairness,
     scatter_of,
     sequential_share,
 )
+from fairridge.metrics.intervals import Estimate
 
 __all__ = [
+    "AttributeAudit",
+    "Attribution",
+    "Audit",
+    "CalibrationBin",
+    "Correlation",
+    "Dependence",
+    "Distances",
+    "Estimate",
+    "GroupMeasures",
+    "Grouping",
+    "Proxies",
+    "SortedScores",
+    "audit",
     "concordance_index",
+    "dependence",
     "explained_by_sensitive",
+    "groupings",
     "held_out_unfairness",
+    "lmg",
+    "proxies",
     "scatter_of",
     "sequential_share",
 ]

@@ -16,6 +16,7 @@ from fairridge.fairness import (
     EqualityOfOpportunity,
     StatisticalParity,
 )
+from fairridge.fairness.maximal import Maximal
 from fairridge.solvers import Fit
 
 __all__ = ["explained_by_sensitive", "held_out_unfairness", "scatter_of", "sequential_share"]
@@ -93,6 +94,8 @@ def held_out_unfairness(
         return explained_by_sensitive(scatter, q, m)
     if isinstance(definition, EqualityOfOpportunity):
         return sequential_share(scatter, q, m)
+    if isinstance(definition, Maximal):
+        return _maximal(definition, fit, engine)
     if isinstance(definition, Combined):
         values = [
             held_out_unfairness(part, fit, engine, scatter, q, m) for part in definition.definitions
@@ -103,3 +106,18 @@ def held_out_unfairness(
             else float(np.average(values, weights=definition.weights))
         )
     return definition.value(fit.on(engine))
+
+
+def _maximal(definition: Maximal, fit: Fit, engine: Engine) -> float:
+    """Return the largest association of S with η, from the moments of the rows."""
+    moments, q = engine.moments(), engine.n_sensitive
+    raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
+    scatter = moments.scatter[: raw.shape[1], : raw.shape[1]]
+    products = raw @ scatter
+    found = definition.associations(
+        products[:, :q],
+        np.diag(scatter)[:q],
+        np.maximum((products * raw).sum(axis=1), 0.0),
+        moments.weight,
+    )
+    return float(found.max(initial=0.0))

@@ -1,0 +1,188 @@
+"""Values to JSON and back, exactly and without executing anything.
+
+Numbers, strings, booleans, None and lists are themselves. Everything else is
+an object with one telling key: ``array``, ``tuple``, ``dict``, ``float`` (for
+infinity and NaN), ``object`` (a dataclass from the list of those known) or
+``function`` (its name only).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge import fairness, families, penalties
+from fairridge.data import Design, Encoding
+from fairridge.data.encoding import CategoricalColumn, NumericColumn
+from fairridge.export.training import TrainingColumns
+
+__all__ = ["NotSaved", "decode", "encode"]
+
+# Arrays of these kinds can be saved: booleans, integers, floats, strings, and objects like strings.
+KINDS = "biufUO"
+
+
+@dataclass(frozen=True)
+class NotSaved:
+    """Stands for a function of yours, of which a file has the name only.
+
+    Attributes
+    ----------
+    name : str
+        Where the function was defined.
+    """
+
+    name: str
+
+    @property
+    def __name__(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    def __call__(self, *args: Any) -> Any:
+        """Say that the function is missing."""
+        raise ValueError(
+            f"the function {self.name!r} was not saved with the model, only its name; the model "
+            "predicts, but to fit it again set the parameter to the function first."
+        )
+
+
+def _known() -> dict[str, type[Any]]:
+    """Dataclasses that a file may contain: those of the design, and all public ones of the axes."""
+    own: list[type[Any]] = [Design, Encoding, NumericColumn, CategoricalColumn, TrainingColumns]
+    axes = (families, fairness, penalties)
+    public = [getattr(module, name) for module in axes for name in module.__all__]
+    own += [item for item in public if isinstance(item, type) and is_dataclass(item)]
+    return {item.__name__: item for item in own}
+
+
+KNOWN = _known()
+
+
+def encode(value: Any, where: str) -> Any:
+    """Return what JSON can write.
+
+    Parameters
+    ----------
+    value : object
+        What to encode.
+    where : str
+        What it is, for the message where it cannot be saved.
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, np.generic):
+        return encode(value.item(), where)
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, list):
+        return [encode(item, where) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [encode(item, where) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": {_key(key, where): encode(item, where) for key, item in value.items()}}
+    if isinstance(value, np.ndarray):
+        return _array(value, where)
+    return _object(value, where)
+
+
+def decode(value: Any) -> Any:
+    """Return the value that `encode` was given; whatever it cannot have written is a ValueError."""
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kind = next(iter(value), "")
+    if kind not in DECODERS:
+        raise ValueError(f"it has an object of the unknown kind {kind!r}.")
+    return DECODERS[kind](value)
+
+
+def _key(key: Any, where: str) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"{where} has the key {key!r}, which is no string, and cannot be saved.")
+    return key
+
+
+def _array(array: Any, where: str) -> dict[str, Any]:
+    if array.dtype.kind not in KINDS:
+        raise TypeError(f"{where} is an array of {array.dtype}, which cannot be saved.")
+    dtype = "str" if array.dtype.kind == "U" else array.dtype.name
+    return {"array": dtype, "shape": list(array.shape), "values": encode(array.tolist(), where)}
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    name = type(value).__name__
+    if KNOWN.get(name) is type(value):
+        where = f"column {value.name!r}" if isinstance(value, CategoricalColumn) else where
+        inside = {
+            field.name: encode(getattr(value, field.name), f"{field.name} of {where}")
+            for field in fields(value)
+            if field.init
+        }
+        return {"object": name, **inside}
+    if isinstance(value, NotSaved):
+        return {"function": value.name}
+    if hasattr(value, "tolist"):  # a pandas Index and its like
+        return encode(value.tolist(), where)
+    if callable(value) and not isinstance(value, type):
+        module = getattr(value, "__module__", None) or "numpy"
+        return {"function": f"{module}.{getattr(value, '__qualname__', None) or _named(value)}"}
+    raise TypeError(
+        f"{where} is a {type(value).__module__}.{name}, which cannot be saved in a model file; "
+        "use numbers, strings, or objects of fairridge."
+    )
+
+
+def _named(value: Any) -> str:
+    return str(getattr(value, "__name__", type(value).__name__))
+
+
+def _decode_array(value: dict[str, Any]) -> Any:
+    dtype, shape = value["array"], tuple(value["shape"])
+    flat = _flat(decode(value["values"]), len(shape))
+    if dtype == "object" or dtype == "str":
+        if dtype == "str" and not all(isinstance(item, str) for item in flat):
+            raise ValueError("an array of strings holds something else.")
+        array = np.array(flat, dtype=object if dtype == "object" else str)
+    else:
+        kind = np.dtype(dtype)
+        if kind.kind not in KINDS or any(isinstance(item, str) for item in flat):
+            raise ValueError(f"an array cannot be of type {dtype!r}.")
+        array = np.array(flat, dtype=kind)
+    return array.reshape(shape)
+
+
+def _flat(values: Any, depth: int) -> list[Any]:
+    """Lay nested lists out in one."""
+    if depth == 0:
+        return [values]
+    return values if depth == 1 else [x for row in values for x in _flat(row, depth - 1)]
+
+
+def _decode_object(value: dict[str, Any]) -> Any:
+    inside = dict(value)
+    name = inside.pop("object")
+    if name not in KNOWN:
+        raise ValueError(f"it has an object of the unknown class {name!r}.")
+    return KNOWN[name](**{key: decode(item) for key, item in inside.items()})
+
+
+def _decode_float(value: dict[str, Any]) -> float:
+    if value["float"] not in ("inf", "-inf", "nan"):
+        raise ValueError(f"it has the number {value['float']!r}.")
+    return float(value["float"])
+
+
+DECODERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "array": _decode_array,
+    "tuple": lambda value: tuple(decode(item) for item in value["tuple"]),
+    "dict": lambda value: {key: decode(item) for key, item in value["dict"].items()},
+    "float": _decode_float,
+    "object": _decode_object,
+    "function": lambda value: NotSaved(str(value["function"])),
+}

@@ -1,0 +1,188 @@
+"""A fitted model, reduced to what every export needs: a linear form in the input columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data import Design, Encoding, Table, Unknown, dense_columns
+from fairridge.data.encoding import CategoricalColumn, NumericColumn
+
+__all__ = ["InputColumn", "LinearForm", "Link"]
+
+Floats = NDArray[np.float64]
+Link = Literal["identity", "log", "logit", "softmax"]
+
+LINKS: dict[str, Link] = {
+    "gaussian": "identity",
+    "poisson": "log",
+    "gamma": "log",
+    "tweedie": "log",
+    "binomial": "logit",
+    "quasi-binomial": "logit",
+    "multinomial": "softmax",
+    # The prediction of a Cox model is its linear predictor, the log hazard ratio.
+    "cox": "identity",
+}
+
+
+@dataclass(frozen=True)
+class InputColumn:
+    """One column of the input, with its part of the coefficients.
+
+    Attributes
+    ----------
+    encoding : NumericColumn or CategoricalColumn
+        Its name, and its levels.
+    sensitive : bool
+        Whether it belongs to S.
+    encoded : slice
+        Its encoded columns.
+    """
+
+    encoding: NumericColumn | CategoricalColumn
+    sensitive: bool
+    encoded: slice
+
+    @property
+    def name(self) -> str:
+        """Name of the column; x0, x1, … or s0, s1, … for arrays."""
+        return self.encoding.name
+
+    @property
+    def role(self) -> str:
+        """Return "sensitive" or "predictor"."""
+        return "sensitive" if self.sensitive else "predictor"
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """η = intercept + Z·coefficients in the encoded columns Z = [S, X].
+
+    Attributes
+    ----------
+    owner : str
+        Class of the model, for messages.
+    design : Design
+        The columns, without feature maps.
+    coefficients : ndarray of shape (m, q+p)
+        Raw coefficients, one row per linear predictor.
+    intercept : ndarray of shape (m,)
+        Raw intercepts.
+    center : ndarray of shape (q+p,)
+        Training means of the encoded columns.
+    family : Family
+        Links η to the mean.
+    unknown : {"error", "base"}
+        What an unseen level does.
+    classes : ndarray or None
+        Labels, for classifiers.
+    backend : object
+        The frame library of the training data.
+    """
+
+    owner: str
+    design: Design
+    coefficients: Floats
+    intercept: Floats
+    center: Floats
+    family: Any
+    unknown: Unknown
+    classes: NDArray[Any] | None
+    backend: Any = None
+
+    @property
+    def link(self) -> Link:
+        """How η becomes a mean."""
+        return LINKS[self.family.name]
+
+    @cached_property
+    def columns(self) -> tuple[InputColumn, ...]:
+        """The input columns in the order of the coefficients: S, then X."""
+        found, start = [], 0
+        for encoding, sensitive in ((self.design.sensitive, True), (self.design.predictors, False)):
+            for column in encoding.columns:  # type: ignore[union-attr]
+                width = len(column.encoded_names)
+                found.append(InputColumn(column, sensitive, slice(start, start + width)))
+                start += width
+        return tuple(found)
+
+    @cached_property
+    def inputs(self) -> tuple[InputColumn, ...]:
+        """The same columns as they were given: in the order of X; S first where it was separate."""
+        if self.design.separate:
+            return self.columns
+        places = self.design.positions_sensitive + self.design.positions_predictors
+        return tuple(self.columns[k] for k in np.argsort(places))
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of `inputs`; None where an array was given."""
+        missing = self.design.names is None or (
+            self.design.separate and self.design.sensitive_names is None
+        )
+        return None if missing else tuple(column.name for column in self.inputs)
+
+    @property
+    def all_numeric(self) -> bool:
+        """Whether every input column is a number."""
+        return all(isinstance(column.encoding, NumericColumn) for column in self.columns)
+
+    def contributions(self, X: Table, S: Table | None) -> Floats:
+        """Split η − η̄ over the input columns, where η̄ is η at the training means.
+
+        A number contributes coefficient × (x − mean); a categorical the
+        coefficient of its level, less the training mean of that.
+
+        Returns
+        -------
+        ndarray of shape (m, n, columns)
+            In the order of `columns`; over columns they sum to η − η̄.
+        """
+        pieces = self._design_for(X).encode(X, S, self.unknown, owner=self.owner)
+        Z = dense_columns((*pieces[0], *pieces[1]), self.design.encoded_names) - self.center
+        return np.stack(
+            [
+                np.einsum("nk,mk->mn", Z[:, column.encoded], self.coefficients[:, column.encoded])
+                for column in self.columns
+            ],
+            axis=-1,
+        )
+
+    def without_sensitive(self) -> LinearForm:
+        """Return the form in X alone where S has no weight at all, as in models blind to S."""
+        q = len(self.design.sensitive.names)
+        if self.coefficients[:, :q].any() or not self.design.positions_predictors:
+            return self
+        blind = replace(
+            self.design,
+            sensitive=Encoding(()),
+            positions_sensitive=(),
+            sensitive_names=None,
+            separate=False,
+        )
+        return replace(
+            self,
+            design=blind,
+            coefficients=self.coefficients[:, q:],
+            center=self.center[q:],
+        )
+
+    def _design_for(self, X: Table) -> Design:
+        """Return the design; without S, frames may have its columns or not."""
+        design = self.design
+        if design.positions_sensitive or design.names is None or X.names is None:
+            return design
+        predictors = [design.names[k] for k in design.positions_predictors]
+        names = tuple(name for name in design.names if name in predictors or name in X.names)
+        places = tuple(names.index(name) for name in predictors)
+        return replace(design, names=names, n_columns=len(names), positions_predictors=places)
+
+    @property
+    def level(self) -> Floats:
+        """η̄, of shape (m,): η at the training means."""
+        return self.intercept + self.coefficients @ self.center

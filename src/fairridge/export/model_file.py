@@ -1,0 +1,163 @@
+"""Models in files: JSON that people can read, and that executes nothing when it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairridge.export.codec import decode, encode
+
+__all__ = ["FORMAT", "read_model", "write_model"]
+
+# Counts up whenever files of the version before can no longer be read as they are.
+FORMAT = 1
+# The frame library of the training data is a matter of the machine, not of the model.
+LEFT_OUT = {"_backend": None}
+# What reading a file that is not what it says can lead to.
+DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
+
+
+def write_model(model: Any, path: Any) -> None:
+    """Write a fitted estimator.
+
+    Parameters
+    ----------
+    model : estimator
+        Its parameters and everything it learned go into the file.
+    path : str or path-like
+        The file; it is replaced as a whole or not at all.
+    """
+    owner = type(model).__name__
+    parameters = model.get_params(deep=False)
+    learned = {
+        name: value
+        for name, value in vars(model).items()
+        if name not in parameters and name not in LEFT_OUT
+    }
+    document = {
+        "format": FORMAT,
+        "library": "fairridge",
+        "version": _version(),
+        "class": owner,
+        "fingerprint": model.fingerprint_,
+        "parameters": {
+            name: encode(value, f"{name}=… of {owner}") for name, value in parameters.items()
+        },
+        "fitted": {name: encode(value, f"{name} of {owner}") for name, value in learned.items()},
+    }
+    document["checksum"] = _checksum(document)
+    path = Path(path)
+    unfinished = path.with_name(path.name + ".unfinished")
+    # A lone surrogate, which UTF-8 cannot hold, becomes JSON's own escape of it.
+    unfinished.write_bytes((_layout(document) + "\n").encode("utf-8", "backslashreplace"))
+    os.replace(unfinished, path)
+
+
+def read_model(path: Any, classes: Mapping[str, type[Any]]) -> Any:
+    """Read a model that `write_model` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    classes : dict of str to class
+        The estimators a file may name.
+    """
+    text = Path(path).read_bytes()
+    try:
+        document = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+        _require_format(document)
+        return _model(document, classes)
+    except _RefusedError as error:
+        raise ValueError(f"{os.fspath(path)!r} {error}") from None
+    except DAMAGES as error:
+        raise ValueError(
+            f"{os.fspath(path)!r} is no model file of fairridge, or it is damaged: {error}"
+        ) from error
+
+
+class _RefusedError(Exception):
+    """A file that is sound, but not for us."""
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON.")
+
+
+def _require_format(document: Any) -> None:
+    if not isinstance(document, dict) or document.get("library") != "fairridge":
+        raise ValueError("it does not say so.")
+    if document.get("format") != FORMAT:
+        raise _RefusedError(
+            f"has format {document.get('format')!r} (written by fairridge "
+            f"{document.get('version')}); this version of fairridge reads format {FORMAT}."
+        )
+    if document.get("checksum") != _checksum(document):
+        raise ValueError("its content does not match its checksum.")
+
+
+def _model(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
+    name = document["class"]
+    if name not in classes:
+        raise _RefusedError(
+            f"holds a model of the class {name!r}, which is not known here; known are "
+            f"{', '.join(sorted(classes))}."
+        )
+    parameters = {key: decode(value) for key, value in document["parameters"].items()}
+    model = classes[name](**parameters)
+    for key, value in document["fitted"].items():
+        if (
+            not ATTRIBUTE.fullmatch(key)
+            or key in parameters
+            or callable(getattr(type(model), key, None))
+        ):
+            raise ValueError(f"{key!r} is nothing a {name} learns.")
+        learned = decode(value)
+        # Results of NumPy have its methods; what was a plain float loses nothing by them.
+        setattr(model, key, np.float64(learned) if isinstance(learned, float) else learned)
+    for key, value in LEFT_OUT.items():
+        setattr(model, key, value)
+    if model.raw_coef_.shape[-1] != len(model._design.encoded_names):
+        raise ValueError("it has more or fewer coefficients than columns.")
+    return model
+
+
+def _checksum(document: dict[str, Any]) -> str:
+    """SHA-256 of the content, however it is laid out."""
+    content = {key: value for key, value in document.items() if key != "checksum"}
+    text = json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _version() -> str:
+    try:
+        return version("fairridge")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _layout(value: Any, depth: int = 0) -> str:
+    """Write JSON with one entry a line, but plain lists and small objects on one line."""
+    short = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    nested = isinstance(value, dict | list) and len(short) > 88
+    plain = isinstance(value, list) and not any(isinstance(item, dict | list) for item in value)
+    if not nested or plain or not value:
+        return short
+    pad = "  " * (depth + 1)
+    if isinstance(value, list):
+        lines = [f"{pad}{_layout(item, depth + 1)}" for item in value]
+        return "[\n" + ",\n".join(lines) + f"\n{'  ' * depth}]"
+    lines = [
+        f"{pad}{json.dumps(key, ensure_ascii=False)}: {_layout(item, depth + 1)}"
+        for key, item in value.items()
+    ]
+    return "{\n" + ",\n".join(lines) + f"\n{'  ' * depth}}}"

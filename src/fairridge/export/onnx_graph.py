@@ -1,0 +1,193 @@
+"""A model as an ONNX graph, for any runtime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data.encoding import CategoricalColumn
+from fairridge.export.form import InputColumn, LinearForm
+
+__all__ = ["to_onnx"]
+
+Floats = NDArray[np.float64]
+
+# Old enough for today's runtimes, new enough for 64-bit Softmax and ArgMax.
+OPSET, ML_OPSET = 18, 3
+OWN = "/fairridge/"
+
+
+def to_onnx(form: LinearForm) -> Any:
+    """Build an ONNX model (extra ``onnx``) that predicts in 64-bit floats.
+
+    Where every column is a number the input is one tensor ``X`` of shape
+    (n, k) with the columns of the fit, S before X where S came as
+    `sensitive_features`. Otherwise every column is an input of its own, of
+    shape (n, 1), with its name: numbers as doubles, levels as strings (or as
+    64-bit integers). Outputs are ``linear_predictor``, ``prediction`` and, for
+    classes, ``probabilities``.
+
+    A level that was not there at fit is an error or the base level, as
+    `unknown` says. NaN gives NaN, but a predicted label cannot be missing:
+    look for NaN before.
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError("to_onnx needs onnx: pip install 'fairridge[onnx]'") from error
+    graph = _Graph(onnx)
+    eta = _linear_predictor(graph, form)
+    outputs = _outputs(graph, form, eta)
+    built = onnx.helper.make_graph(graph.nodes, form.owner, graph.inputs, outputs, graph.constants)
+    model = onnx.helper.make_model(
+        built,
+        producer_name="fairridge",
+        opset_imports=[
+            onnx.helper.make_opsetid("", OPSET),
+            onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET),
+        ],
+        ir_version=8,
+    )
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+class _Graph:
+    """Nodes and constants under way; its own values are named ``/fairridge/…``."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.inputs: list[Any] = []
+
+    def node(self, kind: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
+        output = output or f"{OWN}{kind}{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [output], **attributes))
+        return output
+
+    def constant(self, values: Any) -> str:
+        array = np.asarray(values)
+        name = f"{OWN}constant{len(self.constants)}"
+        if array.dtype.kind in "UO":
+            tensor = self.onnx.helper.make_tensor(
+                name,
+                self.onnx.TensorProto.STRING,
+                array.shape,
+                [str(value).encode() for value in array.ravel()],
+            )
+        else:
+            tensor = self.onnx.numpy_helper.from_array(array, name)
+        self.constants.append(tensor)
+        return name
+
+    def value(self, name: str, kind: str, shape: list[Any]) -> Any:
+        element = getattr(self.onnx.TensorProto, kind)
+        return self.onnx.helper.make_tensor_value_info(name, element, shape)
+
+
+def _linear_predictor(graph: _Graph, form: LinearForm) -> str:
+    """Return η, of shape (n, m)."""
+    if form.all_numeric:
+        order = [column.encoded.start for column in form.inputs]
+        graph.inputs.append(graph.value("X", "DOUBLE", ["n", len(order)]))
+        total = graph.node("MatMul", "X", graph.constant(form.coefficients[:, order].T.copy()))
+        return graph.node("Add", total, graph.constant(form.intercept), output="linear_predictor")
+    terms = [_term(graph, column, form) for column in form.inputs]
+    total = terms[0]
+    for term in terms[1:]:
+        total = graph.node("Add", total, term)
+    return graph.node("Add", total, graph.constant(form.intercept), output="linear_predictor")
+
+
+def _term(graph: _Graph, column: InputColumn, form: LinearForm) -> str:
+    """Return what one column adds to η."""
+    taken = ("", "linear_predictor", "prediction", "probabilities")
+    if column.name in taken or column.name.startswith(OWN):
+        raise ValueError(f"{column.name!r} cannot be the name of an input in ONNX; rename it.")
+    own = form.coefficients[:, column.encoded]
+    encoding = column.encoding
+    if not isinstance(encoding, CategoricalColumn):
+        graph.inputs.append(graph.value(column.name, "DOUBLE", ["n", 1]))
+        return graph.node("Mul", column.name, graph.constant(own.T.copy()))
+    kind, levels = _levels(column.name, encoding)
+    graph.inputs.append(graph.value(column.name, kind, ["n", 1]))
+    # (n, 1, levels) of 0 and 1; `zeros` says whether an unseen level is all 0 or an error.
+    marks = graph.node(
+        "OneHotEncoder",
+        column.name,
+        domain="ai.onnx.ml",
+        zeros=int(form.unknown == "base"),
+        **levels,
+    )
+    marks = graph.node("Cast", marks, to=graph.onnx.TensorProto.DOUBLE)
+    marks = graph.node("Squeeze", marks, graph.constant(np.array([1], dtype=np.int64)))
+    values = np.insert(own, encoding.base, 0.0, axis=1)
+    return graph.node("MatMul", marks, graph.constant(values.T.copy()))
+
+
+def _levels(name: str, encoding: CategoricalColumn) -> tuple[str, dict[str, Any]]:
+    levels = list(encoding.levels)
+    if all(isinstance(level, str) for level in levels):
+        return "STRING", {"cats_strings": levels}
+    integers = (int, np.integer)
+    if all(isinstance(level, integers) and not isinstance(level, bool) for level in levels):
+        return "INT64", {"cats_int64s": [int(level) for level in levels]}
+    raise ValueError(
+        f"column {name!r} has levels such as {levels[0]!r}; ONNX encodes strings and integers "
+        "only: convert them before fitting."
+    )
+
+
+def _outputs(graph: _Graph, form: LinearForm, eta: str) -> list[Any]:
+    m = len(form.intercept)
+    outputs = [graph.value(eta, "DOUBLE", ["n", m])]
+    if form.classes is None:
+        mean = {"identity": _identity, "log": _exponential, "logit": _logistic}[form.link]
+        mean(graph, eta, "prediction")
+        return [*outputs, graph.value("prediction", "DOUBLE", ["n", 1])]
+    if form.link == "logit":
+        one = _logistic(graph, eta, None)
+        zero = _logistic(graph, graph.node("Neg", eta), None)
+        graph.node("Concat", zero, one, output="probabilities", axis=1)
+        above = graph.node("Greater", eta, graph.constant(np.zeros(1)))
+        codes = graph.node("Cast", above, to=graph.onnx.TensorProto.INT64)
+    else:
+        graph.node("Softmax", eta, output="probabilities", axis=1)
+        codes = graph.node("ArgMax", eta, axis=1, keepdims=1)
+    kind, labels = _labels(form.classes)
+    graph.node("Gather", graph.constant(labels), codes, output="prediction")
+    return [
+        *outputs,
+        graph.value("prediction", kind, ["n", 1]),
+        graph.value("probabilities", "DOUBLE", ["n", len(form.classes)]),
+    ]
+
+
+def _labels(classes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+    kind = classes.dtype.kind
+    if kind in "iu":
+        return "INT64", classes.astype(np.int64)
+    if kind == "f":
+        return "DOUBLE", classes.astype(np.float64)
+    return ("BOOL", classes) if kind == "b" else ("STRING", classes)
+
+
+def _identity(graph: _Graph, eta: str, output: str) -> str:
+    return graph.node("Identity", eta, output=output)
+
+
+def _exponential(graph: _Graph, eta: str, output: str) -> str:
+    capped = graph.node("Min", eta, graph.constant(np.array([700.0])))
+    return graph.node("Exp", capped, output=output)
+
+
+def _logistic(graph: _Graph, eta: str, output: str | None) -> str:
+    """1/(1 + e^−η) from e^−|η|, which keeps all digits of small probabilities."""
+    one = graph.constant(np.ones(1))
+    power = graph.node("Exp", graph.node("Neg", graph.node("Abs", eta)))
+    positive = graph.node("GreaterOrEqual", eta, graph.constant(np.zeros(1)))
+    top = graph.node("Where", positive, one, power)
+    return graph.node("Div", top, graph.node("Add", one, power), output=output)

@@ -1,0 +1,185 @@
+"""Reason codes: what a score is made of, relative to the training mean.
+
+η = c + S(α − Bβ) + Xβ is a sum over columns, so its distance from η at the
+training means splits exactly: column j adds coefficient × (x_j − mean_j). The
+predictors enter with β, as X and not as U = X − SB: the part −SBβ, by which
+the model takes back what the predictors carry of S, depends on S alone and
+belongs to S. A reason that names a predictor is therefore the same for two
+people who differ only in S.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data import Levels, Table, make_frame
+from fairridge.export.form import LinearForm
+
+__all__ = ["Direction", "Reasons", "reasons"]
+
+Floats = NDArray[np.float64]
+Direction = Literal["both", "down", "up"]
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """What every row's linear predictor is made of.
+
+    ``level + contributions.sum(axis=1) + rest`` is the linear predictor.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        Columns that may be given as reasons.
+    contributions : ndarray of shape (n, k)
+        What each adds to η, relative to the training mean.
+    rest : ndarray of shape (n,)
+        What the other columns add together: the sensitive attributes, unless
+        they may be given as reasons.
+    level : ndarray of shape (n,)
+        η at the training means.
+    ranking : tuple of tuple of int
+        For every row, the attributes to name, the strongest first.
+    values : tuple of tuple of str
+        What every row has in these columns, as text.
+    """
+
+    attributes: tuple[str, ...]
+    contributions: Floats
+    rest: Floats
+    level: Floats
+    ranking: tuple[tuple[int, ...], ...]
+    values: tuple[tuple[str, ...], ...]
+    _backend: Any = None
+
+    @property
+    def linear_predictor(self) -> Floats:
+        """η, of shape (n,)."""
+        return self.level + self.contributions.sum(axis=1) + self.rest
+
+    def __len__(self) -> int:
+        return len(self.ranking)
+
+    def __getitem__(self, row: int) -> list[tuple[str, str, float]]:
+        """Return attribute, value and contribution of one row, the strongest first."""
+        return [
+            (self.attributes[k], self.values[row][k], float(self.contributions[row, k]))
+            for k in self.ranking[row]
+        ]
+
+    def to_frame(self) -> Any:
+        """Return one row per reason, ranked from 1 within each row of the input."""
+        found = [
+            (row, rank, *reason)
+            for row in range(len(self))
+            for rank, reason in enumerate(self[row], start=1)
+        ]
+        names = ("row", "rank", "attribute", "value", "contribution")
+        return make_frame(
+            {name: [line[k] for line in found] for k, name in enumerate(names)}, self._backend
+        )
+
+
+def reasons(
+    form: LinearForm,
+    X: Table,
+    S: Table | None,
+    *,
+    top: int | None = 4,
+    direction: Direction = "both",
+    sensitive: bool = False,
+    label: Any = None,
+) -> Reasons:
+    """Explain linear predictors by their columns.
+
+    Parameters
+    ----------
+    form : LinearForm
+        The model.
+    X, S : Table
+        Rows to explain.
+    top : int, optional
+        Reasons per row at most; None for all.
+    direction : {"both", "down", "up"}
+        Which reasons to name: all, by size; or only what lowers, or raises, η.
+    sensitive : bool
+        Whether a sensitive attribute may be given as a reason.
+    label : class label, optional
+        The class whose η is explained: by default the second of two, or the
+        predicted one of more.
+    """
+    if direction not in ("both", "down", "up"):
+        raise ValueError(f"direction={direction!r} is not known; use 'both', 'down' or 'up'.")
+    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+        raise ValueError(f"top={top!r} must be a positive integer, or None for all reasons.")
+    by_class = form.contributions(X, S)
+    chosen, sign = _chosen(form, by_class, label)
+    rows = np.arange(by_class.shape[1])
+    parts = sign * by_class[chosen, rows]
+    listed = np.array([sensitive or not column.sensitive for column in form.columns])
+    contributions = parts[:, listed]
+    columns = [column for column in form.columns if sensitive or not column.sensitive]
+    return Reasons(
+        tuple(column.name for column in columns),
+        contributions,
+        parts[:, ~listed].sum(axis=1),
+        sign * form.level[chosen],
+        _ranked(contributions, direction, top),
+        _values(form, columns, X, S),
+        X.backend,
+    )
+
+
+def _chosen(form: LinearForm, by_class: Floats, label: Any) -> tuple[NDArray[np.intp], float]:
+    """For every row, which linear predictor to explain; and −1 for the first of two classes."""
+    n = by_class.shape[1]
+    if label is None:
+        eta = form.level[:, None] + by_class.sum(axis=2)
+        return eta.argmax(axis=0), 1.0
+    if form.classes is None or label not in form.classes.tolist():
+        known = "none" if form.classes is None else repr(form.classes.tolist())
+        raise ValueError(f"label={label!r} is no class of this model; its classes: {known}.")
+    code = form.classes.tolist().index(label)
+    if form.link == "logit":
+        return np.zeros(n, dtype=np.intp), 1.0 if code == 1 else -1.0
+    return np.full(n, code, dtype=np.intp), 1.0
+
+
+def _ranked(
+    contributions: Floats, direction: Direction, top: int | None
+) -> tuple[tuple[int, ...], ...]:
+    size = {"both": np.abs(contributions), "down": -contributions, "up": contributions}[direction]
+    order = np.argsort(-size, axis=1, kind="stable")[:, :top]
+    return tuple(
+        tuple(int(k) for k in ranks if sizes[k] > 0.0)
+        for ranks, sizes in zip(order, size, strict=True)
+    )
+
+
+def _values(
+    form: LinearForm, columns: Any, X: Table, S: Table | None
+) -> tuple[tuple[str, ...], ...]:
+    texts = []
+    for column in columns:
+        source = S if S is not None and column.sensitive and form.design.separate else X
+        texts.append(_texts(source, _position(form, column, source)))
+    return tuple(zip(*texts, strict=True)) if texts else ((),) * X.shape[0]
+
+
+def _position(form: LinearForm, column: Any, source: Table) -> int:
+    """Where a column stands in new rows: by name where there are names."""
+    if source.names is not None and column.name in source.names:
+        return source.names.index(column.name)
+    places = form.design.positions_sensitive + form.design.positions_predictors
+    return places[form.columns.index(column)]
+
+
+def _texts(source: Table, position: int) -> list[str]:
+    column = source.column(position)
+    if isinstance(column, Levels):
+        return [str(column.levels[code]) for code in column.codes]
+    return [f"{value:g}" if isinstance(value, float) else str(value) for value in column.tolist()]

@@ -1,0 +1,225 @@
+"""Scorecards: log odds as points that add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from fairridge.data import as_table, make_frame
+from fairridge.data.encoding import CategoricalColumn
+from fairridge.export.form import InputColumn, LinearForm
+
+__all__ = ["Scorecard", "ScorecardLine", "scorecard"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScorecardLine:
+    """Points of one level, or of one unit of a number.
+
+    Attributes
+    ----------
+    attribute, role : str
+        The column, and whether it is "sensitive" or a "predictor".
+    level : str
+        The level; "" for numbers.
+    points : float
+        Points of the level relative to the base level; for numbers, per unit
+        above `reference`.
+    reference : float
+        Training mean of a number; NaN for levels.
+    """
+
+    attribute: str
+    role: str
+    level: str
+    points: float
+    reference: float
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """A binomial model as points: score = base_points + Σ points of the attributes.
+
+    Attributes
+    ----------
+    base_points : float
+        Points of a row with every number at its training mean and every
+        categorical at its base level.
+    lines : tuple of ScorecardLine
+        Points of levels and numbers, as they are before rounding.
+    offset, factor : float
+        score = offset + factor·η.
+    favorable : object
+        The class whose odds raise the score.
+    rounded : bool
+        Whether every attribute's points, and the base points, are rounded to integers.
+    rounding_bound : float
+        No score is further than this from its value before rounding; 0 if not rounded.
+    """
+
+    base_points: float
+    lines: tuple[ScorecardLine, ...]
+    offset: float
+    factor: float
+    favorable: Any
+    rounded: bool
+    rounding_bound: float
+    _form: LinearForm
+    _sign: float
+
+    @property
+    def probability_bound(self) -> float:
+        """No probability is further than this from its value before rounding."""
+        return min(1.0, self.rounding_bound / (4.0 * self.factor))
+
+    def points(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Return the points of every row and attribute, of shape (n, attributes)."""
+        exact = self._exact(X, sensitive_features)
+        return np.rint(exact) if self.rounded else exact
+
+    def score(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Return the score of every row."""
+        base = np.rint(self.base_points) if self.rounded else self.base_points
+        return base + self.points(X, sensitive_features=sensitive_features).sum(axis=1)
+
+    def rounding_error(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Return how far the score of every row is from its value before rounding."""
+        exact = self.base_points + self._exact(X, sensitive_features).sum(axis=1)
+        return self.score(X, sensitive_features=sensitive_features) - exact
+
+    def probability(self, score: Any) -> Floats:
+        """Return the probability of the favorable class for scores."""
+        points = np.asarray(score, dtype=np.float64)
+        return np.asarray(expit((points - self.offset) / self.factor))
+
+    def to_frame(self) -> Any:
+        """Return one row per level or number, the base points first."""
+        rows = [ScorecardLine("(base)", "", "", self.base_points, float("nan")), *self.lines]
+        columns: dict[str, Any] = {
+            name: [getattr(row, name) for row in rows]
+            for name in ("attribute", "role", "level", "points", "reference")
+        }
+        if self.rounded:
+            # Points per unit are rounded where they are applied, not here.
+            columns["rounded"] = [
+                row.points if row.reference == row.reference else float(np.rint(row.points))
+                for row in rows
+            ]
+        return make_frame(columns, self._form.backend)
+
+    def _exact(self, X: Any, sensitive_features: Any) -> Floats:
+        form = self._form
+        S = (
+            None
+            if sensitive_features is None
+            else as_table(sensitive_features, argument="sensitive_features")
+        )
+        # Contributions are relative to training means; of levels we want them from the base on.
+        shift = [0.0 if _is_number(c) else _at_mean(form, c) for c in form.columns]
+        parts = form.contributions(as_table(X), S)[0] + shift
+        return self._sign * self.factor * parts
+
+
+def scorecard(
+    form: LinearForm,
+    *,
+    points_to_double_odds: float = 20.0,
+    base_score: float = 600.0,
+    base_odds: float = 50.0,
+    favorable: Any = None,
+    rounded: bool = True,
+) -> Scorecard:
+    """Turn the log odds of a binomial model into points.
+
+    score = offset + factor·η with factor = PDO/log 2 and
+    offset = base_score − factor·log(base_odds): a score of `base_score` means
+    odds of `base_odds` to one, and every `points_to_double_odds` points double them.
+
+    Parameters
+    ----------
+    form : LinearForm
+        A binomial or quasi-binomial model.
+    points_to_double_odds : float, default=20
+        PDO.
+    base_score, base_odds : float, default=600 and 50
+        Where the scale is anchored.
+    favorable : class label, optional
+        The class whose odds raise the score; by default the second.
+    rounded : bool, default=True
+        Whether to round points to integers.
+    """
+    if form.link != "logit":
+        raise ValueError(
+            f"a scorecard turns the log odds of two outcomes into points; this {form.owner} is "
+            f"a {form.family.name} model."
+        )
+    for name, value in (
+        ("points_to_double_odds", points_to_double_odds),
+        ("base_odds", base_odds),
+    ):
+        if not value > 0.0 or not np.isfinite(value):
+            raise ValueError(f"{name}={value!r} must be a positive number.")
+    favorable, sign = _favorable(form, favorable)
+    factor = float(points_to_double_odds) / float(np.log(2.0))
+    offset = float(base_score) - factor * float(np.log(base_odds))
+    lines = tuple(line for column in form.columns for line in _lines(form, column, sign * factor))
+    numbers = sum(_at_mean(form, column) for column in form.columns if _is_number(column))
+    base = offset + sign * factor * (float(form.intercept[0]) + numbers)
+    return Scorecard(
+        base,
+        lines,
+        offset,
+        factor,
+        favorable,
+        bool(rounded),
+        _rounding_bound(base, lines) if rounded else 0.0,
+        form,
+        sign,
+    )
+
+
+def _favorable(form: LinearForm, label: Any) -> tuple[Any, float]:
+    """Return the favorable class, and −1 where it is the first."""
+    labels = [0, 1] if form.classes is None else form.classes.tolist()
+    label = labels[1] if label is None else label
+    if label not in labels:
+        raise ValueError(f"favorable={label!r} is no class of this model: {labels!r}.")
+    return label, 1.0 if labels.index(label) == 1 else -1.0
+
+
+def _lines(form: LinearForm, column: InputColumn, unit: float) -> list[ScorecardLine]:
+    encoding, own = column.encoding, unit * form.coefficients[0, column.encoded]
+    if not isinstance(encoding, CategoricalColumn):
+        mean = float(form.center[column.encoded][0])
+        return [ScorecardLine(column.name, column.role, "", float(own[0]), mean)]
+    values = np.insert(own, encoding.base, 0.0)
+    return [
+        ScorecardLine(column.name, column.role, str(level), float(value), float("nan"))
+        for level, value in zip(encoding.levels, values, strict=True)
+    ]
+
+
+def _is_number(column: InputColumn) -> bool:
+    return not isinstance(column.encoding, CategoricalColumn)
+
+
+def _at_mean(form: LinearForm, column: InputColumn) -> float:
+    """Return what a column at its training mean adds to η."""
+    return float(form.coefficients[0, column.encoded] @ form.center[column.encoded])
+
+
+def _rounding_bound(base: float, lines: tuple[ScorecardLine, ...]) -> float:
+    """Sum of the largest roundings: one half for a number, the worst level of a categorical."""
+    worst = {"(base)": abs(base - float(np.rint(base)))}
+    for line in lines:
+        number = line.reference == line.reference
+        error = 0.5 if number else abs(line.points - float(np.rint(line.points)))
+        key = f"{line.role} {line.attribute}"
+        worst[key] = max(worst.get(key, 0.0), error)
+    return float(sum(worst.values()))

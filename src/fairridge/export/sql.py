@@ -1,0 +1,285 @@
+"""A model as a query: predictions where the data are.
+
+The query nests one SELECT per step (sum the terms, keep what is finite, apply
+the inverse link), so that no long expression is written, or computed, twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge.data import Unknown
+from fairridge.data.encoding import CategoricalColumn
+from fairridge.export.form import InputColumn, LinearForm
+
+__all__ = ["DIALECTS", "Dialect", "to_sql"]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a database writes names, texts and numbers.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    double, text : str
+        Names of the types for 64-bit floats and for strings.
+    quote : str
+        What encloses an identifier; doubled inside.
+    suffix : str
+        Makes a literal a 64-bit float.
+    folds_case : bool
+        Whether names that differ only in case are the same.
+    escapes : bool
+        Whether a backslash in a text is an escape.
+    strict_exp : bool
+        Whether exp(x) of a very negative x is an error instead of 0.
+    """
+
+    name: str
+    double: str = "DOUBLE"
+    text: str = "VARCHAR"
+    quote: str = '"'
+    suffix: str = ""
+    folds_case: bool = True
+    escapes: bool = False
+    strict_exp: bool = False
+
+    def identifier(self, name: str) -> str:
+        """Quote a name."""
+        if not name or "\0" in name:
+            raise ValueError(f"{name!r} cannot be the name of a column in SQL; rename it.")
+        if self.escapes and "${" in name:
+            raise ValueError(f"{self.name} would replace the variable in {name!r}; rename it.")
+        return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
+
+    def number(self, value: float) -> str:
+        """Write a 64-bit float exactly; an exponent keeps it from being a decimal."""
+        text = repr(float(value))
+        return f"{text if 'e' in text else text + 'e0'}{self.suffix}"
+
+    def literal(self, value: Any) -> str:
+        """Write a level or a class label."""
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, int):
+            return str(value)
+        if isinstance(value, float):
+            return self.number(value)
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise ValueError(
+                f"the level {value!r} is a {kind}, which SQL cannot compare; use strings."
+            )
+        return self._text(value)
+
+    def _text(self, value: str) -> str:
+        if "\0" in value:
+            raise ValueError(f"the level {value!r} has a NUL character, which SQL cannot hold.")
+        if self.escapes:
+            # ${name} would be replaced before the query is parsed.
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
+            return f"'{escaped}'"
+        doubled = value.replace("'", "''")
+        if self.name == "postgres" and "\\" in value:
+            # Right whatever standard_conforming_strings is.
+            return "E'" + doubled.replace("\\", "\\\\") + "'"
+        return f"'{doubled}'"
+
+    def exp(self, x: str) -> str:
+        """e^x, and 0 where a strict database would complain of underflow."""
+        if not self.strict_exp:
+            return f"EXP({x})"
+        return f"CASE WHEN {x} < {self.number(-708)} THEN {self.number(0)} ELSE EXP({x}) END"
+
+
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect("duckdb"),
+        Dialect(
+            "postgres",
+            double="DOUBLE PRECISION",
+            text="TEXT",
+            suffix="::float8",
+            folds_case=False,
+            strict_exp=True,
+        ),
+        Dialect("spark", text="STRING", quote="`", suffix="D", escapes=True),
+    )
+}
+# Largest finite 64-bit float: NaN and infinity are not at most that.
+LARGEST = 1.7976931348623157e308
+ETA = "linear_predictor"
+
+Step = dict[str, str]
+
+
+def to_sql(
+    form: LinearForm,
+    dialect: str = "duckdb",
+    *,
+    table: str | Sequence[str] = "data",
+    keep: Sequence[str] = (),
+    offset: str | None = None,
+) -> str:
+    """Write a query that predicts.
+
+    Its columns are `keep`, then ``linear_predictor`` and ``prediction``; for
+    two classes also ``probability``, that of the second class; for more
+    classes ``linear_predictor`` and ``probability`` of each, with the label in
+    brackets. A row with a missing value, with NaN or infinity, or with a level
+    that was not there at fit (unless ``unknown="base"``) is predicted as NULL,
+    because a query cannot refuse a single row.
+
+    Parameters
+    ----------
+    form : LinearForm
+        The model.
+    dialect : {"duckdb", "postgres", "spark"}
+        Whose SQL to write.
+    table : str or sequence of str
+        Where the data are; ("schema", "table") for a qualified name.
+    keep : sequence of str
+        Columns of the table to return with the predictions, such as a key.
+    offset : str, optional
+        Column that is added to the linear predictor.
+    """
+    if dialect not in DIALECTS:
+        raise ValueError(
+            f"dialect={dialect!r} is not known; use one of {', '.join(map(repr, DIALECTS))}."
+        )
+    d = DIALECTS[dialect]
+    keep = [keep] if isinstance(keep, str) else list(keep)
+    etas = [ETA] if form.link != "softmax" else [f"{ETA}[{label}]" for label in _classes(form)]
+    terms = [d.identifier(name) for name in etas]
+    steps = [
+        dict(zip(terms, _sums(form, d, offset), strict=True)),
+        {term: f"CASE WHEN ABS({term}) <= {d.number(LARGEST)} THEN {term} END" for term in terms},
+        *_inverse_link(form, d, terms),
+    ]
+    names = [column.name for column in form.columns] + ([] if offset is None else [offset])
+    _require_apart(names, d, "columns")
+    for step in steps:
+        _require_apart([*keep, *(_unquoted(d, name) for name in step)], d, "results")
+    parts = [table] if isinstance(table, str) else list(table)
+    source = ".".join(d.identifier(part) for part in parts)
+    return _nested(source, steps, [d.identifier(name) for name in keep])
+
+
+def _classes(form: LinearForm) -> list[Any]:
+    return [] if form.classes is None else form.classes.tolist()
+
+
+def _sums(form: LinearForm, d: Dialect, offset: str | None) -> list[str]:
+    """Write every linear predictor as a sum of terms, one a line."""
+    sums = []
+    for intercept, coefficients in zip(form.intercept, form.coefficients, strict=True):
+        terms = [d.number(intercept)]
+        terms += [_term(column, coefficients, d, form.unknown) for column in form.columns]
+        if offset is not None:
+            terms.append(f"CAST({d.identifier(offset)} AS {d.double})")
+        sums.append("\n    + ".join(terms))
+    return sums
+
+
+def _term(column: InputColumn, coefficients: Any, d: Dialect, unknown: Unknown) -> str:
+    name, encoding = d.identifier(column.name), column.encoding
+    own = coefficients[column.encoded]
+    if not isinstance(encoding, CategoricalColumn):
+        return f"{d.number(own[0])} * CAST({name} AS {d.double})"
+    values = np.insert(own, encoding.base, 0.0)
+    if all(isinstance(level, str) for level in encoding.levels):
+        compared = f"CAST({name} AS {d.text})"
+    else:
+        compared = name
+    cases = " ".join(
+        f"WHEN {d.literal(level)} THEN {d.number(value)}"
+        for level, value in zip(encoding.levels, values, strict=True)
+    )
+    # A missing value stays missing, also where unseen levels count as the base level.
+    other = f"ELSE CASE WHEN {name} IS NOT NULL THEN {d.number(0.0)} END "
+    return f"CASE {compared} {cases} {other if unknown == 'base' else ''}END"
+
+
+def _inverse_link(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:
+    """Write the steps from η to predictions; every branch is safe for NULL."""
+    eta, prediction = terms[0], d.identifier("prediction")
+    if form.link == "softmax":
+        return _softmax(form, d, terms)
+    if form.link == "identity":
+        return [{eta: eta, prediction: eta}]
+    if form.link == "log":
+        largest = d.number(700.0)  # as in predict: a finite number serves as infinity would
+        capped = f"CASE WHEN {eta} > {largest} THEN EXP({largest}) ELSE {d.exp(eta)} END"
+        return [{eta: eta, prediction: capped}]
+    # 1/(1 + e^−η), from e^−|η|, which never overflows.
+    power, one = d.identifier("power"), d.number(1.0)
+    mean = f"CASE WHEN {eta} >= 0 THEN {one} ELSE {power} END / ({one} + {power})"
+    first = {eta: eta, power: d.exp(f"(-ABS({eta}))")}
+    if form.classes is None:
+        return [first, {eta: eta, prediction: mean}]
+    no, yes = (d.literal(label) for label in form.classes)
+    label = f"CASE WHEN {eta} > 0 THEN {yes} WHEN {eta} <= 0 THEN {no} END"
+    return [first, {eta: eta, d.identifier("probability"): mean, prediction: label}]
+
+
+def _softmax(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:
+    labels = _classes(form)
+    powers = [d.identifier(f"power[{label}]") for label in labels]
+    probabilities = [d.identifier(f"probability[{label}]") for label in labels]
+    largest, total = d.identifier("largest"), d.identifier("total")
+    same = {term: term for term in terms}
+    shifted = {
+        power: d.exp(f"({term} - {largest})") for power, term in zip(powers, terms, strict=True)
+    }
+    cases = " ".join(
+        f"WHEN {term} = {largest} THEN {d.literal(label)}"
+        for term, label in zip(terms, labels, strict=True)
+    )
+    kept = {largest: largest, **{power: power for power in powers}}
+    return [
+        {**same, largest: f"GREATEST({', '.join(terms)})"},
+        {**same, largest: largest, **shifted},
+        {**same, **kept, total: " + ".join(powers)},
+        {
+            **same,
+            **{p: f"{power} / {total}" for p, power in zip(probabilities, powers, strict=True)},
+            d.identifier("prediction"): f"CASE {cases} END",
+        },
+    ]
+
+
+def _nested(source: str, steps: Sequence[Step], keep: Sequence[str]) -> str:
+    query = source
+    for depth, step in enumerate(steps):
+        chosen = [
+            *keep,
+            *(name if name == value else f"{value} AS {name}" for name, value in step.items()),
+        ]
+        inner = query if depth == 0 else f"(\n{query}\n) AS t"
+        query = "SELECT\n  " + ",\n  ".join(chosen) + f"\nFROM {inner}"
+    return query
+
+
+def _require_apart(names: Sequence[str], d: Dialect, what: str) -> None:
+    """Raise where a database would take two names for one."""
+    seen: dict[str, str] = {}
+    for name in names:
+        key = name.casefold() if d.folds_case else name
+        if key in seen:
+            raise ValueError(
+                f"the {what} {seen[key]!r} and {name!r} have the same name in {d.name}; "
+                "rename one of them."
+            )
+        seen[key] = name
+
+
+def _unquoted(d: Dialect, name: str) -> str:
+    return name[1:-1].replace(2 * d.quote, d.quote)

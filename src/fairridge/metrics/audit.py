@@ -1,0 +1,296 @@
+"""Group metrics for the predictions of any model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data import Table, as_table
+from fairridge.metrics.attribution import MOST_PLAYERS, Attribution, lmg
+from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.distances import Distances, SortedScores
+from fairridge.metrics.group_measures import (
+    AttributeAudit,
+    CalibrationBin,
+    Correlation,
+    GroupMeasures,
+)
+from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
+from fairridge.metrics.intervals import Estimate, mean_interval, rate_interval
+from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
+
+__all__ = ["audit"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+CALIBRATION_BINS = 10
+NAN = float("nan")
+
+
+def audit(
+    y: Any,
+    prediction: Any,
+    sensitive: Any,
+    *,
+    sample_weight: Any = None,
+    threshold: float | None = None,
+    positive: Any = None,
+    confidence: float = 0.95,
+    bins: int = 4,
+    small: int = 30,
+    intersections: bool = False,
+    reference: Mapping[str, Any] | None = None,
+    kind: Kind | None = None,
+) -> Audit:
+    """Compare the predictions of any model between groups of people.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or None
+        Responses: numbers, or classes of any type. Without them only the
+        predictions are compared.
+    prediction : array-like of shape (n,) or (n, K)
+        Predicted numbers; for classes, probabilities of the positive class,
+        all columns of `predict_proba`, or predicted labels.
+    sensitive : frame or array of shape (n, k) or (n,)
+        Sensitive attributes of any type. Numbers with more than `bins` values
+        are cut at their (weighted) quantiles.
+    sample_weight : array-like of shape (n,), optional
+        Weights; a row of weight zero is absent.
+    threshold : float, optional
+        A row is selected when its prediction is above this: 0.5 by default
+        for probabilities. Numbers of a regression have a selection rate only
+        with a threshold.
+    positive : label, optional
+        The class that counts as positive; by default 1, True, or the second of
+        the two sorted labels, the class whose probability classifiers model.
+    confidence : float, default=0.95
+        Level of the intervals: Wilson's for rates, Student's for means, with
+        Kish's effective number of rows where there are weights.
+    bins : int, default=4
+        Groups of a numeric attribute.
+    small : int, default=30
+        Groups with fewer rows are listed and marked, but do not enter ratios
+        and differences between groups, where chance would rule.
+    intersections : bool, default=False
+        Whether to add the groups of all attributes crossed.
+    reference : dict of str to level, optional
+        For an attribute, the group that the others are compared with. By
+        default distances compare a group with all rows outside it, and the
+        adverse impact ratio with the group of the highest selection rate.
+    kind : {"regression", "classification"}, optional
+        By default classification where y has at most two values or holds no numbers.
+
+    Returns
+    -------
+    Audit
+    """
+    _check_options(confidence, bins, small)
+    table = as_table(sensitive, argument="sensitive")
+    outcomes = read_outcomes(
+        y,
+        prediction,
+        table.shape[0],
+        sample_weight=sample_weight,
+        threshold=threshold,
+        positive=positive,
+        kind=kind,
+    )
+    table = table if isinstance(outcomes.keep, slice) else table.take(outcomes.keep)
+    partitions = groupings(table, outcomes.weight, bins=bins, intersections=intersections)
+    references = _references(partitions, reference)
+    case = _Case.of(outcomes, float(confidence), int(small))
+    r_squared, strongest, attribution = _dependence(table, outcomes)
+    return Audit(
+        kind=outcomes.kind,
+        positive=outcomes.positive,
+        threshold=outcomes.threshold,
+        confidence=case.confidence,
+        small=case.small,
+        overall=_measures(case, "", "all", np.ones(len(outcomes.score), dtype=bool), None),
+        attributes=tuple(
+            _attribute(case, partition, reference)
+            for partition, reference in zip(partitions, references, strict=True)
+        ),
+        r_squared=r_squared,
+        strongest=strongest,
+        attribution=attribution,
+        _backend=table.backend,
+    )
+
+
+def _check_options(confidence: Any, bins: Any, small: Any) -> None:
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
+    for name, value, least in (("bins", bins, 2), ("small", small, 0)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name}={value!r} must be an integer, at least {least}.")
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What every group is measured by: outcomes, scores in order, and tenths of the scores."""
+
+    outcomes: Outcomes
+    ordered: SortedScores
+    tenths: NDArray[np.intp]
+    confidence: float
+    small: int
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, confidence: float, small: int) -> _Case:
+        """Sort the scores, and cut them at tenths."""
+        ordered = SortedScores(outcomes.score, outcomes.weight)
+        return cls(outcomes, ordered, _tenths(outcomes), confidence, small)
+
+
+def _attribute(case: _Case, partition: Grouping, reference: int | None) -> AttributeAudit:
+    masks = [partition.codes == code for code in range(len(partition.labels))]
+    groups = []
+    for code, (label, rows) in enumerate(zip(partition.labels, masks, strict=True)):
+        others = ~rows if reference is None else masks[reference]
+        apart = None if code == reference else case.ordered.between(rows, others)
+        groups.append(_measures(case, partition.attribute, label, rows, apart))
+    return AttributeAudit.of(
+        partition.attribute,
+        tuple(groups),
+        None if reference is None else groups[reference].selection_rate.value,
+        None if reference is None else partition.labels[reference],
+        tuple(_calibration(case, partition, masks)),
+    )
+
+
+def _measures(
+    case: _Case, attribute: str, label: str, rows: Mask, apart: Distances | None
+) -> GroupMeasures:
+    outcomes, confidence = case.outcomes, case.confidence
+    weight, score = outcomes.weight[rows], outcomes.score[rows]
+    response = None if outcomes.response is None else outcomes.response[rows]
+    error = None if response is None else response - score
+    nothing = Estimate.undefined()
+    return GroupMeasures(
+        attribute=attribute,
+        group=label,
+        count=len(score),
+        share=float(weight.sum() / outcomes.weight.sum()),
+        small=len(score) < case.small,
+        mean_prediction=mean_interval(score, weight, confidence),
+        mean_response=nothing
+        if response is None
+        else _response(outcomes.kind, response, weight, confidence),
+        calibration=nothing if error is None else mean_interval(error, weight, confidence),
+        rmse=NAN if error is None else float(np.sqrt(np.average(error**2, weights=weight))),
+        distances=apart or Distances(NAN, NAN, NAN),
+        **_rates(outcomes, rows, confidence),
+    )
+
+
+def _response(kind: Kind, response: Floats, weight: Floats, confidence: float) -> Estimate:
+    if kind == "classification":
+        return rate_interval(response > 0.0, weight, confidence)
+    return mean_interval(response, weight, confidence)
+
+
+def _rates(outcomes: Outcomes, rows: Mask, confidence: float) -> dict[str, Any]:
+    """Return selection rate, true and false positive rates, and precision of some rows."""
+    nothing = Estimate.undefined()
+    rates = dict.fromkeys(
+        ("selection_rate", "true_positive_rate", "false_positive_rate", "precision"), nothing
+    )
+    if outcomes.selected is None:
+        return rates
+    selected, weight = outcomes.selected[rows], outcomes.weight[rows]
+    rates["selection_rate"] = rate_interval(selected, weight, confidence)
+    if outcomes.kind == "classification" and outcomes.response is not None:
+        true = outcomes.response[rows] > 0.0
+        for name, hits, among in (
+            ("true_positive_rate", selected, true),
+            ("false_positive_rate", selected, ~true),
+            ("precision", true, selected),
+        ):
+            rates[name] = rate_interval(hits[among], weight[among], confidence)
+    return rates
+
+
+def _tenths(outcomes: Outcomes) -> NDArray[np.intp]:
+    """Cut the rows at tenths of the predictions; equal predictions stay together."""
+    levels = np.arange(1, CALIBRATION_BINS) / CALIBRATION_BINS
+    edges = np.unique(weighted_quantiles(outcomes.score, outcomes.weight, levels))
+    return np.searchsorted(edges, outcomes.score, side="left")
+
+
+def _calibration(case: _Case, partition: Grouping, masks: list[Mask]) -> Iterator[CalibrationBin]:
+    """Compare responses with predictions within the same tenths of all predictions."""
+    outcomes = case.outcomes
+    if outcomes.response is None:
+        return
+    for label, rows in zip(partition.labels, masks, strict=True):
+        tenths, scores, weights = case.tenths[rows], outcomes.score[rows], outcomes.weight[rows]
+        responses = outcomes.response[rows]
+        for k in np.unique(tenths):
+            here = tenths == k
+            score, weight = scores[here], weights[here]
+            yield CalibrationBin(
+                partition.attribute,
+                label,
+                float(score.min()),
+                float(score.max()),
+                len(score),
+                float(np.average(score, weights=weight)),
+                _response(outcomes.kind, responses[here], weight, case.confidence),
+            )
+
+
+def _dependence(
+    table: Table, outcomes: Outcomes
+) -> tuple[float, Correlation | None, Attribution | None]:
+    """R² of the predictions on S, the strongest correlation, and the split over attributes."""
+    S, names, owners = indicator_columns(table)
+    share = outcomes.weight / outcomes.weight.sum()
+    center = S[0]  # a value that occurs: constant columns come out as exactly zero
+    Z = np.column_stack([S - center, outcomes.score - outcomes.score[0]])
+    Z -= share @ Z
+    covariance = (Z * share[:, None]).T @ Z
+    q, variance = S.shape[1], float(covariance[-1, -1])
+    scale = np.sqrt(np.diag(covariance)[:q] * variance)
+    usable = scale > 0.0
+    if not usable.any():
+        return 0.0, None, None
+    correlation = np.divide(covariance[:q, q], scale, out=np.zeros(q), where=usable)
+    k = int(np.argmax(np.abs(correlation)))
+    strongest = Correlation(names[k], float(np.clip(correlation[k], -1.0, 1.0)))
+    labels = [table.label(j) for j in range(table.shape[1])]
+    if len(labels) > MOST_PLAYERS:
+        whole = lmg(covariance[:q, :q], covariance[:q, q], variance, [0] * q, ["all"])
+        return whole.total, strongest, None
+    split = lmg(
+        covariance[:q, :q], covariance[:q, q], variance, owners, labels, backend=table.backend
+    )
+    return split.total, strongest, split
+
+
+def _references(
+    partitions: tuple[Grouping, ...], reference: Mapping[str, Any] | None
+) -> list[int | None]:
+    """Find the reference group of every attribute, where one was named."""
+    wanted = dict(reference or {})
+    found: list[int | None] = []
+    for partition in partitions:
+        if partition.attribute not in wanted:
+            found.append(None)
+            continue
+        label = str(wanted.pop(partition.attribute))
+        if label not in partition.labels:
+            raise ValueError(
+                f"reference group {label!r} of {partition.attribute!r} has no rows; the groups "
+                f"are {', '.join(map(repr, partition.labels))}."
+            )
+        found.append(partition.labels.index(label))
+    if wanted:
+        names = ", ".join(repr(partition.attribute) for partition in partitions)
+        raise ValueError(f"reference names {next(iter(wanted))!r}; the attributes are {names}.")
+    return found

@@ -1,0 +1,118 @@
+"""How much the predictions of any model depend on the sensitive attributes.
+
+Predictions are regressed on S, ŷ ~ Sa: for models that are linear in S and U
+the coefficients a are α in the training rows, so that the definitions of
+fairness apply to all models alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Distance
+from fairridge.metrics.distances import SortedScores
+from fairridge.metrics.groups import Grouping
+from fairridge.metrics.held_out import explained_by_sensitive, scatter_of, sequential_share
+
+__all__ = ["Dependence", "dependence", "pairwise_difference"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Dependence of predictions on S, by several definitions; all are 0 for fair predictions.
+
+    Attributes
+    ----------
+    r_squared : float
+        R² of the predictions regressed on S (statistical parity).
+    equality_of_opportunity : float
+        Share of S in what S and then y explain of the predictions.
+    individual : float
+        Σ d(yᵢ, yⱼ)(sᵢa − sⱼa)², not normalized.
+    correlation : float
+        Largest |correlation| with a column of S.
+    kolmogorov_smirnov, wasserstein : float
+        Largest distance between the predictions of a group and of all others.
+    """
+
+    r_squared: float
+    equality_of_opportunity: float
+    individual: float
+    correlation: float
+    kolmogorov_smirnov: float
+    wasserstein: float
+
+
+def dependence(
+    prediction: Floats,
+    S: Floats,
+    targets: Floats,
+    distance: Distance,
+    response: Floats,
+    groups: Sequence[Grouping],
+) -> Dependence:
+    """Measure how predictions depend on S.
+
+    Parameters
+    ----------
+    prediction : ndarray of shape (n,) or (n, m)
+        Numbers, or probabilities of classes.
+    S : ndarray of shape (n, q)
+        Sensitive attributes, encoded.
+    targets : ndarray of shape (n, t)
+        The response as numbers: itself, or 0/1 columns of classes.
+    distance : Distance
+        d(yᵢ, yⱼ) of individual fairness.
+    response : ndarray of shape (n, c)
+        What the distance looks at.
+    groups : sequence of Grouping
+        Partitions of the rows, by the attributes.
+    """
+    columns = prediction.reshape(len(S), -1)
+    q, m = S.shape[1], columns.shape[1]
+    joint = scatter_of(np.hstack([S, columns, targets]))
+    distances = [pair for column in columns.T for pair in _between(column, groups)]
+    return Dependence(
+        explained_by_sensitive(joint, q, m),
+        sequential_share(joint, q, m),
+        pairwise_difference(columns, S, distance, response),
+        _largest_correlation(joint, q, m),
+        max((ks for ks, _ in distances), default=0.0),
+        max((w for _, w in distances), default=0.0),
+    )
+
+
+def pairwise_difference(columns: Floats, S: Floats, distance: Distance, response: Floats) -> float:
+    """Σᵢⱼ d(yᵢ, yⱼ)(sᵢa − sⱼa)² with a from least squares of the predictions on S."""
+    centered = S - S.mean(axis=0)
+    scale = np.sqrt((centered**2).mean(axis=0))
+    standardized = centered / np.where(scale > 0.0, scale, 1.0)
+    a, *_ = np.linalg.lstsq(standardized, columns - columns.mean(axis=0), rcond=1e-10)
+    M = distance.form(standardized, response, np.ones(len(S)))
+    return float(np.einsum("ik,ij,jk->", a, M, a))
+
+
+def _largest_correlation(joint: Floats, q: int, m: int) -> float:
+    deviation = np.sqrt(np.maximum(np.diag(joint)[: q + m], 0.0))
+    units = np.outer(deviation[:q], deviation[q:])
+    usable = units > 0.0
+    correlation = np.abs(joint[:q, q : q + m])[usable] / units[usable]
+    return float(min(correlation.max(initial=0.0), 1.0))
+
+
+def _between(scores: Floats, groups: Sequence[Grouping]) -> list[tuple[float, float]]:
+    """KS and Wasserstein distance of every group to all other rows."""
+    ordered = SortedScores(scores, np.ones(len(scores)))
+    found = []
+    for grouping in groups:
+        for code in range(len(grouping.labels) if len(grouping.labels) > 1 else 0):
+            here = grouping.codes == code
+            distances = ordered.between(here, ~here)
+            found.append((distances.kolmogorov_smirnov, distances.wasserstein))
+    return found

@@ -1,0 +1,224 @@
+"""Responses and predictions of any model, read for an audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data import is_missing, one_per_row, weights
+
+__all__ = ["Kind", "Outcomes", "read_outcomes"]
+
+Floats = NDArray[np.float64]
+Kind = Literal["regression", "classification"]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Responses and predictions as numbers, without the rows of zero weight.
+
+    Attributes
+    ----------
+    kind : {"regression", "classification"}
+        What the numbers are.
+    response : ndarray of shape (n,) or None
+        The response; 1 for the positive class and 0 for the others.
+    score : ndarray of shape (n,)
+        Predicted number, or probability of the positive class (1 or 0 where
+        labels were predicted).
+    selected : ndarray of bool or None
+        Score above the threshold; None without a threshold.
+    weight : ndarray of shape (n,)
+        Weights, ones where none were given.
+    keep : ndarray of int or slice
+        Which of the given rows these are.
+    positive : object
+        Label of the positive class; None for regression.
+    threshold : float or None
+        Where selection begins.
+    """
+
+    kind: Kind
+    response: Floats | None
+    score: Floats
+    selected: NDArray[np.bool_] | None
+    weight: Floats
+    keep: Any
+    positive: Any
+    threshold: float | None
+
+
+def read_outcomes(
+    y: Any,
+    prediction: Any,
+    n_rows: int,
+    *,
+    sample_weight: Any = None,
+    threshold: float | None = None,
+    positive: Any = None,
+    kind: Kind | None = None,
+) -> Outcomes:
+    """Read what an audit compares; see `audit` for the parameters."""
+    if kind not in (None, "regression", "classification"):
+        raise ValueError(f"kind={kind!r} is not known; use 'regression' or 'classification'.")
+    weight = weights(sample_weight, n_rows)
+    keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
+    weight = np.ones(n_rows) if weight is None else weight[keep]
+    response = None if y is None else _vector(y, n_rows, "y", keep)
+    classes = None if response is None else np.unique(response)
+    columns = _probabilities(prediction)
+    if columns is None:
+        predicted = _vector(prediction, n_rows, "prediction", keep)
+    else:
+        positive = _second(classes) if positive is None and classes is not None else positive
+        predicted = _of_positive(columns, n_rows, classes, positive, keep)
+    if (kind or _kind_of(response, predicted, positive)) == "regression":
+        return _regression(response, predicted, weight, keep, threshold)
+    return _classification(response, predicted, weight, keep, threshold, positive, classes)
+
+
+def _regression(
+    response: NDArray[Any] | None,
+    predicted: NDArray[Any],
+    weight: Floats,
+    keep: Any,
+    threshold: float | None,
+) -> Outcomes:
+    for values, argument in ((response, "y"), (predicted, "prediction")):
+        if values is not None and values.dtype.kind not in "buif":
+            raise ValueError(f"kind='regression', but {argument} holds {values[0]!r}.")
+    score = predicted.astype(np.float64)
+    selected = None if threshold is None else score > threshold
+    numbers = None if response is None else response.astype(np.float64)
+    return Outcomes("regression", numbers, score, selected, weight, keep, None, threshold)
+
+
+def _classification(
+    response: NDArray[Any] | None,
+    predicted: NDArray[Any],
+    weight: Floats,
+    keep: Any,
+    threshold: float | None,
+    positive: Any,
+    classes: NDArray[Any] | None,
+) -> Outcomes:
+    labels = _are_labels(predicted, classes)
+    known = np.unique(predicted) if classes is None else classes
+    if positive is None:
+        if len(known) > 2:
+            raise ValueError(
+                f"there are {len(known)} classes ({', '.join(map(repr, known[:5].tolist()))}…); "
+                "say which one the audit is about: positive=…"
+            )
+        positive = _second(known)
+    elif positive not in known.tolist() and not (labels and positive in predicted.tolist()):
+        raise ValueError(f"positive={positive!r} is no class of y: {known.tolist()!r}.")
+    if labels:
+        if threshold is not None and predicted.dtype.kind not in "buif":
+            raise ValueError("prediction holds labels; threshold is for probabilities: leave it.")
+        score, threshold = (predicted == positive).astype(np.float64), 0.5
+    else:
+        score, threshold = _as_probability(predicted, threshold)
+    truth = None if response is None else (response == positive).astype(np.float64)
+    return Outcomes(
+        "classification", truth, score, score > threshold, weight, keep, positive, threshold
+    )
+
+
+def _as_probability(predicted: NDArray[Any], threshold: float | None) -> tuple[Floats, float]:
+    if predicted.dtype.kind not in "buif":
+        raise ValueError(
+            f"prediction holds {predicted[0]!r}, which is no class of y; pass probabilities or "
+            "labels of the same kind as y."
+        )
+    score = predicted.astype(np.float64)
+    if threshold is None and (score.min() < 0.0 or score.max() > 1.0):
+        raise ValueError(
+            f"prediction ranges from {score.min():g} to {score.max():g}, but y has two classes: "
+            "pass probabilities, or for other scores threshold=…, or kind='regression'."
+        )
+    return score, 0.5 if threshold is None else float(threshold)
+
+
+def _kind_of(response: NDArray[Any] | None, predicted: NDArray[Any], positive: Any) -> Kind:
+    """Classes are what is not a number, or has at most two values."""
+    if positive is not None:
+        return "classification"
+    for values in (predicted, response):
+        if values is not None and values.dtype.kind not in "uif":
+            return "classification"
+    known = np.unique(predicted if response is None else response)
+    if response is None:
+        return "classification" if np.isin(known, (0, 1)).all() else "regression"
+    return "classification" if len(known) <= 2 else "regression"
+
+
+def _are_labels(predicted: NDArray[Any], classes: NDArray[Any] | None) -> bool:
+    if predicted.dtype.kind == "b":
+        return True
+    if predicted.dtype.kind not in "uif":
+        return classes is None or classes.dtype.kind not in "buif"
+    if classes is None:
+        return bool(np.isin(predicted, (0, 1)).all())
+    return classes.dtype.kind in "buif" and bool(np.isin(predicted, classes).all())
+
+
+def _second(classes: NDArray[Any]) -> Any:
+    """Return the positive class where none is named: the one that classifiers model."""
+    if classes.dtype.kind in "uif" and np.isin(classes, (0, 1)).all():
+        return classes.dtype.type(1)
+    if classes.dtype.kind == "b":
+        return True
+    if len(classes) == 1:
+        raise ValueError(
+            f"y has one class only, {classes[0]!r}; say which class is meant: positive=…"
+        )
+    return classes[1]
+
+
+def _probabilities(prediction: Any) -> Floats | None:
+    """Return probabilities with a column per class, as `predict_proba` has them, else None."""
+    frame = nw.from_native(prediction, eager_only=True, pass_through=True)
+    array = frame.to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(prediction)
+    if array.ndim != 2 or array.shape[1] < 2:
+        return None
+    if array.dtype.kind not in "buif":
+        raise ValueError("prediction has several columns that are no numbers; pass one column.")
+    return array.astype(np.float64)
+
+
+def _of_positive(
+    columns: Floats, n_rows: int, classes: NDArray[Any] | None, positive: Any, keep: Any
+) -> Floats:
+    """Pick the column of the positive class; columns are in the order of the sorted classes."""
+    k = columns.shape[1]
+    if classes is None or len(classes) != k:
+        found = "no y" if classes is None else f"{len(classes)} classes in y"
+        raise ValueError(
+            f"prediction has {k} columns but there are {found}; pass the column of the class "
+            "the audit is about, as a vector."
+        )
+    if positive not in classes.tolist():
+        raise ValueError(f"positive={positive!r} is no class of y: {classes.tolist()!r}.")
+    column = columns[:, int(np.flatnonzero(classes == positive)[0])]
+    return _vector(column, n_rows, "prediction", keep)
+
+
+def _vector(values: Any, n_rows: int, argument: str, keep: Any) -> NDArray[Any]:
+    """Read labels or finite numbers, one per row; only those of the rows kept matter."""
+    vector = one_per_row(values, n_rows, argument)[keep]
+    if vector.dtype.kind not in "buif":
+        items = vector.tolist()
+        if any(is_missing(item) for item in items):
+            raise ValueError(f"{argument} contains missing values; drop those rows first.")
+        # Objects that are all numbers are numbers, and all strings are strings.
+        vector = np.array(items)
+    if vector.dtype.kind == "f" and not np.isfinite(vector).all():
+        raise ValueError(f"{argument} contains NaN or infinity; drop those rows first.")
+    if vector.dtype.kind not in "buifU":
+        raise ValueError(f"{argument} must hold numbers or labels, not {vector[0]!r}.")
+    return vector

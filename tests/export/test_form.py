@@ -1,0 +1,190 @@
+"""Linear forms, and what every export does at the edges."""
+
+from dataclasses import replace
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import fairridge
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from fairridge.data import as_table
+from fairridge.estimators._exports import Exports
+from fairridge.exceptions import DataWarning
+from fairridge.export import reasons, scorecard, to_onnx, to_sklearn, to_sql
+
+
+@pytest.fixture
+def blind(fitted):
+    """A form in which S has no weight, as models that do not look at S have it."""
+    form = fitted("binomial")._form("a test")
+    coefficients = form.coefficients.copy()
+    coefficients[:, [column.encoded.start for column in form.columns if column.sensitive]] = 0.0
+    return replace(form, coefficients=coefficients).without_sensitive()
+
+
+def test_inputs_stand_in_the_order_of_the_fit(fitted, workers):
+    form = fitted("gaussian")._form("a test")
+    assert [column.name for column in form.columns][:2] == workers.sensitive
+    assert [column.name for column in form.inputs] == workers.X.columns.tolist()
+    assert form.names == tuple(workers.X.columns)
+    assert [column.role for column in form.columns] == ["sensitive"] * 2 + ["predictor"] * 4
+
+
+def test_what_has_no_weight_need_not_be_there(blind, workers):
+    X = workers.X.drop(columns=workers.sensitive)
+    with duckdb.connect() as connection:
+        connection.register("data", X)
+        out = connection.execute(to_sql(blind)).df()
+    eta = out["linear_predictor"]
+    assert to_sklearn(blind).predict(X).tolist() == out["prediction"].tolist()
+    names = {entry.name for entry in to_onnx(blind).graph.input}
+    assert names == set(X.columns)
+    for rows in (X, workers.X, workers.X.iloc[:, ::-1]):
+        found = reasons(blind, as_table(rows), None, top=None)
+        np.testing.assert_allclose(found.linear_predictor, eta, rtol=1e-10, atol=1e-12)
+        card = scorecard(blind, rounded=False)
+        np.testing.assert_allclose(card.score(rows), card.offset + card.factor * eta, rtol=1e-10)
+    assert not any(line.role == "sensitive" for line in card.lines)
+
+
+def test_what_has_weight_is_required(fitted, workers):
+    model = fitted("binomial")
+    form = model._form("a test")
+    assert form.without_sensitive() is form
+    with pytest.raises(ValueError, match="X lacks column 'sex'"):
+        model.reasons(workers.X.drop(columns="sex"))
+
+
+def test_models_of_sensitive_attributes_alone(workers, tmp_path):
+    X = workers.X[["sex", "age"]]
+    for r in (0.0, 0.4, 1.0):
+        model = FairRidgeRegressor(r, sensitive=["sex", "age"]).fit(X, workers.y["gaussian"])
+        expected = model.predict(X)
+        with duckdb.connect() as connection:
+            connection.register("data", X)
+            out = connection.execute(model.to_sql()).df()["prediction"]
+        np.testing.assert_allclose(out, expected, rtol=1e-12)
+        np.testing.assert_allclose(model.to_sklearn().predict(X), expected, rtol=1e-12)
+        assert model.reasons(X).attributes == ()
+        assert len(model.reasons(X).to_frame()) == 0
+        assert model.proxies().predictors == ()
+        assert model.attribution().total in (0.0, pytest.approx(1.0))
+        model.save(tmp_path / "model.json")
+        again = fairridge.load(tmp_path / "model.json")
+        np.testing.assert_array_equal(again.predict(X), expected)
+
+
+def test_a_constant_response_is_explained_by_nothing(workers):
+    with pytest.warns(DataWarning, match="response is constant"):
+        model = FairRidgeRegressor(0.1, sensitive=["sex"]).fit(workers.X, np.ones(len(workers.X)))
+    assert model.attribution().total == 0.0
+    assert not model.proxies().total.any()
+    assert not model.reasons(workers.X).ranking[0]
+
+
+def test_collinear_columns_are_split_and_written(workers, tmp_path):
+    X = workers.X[["sex", "skill"]].assign(twice=2.0 * workers.X["skill"], one=1.0)
+    with pytest.warns(DataWarning, match="linear combinations"):
+        model = FairRidgeClassifier(0.1, sensitive=["sex"]).fit(X, workers.y["binomial"])
+    found = model.reasons(X, top=None)
+    np.testing.assert_allclose(found.linear_predictor, model.decision_function(X), rtol=1e-9)
+    np.testing.assert_allclose(found.contributions[:, found.attributes.index("one")], 0.0)
+    with duckdb.connect() as connection:
+        connection.register("data", X)
+        out = connection.execute(model.to_sql()).df()
+    np.testing.assert_allclose(out["linear_predictor"], model.decision_function(X), rtol=1e-10)
+
+
+def test_weights_move_the_means(workers):
+    weight = np.random.default_rng(0).integers(0, 4, len(workers.X))
+    model = FairRidgeRegressor(0.1, sensitive=["sex"])
+    model.fit(workers.X, workers.y["gaussian"], sample_weight=weight)
+    rows = np.repeat(workers.X.index, weight)
+    repeated = FairRidgeRegressor(0.1, sensitive=["sex"])
+    repeated.fit(workers.X.loc[rows], workers.y["gaussian"].loc[rows])
+    np.testing.assert_allclose(
+        model.reasons(workers.X).contributions,
+        repeated.reasons(workers.X).contributions,
+        rtol=1e-7,
+        atol=1e-9,
+    )
+
+
+def test_models_from_a_path_are_exported_too(workers):
+    path = FairRidgeRegressor(sensitive=["sex"]).path(workers.X, workers.y["gaussian"])
+    model = path.at(0.05)
+    np.testing.assert_allclose(model.attribution().total, 0.05, rtol=1e-8)
+    assert "SELECT" in model.to_sql()
+
+
+def test_unfitted_models_say_so(workers):
+    model = FairRidgeRegressor(sensitive=["sex"])
+    for export in (
+        model.to_sql, model.to_sklearn, model.to_onnx, model.scorecard, model.attribution,
+        model.proxies, lambda: model.reasons(workers.X), lambda: model.save("model.json"),
+    ):  # fmt: skip
+        with pytest.raises(NotFittedError):
+            export()
+
+
+PUBLIC = [
+    getattr(fairridge, name)
+    for name in fairridge.__all__
+    if isinstance(getattr(fairridge, name), type) and issubclass(getattr(fairridge, name), Exports)
+]
+
+
+@pytest.mark.parametrize("estimator", PUBLIC, ids=lambda estimator: estimator.__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_every_model_is_saved_exactly_or_refused_clearly(estimator, workers, tmp_path):
+    X = workers.X[["sex", "skill", "region"]]
+    y = next(
+        workers.y[family]
+        for family in ("gaussian", "binomial", "cox")
+        if _fits(estimator, X, workers.y[family])
+    )
+    model = estimator(0.1, sensitive=["sex"]).fit(X, y)
+    if not hasattr(model, "raw_coef_"):
+        with pytest.raises(ValueError, match="is not linear in the columns"):
+            model.save(tmp_path / "model.json")
+        return
+    model.save(tmp_path / "model.json")
+    again = fairridge.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with duckdb.connect() as connection:
+        connection.register("data", X)
+        out = connection.execute(model.to_sql()).df()["prediction"]
+    if model.predict(X).dtype.kind == "f":
+        np.testing.assert_allclose(out, model.predict(X), rtol=1e-10, atol=1e-12)
+    else:
+        assert out.tolist() == model.predict(X).tolist()
+
+
+def _fits(estimator, X, y):
+    """Whether a response is of the kind an estimator models."""
+    try:
+        estimator(0.1, sensitive=["sex"]).fit(X, y)
+    except (ValueError, TypeError, KeyError):
+        return False
+    return True
+
+
+def test_both_kinds_of_names_are_needed_for_names(workers):
+    S, X = workers.X[["age"]].to_numpy(), workers.X[["skill", "hours"]]
+    model = FairRidgeRegressor(0.1).fit(X, workers.y["gaussian"], sensitive_features=S)
+    form = model._form("a test")
+    assert form.names is None
+    plain = model.to_sklearn()
+    assert not hasattr(plain, "feature_names_in_")
+    both = np.column_stack([S, X])
+    np.testing.assert_allclose(
+        plain.predict(both), model.predict(X, sensitive_features=S), rtol=1e-10
+    )
+    frame = pd.DataFrame(both, columns=["s0", "skill", "hours"])
+    with duckdb.connect() as connection:
+        connection.register("data", frame)
+        out = connection.execute(model.to_sql()).df()["prediction"]
+    np.testing.assert_allclose(out, model.predict(X, sensitive_features=S), rtol=1e-10)

@@ -1,0 +1,142 @@
+"""Scorecards by their definition."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairridge import FairRidgeClassifier
+
+
+@pytest.fixture
+def card(fitted):
+    return fitted("binomial").scorecard()
+
+
+def test_scores_are_log_odds_on_another_scale(fitted, workers):
+    model = fitted("binomial")
+    exact = model.scorecard(rounded=False)
+    eta = model.decision_function(workers.X)
+    factor = 20 / np.log(2)
+    np.testing.assert_allclose(
+        exact.score(workers.X), 600 - factor * np.log(50) + factor * eta, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        exact.probability(exact.score(workers.X)), model.predict_proba(workers.X)[:, 1], rtol=1e-9
+    )
+    assert exact.rounding_bound == 0.0
+    np.testing.assert_array_equal(exact.rounding_error(workers.X), 0.0)
+
+
+@settings(max_examples=20)
+@given(pdo=st.floats(1.0, 100.0), base=st.floats(-1e3, 1e3), odds=st.floats(0.01, 100.0))
+def test_the_scale_means_what_it_says(fitted, workers, pdo, base, odds):
+    card = fitted("binomial").scorecard(
+        points_to_double_odds=pdo, base_score=base, base_odds=odds, rounded=False
+    )
+    p = card.probability(np.array([base, base + pdo]))
+    np.testing.assert_allclose(p / (1 - p), [odds, 2 * odds], rtol=1e-9)
+
+
+def test_rounded_points_are_integers_that_add_up(card, fitted, workers):
+    points, score = card.points(workers.X), card.score(workers.X)
+    assert (points == np.rint(points)).all()
+    np.testing.assert_array_equal(score, np.rint(card.base_points) + points.sum(axis=1))
+    exact = fitted("binomial").scorecard(rounded=False).score(workers.X)
+    np.testing.assert_allclose(card.rounding_error(workers.X), score - exact, atol=1e-9)
+    assert np.abs(score - exact).max() <= card.rounding_bound
+    assert 0.0 < card.rounding_bound <= 0.5 * (1 + workers.X.shape[1])
+    wrong = np.abs(
+        card.probability(score) - fitted("binomial").predict_proba(workers.X)[:, 1]
+    ).max()
+    assert 0.0 < wrong <= card.probability_bound
+
+
+def test_the_table_has_points_of_levels_and_of_units(card, fitted, workers):
+    model = fitted("binomial")
+    table = card.to_frame()
+    assert table["attribute"].tolist() == [
+        "(base)", "sex", "sex", "age", "skill", "hours",
+        "region", "region", "region", "region", "manager",
+    ]  # fmt: skip
+    by_level = table.set_index(["attribute", "level"])
+    assert by_level.loc[("sex", "f"), "points"] == 0.0
+    coefficient = model.raw_coef_[model.encoded_names_ == "sex[m]"][0]
+    assert by_level.loc[("sex", "m"), "points"] == pytest.approx(card.factor * coefficient)
+    assert by_level.loc[("age", ""), "reference"] == pytest.approx(workers.X["age"].mean())
+    assert set(table["role"]) == {"", "sensitive", "predictor"}
+    assert by_level.loc[("region", "north"), "rounded"] == np.rint(
+        by_level.loc[("region", "north"), "points"]
+    )
+    # By hand: base points, plus levels, plus units above the mean.
+    row = workers.X.iloc[0]
+    total = np.rint(card.base_points)
+    for line in card.lines:
+        if line.level == "" and line.reference == line.reference:
+            total += np.rint(line.points * (float(row[line.attribute]) - line.reference))
+        elif row[line.attribute] == line.level:
+            total += np.rint(line.points)
+    assert card.score(workers.X.head(1))[0] == total
+
+
+def test_the_favorable_class_may_be_the_first(fitted, workers):
+    model = fitted("binomial")
+    bad = model.scorecard(favorable="no", rounded=False)
+    good = model.scorecard(favorable="yes", rounded=False)
+    assert bad.favorable == "no"
+    middle = 600 - bad.factor * np.log(50)
+    np.testing.assert_allclose(
+        bad.score(workers.X) - middle, middle - good.score(workers.X), rtol=1e-9, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        bad.probability(bad.score(workers.X)), model.predict_proba(workers.X)[:, 0], rtol=1e-9
+    )
+    with pytest.raises(ValueError, match="favorable='maybe' is no class of this model"):
+        model.scorecard(favorable="maybe")
+
+
+def test_separate_sensitive_features_have_points_too(workers):
+    S, X = workers.X[["sex"]], workers.X[["skill"]]
+    model = FairRidgeClassifier(0.1).fit(X, workers.y["binomial"], sensitive_features=S)
+    card = model.scorecard(rounded=False)
+    eta = model.decision_function(X, sensitive_features=S)
+    np.testing.assert_allclose(
+        card.score(X, sensitive_features=S), card.offset + card.factor * eta, rtol=1e-12
+    )
+    with pytest.raises(ValueError, match="pass sensitive_features"):
+        card.score(X)
+
+
+def test_proportions_have_a_scorecard(fitted, workers):
+    model = fitted("quasi-binomial")
+    card = model.scorecard(rounded=False)
+    np.testing.assert_allclose(
+        card.probability(card.score(workers.X)), model.predict(workers.X), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "multinomial", "cox"])
+def test_other_families_have_none(fitted, family):
+    with pytest.raises(ValueError, match=f"log odds of two outcomes.*is a {family} model"):
+        fitted(family).scorecard()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"points_to_double_odds": 0}, "points_to_double_odds=0 must be a positive number"),
+        ({"base_odds": -1.0}, r"base_odds=-1.0 must be a positive number"),
+        ({"base_odds": np.inf}, "base_odds=inf must be a positive number"),
+    ],
+)
+def test_bad_scales_are_named(fitted, options, message):
+    with pytest.raises(ValueError, match=message):
+        fitted("binomial").scorecard(**options)
+
+
+def test_frames_come_back_in_the_users_library(workers):
+    X = workers.X[["sex", "skill"]]
+    for frame in (X, pl.from_pandas(X)):
+        model = FairRidgeClassifier(0.1, sensitive=["sex"]).fit(frame, workers.y["binomial"])
+        assert type(model.scorecard().to_frame()) is type(frame)

@@ -1,0 +1,62 @@
+"""Intervals against statsmodels and scipy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from fairridge.metrics.intervals import effective_size, mean_interval, rate_interval
+
+
+@given(n=st.integers(1, 300), hits=st.integers(0, 300), confidence=st.floats(0.5, 0.999))
+def test_rates_have_wilsons_interval(n, hits, confidence):
+    hits = min(hits, n)
+    found = rate_interval(np.arange(n) < hits, np.ones(n), confidence)
+    low, high = proportion_confint(hits, n, alpha=1 - confidence, method="wilson")
+    assert found.value == hits / n
+    np.testing.assert_allclose([found.low, found.high], [low, high], atol=1e-12)
+    assert 0.0 <= found.low <= found.value <= found.high <= 1.0
+    assert found.high > found.low
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_means_have_students_interval(confidence):
+    values = np.random.default_rng(0).normal(5.0, 2.0, 23)
+    found = mean_interval(values, np.ones(23), confidence)
+    expected = stats.ttest_1samp(values, 0.0).confidence_interval(confidence)
+    np.testing.assert_allclose(
+        [found.value, found.low, found.high], [values.mean(), *expected], rtol=1e-12
+    )
+
+
+def test_equal_weights_of_any_size_change_nothing():
+    values = np.random.default_rng(1).normal(size=40)
+    plain = mean_interval(values, np.ones(40), 0.95)
+    scaled = mean_interval(values, np.full(40, 7.3), 0.95)
+    np.testing.assert_allclose(
+        [scaled.value, scaled.low, scaled.high], [plain.value, plain.low, plain.high], rtol=1e-12
+    )
+    rates = [rate_interval(values > 0, np.full(40, w), 0.95) for w in (1.0, 7.3)]
+    np.testing.assert_allclose(rates[0].low, rates[1].low, rtol=1e-12)
+
+
+def test_unequal_weights_count_as_fewer_rows():
+    weight = np.array([1.0, 1.0, 2.0])
+    assert effective_size(weight) == 16.0 / 6.0
+    found = rate_interval(np.array([True, False, True]), weight, 0.9)
+    low, high = proportion_confint(0.75 * 16 / 6, 16 / 6, alpha=0.1, method="wilson")
+    np.testing.assert_allclose([found.value, found.low, found.high], [0.75, low, high], rtol=1e-12)
+
+
+def test_nothing_to_estimate_from_is_not_a_number():
+    nothing = np.zeros(0)
+    for found in (
+        mean_interval(nothing, nothing, 0.95),
+        rate_interval(nothing > 0, nothing, 0.95),
+    ):
+        assert np.isnan([found.value, found.low, found.high]).all()
+    single = mean_interval(np.array([3.0]), np.ones(1), 0.95)
+    assert single.value == 3.0
+    assert np.isnan([single.low, single.high]).all()
