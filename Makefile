@@ -3,17 +3,21 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DEMO   := $(VENV)/.ready-for-demo
 TESTS  ?= tests
+# For another set of experiments, fewer runs, or the page in docs/: see its --help.
+REPRODUCE ?= all --out reproduce-output
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test check format bench reproduce docs clean
 
 help:
-	@echo "make demo    fit a fair path on generated data and save its plot"
+	@echo "make demo    fit fair paths on two data sets, show the trade-off, write the audit reports"
 	@echo "make test    run the tests"
 	@echo "make check   format, lint, types, import layers"
 	@echo "make format  rewrite the code in the house format"
 	@echo "make bench   measure against other libraries"
+	@echo "make reproduce  compute every figure and claim of the paper; goes on where it stopped"
 	@echo "make docs    build the documentation into site/"
 
 $(READY): pyproject.toml constraints.txt
@@ -22,8 +26,14 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $(READY)
 
-demo: $(READY)
-	$(BIN)/python examples/demo.py
+# The demonstration needs the command line only.
+$(DEMO): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[cli]"
+	touch $(DEMO)
+
+demo: $(DEMO)
+	$(BIN)/fairridge demo
 
 test: $(READY)
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto $(TESTS)
@@ -41,9 +51,12 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+reproduce: $(READY)
+	$(BIN)/python -m fairridge.experiments $(REPRODUCE)
+
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) site build dist demo-output bench-output
+	rm -rf $(VENV) site build dist demo-output bench-output reproduce-output

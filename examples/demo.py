@@ -1,6 +1,6 @@
 """Fit a fair path on generated data, print it and save its plots.
 
-Run it with ``make demo``.
+Run it with ``python examples/demo.py``; ``make demo`` shows the command line instead.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Tables and figures. The only code that imports a plotting library."""
 
+from fairridge.report.comparison import TradeOff, plot_trade_off
 from fairridge.report.paths import PathCurves, PathPlot, plot_path
 from fairridge.report.summary import CoefficientRow, Summary
 from fairridge.report.validation import ValidationCurve, plot_validation
@@ -9,7 +10,9 @@ __all__ = [
     "PathCurves",
     "PathPlot",
     "Summary",
+    "TradeOff",
     "ValidationCurve",
     "plot_path",
+    "plot_trade_off",
     "plot_validation",
 ]

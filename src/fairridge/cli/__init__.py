@@ -1,0 +1,25 @@
+"""The command line: parse, call, show. Nothing is computed here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+MISSING = "fairridge: the command line needs {}: pip install 'fairridge[cli]'\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command, and return its exit code.
+
+    0: done. 2: bad usage or bad input, said in one line. 1: anything else.
+    """
+    try:
+        from fairridge.cli.app import run
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("fairridge"):
+            raise
+        sys.stderr.write(MISSING.format(error.name))
+        return 1
+    return run(sys.argv[1:] if arguments is None else list(arguments))

@@ -1,0 +1,75 @@
+"""The commands of ``fairridge``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from fairridge.cli.data_sets import datasets
+from fairridge.cli.demonstration import demo
+from fairridge.cli.errors import explain, notes
+from fairridge.cli.examples import epilog
+from fairridge.cli.fitting import fit, path, predict
+from fairridge.cli.judging import audit, compare
+from fairridge.cli.reporting import report
+from fairridge.cli.reproduction import reproduce
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="fairridge",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Regression models that are fair to a degree you choose.",
+)
+for command in (fit, path, predict, audit, compare, report, datasets, demo):
+    app.command(epilog=epilog(command.__name__))(command)
+app.command(
+    epilog=epilog("reproduce"),
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)(reproduce)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from fairridge import __version__
+
+        sys.stdout.write(f"fairridge {__version__}\n")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Regression models that are fair to a degree you choose."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and return its exit code; errors become one line."""
+    arguments = arguments or ["--help"]
+    try:
+        with notes():
+            code = app(args=arguments, prog_name="fairridge", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("fairridge: interrupted.\n")
+        return 1
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python must not try to flush the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        explained = explain(error)
+        if explained is None:
+            raise
+        sys.stderr.write(f"fairridge: {explained[0]}\n")
+        return explained[1]

@@ -1,0 +1,92 @@
+"""The command that lists the data sets that ship."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairridge.cli.inputs import BUILTIN, read, write
+from fairridge.cli.options import AsJson
+from fairridge.cli.show import say, show_json, table
+
+__all__ = ["datasets"]
+
+
+def datasets(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", show_default=False, help="One of them; all by default."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write it: CSV or Parquet."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the data sets that ship, describe one, or write it to a file."""
+    if name is None:
+        _list(as_json)
+        return
+    name = name.removeprefix(BUILTIN)
+    source = read(f"{BUILTIN}{name}")
+    if out is not None:
+        write(_plain(source.table), out)
+        say(f"{source.table.num_rows:,} rows: {out}")
+        return
+    from fairridge.datasets import load
+
+    data = load(name, backend="pyarrow")
+    if as_json:
+        show_json(
+            {
+                "name": name,
+                "rows": source.table.num_rows,
+                "columns": list(source.columns),
+                "response": list(source.response),
+                "sensitive": list(source.sensitive),
+                "family": source.family,
+                "description": data.description,
+            }
+        )
+        return
+    say(data.description)
+    say(f"\nResponse: {', '.join(source.response)}. Sensitive: {', '.join(source.sensitive)}.")
+
+
+def _list(as_json: bool) -> None:
+    from fairridge.datasets import available
+
+    found = available()
+    if as_json:
+        show_json([info._asdict() for info in found])
+        return
+    table(
+        "Data sets that ship; use them as builtin:NAME",
+        ["name", "family", "rows", "columns", "response", "sensitive"],
+        [
+            [
+                info.name,
+                info.family,
+                f"{info.rows:,}",
+                str(info.columns),
+                ", ".join(info.response),
+                ", ".join(info.sensitive),
+            ]
+            for info in found
+        ],
+        left=2,
+    )
+
+
+def _plain(frame: object) -> object:
+    """Write out categories as text, for files that have no categories."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    assert isinstance(frame, pa.Table)
+    columns = [
+        column.cast(pa.string()) if types.is_dictionary(column.type) else column
+        for column in frame.columns
+    ]
+    return pa.table(dict(zip(frame.column_names, columns, strict=True)))

@@ -1,0 +1,77 @@
+"""From exceptions to one line and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+__all__ = ["BadInputError", "explain", "notes"]
+
+BAD_INPUT = 2
+FAILED = 1
+
+
+class BadInputError(Exception):
+    """Something the user can mend; the message says how."""
+
+
+def explain(error: Exception) -> tuple[str, int] | None:
+    """Return one line and an exit code, or None for what nobody foresaw.
+
+    The library raises `ValueError` for bad data and parameters, the system
+    `OSError` for files, and the parser its own exceptions for bad usage.
+    """
+    if hasattr(error, "format_message"):
+        return _usage(error), BAD_INPUT
+    if isinstance(error, ImportError) and not isinstance(error, ModuleNotFoundError):
+        return _one_line(str(error)), FAILED  # an extra is missing, and the message names it
+    if isinstance(error, BadInputError):
+        return _one_line(str(error)), BAD_INPUT
+    if isinstance(error, OSError):
+        return _of_file(error), BAD_INPUT
+    if isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError):
+        return _one_line(str(error)), BAD_INPUT
+    return None
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Show warnings as notes, one line each, once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(_one_line(str(warning.message)) for warning in caught):
+                sys.stderr.write(f"note: {message}\n")
+
+
+def _usage(error: Exception) -> str:
+    message: str = error.format_message()  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    command = "fairridge" if context is None else context.command_path
+    return f"{_one_line(message).rstrip('.')}. See {command} --help."
+
+
+def _of_file(error: OSError) -> str:
+    name = error.filename
+    what = {
+        errno.ENOENT: "there is no such file; check the name",
+        errno.EACCES: "no permission; check the rights of the file and its folder",
+        errno.EPERM: "no permission; check the rights of the file and its folder",
+        errno.EISDIR: "this is a folder; name a file in it",
+        errno.ENOTDIR: "a part of this path is no folder; check the name",
+        errno.EROFS: "the file system is read-only; choose another place",
+        errno.ENOSPC: "no space is left on the device",
+    }.get(error.errno or 0, _one_line(error.strerror or str(error)))
+    what = what.rstrip(".")
+    return f"{name}: {what}." if name else f"{what}."
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

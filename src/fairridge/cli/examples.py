@@ -1,0 +1,36 @@
+"""Examples of the help pages; tests run every one of them."""
+
+from __future__ import annotations
+
+__all__ = ["EXAMPLES", "epilog"]
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "datasets": (
+        "fairridge datasets",
+        "fairridge datasets german_credit --out credit.csv",
+    ),
+    "fit": (
+        "fairridge fit builtin:german_credit --unfairness 0.05 --out model.json",
+        "fairridge fit credit.csv --response Credit_risk --sensitive Age,Gender "
+        "--drop Foreign_worker",
+    ),
+    "path": (
+        "fairridge path builtin:communities_crime --bounds 0,0.05,0.1,1",
+        "fairridge path credit.csv --response Credit_risk --sensitive Gender --out path.csv",
+    ),
+    "predict": ("fairridge predict credit.csv --model model.json --out scores.csv",),
+    "audit": (
+        "fairridge audit scores.csv --prediction probability --response Credit_risk "
+        "--positive GOOD --sensitive Age,Gender",
+        "fairridge audit credit.csv --model model.json --response Credit_risk --json",
+    ),
+    "compare": ("fairridge compare builtin:german_credit --unfairness 0.05 --models FGRRM,ZLRM",),
+    "report": ("fairridge report builtin:german_credit --unfairness 0.05 --cv 5 --bootstrap 20",),
+    "reproduce": ("fairridge reproduce --list",),
+    "demo": ("fairridge demo",),
+}
+
+
+def epilog(command: str) -> str:
+    """Return the examples of a command, one paragraph each."""
+    return "\n\n".join(["Examples:", *EXAMPLES[command]])

@@ -1,0 +1,355 @@
+"""Commands around one model: fit, path, predict."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairridge.cli.errors import BadInputError
+from fairridge.cli.inputs import Source, arrow, as_csv, check_columns, check_place, read, write
+from fairridge.cli.modeling import Columns, Data, ModelOptions, make_model
+from fairridge.cli.options import (
+    AsJson,
+    Definition,
+    Drop,
+    DropMissing,
+    Event,
+    Family,
+    Input,
+    Offset,
+    Penalty,
+    PredictorPenalty,
+    Predictors,
+    Response,
+    Sensitive,
+    Separator,
+    Stream,
+    Ties,
+    Unfairness,
+    Weight,
+)
+from fairridge.cli.show import facts, note, say, show_json, table, waiting
+from fairridge.cli.streams import is_stream, read_training, write_predictions
+
+__all__ = ["announce", "fit", "load_model", "path", "predict", "scored_columns"]
+
+MOST_ROWS = 20
+SHORT_PATH = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
+
+
+def fit(
+    data: Input,
+    response: Response = None,
+    sensitive: Sensitive = None,
+    unfairness: Unfairness = 0.05,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to save the model.")
+    ] = None,
+    event: Event = None,
+    predictors: Predictors = None,
+    drop: Drop = None,
+    weight: Weight = None,
+    offset: Offset = None,
+    drop_missing: DropMissing = False,
+    separator: Separator = None,
+    stream: Stream = False,
+    family: Family = None,
+    definition: Definition = "statistical-parity",
+    penalty: Penalty = "ridge",
+    predictor_penalty: PredictorPenalty = 0.0,
+    ties: Ties = "breslow",
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all coefficients, however many.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a model with a bound on unfairness."""
+    options = ModelOptions(unfairness, definition, penalty, predictor_penalty, ties)
+    check_place(out)
+    with waiting("reading and fitting"):
+        columns = Columns(
+            response, event, sensitive, predictors, drop, weight, offset, family, drop_missing
+        )
+        training = read_training(data, columns, separator, stream)
+        model = make_model(training, options)
+        model.fit(training.X, training.y, **training.options)
+    if out is not None:
+        model.save(out)
+    if as_json:
+        show_json(_model_facts(model, training) | {"saved": out})
+        return
+    announce(training)
+    _show_model(model, None if everything else MOST_ROWS)
+    if out is not None:
+        say(f"Saved: {out}")
+
+
+def path(
+    data: Input,
+    response: Response = None,
+    sensitive: Sensitive = None,
+    bounds: Annotated[
+        str | None,
+        typer.Option("--bounds", metavar="R,R,…", help="Bounds; 0 to 1 by default."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write every bound and coefficient: CSV or Parquet."
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Save a figure of the coefficients."),
+    ] = None,
+    event: Event = None,
+    predictors: Predictors = None,
+    drop: Drop = None,
+    weight: Weight = None,
+    offset: Offset = None,
+    drop_missing: DropMissing = False,
+    separator: Separator = None,
+    stream: Stream = False,
+    family: Family = None,
+    definition: Definition = "statistical-parity",
+    penalty: Penalty = "ridge",
+    predictor_penalty: PredictorPenalty = 0.0,
+    ties: Ties = "breslow",
+    as_json: AsJson = False,
+) -> None:
+    """Fit the models for many bounds at once."""
+    options = ModelOptions(0.0, definition, penalty, predictor_penalty, ties)
+    check_place(out)
+    check_place(plot)
+    with waiting("reading and fitting"):
+        columns = Columns(
+            response, event, sensitive, predictors, drop, weight, offset, family, drop_missing
+        )
+        training = read_training(data, columns, separator, stream)
+        # A file gets every bound, a screen the telling ones.
+        chosen = _bounds(bounds) or (None if out or plot else SHORT_PATH)
+        found = make_model(training, options).path(
+            training.X, training.y, unfairness=chosen, **training.options
+        )
+    if out is not None:
+        write(arrow(found.to_frame()), out)
+    if plot is not None:
+        _save_figure(found, plot)
+    if as_json:
+        show_json(_columns(found))
+        return
+    announce(training)
+    _show_path(found)
+    for place in (out, plot):
+        if place is not None:
+            say(f"Saved: {place}")
+
+
+def predict(
+    data: Input,
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", metavar="FILE", help="Model file that fit has written."),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="CSV or Parquet with all columns; CSV to the screen by default.",
+        ),
+    ] = None,
+    offset: Offset = None,
+    separator: Separator = None,
+    stream: Stream = False,
+    as_json: AsJson = False,
+) -> None:
+    """Predict new rows, to the last bit as the model did when it was saved."""
+    check_place(out)
+    fitted = load_model(model)
+    if is_stream(data, stream):
+        written = write_predictions(fitted, data, out, offset)
+        note(f"{written:,} rows with predictions: {out}")
+        return
+    with waiting("reading and predicting"):
+        source = read(data, separator)
+        scores = scored_columns(fitted, source, offset)
+    if as_json:
+        show_json({name: column.to_pylist() for name, column in scores.items()})
+        return
+    result = source.table
+    for name, column in scores.items():
+        result = result.append_column(_free_name(name, result.column_names), column)
+    if out is None:
+        sys.stdout.write(as_csv(result))
+        return
+    write(result, out)
+    note(f"{source.table.num_rows:,} rows with {', '.join(scores)}: {out}")
+
+
+def load_model(name: str) -> Any:
+    """Read a model file."""
+    from fairridge import load
+
+    if Path(name).is_dir():
+        raise IsADirectoryError(errno.EISDIR, "", name)
+    return load(name)
+
+
+def scored_columns(model: Any, source: Source, offset: str | None = None) -> dict[str, Any]:
+    """Return predictions, and probabilities where there are any, by name."""
+    import pyarrow as pa
+
+    X, options = _inputs(model, source)
+    if offset is not None:
+        check_columns([offset], source, "--offset")
+        options["offset"] = source.table.column(offset)
+    found: dict[str, Any] = {"prediction": pa.array(model.predict(X, **options))}
+    if not hasattr(model, "predict_proba"):
+        return found
+    probability = model.predict_proba(X, **options)
+    if len(model.classes_) == 2:
+        return found | {"probability": pa.array(probability[:, 1])}
+    return found | {
+        f"probability[{label}]": pa.array(probability[:, k])
+        for k, label in enumerate(model.classes_)
+    }
+
+
+def announce(training: Data) -> None:
+    """Say what was made of the data."""
+    note(f"Family: {training.family}, because {training.reason}.")
+    for remark in training.remarks:
+        note(remark)
+
+
+def _inputs(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
+    """Find the columns of a model in a table."""
+    design = model._design
+    if design.names is None:
+        raise BadInputError(
+            "this model was fitted to an array without names; predict with it in Python."
+        )
+    check_columns(design.names, source, "the model needs it")
+    X = source.table.select(list(design.names))
+    if not design.separate:
+        return X, {}
+    if design.sensitive_names is None:
+        raise BadInputError(
+            "the sensitive attributes of this model have no names; predict with it in Python."
+        )
+    check_columns(design.sensitive_names, source, "the model needs it")
+    return X, {"sensitive_features": source.table.select(list(design.sensitive_names))}
+
+
+def _bounds(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise BadInputError(
+            f"--bounds {text} must be numbers with commas between them, such as 0,0.05,1."
+        ) from None
+
+
+def _free_name(name: str, taken: list[str]) -> str:
+    while name in taken:
+        name = f"{name}_"
+    return name
+
+
+# ------------------------------------------------------------------------ shows
+
+
+def _show_model(model: Any, most: int | None) -> None:
+    summary = model.summary()
+    facts(summary.title, summary.facts)
+    rows = summary.coefficients
+    shown = rows if most is None else rows[:most]
+    table(
+        "\nCoefficients",
+        ["column", "role", "coefficient", "on raw column", "S explains"],
+        [
+            [
+                row.term,
+                row.role,
+                f"{row.coefficient:.5g}",
+                f"{row.raw:.5g}",
+                "" if row.explained != row.explained else f"{row.explained:.1%}",
+            ]
+            for row in shown
+        ],
+        left=2,
+    )
+    if len(shown) < len(rows):
+        say(f"… and {len(rows) - len(shown)} more; --all shows them.", style="dim")
+
+
+def _show_path(found: Any) -> None:
+    score = {"r_squared": "R²", "d_squared": "D²"}.get(found.score_name, found.score_name)
+    rows = [
+        [f"{r:.4g}", f"{achieved:.2%}", f"{value:.4f}", f"{penalty:.4g}", status]
+        for r, achieved, value, penalty, status in zip(
+            found.unfairness, found.achieved, found.score, found.lambda_, found.status, strict=True
+        )
+    ]
+    if len(rows) > MOST_ROWS:
+        nearest = {int(abs(found.unfairness - r).argmin()) for r in SHORT_PATH}
+        rows = [rows[k] for k in sorted(nearest)]
+    table(
+        f"Path: {found.definition}, in training",
+        ["r", "achieved", score, "λ(r)", "status"],
+        rows,
+        left=0,
+    )
+
+
+def _model_facts(model: Any, training: Data) -> dict[str, Any]:
+    summary = model.summary()
+    return {
+        "model": summary.title,
+        "family": training.family,
+        "reason": training.reason,
+        "rows": model.n_rows_,
+        "remarks": list(training.remarks),
+        "response": training.response,
+        "sensitive": list(training.sensitive),
+        "unfairness": float(model.unfairness),
+        "achieved": model.unfairness_,
+        "lambda": model.lambda_,
+        "status": model.status_,
+        "explained_deviance": model.explained_deviance_,
+        "log_likelihood": model.loglik_,
+        "fingerprint": model.fingerprint_,
+        "coefficients": [
+            {
+                "term": row.term,
+                "role": row.role or "intercept",
+                "coefficient": row.coefficient,
+                "raw": row.raw,
+                "explained_by_sensitive": row.explained,
+            }
+            for row in summary.coefficients
+        ],
+    }
+
+
+def _columns(found: Any) -> dict[str, Any]:
+    frame = arrow(found.to_frame())
+    return {name: frame.column(name).to_pylist() for name in frame.column_names}
+
+
+def _save_figure(found: Any, place: str) -> None:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError("--plot needs matplotlib: pip install 'fairridge[plot]'") from error
+    matplotlib.use("Agg")
+    axes = found.plot("coefficients")
+    axes.figure.savefig(place, dpi=140)

@@ -1,0 +1,208 @@
+"""Tables in: CSV and Parquet files, and data sets that ship."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from glob import has_magic
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from fairridge.cli.errors import BadInputError
+
+__all__ = [
+    "BUILTIN",
+    "Source",
+    "arrow",
+    "as_csv",
+    "check_columns",
+    "check_place",
+    "names",
+    "read",
+    "write",
+]
+
+BUILTIN = "builtin:"
+SEPARATORS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table, and what is known of its columns.
+
+    Attributes
+    ----------
+    name : str
+        As the user calls it.
+    table : pyarrow Table
+        All columns.
+    response : tuple of str
+        The response of a data set that ships; (time, event) for survival.
+    sensitive : tuple of str
+        Its sensitive attributes.
+    family : str or None
+        Its family.
+    """
+
+    name: str
+    table: Any
+    response: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    family: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(self.table.column_names)
+
+    @property
+    def fingerprint(self) -> str:
+        """Name, and for a file the SHA-256 of its bytes."""
+        if self.name.startswith(BUILTIN):
+            return f"{self.name} (ships with fairridge)"
+        return f"{Path(self.name).name}, SHA-256 {sha256(Path(self.name).read_bytes()).hexdigest()}"
+
+
+def read(name: str, separator: str | None = None) -> Source:
+    """Read a file, or a data set that ships."""
+    if name.startswith(BUILTIN):
+        return _builtin(name)
+    path = Path(name)
+    if has_magic(name) and not path.exists():
+        raise BadInputError(f"{name} is a pattern; this command takes one file.")
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "", name)
+    with path.open("rb") as file:  # says at once what is wrong with the file, if anything is
+        start = file.read(1 << 16)
+    table = _read_parquet(path) if start[:4] == b"PAR1" else _read_csv(path, start, separator)
+    if table.num_rows == 0:
+        raise BadInputError(f"{name} has no rows; add some below the names of the columns.")
+    return Source(name, _checked(table, name))
+
+
+def write(table: Any, path: str) -> None:
+    """Write a table: Parquet where the name ends like that, else CSV with all digits."""
+    if path.endswith((".parquet", ".pq")):
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, path)
+        return
+    import pyarrow.csv
+
+    with open(path, "wb") as file:
+        pyarrow.csv.write_csv(table, file)
+
+
+def as_csv(table: Any) -> str:
+    """Return a table as the text of a CSV file, with all digits."""
+    import pyarrow
+    import pyarrow.csv
+
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.csv.write_csv(table, sink)
+    text: str = sink.getvalue().to_pybytes().decode()
+    return text
+
+
+def arrow(frame: Any) -> Any:
+    """Turn a frame of any library into a pyarrow Table."""
+    import narwhals as nw
+
+    return nw.from_native(frame, eager_only=True).to_arrow()
+
+
+def check_place(path: str | None) -> None:
+    """Raise before any work is done if a result cannot be written there."""
+    if path is None:
+        return
+    place = Path(path)
+    if place.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "", path)
+    folder = place.parent
+    if not folder.is_dir():
+        raise BadInputError(f"{path}: there is no folder {str(folder)!r}; make it first.")
+    if not os.access(place if place.exists() else folder, os.W_OK, effective_ids=True):
+        raise PermissionError(errno.EACCES, "", path)
+
+
+def names(values: Sequence[str] | None) -> tuple[str, ...]:
+    """Read names that were given several times, or with commas."""
+    parts = (part.strip() for value in values or () for part in value.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
+    """Raise unless the table has these columns."""
+    for name in wanted:
+        if name in source.columns:
+            continue
+        same = [own for own in source.columns if own.lower() == name.lower()]
+        hint = f"did you mean {same[0]!r}?" if same else f"it has {_listed(source.columns)}."
+        raise BadInputError(f"{source.name} has no column {name!r} ({option}); {hint}")
+
+
+def _builtin(name: str) -> Source:
+    from fairridge.datasets import load
+
+    data = load(name.removeprefix(BUILTIN), backend="pyarrow")
+    response = (data.response,) if isinstance(data.response, str) else tuple(data.response)
+    return Source(name, data.frame, response, tuple(data.sensitive), data.family)
+
+
+def _read_parquet(path: Path) -> Any:
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(os.fspath(path))
+    except pyarrow.ArrowException as error:
+        raise BadInputError(f"{path} is no sound Parquet file: {error}") from error
+
+
+def _read_csv(path: Path, start: bytes, separator: str | None) -> Any:
+    import pyarrow
+    import pyarrow.csv as csv
+
+    if not start.strip():
+        raise BadInputError(f"{path} is empty; the first line must name the columns.")
+    if b"\0" in start:
+        raise BadInputError(f"{path} is neither text nor Parquet; pass a CSV or a Parquet file.")
+    try:
+        return csv.read_csv(
+            os.fspath(path),
+            parse_options=csv.ParseOptions(
+                delimiter=separator or _separator(start), newlines_in_values=True
+            ),
+            convert_options=csv.ConvertOptions(strings_can_be_null=True),
+        )
+    except pyarrow.ArrowException as error:
+        raise BadInputError(f"{path} is no sound CSV file: {error}") from error
+
+
+def _separator(start: bytes) -> str:
+    """Guess what separates columns from the line of their names."""
+    line = start.splitlines()[0].decode("utf-8", "replace")
+    return max(SEPARATORS, key=line.count)
+
+
+def _checked(table: Any, name: str) -> Any:
+    import pyarrow.types as types
+
+    columns = table.column_names
+    twice = next((one for one in columns if columns.count(one) > 1), None)
+    if twice is not None:
+        raise BadInputError(f"{name} has more than one column named {twice!r}; rename them.")
+    for column in table.schema:
+        if types.is_binary(column.type) or types.is_large_binary(column.type):
+            raise BadInputError(
+                f"column {column.name!r} of {name} is not UTF-8 text; save the file as UTF-8."
+            )
+    return table
+
+
+def _listed(columns: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(columns[:most])
+    return shown + (f" and {len(columns) - most} more" if len(columns) > most else "")

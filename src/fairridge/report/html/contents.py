@@ -1,0 +1,269 @@
+"""What an audit report shows, gathered before anything is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.metrics import Attribution, Audit
+
+__all__ = [
+    "Curve",
+    "Decisions",
+    "Predictor",
+    "Refits",
+    "ReportContents",
+    "Sample",
+    "Subject",
+    "Term",
+]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was modeled, and how.
+
+    Attributes
+    ----------
+    title, model, family, definition, response : str
+        Names.
+    outcome : str
+        The class or event that scores are of; "" for numbers.
+    n_rows : int
+        Rows of positive weight.
+    sensitive, predictors : tuple of str
+        Columns as they were given.
+    needs_sensitive : bool
+        Whether predictions need the sensitive attributes.
+    rule : str
+        In words, who counts as selected.
+    record : tuple of (str, str)
+        Data, fingerprint and fit, for the record.
+    settings, versions : tuple of (str, str)
+        Parameters of the model, and of the software.
+    """
+
+    title: str
+    model: str
+    family: str
+    definition: str
+    response: str
+    outcome: str
+    n_rows: int
+    sensitive: tuple[str, ...]
+    predictors: tuple[str, ...]
+    needs_sensitive: bool
+    rule: str
+    record: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...]
+    versions: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One measure over the bounds.
+
+    Attributes
+    ----------
+    name : str
+        What is measured.
+    training : ndarray of shape (m,)
+        In the training rows.
+    held_out, error : ndarray of shape (m,) or None
+        Mean over held-out folds, and its standard error.
+    larger_is_better : bool
+        Whether more of it is better.
+    """
+
+    name: str
+    training: Floats
+    held_out: Floats | None = None
+    error: Floats | None = None
+    larger_is_better: bool = True
+
+    @property
+    def best_known(self) -> Floats:
+        """On held-out rows where there are any."""
+        return self.training if self.held_out is None else self.held_out
+
+
+@dataclass(frozen=True)
+class Refits:
+    """How unfair models are that were refitted to resampled rows with the same bound.
+
+    Attributes
+    ----------
+    low, high : float
+        The middle 95 % of them, measured on all rows.
+    count : int
+        How many refits.
+    """
+
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions at every bound, against those of the unconstrained model.
+
+    Attributes
+    ----------
+    selected : ndarray of shape (m,)
+        How many rows are selected.
+    gained, lost : ndarray of shape (m, g)
+        For every group (all attributes, one after the other), how many are
+        selected only here, and how many only by the unconstrained model.
+    all_gained, all_lost : ndarray of shape (m,)
+        The same for all rows.
+    """
+
+    selected: Integers
+    gained: Integers
+    lost: Integers
+    all_gained: Integers
+    all_lost: Integers
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Group metrics of one outcome on one kind of rows, at every bound.
+
+    Attributes
+    ----------
+    rows : str
+        "held-out" or "training".
+    outcome : str
+        The class; "" where there is only one outcome.
+    audits : tuple of Audit
+        One per bound.
+    decisions : Decisions or None
+        None where nobody is selected.
+    """
+
+    rows: str
+    outcome: str
+    audits: tuple[Audit, ...]
+    decisions: Decisions | None
+
+
+@dataclass(frozen=True)
+class Term:
+    """One coefficient over the bounds.
+
+    Attributes
+    ----------
+    name, outcome : str
+        Encoded column, and class for models that have several.
+    sensitive : bool
+        Whether it is in α, not in β.
+    values, standardized : ndarray of shape (m,)
+        Coefficient, and times its column's standard deviation.
+    """
+
+    name: str
+    outcome: str
+    sensitive: bool
+    values: Floats
+    standardized: Floats
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """How much S knows of one predictor.
+
+    Attributes
+    ----------
+    name : str
+        Column as it was given.
+    explained : float
+        Share of its variance that S explains.
+    carries : float
+        Of the variance that S explains of the unconstrained scores, the part
+        that runs through this predictor; NaN where that is not defined.
+    """
+
+    name: str
+    explained: float
+    carries: float
+
+
+@dataclass(frozen=True)
+class ReportContents:
+    """Everything that an audit report shows.
+
+    Attributes
+    ----------
+    subject : Subject
+        What was modeled.
+    unfairness : ndarray of shape (m,)
+        Bounds, increasing; the last one bounds nothing.
+    chosen : int
+        Position of the bound that was chosen.
+    achieved : ndarray of shape (m,)
+        What the bound is on, in training.
+    lambda_ : ndarray of shape (m,)
+        λ(r).
+    status : tuple of str
+        How each search ended.
+    dependence : Curve
+        The dependence of scores on S, measured alike in all rows.
+    dependence_name : str
+        What that is, in words.
+    accuracy : tuple of Curve
+        Measures of accuracy, the most telling one first.
+    folds : int
+        Held-out folds; 0 for none.
+    refits : Refits or None
+        The bootstrap.
+    terms : tuple of Term
+        Coefficients.
+    left_out : int
+        Terms that are not shown because there are so many.
+    attribution : tuple of Attribution
+        R²_S split over attributes, one per bound; empty where there is none.
+    predictors : tuple of Predictor
+        How much S knows of each, most first.
+    samples : tuple of Sample
+        Group metrics.
+    """
+
+    subject: Subject
+    unfairness: Floats
+    chosen: int
+    achieved: Floats
+    lambda_: Floats
+    status: tuple[str, ...]
+    dependence: Curve
+    dependence_name: str
+    accuracy: tuple[Curve, ...]
+    folds: int
+    refits: Refits | None
+    terms: tuple[Term, ...]
+    left_out: int
+    attribution: tuple[Attribution, ...]
+    predictors: tuple[Predictor, ...]
+    samples: tuple[Sample, ...]
+
+    @property
+    def free(self) -> int:
+        """Position of the unconstrained model."""
+        return len(self.unfairness) - 1
+
+    @property
+    def on_predictions(self) -> Floats | None:
+        """R² of predictions on S, where those are not the linear predictors themselves."""
+        if self.subject.family in ("gaussian", "cox") or self.main.outcome:
+            return None
+        return np.array([audit.r_squared for audit in self.main.audits])
+
+    @property
+    def main(self) -> Sample:
+        """The sample to show first."""
+        return self.samples[0]

@@ -1,0 +1,210 @@
+"""Bad input: exit code 2, and one line that says what to do."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeRegressor
+from fairridge.cli.errors import explain
+
+# A command, and what the line must say.
+COMMANDS = {
+    "fit nothere.csv -y y -s s": ("nothere.csv", "no such file"),
+    "fit folder -y y -s s": ("folder", "name a file"),
+    "fit empty.csv -y y -s s": ("empty.csv is empty", "first line"),
+    "fit blank.csv -y y -s s": ("blank.csv is empty",),
+    "fit head.csv -y y -s s": ("no rows",),
+    "fit ragged.csv -y a -s b": ("ragged.csv", "Expected 2 columns"),
+    "fit binary.csv -y a -s b": ("neither text nor Parquet",),
+    "fit latin.csv -y y -s s": ("'s'", "UTF-8"),
+    "fit twice.csv -y y -s x": ("'y'", "rename"),
+    "fit fake.parquet -y y -s x": ("fake.parquet", "Parquet"),
+    "fit builtin:nope": ("nope", "german_credit"),
+    "fit 'none-*.parquet' -y y -s s": ("none-*.parquet",),
+    "fit builtin:rossi --stream": ("--stream",),
+    "fit ok.csv -y Y -s s": ("'Y'", "did you mean 'y'"),
+    "fit ok.csv -y nope -s s": ("'nope'", "y, s, x"),
+    "fit ok.csv -y y -s nope": ("'nope'", "--sensitive"),
+    "fit ok.csv -y y -s s --weight nope": ("'nope'",),
+    "fit ok.csv -s s": ("--response NAME",),
+    "fit ok.csv -y y": ("--sensitive NAME",),
+    "fit ok.csv -y y -s y": ("'y' is the response",),
+    "fit ok.csv -y y -s s --predictors nope": ("'nope'", "--predictors"),
+    "fit ok.csv -y y -s s --predictors s": ("'s' has another role",),
+    "fit ok.csv -y y -s s --drop s": ("'s' has another role",),
+    "fit ok.csv -y y -s s --drop x": ("no predictors are left",),
+    "fit ok.csv -y y -s s -r 2": ("unfairness=2.0", "from 0 (fair) to 1"),
+    "fit ok.csv -y y -s s -r -0.1": ("unfairness=-0.1",),
+    "fit ok.csv -y y -s s -r abc": ("--unfairness", "--help"),
+    "fit ok.csv -y y -s s --family nope": ("nope", "gaussian"),
+    "fit ok.csv -y y -s s --family binomial": ("two classes", "6 different values"),
+    "fit ok.csv -y y -s s --family cox": ("--event",),
+    "fit ok.csv -y s -s x --family gaussian": ("'s' holds 'a'", "--family binomial"),
+    "fit negative.csv -y y -s s --family poisson": ("zero or positive", "-1"),
+    "fit more.csv -y y -s s --event e --family poisson": ("survival",),
+    "fit ok.csv -y y -s s --definition nope": ("definition='nope'",),
+    "fit ok.csv -y y -s s --penalty nope": ("penalty='nope'",),
+    "fit ok.csv -y y -s s --predictor-penalty -1": ("predictor_penalty",),
+    "fit ok.csv -y y -s s --nope": ("--nope", "fairridge fit --help"),
+    "fit ok.csv -y y -s s --out folder": ("folder", "name a file"),
+    "fit ok.csv -y y -s s --out no/where/model.json": ("no/where", "make it first"),
+    "fit missing.csv -y y -s s": ("'x' has 1 missing value;", "--drop-missing"),
+    "fit hollow.csv -y y -s s": ("'x' is empty", "--drop x"),
+    "fit names.csv -y name -s s": ("'name' is text with 50 different values",),
+    "fit dates.csv -y day -s s": ("'day'", "a number or classes"),
+    "fit dates.csv -y x -s s": ("'day'",),
+    "fit": ("DATA", "fairridge fit --help"),
+    "nope": ("'nope'", "fairridge --help"),
+    "predict ok.csv": ("--model",),
+    "predict ok.csv -m nothere.json": ("nothere.json", "no such file"),
+    "predict ok.csv -m folder": ("folder",),
+    "predict ok.csv -m cut.json": ("cut.json", "damaged"),
+    "predict ok.csv -m changed.json": ("changed.json", "checksum"),
+    "predict ok.csv -m other.json": ("other.json", "no model file"),
+    "predict ok.csv -m ok.csv": ("ok.csv", "no model file"),
+    "predict few.csv -m model.json": ("no column 'x'", "the model needs it"),
+    "predict unseen.csv -m model.json": ("'s'", "'zzz'"),
+    "predict 'ok*.parquet' -m model.json": ("--out FILE.parquet",),
+    "audit ok.csv -s s": ("--prediction NAME", "--model FILE"),
+    "audit ok.csv -s s -p nope": ("'nope'", "--prediction"),
+    "audit ok.csv -p x -y y": ("--sensitive NAME",),
+    "audit ok.csv -s s -p x -y y --bins 1": ("bins=1",),
+    "audit ok.csv -s s -p x -y y --reference s": ("NAME=GROUP",),
+    "audit ok.csv -s s -p x -y y --reference s=q": ("'q'",),
+    "path ok.csv -y y -s s --bounds a,b": ("--bounds a,b", "such as"),
+    "path ok.csv -y y -s s --bounds 0,3": ("unfairness=3.0",),
+    "path ok.csv -y y -s s --out folder": ("folder",),
+    "report ok.csv -y y -s s --out folder": ("folder",),
+    "report ok.csv -y y -s s --positive q": ("'q'", "the response is a number"),
+    "report other.csv -y y -m model.json": ("not the data that the model was fitted to",),
+    "report '*.parquet' -y y -s s": ("a pattern",),
+    "compare ok.csv -y y -s s --models nope": ("nope", "FRRM"),
+    "compare ok.csv -y y -s s --unfairness x": ("--unfairness x",),
+    "datasets nope": ("nope", "german_credit"),
+}
+
+
+@pytest.fixture
+def files(folder):
+    """Files with every defect."""
+    (folder / "folder").mkdir()
+    texts = {
+        "empty.csv": "",
+        "blank.csv": "\n\n",
+        "head.csv": "y,s,x\n",
+        "ragged.csv": "a,b\n1,2\n3\n",
+        "twice.csv": "y,y,x\n1,2,3\n",
+        "missing.csv": "y,s,x\n1,a,\n2,b,1\n3,a,4\n",
+        "hollow.csv": "y,s,x\n1,a,\n2,b,\n",
+        "names.csv": "name,s,x\n" + "".join(f"n{k},{'ab'[k % 2]},{k % 7}\n" for k in range(50)),
+        "dates.csv": "day,s,x\n2020-01-01,a,1\n2020-01-02,b,2\n2020-01-03,a,4\n",
+        "other.json": "{}",
+        "fake.parquet": "PAR1 and nothing else",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "latin.csv").write_bytes(b"y,s,x\n1,\xe9,2\n2,b,1\n")
+    (folder / "binary.csv").write_bytes(np.random.default_rng(0).bytes(500) + b"\0")
+    ok = pd.DataFrame({"y": [1, 2, 3, 4, 5, 0.5], "s": list("ababab"),
+                       "x": [2, 1, 4, 3, 7, 2.5]})  # fmt: skip
+    ok.to_csv("ok.csv", index=False)
+    ok.to_parquet("ok.parquet")
+    ok.assign(y=-ok["y"]).to_csv("negative.csv", index=False)
+    ok.assign(x=ok["x"] ** 2).to_csv("other.csv", index=False)
+    ok.assign(e=[0, 1, 1, 0, 1, 1]).to_csv("more.csv", index=False)
+    ok.drop(columns="x").to_csv("few.csv", index=False)
+    ok.assign(s="zzz").to_csv("unseen.csv", index=False)
+    model = FairRidgeRegressor(sensitive=["s"]).fit(ok[["s", "x"]], ok["y"])
+    model.save("model.json")
+    text = (folder / "model.json").read_text()
+    (folder / "cut.json").write_text(text[:300])
+    document = json.loads(text)
+    document["parameters"]["unfairness"] = 0.5
+    (folder / "changed.json").write_text(json.dumps(document))
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_line_that_says_what_to_do(run, files, command):
+    shown = run(*shlex.split(command))
+    assert shown.code == 2
+    assert shown.out == ""
+    lines = [line for line in shown.error.splitlines() if not line.startswith("note: ")]
+    assert len(lines) == 1
+    assert lines[0].startswith("fairridge: ")
+    for words in COMMANDS[command]:
+        assert words in lines[0]
+
+
+@pytest.fixture
+def nobody():
+    """Without the rights of the superuser, who may do anything."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fit secret.csv -y y -s s",
+        "predict ok.csv -m secret.json",
+        "fit ok.csv -y y -s s --out locked/model.json",
+        "report ok.csv -y y -s s --out locked/report.html",
+    ],
+)
+def test_no_permission(run, files, command, request):
+    run("fit", "ok.csv", "-y", "y", "-s", "s")  # everything is imported before rights are given up
+    run("predict", "ok.csv", "-m", "model.json")
+    (files / "secret.csv").write_text("y,s,x\n1,a,2\n")
+    (files / "secret.json").write_text("{}")
+    (files / "locked").mkdir(mode=0o555)
+    for place in (files, *files.parents):
+        if place.owner() == files.owner() and place.name.startswith(("pytest", "test_")):
+            place.chmod(place.stat().st_mode | 0o055)
+    for name in ("secret.csv", "secret.json"):
+        (files / name).chmod(0)
+    request.getfixturevalue("nobody")
+    shown = run(*shlex.split(command))
+    assert shown.code == 2
+    assert "no permission" in shown.error
+    assert len(shown.error.splitlines()) == 1
+
+
+def test_what_nobody_foresaw_is_not_hidden(run, files, monkeypatch):
+    monkeypatch.setattr(FairRidgeRegressor, "fit", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run("fit", "ok.csv", "-y", "y", "-s", "s")
+    assert explain(np.linalg.LinAlgError("singular")) is None
+    assert explain(ImportError("plots need matplotlib")) == ("plots need matplotlib", 1)
+
+
+def test_exit_codes_reach_the_shell(files):
+    def code(*arguments):
+        command = [sys.executable, "-m", "fairridge.cli", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    bad = code("fit", "nothere.csv", "-y", "y", "-s", "s")
+    assert bad.returncode == 2
+    assert bad.stderr == "fairridge: nothere.csv: there is no such file; check the name.\n"
+
+
+def test_without_the_extra(monkeypatch, capsys):
+    from fairridge.cli import main
+
+    for name in [name for name in sys.modules if name.startswith("fairridge.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "typer", None)
+    assert main(["--help"]) == 1
+    assert "pip install 'fairridge[cli]'" in capsys.readouterr().err

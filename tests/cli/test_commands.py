@@ -1,0 +1,346 @@
+"""What every command does, and that it is what the library does."""
+
+import csv
+import hashlib
+import io
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import fairridge
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
+from fairridge.cli import show
+from fairridge.metrics import audit
+
+ROLES = ("--response", "gaussian", "--sensitive", "sex,age", "--predictors", "income,score,region")
+
+
+def csv_columns(place):
+    """Read a CSV file without any conversion."""
+    with open(place, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def test_version_and_help(run):
+    assert run("--version").out == f"fairridge {fairridge.__version__}\n"
+    for arguments in ((), ("--help",)):
+        shown = run(*arguments)
+        assert shown.code == 0
+        for name in ("fit", "path", "predict", "audit", "compare", "report", "reproduce"):
+            assert f" {name} " in shown.out
+
+
+def test_fit_is_the_library(run, people_csv):
+    found = json.loads(run("fit", "people.csv", *ROLES, "-r", 0.1, "--json").out)
+    columns = ["age", "sex", "income", "score", "region"]
+    model = FairRidgeRegressor(0.1, sensitive=["sex", "age"])
+    model.fit(people_csv[columns], people_csv["gaussian"])
+    assert found["family"] == "gaussian"
+    assert found["achieved"] == pytest.approx(0.1, abs=1e-9)
+    got = {row["term"]: row["coefficient"] for row in found["coefficients"]}
+    wanted = {row.term: row.coefficient for row in model.summary().coefficients}
+    assert got == pytest.approx(wanted, rel=1e-9)
+
+
+def test_fit_prints_what_it_guessed_and_found(run, people_csv):
+    shown = run("fit", "people.csv", *ROLES)
+    assert shown.code == 0
+    assert shown.error == "Family: gaussian, because gaussian is a number.\n"
+    assert "Achieved        0.05" in shown.out
+    assert "region[" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("response", "family"),
+    [
+        ("spent", "gaussian"),
+        ("income", "gaussian"),
+        ("came", "binomial"),
+        ("member", "binomial"),
+        ("sex", "binomial"),
+        ("color", "multinomial"),
+        ("visits", "poisson"),
+        ("days", "gaussian"),
+    ],
+)
+def test_family_is_guessed_and_said(run, shop, response, family):
+    predictors = ",".join(name for name in ("left", "came", "visits") if name != response)
+    base = ("fit", "shop.csv", "-y", response, "-s", "age", "--predictors", predictors)
+    shown = run(*base)
+    assert shown.error.startswith(f"Family: {family}, because {response} ")
+    assert json.loads(run(*base, "--json").out)["family"] == family
+
+
+def test_survival(run, shop):
+    shown = run("fit", "shop.csv", "-y", "days", "--event", "left", "-s", "sex",
+                "--predictors", "income,age", "--ties", "efron", "--json")  # fmt: skip
+    found = json.loads(shown.out)
+    y = pd.DataFrame({"time": shop["days"], "event": shop["left"]})
+    model = FairRidgeSurvival(sensitive=["sex"], ties="efron").fit(
+        shop[["sex", "age", "income"]], y
+    )
+    assert found["family"] == "cox"
+    assert found["lambda"] == pytest.approx(model.lambda_, rel=1e-6)
+
+
+def test_weights_offsets_and_dropped_columns(run, shop):
+    frame = shop.assign(w=np.arange(60) % 4, e=np.log(shop["days"]))
+    frame.to_csv("more.csv", index=False)
+    shown = run("fit", "more.csv", "-y", "visits", "-s", "sex", "--weight", "w", "--offset", "e",
+                "--predictors", "age,income", "--family", "poisson", "--json")  # fmt: skip
+    model = FairRidgeRegressor(sensitive=["sex"], family="poisson").fit(
+        frame[["sex", "age", "income"]], frame["visits"], sample_weight=frame["w"],
+        offset=frame["e"],
+    )  # fmt: skip
+    assert json.loads(shown.out)["log_likelihood"] == pytest.approx(model.loglik_, rel=1e-9)
+    others = "id,visits,came,color,member,days,left,income"
+    dropped = json.loads(run("fit", "shop.csv", "-y", "spent", "-s", "sex", "--drop", others,
+                             "--json").out)  # fmt: skip
+    assert [row["term"] for row in dropped["coefficients"]] == ["(intercept)", "sex[m]", "age"]
+
+
+def test_sensitive_takes_commas_and_repeats(run, people_csv):
+    base = ("fit", "people.csv", "-y", "gaussian", "--predictors", "income", "--json")
+    one = run(*base, "-s", "sex,age")
+    two = run(*base, "-s", "sex", "-s", "age")
+    assert one.out == two.out
+    assert json.loads(one.out)["sensitive"] == ["sex", "age"]
+
+
+def test_missing_values_are_dropped_when_asked(run, shop):
+    frame = shop.astype({"age": float})
+    frame.loc[[3, 7], "age"] = np.nan
+    frame.loc[9, "sex"] = None
+    frame.to_csv("holes.csv", index=False)
+    base = ("fit", "holes.csv", "-y", "spent", "-s", "sex", "--predictors", "age,income")
+    shown = run(*base, "--drop-missing")
+    assert "Left out 3 rows" in shown.error
+    assert json.loads(run(*base, "--drop-missing", "--json").out)["rows"] == 57
+
+
+def test_a_key_among_the_predictors_is_pointed_out(run, shop):
+    shown = run("fit", "shop.csv", "-y", "spent", "-s", "sex", "--predictors", "id,age")
+    assert "--drop id" in shown.error
+
+
+def test_other_separators_and_parquet(run, people_csv):
+    people_csv.to_csv("semicolon.csv", index=False, sep=";")
+    people_csv.to_csv("tab.tsv", index=False, sep="\t")
+    people_csv.to_parquet("people.parquet")
+    names = ("people.csv", "semicolon.csv", "tab.tsv", "people.parquet")
+    answers = {run("fit", name, *ROLES, "--json").out for name in names}
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "multinomial", "poisson"])
+@pytest.mark.parametrize("place", ["scores.csv", "scores.parquet"])
+def test_predictions_survive_saving_to_the_last_bit(run, people_csv, family, place):
+    columns = ["age", "sex", "income", "score", "region"]
+    run("fit", "people.csv", "-y", family, "-s", "sex,age", "--predictors", "income,score,region",
+        "--family", family, "--out", "model.json")  # fmt: skip
+    done = run("predict", "people.csv", "--model", "model.json", "--out", place)
+    assert done.code == 0
+    scores = csv_columns(place) if place.endswith("csv") else pq.read_table(place).to_pandas()
+    classes = family in ("binomial", "multinomial")
+    model = (
+        FairRidgeClassifier(sensitive=["sex", "age"])
+        if classes
+        else FairRidgeRegressor(sensitive=["sex", "age"], family=family)
+    ).fit(people_csv[columns], people_csv[family])
+    found, wanted = scores["prediction"], model.predict(people_csv[columns])
+    assert [type(wanted[0])(value) for value in found] == wanted.tolist()
+    if family == "binomial":
+        wanted = model.predict_proba(people_csv[columns])[:, 1]
+        assert [float(value) for value in scores["probability"]] == wanted.tolist()
+    if family == "multinomial":
+        for k, label in enumerate(model.classes_):
+            wanted = model.predict_proba(people_csv[columns])[:, k]
+            assert [float(value) for value in scores[f"probability[{label}]"]] == wanted.tolist()
+
+
+def test_predictions_to_the_screen_keep_all_columns(run, people_csv):
+    run("fit", "people.csv", *ROLES, "--out", "model.json")
+    shown = run("predict", "people.csv", "--model", "model.json")
+    (lines := shown.out.splitlines()).pop(0)
+    assert len(lines) == len(people_csv)
+    assert shown.out.startswith('"')
+    found = json.loads(run("predict", "people.csv", "-m", "model.json", "--json").out)
+    assert list(found) == ["prediction"]
+    # A column of that name is not overwritten.
+    people_csv.assign(prediction=1).to_csv("named.csv", index=False)
+    run("predict", "named.csv", "-m", "model.json", "-o", "out.csv")
+    out = pd.read_csv("out.csv")
+    assert (out["prediction"] == 1).all()
+    assert out["prediction_"].to_numpy() == pytest.approx(found["prediction"])
+
+
+def test_a_model_from_python_with_separate_attributes(run, people_csv):
+    model = FairRidgeRegressor()
+    model.fit(people_csv[["income", "score"]], people_csv["gaussian"],
+              sensitive_features=people_csv[["sex"]])  # fmt: skip
+    model.save("separate.json")
+    found = json.loads(run("predict", "people.csv", "-m", "separate.json", "--json").out)
+    wanted = model.predict(people_csv[["income", "score"]], sensitive_features=people_csv[["sex"]])
+    assert found["prediction"] == wanted.tolist()
+
+
+def test_path(run, people_csv):
+    found = json.loads(run("path", "people.csv", *ROLES, "--bounds", "0,0.05,1", "--json").out)
+    columns = ["age", "sex", "income", "score", "region"]
+    path = FairRidgeRegressor(sensitive=["sex", "age"]).path(
+        people_csv[columns], people_csv["gaussian"], unfairness=[0, 0.05, 1]
+    )
+    assert found["unfairness"] == [0, 0.05, 1]
+    assert found["lambda_"][0] == "infinity"
+    assert found["achieved"] == pytest.approx(path.achieved)
+    assert found["income"] == pytest.approx(path.beta[:, 0])
+    shown = run("path", "people.csv", *ROLES, "--out", "path.csv", "--plot", "path.png")
+    assert len(pd.read_csv("path.csv")) == 101
+    assert Path("path.png").read_bytes()[:4] == b"\x89PNG"
+    assert len(shown.out.splitlines()) < 22
+
+
+def test_audit_of_any_predictions(run, people_csv):
+    frame = people_csv.assign(guess=np.linspace(0, 1, len(people_csv)))
+    frame.to_csv("guess.csv", index=False)
+    base = ("audit", "guess.csv", "-p", "guess", "-y", "binomial", "-s", "sex,age")
+    found = json.loads(run(*base, "--threshold", 0.6, "--json").out)
+    wanted = audit(frame["binomial"], frame["guess"], frame[["sex", "age"]], threshold=0.6)
+    assert found["demographic_parity_ratio"] == pytest.approx(wanted.demographic_parity_ratio)
+    groups = {(row["attribute"], row["group"]): row for row in found["groups"]}
+    for part in wanted.attributes:
+        for group in part.groups:
+            row = groups[part.attribute, group.group]
+            assert row["selection_rate"] == pytest.approx(group.selection_rate.value)
+            assert row["wasserstein"] == pytest.approx(group.distances.wasserstein)
+    shown = run(*base, "--out", "groups.csv", "--intersections", "--reference", "sex=female")
+    assert "sex" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert {"sex", "age", "sex × age"} <= set(pd.read_csv("groups.csv")["attribute"].dropna())
+
+
+def test_audit_of_a_model(run, people_csv):
+    columns = ["age", "sex", "income", "score", "region"]
+    run("fit", "people.csv", "-y", "binomial", "-s", "sex", "--predictors",
+        "age,income,score,region", "--out", "model.json")  # fmt: skip
+    found = json.loads(run("audit", "people.csv", "-m", "model.json", "-y", "binomial",
+                           "--json").out)  # fmt: skip
+    model = FairRidgeClassifier(sensitive=["sex"]).fit(people_csv[columns], people_csv["binomial"])
+    wanted = audit(people_csv["binomial"], model.predict_proba(people_csv[columns]),
+                   people_csv[["sex"]])  # fmt: skip
+    assert found["r_squared_on_sensitive"] == pytest.approx(wanted.r_squared)
+    first = str(model.classes_[0])
+    other = json.loads(run("audit", "people.csv", "-m", "model.json", "-y", "binomial",
+                           "--positive", first, "--json").out)  # fmt: skip
+    assert other["demographic_parity_difference"] == pytest.approx(
+        wanted.demographic_parity_difference
+    )
+
+
+def test_datasets(run):
+    shown = run("datasets")
+    assert "german_credit" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    names = [info["name"] for info in json.loads(run("datasets", "--json").out)]
+    assert "rossi" in names
+    assert "Source:" in run("datasets", "rossi").out
+    assert json.loads(run("datasets", "rossi", "--json").out)["response"] == ["week", "arrest"]
+    assert run("datasets", "rossi", "--out", "rossi.csv").code == 0
+    assert len(pd.read_csv("rossi.csv")) == 432
+
+
+def test_built_in_data_know_their_roles(run):
+    found = json.loads(run("fit", "builtin:rossi", "--json").out)
+    assert found["family"] == "cox"
+    assert found["sensitive"] == ["race", "age"]
+    other = json.loads(run("fit", "builtin:rossi", "-y", "prio", "-s", "race", "--json").out)
+    assert other["family"] == "poisson"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_tables_fit_the_terminal(run, people_csv, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    for command in (("fit", "people.csv", *ROLES), ("datasets",)):
+        shown = run(*command)
+        assert max(map(len, shown.out.splitlines())) <= width
+
+
+def test_streams(run, people_csv):
+    people_csv[:150].to_parquet("part-1.parquet")
+    people_csv[150:].to_parquet("part-2.parquet")
+    whole = json.loads(run("fit", "people.csv", *ROLES, "--json").out)
+    for source, extra in (("part-*.parquet", ()), (".", ("--stream",))):
+        shown = run("fit", source, *ROLES, "--json", "--out", "model.json", *extra)
+        found = json.loads(shown.out)
+        assert found["rows"] == len(people_csv)
+        assert found["lambda"] == pytest.approx(whole["lambda"], rel=1e-8)
+    done = run("predict", "part-*.parquet", "-m", "model.json", "-o", "scores.parquet")
+    assert done.code == 0
+    scores = pq.read_table("scores.parquet").to_pandas()
+    assert len(scores) == len(people_csv)
+    assert (scores["income"].to_numpy() == people_csv["income"].to_numpy()).all()
+
+
+def test_warnings_become_notes(run, shop):
+    shop.assign(same=1.0).to_csv("same.csv", index=False)
+    shown = run("fit", "same.csv", "-y", "spent", "-s", "sex", "--predictors", "age,same")
+    assert shown.code == 0
+    assert "note: predictor column(s) 'same' are constant" in shown.error
+
+
+def test_compare(run, people_csv):
+    base = ("compare", "people.csv", *ROLES, "-r", "0.02,0.1", "--models", "FRRM,NCLM", "--cv", 3)
+    found = json.loads(run(*base, "--json").out)
+    rows = {(row["model"], row["unfairness"]): row for row in found["models"]}
+    assert set(rows) == {
+        ("unconstrained", 1.0), ("FRRM", 0.02), ("FRRM", 0.1), ("NCLM", 0.02), ("NCLM", 0.1),
+    }  # fmt: skip
+    assert rows["FRRM", 0.1]["r_squared_sensitive"] == pytest.approx(0.1)
+    shown = run(*base, "--out", "compared.csv")
+    assert "NCLM" in shown.out
+    assert len(pd.read_csv("compared.csv")) == 5
+    counts = run("compare", "people.csv", "-y", "poisson", "-s", "sex", "--predictors", "income",
+                 "--family", "poisson")  # fmt: skip
+    assert counts.code == 2
+    assert "not poisson" in counts.error
+
+
+def test_report(run, people_csv):
+    base = ("report", "people.csv", *ROLES, "--cv", 2, "--bootstrap", 3)
+    found = json.loads(run(*base, "--json", "--out", "a.html", "--title", "T < U").out)
+    assert found["achieved"] == pytest.approx(0.05)
+    assert found["report"].endswith("a.html")
+    page = Path("a.html").read_text(encoding="utf-8")
+    assert "T &lt; U" in page
+    assert hashlib.sha256(Path("people.csv").read_bytes()).hexdigest() in page
+    shown = run(*base)
+    assert "Report: " in shown.out
+    assert Path("report.html").exists()
+    run("fit", "people.csv", *ROLES, "-r", 0.1, "--out", "model.json")
+    again = json.loads(run("report", "people.csv", "-y", "gaussian", "-m", "model.json", "--cv", 0,
+                           "--bootstrap", 0, "--json").out)  # fmt: skip
+    assert again["unfairness"] == 0.1
+    assert again["dependence"]["held_out"] is None
+
+
+def test_progress_shows_on_a_terminal_once_it_takes_time(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    for patience, seen in ((0.0, True), (60.0, False)):
+        screen = Terminal()
+        monkeypatch.setattr(sys, "stderr", screen)
+        monkeypatch.setattr(show, "PATIENCE", patience)
+        with show.progress("work") as step:
+            step("stage", 1, 2)
+            time.sleep(0.3)
+        assert ("work: stage" in screen.getvalue()) == seen
