@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.kernel_approximation import Nystroem, RBFSampler
@@ -16,9 +17,17 @@ from sklearn.preprocessing import (
 )
 
 from fairridge import (
+    BarycenterRegressor,
+    ConvexFairClassifier,
+    ConvexFairRegressor,
     FairRidgeClassifier,
     FairRidgeRegressor,
     FairRidgeSurvival,
+    KomiyamaRegressor,
+    ReductionsClassifier,
+    SteinbergRegressor,
+    ZafarClassifier,
+    ZafarRegressor,
     cross_validate,
 )
 
@@ -288,3 +297,59 @@ def test_cross_validation_fits_the_maps_to_each_training_set(data, classes):
             error = own.predict(X[test], sensitive_features=S[test]) - response[test]
             expected = np.sqrt(np.mean(error**2))
         assert frame["loss"][k] == pytest.approx(expected, rel=1e-8)
+
+
+PEERS = {
+    "komiyama": KomiyamaRegressor(0.02),
+    "zafar": ZafarRegressor(0.02),
+    "zafar classifier": ZafarClassifier(0.02),
+    "steinberg": SteinbergRegressor(0.02),
+    "barycenter": BarycenterRegressor(0.02),
+    "convex": ConvexFairRegressor(0.2),
+    "convex classifier": ConvexFairClassifier(0.2),
+    "reductions": ReductionsClassifier(0.1, max_iter=5),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", PEERS)
+def test_peers_map_predictors_too(data, name):
+    S, X, y = data
+    groups = np.where(S[:, :1] > 0, "a", "b")
+    response = y if "Regressor" in type(PEERS[name]).__name__ else y > 1.0
+    features = np.column_stack([np.tanh(X), X**2])
+    mapped = clone(PEERS[name]).set_params(predictor_map=FunctionTransformer(_both))
+    mapped.fit(X, response, sensitive_features=groups)
+    before = clone(PEERS[name]).fit(features, response, sensitive_features=groups)
+    predictions = [
+        model.predict(rows, sensitive_features=groups)
+        for model, rows in ((mapped, X), (before, features))
+    ]
+    if predictions[0].dtype == bool:
+        np.testing.assert_array_equal(*predictions)
+    else:
+        np.testing.assert_allclose(*predictions, rtol=1e-8, atol=1e-8)
+
+
+def _both(columns):
+    return np.column_stack([np.tanh(columns), columns**2])
+
+
+@pytest.mark.parametrize("name", ["steinberg", "barycenter", "convex", "reductions"])
+def test_models_of_groups_refuse_a_map_of_s(data, name):
+    S, X, y = data
+    model = clone(PEERS[name]).set_params(sensitive_map=PCA(1))
+    response = y if "Regressor" in type(model).__name__ else y > 1.0
+    with pytest.raises(ValueError, match="divides people into groups"):
+        model.fit(X, response, sensitive_features=np.where(S > 0, "a", "b"))
+
+
+@pytest.mark.parametrize("name", ["komiyama", "zafar", "zafar classifier"])
+def test_linear_peers_map_s(data, name):
+    S, X, y = data
+    model = clone(PEERS[name]).set_params(
+        sensitive_map=SplineTransformer(n_knots=4), unfairness=0.3
+    )
+    model.fit(X, y if "Regressor" in type(model).__name__ else y > 1.0, sensitive_features=S)
+    assert model.unfairness_ <= 0.3 + 1e-9
+    assert len(model.sensitive_names_) == 12

@@ -6,6 +6,7 @@ narwhals) or NumPy. It copies nothing that is already numeric.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +73,16 @@ class Table:
         array = isinstance(self.source, np.ndarray)
         source = self.source[rows] if array else self.source[rows, :]
         return Table(self.names, (len(rows), self.shape[1]), source, self.prefix)
+
+    def select(self, positions: Sequence[int]) -> Table:
+        """Return the table with these columns only."""
+        positions = list(positions)
+        if isinstance(self.source, np.ndarray):
+            source: Any = self.source[:, positions]
+        else:
+            source = self.source.select([self.source.columns[k] for k in positions])
+        names = None if self.names is None else tuple(self.names[k] for k in positions)
+        return Table(names, (self.shape[0], len(positions)), source, self.prefix)
 
 
 def as_table(data: Any, *, argument: str = "X") -> Table:

@@ -11,11 +11,11 @@ from sklearn import metrics
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
-from fairridge.data import as_table, dense_columns, learn_design
+from fairridge.data import Table, as_table, dense_columns, learn_design
 from fairridge.estimators._folds import FoldScores
 from fairridge.metrics import explained_by_sensitive, scatter_of
 
-__all__ = ["AnyData", "any_fold", "outcomes"]
+__all__ = ["AnyData", "any_fold", "measures", "outcomes"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
@@ -30,28 +30,39 @@ class AnyData:
     ----------
     X, y, S : object
         As in `fit`; S is None where it is in X.
+    attributes : Table
+        Sensitive attributes.
     columns : ndarray of shape (n, q)
-        Sensitive attributes, encoded.
+        The same, encoded.
     """
 
     X: Any
     y: NDArray[Any]
     S: Any
+    attributes: Table
     columns: Floats
 
     @classmethod
     def of(cls, X: Any, y: Any, S: Any, sensitive: Any) -> AnyData:
         """Encode S, from columns of X or by itself."""
         table = as_table(X)
-        attributes = None if S is None else as_table(S, argument="sensitive_features")
-        design = learn_design(table, attributes, sensitive)
-        pieces, _ = design.encode(table, attributes, "error", owner="this model")
-        return cls(X, np.asarray(y), S, dense_columns(pieces, design.sensitive.names))
+        separate = None if S is None else as_table(S, argument="sensitive_features")
+        design = learn_design(table, separate, sensitive)
+        pieces, _ = design.encode(table, separate, "error", owner="this model")
+        attributes = table.select(design.positions_sensitive) if separate is None else separate
+        columns = dense_columns(pieces, design.sensitive.names)
+        return cls(X, np.asarray(y), S, attributes, columns)
 
     def take(self, rows: Integers) -> AnyData:
         """Return these rows only."""
         S = None if self.S is None else _safe_indexing(self.S, rows)
-        return AnyData(_safe_indexing(self.X, rows), self.y[rows], S, self.columns[rows])
+        return AnyData(
+            _safe_indexing(self.X, rows),
+            self.y[rows],
+            S,
+            self.attributes.take(rows),
+            self.columns[rows],
+        )
 
     @property
     def options(self) -> dict[str, Any]:

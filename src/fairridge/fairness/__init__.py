@@ -24,6 +24,7 @@ from fairridge.fairness.base import (
 from fairridge.fairness.combined import Combined
 from fairridge.fairness.equality_of_opportunity import EqualityOfOpportunity
 from fairridge.fairness.individual import IndividualFairness
+from fairridge.fairness.maximal import MaximalCorrelation, MaximalCovariance
 from fairridge.fairness.statistical_parity import StatisticalParity
 
 __all__ = [
@@ -34,6 +35,8 @@ __all__ = [
     "Definition",
     "EqualityOfOpportunity",
     "IndividualFairness",
+    "MaximalCorrelation",
+    "MaximalCovariance",
     "PairwiseDistance",
     "SquaredDifference",
     "StatisticalParity",

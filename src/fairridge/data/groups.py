@@ -1,0 +1,140 @@
+"""Groups of rows: what discrete sensitive attributes, one or several together, divide them into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data.encoding import (
+    CategoricalColumn,
+    Encoding,
+    Indicators,
+    Piece,
+    Unknown,
+    missing_message,
+)
+
+__all__ = ["Groups", "attribute_values", "group_codes", "learn_groups", "require_discrete"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+# A numeric attribute with more distinct values than this measures something; it names no groups.
+MOST_VALUES = 20
+
+
+def attribute_values(pieces: Sequence[Piece]) -> Floats:
+    """Return one column per attribute: its numbers, or the codes of its levels."""
+    columns = [
+        piece.codes[:, None] if isinstance(piece, Indicators) else piece.values for piece in pieces
+    ]
+    return np.hstack(columns).astype(np.float64, copy=False)
+
+
+def require_discrete(values: Floats, pieces: Sequence[Piece], names: Sequence[str]) -> None:
+    """Raise where an attribute is a number that is missing, or that has many values.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        From `attribute_values`.
+    pieces : sequence of Slab or Indicators
+        The encoded attributes.
+    names : sequence of str
+        Their encoded names.
+    """
+    column = start = 0
+    for piece in pieces:
+        coded = isinstance(piece, Indicators)
+        for k in range(0 if coded else piece.width):
+            if not np.isfinite(values[:, column + k]).all():
+                raise ValueError(missing_message(names[start + k]))
+            distinct = len(np.unique(values[:, column + k]))
+            if distinct > MOST_VALUES:
+                raise ValueError(
+                    f"sensitive column {names[start + k]!r} has {distinct} distinct numbers, but "
+                    "this model needs groups: cut it into intervals first, or pass it as text "
+                    "where every value is a group of its own."
+                )
+        column += 1 if coded else piece.width
+        start += piece.width
+
+
+def group_codes(values: Floats) -> Integers:
+    """Return the number of every row by the combination of their attributes' values."""
+    _, codes = np.unique(values, axis=0, return_inverse=True)
+    return codes.ravel().astype(np.intp, copy=False)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of the training rows.
+
+    Attributes
+    ----------
+    keys : ndarray of shape (G, k)
+        Values of the attributes in each group, in the order of `group_codes`.
+    labels : tuple of str
+        ``sex=f, race=white`` and the like.
+    encoding : Encoding
+        How the attributes are encoded, for labels of new combinations.
+    """
+
+    keys: Floats
+    labels: tuple[str, ...]
+    encoding: Encoding
+
+    def codes(self, values: Floats, unknown: Unknown = "error") -> Integers:
+        """Return which of the training groups each new row is in.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, k)
+            From `attribute_values`.
+        unknown : {"error", "base"}
+            What a row of a new group does: raise, or count to the first group,
+            that of the base levels where it is there.
+        """
+        found, inverse = np.unique(values, axis=0, return_inverse=True)
+        known = {tuple(key): code for code, key in enumerate(self.keys)}
+        codes = np.array([known.get(tuple(key), -1) for key in found], dtype=np.intp)
+        if unknown == "base":
+            codes = np.maximum(codes, 0)
+        if (codes < 0).any():
+            unseen = _label(self.encoding, found[np.argmin(codes)])
+            raise ValueError(
+                f"the group {unseen} was not there at fit, so nothing is known of its "
+                f"predictions (groups: {'; '.join(self.labels)}). Use unknown='base' to treat "
+                f"such rows as {self.labels[0]}."
+            )
+        return codes[inverse.ravel()]
+
+
+def learn_groups(values: Floats, encoding: Encoding) -> Groups:
+    """Learn the groups of the training rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        From `attribute_values`.
+    encoding : Encoding
+        How the attributes are encoded.
+    """
+    keys = np.unique(values, axis=0)
+    return Groups(keys, tuple(_label(encoding, key) for key in keys), encoding)
+
+
+def _label(encoding: Encoding, key: Floats) -> str:
+    parts = []
+    for column, value in zip(encoding.columns, key, strict=True):
+        if isinstance(column, CategoricalColumn):
+            # Codes leave the base level out: it is -1.
+            code = int(value)
+            shifted = column.base if code < 0 else code + (code >= column.base)
+            parts.append(f"{column.name}={column.levels[shifted]}")
+        else:
+            parts.append(f"{column.name}={value:g}")
+    return ", ".join(parts)

@@ -1,0 +1,331 @@
+"""Any regression, with its predictions moved to the Wasserstein barycenter of the groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from fairridge.data import as_table, dense_columns
+from fairridge.data.groups import Groups, attribute_values
+from fairridge.estimators._grouped import Grouped, rows_of
+from fairridge.estimators._parameters import check_bound, check_bounds, check_option
+from fairridge.estimators._predictions import PredictionPath, prediction_path
+from fairridge.estimators._regression import Regression
+from fairridge.estimators._training import Training
+from fairridge.families import Gaussian
+from fairridge.report.groups import GroupSummary
+from fairridge.search import Status
+from fairridge.solvers.barycenter import Transport, barycenter_maps
+
+__all__ = ["BarycenterRegressor"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What does not depend on the bound: a regression, and its maps."""
+
+    training: Training
+    estimator: Any
+    groups: Groups
+    codes: Integers
+    maps: tuple[Transport, ...]
+    plain: Floats
+    fair: Floats
+
+
+class BarycenterRegressor(Grouped, Regression):
+    """Regression whose predictions have the same distribution in every group.
+
+    The post-processor of Chzhen, Denis, Hebiri, Oneto and Pontil (2020, "Fair
+    Regression with Wasserstein Barycenters"). A regression f of y on [S, X]
+    comes first. The prediction v of a row of group s then goes to
+
+        T_s(v) = Σ_g p_g Q_g(F_s(v)),
+
+    with F_s the distribution of predictions in group s, Q_g the quantile
+    function in group g and p_g the share of that group. Among all predictions
+    that are independent of the group these are nearest to f. For bounds in
+    between (Chzhen and Schreuder 2022, "A minimax framework for quantifying
+    risk-fairness trade-off in regression"),
+
+        f_r = √r f + (1 − √r) T_s(f),
+
+    which keeps the share r of the unfairness U(f) = Σ_g p_g W₂²(f | g, barycenter).
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1]: 0 is the barycenter, 1 the regression itself.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`, `predict` and `score`. They must
+        be discrete: categories, or numbers with at most 20 distinct values.
+        Several together make one group per combination.
+    estimator : scikit-learn regressor, optional
+        Fitted to the encoded columns [S, X]; least squares by default.
+    split : float, optional
+        Share of the rows, within each group, for the regression; the others
+        serve the maps, as in the paper. By default all rows serve both.
+    random_state : int, RandomState or None
+        Draws the rows of the split.
+    unknown : {"error", "base"}, default="error"
+        What a level, or a group, that was not there at fit does at predict:
+        with "base" it is treated as the base level, or as the first of `groups_`.
+    predictor_map : scikit-learn transformer, optional
+        Maps the encoded columns of X to features first.
+    sensitive_map : None
+        Groups have no features; anything else is an error.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted regression.
+    groups_ : ndarray of str
+        Labels of the groups.
+    maps_ : tuple of Transport
+        T of each group, with `support` and `image`.
+    unfairness_ : float
+        U(f_r)/U(f) in training: r, or 0 where the groups do not differ.
+    components_ : dict of str to float
+        U(f_r), U(f), and the share of VAR(f_r) that the groups explain.
+    training_score_ : float
+        R² in training.
+    status_ : str
+        "inactive" where the predictions are those of the regression, else "converged".
+
+    Notes
+    -----
+    The paper breaks ties by random jitter. Here an atom of a group's
+    distribution goes to the mean of Σ_g p_g Q_g over all the levels it covers,
+    which needs no jitter and gives all groups exactly the same mean in
+    training. T is linear between the predictions of training and constant
+    beyond them.
+    """
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        estimator: Any = None,
+        split: float | None = None,
+        random_state: Any = None,
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+    ) -> None:
+        self.unfairness = unfairness
+        self.sensitive = sensitive
+        self.estimator = estimator
+        self.split = split
+        self.random_state = random_state
+        self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Fit the regression, and the maps of its predictions.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, k)
+            Predictors, and the sensitive attributes where `sensitive` names them.
+        y : array-like of shape (n,)
+            Response.
+        sensitive_features : frame or array of shape (n, q), optional
+            Sensitive attributes, where `sensitive` is None.
+        sample_weight : array-like of shape (n,), optional
+            Weights; a row of weight zero is absent.
+        """
+        check_bound(self.unfairness)
+        return self._accept(self._learn(X, y, sensitive_features, sample_weight))
+
+    def path(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        unfairness: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> PredictionPath:
+        """Return the models for many bounds, all from one regression.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            As in `fit`.
+        unfairness : array-like, optional
+            The bounds; 0, 0.01, …, 1 by default.
+        """
+        bounds = check_bounds(np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness)
+        learned = self._learn(X, y, sensitive_features, sample_weight)
+        models = [clone(self).set_params(unfairness=float(r))._accept(learned) for r in bounds]
+        return prediction_path(models, "r_squared", learned.training.backend)
+
+    def summary(self) -> GroupSummary:
+        """Return what the model does to each group, as an object that prints itself."""
+        check_is_fitted(self)
+        facts = {
+            "Regression": type(self.estimator_).__name__,
+            "Rows": f"{self.n_rows_:,}",
+            "R² in training": f"{self.training_score_:.4f}",
+            "Bound r": f"{float(self.unfairness):g}",
+            "To the barycenter": f"{self.components_['wasserstein']:.6g}",
+            "… unconstrained": f"{self.components_['wasserstein_unconstrained']:.6g}",
+            "Status": self.status_,
+        }
+        notes = ("plain mean, mean: of predictions in training, without and with the bound.",)
+        return GroupSummary(
+            type(self).__name__,
+            tuple(facts.items()),
+            (),
+            notes,
+            self._backend,
+            tuple(self.groups_),
+            self._group_columns,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A bound may cost accuracy.
+        tags.regressor_tags.poor_score = bool(self.unfairness < 1.0)
+        return tags
+
+    # --------------------------------------------------------------- learning
+
+    def _learn(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> _Learned:
+        training = self._read(X, y, sensitive_features, sample_weight, None)
+        rows = rows_of(training.engine, type(self).__name__)
+        Z = dense_columns((*rows.sensitive, *rows.predictors), rows.names)
+        groups, codes = self._grouped(training)
+        first, second = self._parts(codes)
+        estimator = self._regressed(Z[first], rows.response[first, 0], rows.weight, first)
+        plain = np.asarray(estimator.predict(Z), dtype=np.float64).reshape(len(Z))
+        weight = training.engine.weights
+        maps = barycenter_maps(plain[second], codes[second], weight[second], len(groups.labels))
+        return _Learned(training, estimator, groups, codes, maps, plain, _moved(plain, codes, maps))
+
+    def _parts(self, codes: Integers) -> tuple[Integers, Integers]:
+        """Rows for the regression, and rows for the maps."""
+        everything = np.arange(len(codes))
+        if self.split is None:
+            return everything, everything
+        split = self.split
+        if isinstance(split, bool) or not isinstance(split, int | float) or not 0.0 < split < 1.0:
+            raise ValueError(f"split={split!r} must be None or a share between 0 and 1.")
+        order = check_random_state(self.random_state).permutation(len(codes))
+        first = np.zeros(len(codes), dtype=bool)
+        for code in np.unique(codes):
+            inside = order[codes[order] == code]
+            # A group of one row is needed for its map.
+            first[inside[: min(round(split * len(inside)), len(inside) - 1)]] = True
+        if not first.any():
+            raise ValueError(f"split={split!r} leaves no rows for the regression; use split=None.")
+        return np.flatnonzero(first), np.flatnonzero(~first)
+
+    def _regressed(self, Z: Floats, y: Floats, weight: Floats | None, rows: Integers) -> Any:
+        estimator = LinearRegression() if self.estimator is None else clone(self.estimator)
+        if weight is None:
+            return estimator.fit(Z, y)
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(
+                f"estimator {type(estimator).__name__} takes no sample_weight; leave it out, or "
+                "use another regression."
+            )
+        return estimator.fit(Z, y, sample_weight=weight[rows])
+
+    def _accept(self, learned: _Learned) -> Self:
+        self._remember(learned.training)
+        self.family_ = Gaussian()
+        self.definition_ = "wasserstein"
+        self.estimator_, self.maps_ = learned.estimator, learned.maps
+        self._groups = learned.groups
+        self._root = float(np.sqrt(self.unfairness))
+        self.groups_ = np.array(learned.groups.labels, dtype=object)
+        y, weight = learned.training.engine.response[:, 0], learned.training.engine.weights
+        predicted = self._between(learned.plain, learned.fair)
+        before, after = (
+            float(np.average((values - learned.fair) ** 2, weights=weight))
+            for values in (learned.plain, predicted)
+        )
+        count = np.bincount(learned.codes)
+        size = np.bincount(learned.codes, weights=weight)
+        means = [
+            np.bincount(learned.codes, weights=weight * v) / size
+            for v in (learned.plain, predicted)
+        ]
+        self.unfairness_ = after / before if before > 0.0 else 0.0
+        self.components_ = {
+            "wasserstein": after,
+            "wasserstein_unconstrained": before,
+            "explained_by_groups": _r_squared(predicted, means[1][learned.codes], weight),
+        }
+        self.training_score_ = _r_squared(y, predicted, weight)
+        self.status_: Status = (
+            "inactive" if self.unfairness == 1.0 or before == 0.0 else "converged"
+        )
+        self.bound_active_, self.converged_ = self.status_ == "converged", True
+        self._group_columns = {
+            "rows": count.tolist(),
+            "share": (size / size.sum()).tolist(),
+            "plain_mean": means[0].tolist(),
+            "mean": means[1].tolist(),
+        }
+        return self
+
+    def _between(self, plain: Floats, fair: Floats) -> Floats:
+        return self._root * plain + (1.0 - self._root) * fair
+
+    # ------------------------------------------------------------- predicting
+
+    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        check_is_fitted(self)
+        check_option("unknown", self.unknown, ("error", "base"))
+        if offset is not None:
+            raise ValueError(f"{type(self).__name__} takes no offset.")
+        design = self._design
+        pieces = design.encode(
+            as_table(X),
+            self._attributes(sensitive_features),
+            self.unknown,
+            owner=type(self).__name__,
+        )
+        Z = dense_columns((*pieces[0], *pieces[1]), design.encoded_names)
+        codes = self._groups.codes(attribute_values(pieces[0]), self.unknown)
+        plain = np.asarray(self.estimator_.predict(Z), dtype=np.float64).reshape(len(Z))
+        return self._between(plain, _moved(plain, codes, self.maps_))
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        return self.summary().facts
+
+
+def _moved(values: Floats, codes: Integers, maps: tuple[Transport, ...]) -> Floats:
+    """Move predictions by the map of their group."""
+    moved = np.empty_like(values)
+    for code, transport in enumerate(maps):
+        inside = codes == code
+        moved[inside] = transport(values[inside])
+    return moved
+
+
+def _r_squared(values: Floats, fitted: Floats, weight: Floats) -> float:
+    total = float(weight @ (values - np.average(values, weights=weight)) ** 2)
+    return 1.0 - float(weight @ (values - fitted) ** 2) / total if total > 0.0 else 0.0

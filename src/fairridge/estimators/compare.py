@@ -1,0 +1,257 @@
+"""All models that apply to one data set, in one table."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fairridge.data import as_table, make_frame
+from fairridge.estimators._any_folds import AnyData, measures, outcomes
+from fairridge.estimators._parameters import check_bounds, check_option
+from fairridge.estimators._progress import Progress
+from fairridge.estimators.barycenter import BarycenterRegressor
+from fairridge.estimators.classifier import FairRidgeClassifier
+from fairridge.estimators.convex import ConvexFairClassifier, ConvexFairRegressor
+from fairridge.estimators.cross_validation import cross_validate, make_folds
+from fairridge.estimators.komiyama import KomiyamaRegressor
+from fairridge.estimators.reductions import ReductionsClassifier
+from fairridge.estimators.regressor import FairRidgeRegressor
+from fairridge.estimators.steinberg import SteinbergRegressor
+from fairridge.estimators.zafar import ZafarClassifier, ZafarRegressor
+from fairridge.families import Binomial, Gaussian
+from fairridge.metrics import Dependence, dependence, groupings
+from fairridge.report import TradeOff, plot_trade_off
+
+__all__ = ["Comparison", "compare"]
+
+Floats = NDArray[np.float64]
+
+REGRESSORS = {
+    "FRRM": FairRidgeRegressor,
+    "NCLM": KomiyamaRegressor,
+    "ZLM": ZafarRegressor,
+    "Steinberg": SteinbergRegressor,
+    "barycenter": BarycenterRegressor,
+    "convex": ConvexFairRegressor,
+}
+CLASSIFIERS = {
+    "FGRRM": FairRidgeClassifier,
+    "ZLRM": ZafarClassifier,
+    "reductions": ReductionsClassifier,
+    "convex": ConvexFairClassifier,
+}
+# Groups of a numeric attribute: quarters.
+BINS = 4
+UNFAIRNESS = {
+    "r_squared_sensitive": "R² of the predictions on S, in training",
+    "equality_of_opportunity": "equality of opportunity, in training",
+    "individual": "individual unfairness relative to no bound, in training",
+    "max_correlation": "largest |correlation| with S, in training",
+    "kolmogorov_smirnov": "largest Kolmogorov–Smirnov distance of a group, in training",
+    "wasserstein": "largest Wasserstein distance of a group, in training",
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What several models reach on the same data, one record per model and bound.
+
+    Attributes
+    ----------
+    records : tuple of dict
+        The measurements.
+    skipped : dict of str to str
+        Models that do not apply, and why.
+    loss_name : str
+        What `loss` is.
+    """
+
+    records: tuple[dict[str, Any], ...]
+    skipped: dict[str, str]
+    loss_name: str
+    _backend: Any = None
+
+    def to_frame(self) -> Any:
+        """Return one row per model and bound.
+
+        Columns: model, unfairness (the bound), status, train_loss, loss and
+        its standard error (over the folds), r_squared_sensitive,
+        equality_of_opportunity, individual (relative to the unconstrained
+        model), max_correlation, kolmogorov_smirnov, wasserstein (all in the
+        training rows, of predicted numbers or probabilities) and seconds (one
+        fit).
+        """
+        names = list(self.records[0])
+        return make_frame({name: [r[name] for r in self.records] for name in names}, self._backend)
+
+    def plot(self, measure: str = "r_squared_sensitive", ax: Any = None) -> Any:
+        """Draw the cross-validated loss over a measure of unfairness.
+
+        Parameters
+        ----------
+        measure : str
+            A fairness column of `to_frame()`.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        check_option("measure", measure, tuple(UNFAIRNESS))
+        curves = []
+        for model in dict.fromkeys(record["model"] for record in self.records):
+            own = sorted(
+                (r for r in self.records if r["model"] == model), key=lambda r: float(r[measure])
+            )
+            columns = [np.array([r[k] for r in own]) for k in (measure, "loss", "loss_error")]
+            curves.append(TradeOff(model, *columns))
+        return plot_trade_off(curves, UNFAIRNESS[measure], f"{self.loss_name}, cross-validated", ax)
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    sensitive: Any = None,
+    sensitive_features: Any = None,
+    unfairness: Any = 0.05,
+    models: Mapping[str, Any] | None = None,
+    task: str | None = None,
+    cv: Any = 5,
+    folds: Any = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Comparison:
+    """Fit every model that applies to the data, and measure all of them in the same way.
+
+    Parameters
+    ----------
+    X, y, sensitive_features
+        As in `fit`.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, as in the constructors.
+    unfairness : float or array-like, default=0.05
+        The bounds. What a bound means is each model's own affair; the table
+        measures all models alike.
+    models : dict of str to estimator, optional
+        By default all of this library, and the unconstrained model.
+    task : {"regression", "classification"}, optional
+        By default classification where y is no number or has two values.
+    cv, folds, random_state, n_jobs
+        As in `cross_validate`.
+    progress : bool, default=False
+        Whether to show a progress bar (needs tqdm).
+
+    Notes
+    -----
+    A model that refuses the data (continuous S where groups are needed, more
+    than two classes, a missing library) is left out, and `skipped` says why.
+    """
+    task = _task(y) if task is None else task
+    check_option("task", task, ("regression", "classification"))
+    if models is None:
+        known = CLASSIFIERS if task == "classification" else REGRESSORS
+        models = {name: model(sensitive=sensitive) for name, model in known.items()}
+    bounds = check_bounds(unfairness)
+    data = AnyData.of(X, y, sensitive_features, sensitive)
+    free = _unconstrained(task, sensitive)
+    repeated = make_folds(folds, cv, 1, random_state, {"": free}, X, y)
+    validated = partial(
+        cross_validate, X=X, y=y, sensitive_features=sensitive_features,
+        folds=repeated, n_jobs=n_jobs,
+    )  # fmt: skip
+    dependence_of = _measure(data, task)
+    base = dependence_of(_fitted(free, data, 1.0)[0]).individual
+    records, skipped = [], {}
+    with Progress((1 + len(models)) * len(bounds), progress) as bar:
+        for name, model in {"unconstrained": free, **models}.items():
+            own = np.ones(1) if name == "unconstrained" else bounds
+            try:
+                records += [
+                    _record(name, model, data, float(r), dependence_of, base, validated)
+                    for r in own
+                ]
+            except (ImportError, TypeError, ValueError) as reason:
+                skipped[name] = str(reason)
+            bar.step()
+    loss = "mean deviance" if task == "classification" else "RMSE"
+    return Comparison(tuple(records), skipped, loss, as_table(X).backend)
+
+
+def _task(y: Any) -> str:
+    values = np.asarray(y)
+    if values.dtype.kind in "iuf" and len(np.unique(values)) > 2:
+        return "regression"
+    return "classification"
+
+
+def _unconstrained(task: str, sensitive: Any) -> Any:
+    model = FairRidgeClassifier if task == "classification" else FairRidgeRegressor
+    return model(1.0, sensitive=sensitive)
+
+
+def _fitted(model: Any, data: AnyData, r: float) -> tuple[Any, float]:
+    """Fit for one bound, and say how long it took."""
+    own = clone(model).set_params(unfairness=r)
+    start = time.perf_counter()
+    own.fit(data.X, data.y, **data.options)
+    return own, time.perf_counter() - start
+
+
+def _measure(data: AnyData, task: str) -> Callable[[Any], Dependence]:
+    """Return a function that measures how a fitted model's predictions depend on S."""
+    groups = groupings(data.attributes, np.ones(len(data.y)), bins=BINS, intersections=False)
+    if task == "regression":
+        targets = response = data.y.astype(np.float64)[:, None]
+    else:
+        classes, codes = np.unique(data.y, return_inverse=True)
+        response = codes[:, None].astype(np.float64)
+        targets = (codes[:, None] == np.arange(1, len(classes))).astype(np.float64)
+    distance = (Gaussian() if task == "regression" else Binomial()).distance
+
+    def of(model: Any) -> Dependence:
+        predicted = outcomes(model, data)
+        predicted = predicted[:, 1:] if predicted.ndim == 2 else predicted
+        return dependence(predicted, data.columns, targets, distance, response, groups)
+
+    return of
+
+
+def _record(
+    name: str,
+    model: Any,
+    data: AnyData,
+    r: float,
+    dependence_of: Callable[[Any], Dependence],
+    base: float,
+    validated: Any,
+) -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the status says what they say
+        fitted, seconds = _fitted(model, data, r)
+        losses = np.array(
+            [record["loss"] for record in validated({name: model}, unfairness=[r]).records]
+        )
+    found = dependence_of(fitted)
+    spread = losses.std(ddof=1) / np.sqrt(len(losses)) if len(losses) > 1 else 0.0
+    return {
+        "model": name,
+        "unfairness": r,
+        "status": getattr(fitted, "status_", "converged"),
+        "train_loss": measures(fitted, data)["loss"],
+        "loss": float(losses.mean()),
+        "loss_error": float(spread),
+        "r_squared_sensitive": found.r_squared,
+        "equality_of_opportunity": found.equality_of_opportunity,
+        "individual": found.individual / base if base > 0.0 else 0.0,
+        "max_correlation": found.correlation,
+        "kolmogorov_smirnov": found.kolmogorov_smirnov,
+        "wasserstein": found.wasserstein,
+        "seconds": seconds,
+    }

@@ -1,0 +1,238 @@
+"""Generalized linear models with a convex penalty on unequal treatment of equal outcomes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from fairridge.data.groups import group_codes
+from fairridge.engines import Engine
+from fairridge.estimators._classification import Classification
+from fairridge.estimators._grouped import Blind, Grouped
+from fairridge.estimators._parameters import check_number
+from fairridge.estimators._penalized import Penalized
+from fairridge.estimators._regression import Regression
+from fairridge.estimators._training import Response, Training
+from fairridge.exceptions import DataWarning
+from fairridge.fairness import Definition
+from fairridge.fairness.outcome_pairs import OutcomePairs
+from fairridge.search import Solution
+from fairridge.search.convex import ConvexProblem, convex_problem
+
+__all__ = ["ConvexFairClassifier", "ConvexFairRegressor"]
+
+
+class _ConvexFair(Blind, Grouped, Penalized):
+    """Fit and path for any family."""
+
+    bins: Any = 1
+
+    @property
+    def _definition(self) -> Definition:
+        return OutcomePairs(int(check_number("bins", self.bins, least=1.0)))
+
+    def _definition_on(self, problem: ConvexProblem) -> Definition:
+        return problem.definition
+
+    def _problem_on(self, engine: Engine, response: Response) -> Any:
+        return convex_problem(
+            engine,
+            response.family,
+            groups=group_codes(self._values_on(engine)),
+            bins=int(check_number("bins", self.bins, least=1.0)),
+            n_targets=response.targets.shape[1],
+            max_iter=self._steps,
+        )
+
+    def _penalizes_predictors(self) -> bool:
+        return True  # collinear with S they may be; `_problem` looks at X alone
+
+    def _problem(self, training: Training) -> Any:
+        self._require_predictors(training)
+        problem: Any = super()._problem(training)
+        X = training.design.predictors
+        empty = [X.names[k] for k in problem.space.dependent if k not in X.empty]
+        if empty:
+            warnings.warn(
+                f"predictor column(s) {', '.join(map(repr, empty))} are constant or linear "
+                "combinations of the others. The minimum-norm coefficients are used.",
+                DataWarning,
+                stacklevel=3,
+            )
+        return problem
+
+    def _warn_of_solutions(
+        self, problem: Any, solutions: list[Solution], training: Training
+    ) -> None:
+        if not problem.definition.form(problem.engine, False).any():
+            warnings.warn(
+                "no two groups share an outcome, so there is nothing to compare and no penalty.",
+                DataWarning,
+                stacklevel=3,
+            )
+        if not hasattr(problem, "separated_columns"):
+            return
+        used = {float(solution.fit.lambda_) for solution in solutions}
+        if self._given is None:
+            used.add(0.0)  # P(b₀) is what the bound relates to
+        names = {name for lambda_ in used for name in problem.separated_columns(lambda_)}
+        if names:
+            warnings.warn(
+                f"column(s) {', '.join(map(repr, sorted(names)))} separate the responses: without "
+                "a penalty their coefficients grow without bound, and P(b₀), to which unfairness "
+                "relates, with them. The deviance has converged; merge rare levels, or give the "
+                "penalty as strength=….",
+                DataWarning,
+                stacklevel=3,
+            )
+
+
+class ConvexFairRegressor(Regression, _ConvexFair):
+    """Linear regression that treats people with similar outcomes alike across groups.
+
+    The fair generalized linear model of Do, Putzel, Martin, Smyth and Zhong
+    (2022, "Fair Generalized Linear Models with a Convex Penalty"):
+
+        min RSS(b)/n + λ P(b),   ŷ = intercept + Xb,
+
+    with P(b) the mean of (xᵢ·b − xⱼ·b)² over pairs of rows from two groups with
+    the same outcome, averaged over all pairs of groups and all outcomes that
+    both have. It is a quadratic form bᵀMb that needs no pairs: group means and
+    covariances within outcomes are enough. S defines the groups and is not used
+    to predict. For a continuous response, outcomes are bins of y.
+
+    P(b) counts differences within groups as well: λ → ∞ makes all predictions
+    equal, not only those of different groups.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1], bounds P(b)/P(b₀), b₀ at λ = 0. Every r can be met. Not
+        used where `strength` is given.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position; they are not
+        predictors. Alternatively pass `sensitive_features` to `fit`. They must
+        be discrete: categories, or numbers with at most 20 distinct values.
+        Several together make one group per combination.
+    strength : float, optional
+        λ itself, instead of a bound.
+    bins : int, default=10
+        Number of quantile bins of y. Equal values share a bin; a response
+        with few distinct values has as many outcomes as that.
+    unknown : {"error", "base"}, default="error"
+        What a level that was not there at fit does at predict.
+    predictor_map : scikit-learn transformer, optional
+        Maps the encoded columns of X to features first.
+    sensitive_map : None
+        Groups have no features; anything else is an error.
+    tol : float, default=1e-10
+        How closely an active bound is met.
+    max_iter : int, default=100
+        Steps of the search for λ at most, and passes over the data for each λ.
+
+    Attributes
+    ----------
+    lambda_ : float
+        λ; ∞ at r = 0.
+    unfairness_ : float
+        P(b)/P(b₀).
+    components_ : dict of str to float
+        P(b) and P(b₀).
+    beta_ : ndarray of shape (p,)
+        b. The raw coefficients of S are zero; `alpha_` is what S explains of
+        Xb, so that α and β compare with those of other models.
+
+    See Also
+    --------
+    FairRidgeRegressor : The other attributes.
+    """
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        strength: float | None = None,
+        bins: int = 10,
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 100,
+    ) -> None:
+        self.unfairness = unfairness
+        self.sensitive = sensitive
+        self.strength = strength
+        self.bins = bins
+        self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A penalty may cost accuracy.
+        tags.regressor_tags.poor_score = bool(self.strength or self.unfairness < 1.0)
+        return tags
+
+
+class ConvexFairClassifier(Classification, _ConvexFair):
+    """Logistic regression that treats people with equal outcomes alike across groups.
+
+    Minimizes −2 log-likelihood/n + λ P(b), with P as in `ConvexFairRegressor`
+    and the classes as outcomes; multinomial for more than two classes, P summed
+    over them.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1], bounds P(b)/P(b₀), b₀ at λ = 0. Every r can be met. Not
+        used where `strength` is given.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position; they are not
+        predictors. Alternatively pass `sensitive_features` to `fit`. They must
+        be discrete.
+    strength : float, optional
+        λ itself, instead of a bound.
+    unknown : {"error", "base"}, default="error"
+        What a level that was not there at fit does at predict.
+    predictor_map : scikit-learn transformer, optional
+        Maps the encoded columns of X to features first.
+    sensitive_map : None
+        Groups have no features; anything else is an error.
+    tol : float, default=1e-10
+        How closely an active bound is met.
+    max_iter : int, default=100
+        Steps of the search for λ at most, and passes over the data for each λ.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Labels, sorted. With two, the model is of the second.
+
+    See Also
+    --------
+    ConvexFairRegressor : The other attributes.
+    """
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        strength: float | None = None,
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 100,
+    ) -> None:
+        self.unfairness = unfairness
+        self.sensitive = sensitive
+        self.strength = strength
+        self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
+        self.tol = tol
+        self.max_iter = max_iter

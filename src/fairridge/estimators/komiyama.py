@@ -1,0 +1,236 @@
+"""Least squares under a bound on the share of S: Komiyama et al.'s model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fairridge.engines import Engine
+from fairridge.estimators._bounded import BoundedModel
+from fairridge.estimators._facts import bound_facts
+from fairridge.estimators._parameters import check_bounds, check_number
+from fairridge.estimators._regression import Regression
+from fairridge.estimators._training import Response, Training
+from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.fairness import Definition, StatisticalParity
+from fairridge.search.auxiliary import AuxiliaryBias, auxiliary_bias
+from fairridge.search.komiyama import KomiyamaProblem, komiyama_problem
+from fairridge.search.solution import Solution
+
+__all__ = ["KomiyamaRegressor", "auxiliary_ridge_bias"]
+
+Floats = NDArray[np.float64]
+
+# How far a share may be above its bound by rounding.
+ROUNDING = 1e-9
+
+
+class KomiyamaRegressor(Regression, BoundedModel):
+    """Least squares whose share of variance explained by S is bounded (NCLM).
+
+    With U = X − SB the predictors decorrelated from S,
+
+        min ‖y − Sα − Uβ‖²  subject to  VAR(Sα) / (VAR(Sα) + VAR(Uβ)) ≤ r
+
+    (Komiyama, Takeda, Honda and Shimao 2018, "Nonconvex Optimization for
+    Regression with Fairness Constraints"). The solution is the projection of
+    the least-squares fit on a cone, in closed form: α shrinks and β grows, each
+    as a whole. No model with this share has a smaller training error, so
+    neither has `FairRidgeRegressor`; but its β does not change with r, and here
+    it does.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1]: 0 is fair, 1 unconstrained.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`, `predict` and `score`.
+    predictor_penalty : float, default=0.0
+        λ₂ in ‖y − Sα − Uβ‖² + λ₂‖β‖², for standardized U. The bound still is
+        on the share itself.
+    ridge : float, default=0.0
+        Added to SᵀS and UᵀU of standardized columns, in objective and bound, as
+        R's fairml does. What is bounded then is no longer the share itself;
+        `unfairness_` is.
+    covariance : scikit-learn covariance estimator or callable, optional
+        Used instead of the covariance matrix of the standardized columns
+        [S, U], in objective and bound: an estimator such as `LedoitWolf()`, or
+        a function from the (n, q+p) array of columns to a (q+p, q+p) matrix, of
+        which the blocks of S and of U are used. `unfairness_` is again the
+        share itself. Takes no weights.
+    unknown : {"error", "base"}, default="error"
+        What a level that was not there at fit does at predict.
+    predictor_map, sensitive_map : scikit-learn transformer, optional
+        Map X and S to features before they are decorrelated.
+
+    Attributes
+    ----------
+    alpha_, beta_, intercept_, raw_coef_, raw_intercept_, coef_, unfairness_, status_, …
+        As in `FairRidgeRegressor`.
+    lambda_ : float
+        The multiplier μ of the bound (1 − r)‖Sα‖² ≤ r‖Uβ‖²: without penalties
+        α = α_OLS/(1 + μ(1 − r)) and β = β_OLS/(1 − μr). ∞ at r = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import KomiyamaRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> sex = rng.integers(0, 2, 500)
+    >>> skill = rng.normal(size=500) + sex
+    >>> wage = 2 * skill + 3 * sex + rng.normal(size=500)
+    >>> model = KomiyamaRegressor(unfairness=0.05, sensitive=[0])
+    >>> model.fit(np.column_stack([sex, skill]), wage).unfairness_.round(6)
+    np.float64(0.05)
+    """
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        predictor_penalty: float = 0.0,
+        ridge: float = 0.0,
+        covariance: Any = None,
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+    ) -> None:
+        self.unfairness = unfairness
+        self.sensitive = sensitive
+        self.predictor_penalty = predictor_penalty
+        self.ridge = ridge
+        self.covariance = covariance
+        self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
+
+    @property
+    def _definition(self) -> Definition:
+        return StatisticalParity()
+
+    @property
+    def _only_moments(self) -> bool:
+        return self.covariance is None
+
+    def _penalizes_predictors(self) -> bool:
+        regular = self.covariance is not None
+        return bool(self.predictor_penalty > 0.0 or self.ridge > 0.0 or regular)
+
+    def _problem_on(self, engine: Engine, response: Response) -> Any:
+        return komiyama_problem(
+            engine,
+            predictor_penalty=check_number("predictor_penalty", self.predictor_penalty, least=0.0),
+            ridge=check_number("ridge", self.ridge, least=0.0),
+            covariance=None if self.covariance is None else self._covariance_on(engine),
+        )
+
+    def _covariance_on(self, engine: Engine) -> Any:
+        """Return a function from columns to a covariance matrix, checked."""
+        covariance = self.covariance
+        if isinstance(covariance, type) or not (callable(covariance) or hasattr(covariance, "fit")):
+            raise TypeError(
+                f"covariance={covariance!r}: use a covariance estimator such as LedoitWolf(), or "
+                "a function from columns to their covariance matrix."
+            )
+        if np.ptp(engine.weights) > 0.0:
+            raise ValueError(
+                "covariance=… takes no weights; leave sample_weight out, or use ridge=… instead."
+            )
+
+        def estimated(columns: Floats) -> Floats:
+            if hasattr(covariance, "fit"):
+                matrix = clone(covariance).fit(columns).covariance_
+            else:
+                matrix = covariance(columns)
+            matrix, k = np.asarray(matrix, dtype=np.float64), columns.shape[1]
+            if matrix.shape != (k, k) or not np.isfinite(matrix).all():
+                raise ValueError(
+                    f"covariance returns an array of shape {matrix.shape}; it must be a ({k}, {k}) "
+                    "matrix of finite numbers."
+                )
+            return matrix
+
+        return estimated
+
+    def _solve(self, problem: KomiyamaProblem, bounds: Floats) -> list[Solution]:
+        return problem.solve(bounds)
+
+    def _warn_of_solutions(
+        self, problem: Any, solutions: list[Solution], training: Training
+    ) -> None:
+        for solution in solutions:
+            r = solution.unfairness
+            if not problem.place(r).is_determined:
+                message = (
+                    f"beta is not determined for unfairness={r:g}: a direction of the predictors "
+                    "that explains nothing of the response could make any alpha fair. It is left "
+                    "out."
+                )
+            elif solution.achieved > r + ROUNDING:
+                message = (
+                    f"with ridge or covariance the bound holds for a regularized share only: the "
+                    f"share itself is {solution.achieved:.4g} for unfairness={r:g}."
+                )
+            else:
+                continue
+            warnings.warn(message, BoundWarning, stacklevel=3)
+            return
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        return bound_facts(self, "Multiplier μ")
+
+
+def auxiliary_ridge_bias(
+    X: Any,
+    y: Any,
+    *,
+    penalties: Any,
+    unfairness: Any = (0.01, 0.02, 0.05, 0.1),
+    sensitive: Any = None,
+    sensitive_features: Any = None,
+) -> AuxiliaryBias:
+    """Show what a ridge in the auxiliary regression does to `KomiyamaRegressor`. BIASED on purpose.
+
+    The experiments of Komiyama et al. (2018) decorrelated X from S by ridge
+    regression, Ũ = X − S(SᵀS + λI)⁻¹SᵀX. S and Ũ are then correlated, so the
+    model is not as fair as it says: this returns how much, for the figure in
+    section 2.2 of Scutari, Panero and Proissl (2022). It is no way to fit a
+    model. Always warns.
+
+    Parameters
+    ----------
+    X, y, sensitive_features
+        As in `fit`.
+    penalties : array-like
+        λ ≥ 0, for centered S on its own scale.
+    unfairness : array-like
+        The bounds r in (0, 1).
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive.
+
+    Returns
+    -------
+    AuxiliaryBias
+        Variances and covariance of Sα and Ũβ, and the shares made of them.
+    """
+    lambdas = np.atleast_1d(np.asarray(penalties, dtype=np.float64))
+    for penalty in lambdas.tolist():
+        check_number("penalties", penalty, least=0.0)
+    bounds = check_bounds(unfairness)
+    if (bounds == 0.0).any():
+        raise ValueError("unfairness=0 leaves no share to compare; use bounds greater than 0.")
+    model = KomiyamaRegressor(sensitive=sensitive)
+    problem = model._problem(model._read(X, y, sensitive_features, None, None))
+    warnings.warn(
+        "S and the predictors of this model are correlated: its share of S is not what it is "
+        "bounded to be. Use KomiyamaRegressor to fit a model.",
+        DataWarning,
+        stacklevel=2,
+    )
+    return auxiliary_bias(problem.basis, lambdas, bounds)

@@ -1,0 +1,390 @@
+"""The reductions approach to fair classification, through fairlearn."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted
+
+from fairridge.data import as_table, dense_columns
+from fairridge.data.groups import Groups
+from fairridge.estimators._classification import Classification
+from fairridge.estimators._grouped import Blind, Grouped, rows_of
+from fairridge.estimators._parameters import check_bound, check_bounds, check_number, check_option
+from fairridge.estimators._predictions import PredictionPath, prediction_path
+from fairridge.estimators._training import Training
+from fairridge.exceptions import BoundWarning
+from fairridge.families import Binomial
+from fairridge.report.groups import GroupSummary
+from fairridge.search import Status
+
+__all__ = ["ReductionsClassifier"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+CONSTRAINTS = {"demographic-parity": "DemographicParity", "equalized-odds": "EqualizedOdds"}
+# fairlearn's `eps`, its default: by how much a solution may exceed the bound.
+SLACK = 0.01
+
+
+class ReductionsClassifier(Blind, Grouped, Classification):
+    """Fair classification by a mixture of reweighted classifiers.
+
+    The exponentiated-gradient reduction of Agarwal, Beygelzimer, Dudík,
+    Langford and Wallach (2018, "A Reductions Approach to Fair Classification"),
+    as fairlearn implements it (``pip install 'fairridge[fairlearn]'``). Its
+    result is a randomized classifier: classifiers h_t with weights w_t, one of
+    which is drawn for every prediction. Nothing is drawn here:
+    `predict_proba` has the probability Σ w_t h_t(x) with which the randomized
+    classifier predicts the second class, and `predict` the more likely class.
+
+    The bound holds for the randomized classifier, that is, for the group means
+    of `predict_proba`. What it comes to for `predict` is in `components_`.
+
+    The classifiers use X alone. Sensitive columns of X are taken out of the
+    predictors, and S is neither needed nor looked at after fit.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1], fairlearn's `difference_bound`: how far P(ŷ = 1) in a group
+        may be from P(ŷ = 1) in all rows. fairlearn may exceed it by 0.01.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`. They must be discrete: categories,
+        or numbers with at most 20 distinct values. Several together make one
+        group per combination.
+    constraint : {"demographic-parity", "equalized-odds"}, default="demographic-parity"
+        The second compares groups within each of the two classes of y.
+    estimator : scikit-learn classifier, optional
+        Fitted to the encoded columns of X with 0/1 labels and sample weights;
+        by default a logistic regression with next to no penalty (C=1e4).
+    max_iter : int, default=50
+        Rounds of the exponentiated gradient at most.
+    unknown : {"error", "base"}, default="error"
+        What a level that was not there at fit does at predict.
+    predictor_map : scikit-learn transformer, optional
+        Maps the encoded columns of X to features first.
+    sensitive_map : None
+        Groups have no features; anything else is an error.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Labels, sorted.
+    estimators_, weights_ : list of estimator, and ndarray
+        h_t and w_t, without those of weight zero.
+    groups_ : ndarray of str
+        Labels of the groups.
+    unfairness_ : float
+        What the randomized classifier achieves in training.
+    components_ : dict of str to float
+        The same for the randomized classifier, and for `predict`.
+    gap_ : float
+        Duality gap: how far the solution is from optimal, at most.
+    training_score_ : float
+        Accuracy of `predict` in training.
+    status_ : str
+        "inactive" (the bound is not reached), "converged", "infeasible" (it is
+        exceeded by more than 0.01) or "not-converged".
+    n_iter_ : int
+        Rounds of the exponentiated gradient.
+
+    Notes
+    -----
+    fairlearn has no sample weights. Whole numbers are taken as repeated rows;
+    other weights are an error.
+    """
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        constraint: Any = "demographic-parity",
+        estimator: Any = None,
+        max_iter: int = 50,
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+    ) -> None:
+        self.unfairness = unfairness
+        self.sensitive = sensitive
+        self.constraint = constraint
+        self.estimator = estimator
+        self.max_iter = max_iter
+        self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Fit the mixture.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, k)
+            Predictors, and the sensitive attributes where `sensitive` names them.
+        y : array-like of shape (n,)
+            Labels of two classes.
+        sensitive_features : frame or array of shape (n, q), optional
+            Sensitive attributes, where `sensitive` is None.
+        sample_weight : array-like of shape (n,), optional
+            Whole numbers: how often a row counts.
+        """
+        check_bound(self.unfairness)
+        reductions = _fairlearn()
+        training = self._read_two(X, y, sensitive_features, sample_weight)
+        return self._fit_to(training, self._grouped(training), reductions)._warn()
+
+    def path(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        unfairness: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> PredictionPath:
+        """Fit the models for many bounds, each by itself.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            As in `fit`.
+        unfairness : array-like, optional
+            The bounds; 0, 0.05, …, 0.5 by default.
+        """
+        bounds = check_bounds(np.linspace(0.0, 0.5, 11) if unfairness is None else unfairness)
+        reductions = _fairlearn()
+        training = self._read_two(X, y, sensitive_features, sample_weight)
+        grouped = self._grouped(training)
+        models = [
+            clone(self).set_params(unfairness=float(r))._fit_to(training, grouped, reductions)
+            for r in bounds
+        ]
+        return prediction_path(models, "accuracy", training.backend)
+
+    def predict_proba(
+        self, X: Any, *, sensitive_features: Any = None, offset: Any = None
+    ) -> Floats:
+        """Return the probabilities with which the randomized classifier predicts each class."""
+        second = self._linear_predictor(X, sensitive_features, offset) + 0.5
+        return np.column_stack([1.0 - second, second])
+
+    def summary(self) -> GroupSummary:
+        """Return what the model does to each group, as an object that prints itself."""
+        check_is_fitted(self)
+        facts = {
+            "Classifiers": f"{len(self.weights_)}",
+            "Rounds": f"{self.n_iter_}",
+            "Rows": f"{self.n_rows_:,}",
+            "Accuracy in training": f"{self.training_score_:.4f}",
+            "Constraint": str(self.constraint),
+            "Bound r": f"{float(self.unfairness):g}",
+            "Achieved": f"{self.unfairness_:.6g}",
+            "… by predict": f"{self.components_['predicted']:.6g}",
+            "Status": self.status_,
+        }
+        notes = (
+            f"rate: share of {self.classes_[1]} in y; expected, predicted: the same for the",
+            "randomized classifier and for predict, in training.",
+        )
+        return GroupSummary(
+            type(self).__name__,
+            tuple(facts.items()),
+            (),
+            notes,
+            self._backend,
+            tuple(self.groups_),
+            self._group_columns,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # --------------------------------------------------------------- learning
+
+    def _read_two(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Training:
+        check_option("constraint", self.constraint, tuple(CONSTRAINTS))
+        training = self._read(X, y, sensitive_features, sample_weight, None)
+        classes = training.response.classes
+        if classes is not None and len(classes) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"y has {len(classes)} classes."
+            )
+        self._require_predictors(training)
+        return training
+
+    def _fit_to(
+        self, training: Training, grouped: tuple[Groups, Integers], reductions: Any
+    ) -> Self:
+        rows = rows_of(training.engine, type(self).__name__)
+        groups, codes = grouped
+        Z = dense_columns(rows.predictors, rows.names[rows.n_sensitive :])
+        y = rows.response[:, 0].astype(np.intp)
+        repeated = _repeats(rows.weight, len(y))
+        base = (
+            LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=1000)
+            if self.estimator is None
+            else clone(self.estimator)
+        )
+        moment = getattr(reductions, CONSTRAINTS[self.constraint])
+        mitigator = reductions.ExponentiatedGradient(
+            base,
+            moment(difference_bound=float(self.unfairness)),
+            eps=SLACK,
+            max_iter=int(check_number("max_iter", self.max_iter, least=1.0)),
+        )
+        _fitted(mitigator, Z[repeated], y[repeated], codes[repeated])
+        self._remember(training)
+        assert training.response.classes is not None
+        self.classes_ = training.response.classes
+        self.family_ = Binomial()
+        self.groups_ = np.array(groups.labels, dtype=object)
+        self._keep(mitigator)
+        self._measure(Z, y, codes, repeated)
+        return self
+
+    def _keep(self, mitigator: Any) -> None:
+        """Keep the mixture, not fairlearn's object: that one holds the training rows."""
+        kept = [t for t in mitigator.weights_.index if mitigator.weights_[t] > 0.0]
+        weights = np.array([float(mitigator.weights_[t]) for t in kept])
+        self.weights_ = weights / weights.sum()
+        self.estimators_ = [mitigator.predictors_[t] for t in kept]
+        self.gap_ = float(mitigator.best_gap_)
+        self.n_iter_ = int(mitigator.last_iter_) + 1
+        # fairlearn stops at a gap that is small against the error's own noise; without any error
+        # that is no gap at all, which rounding does not allow.
+        self.converged_ = bool(self.gap_ < max(mitigator.nu, 1e-8))
+
+    def _measure(self, Z: Floats, y: Integers, codes: Integers, repeated: Integers) -> None:
+        """Measure fairness and accuracy in training."""
+        Z, y, codes = Z[repeated], y[repeated], codes[repeated]
+        expected = self._mixture(Z)
+        predicted = (expected > 0.5).astype(np.float64)
+        events = y if self.constraint == "equalized-odds" else np.zeros_like(y)
+        self.components_ = {
+            "randomized": _largest_gap(expected, codes, events),
+            "predicted": _largest_gap(predicted, codes, events),
+        }
+        self.unfairness_ = self.components_["randomized"]
+        self.definition_ = str(self.constraint)
+        self.training_score_ = float(np.mean(predicted == y))
+        self.status_ = self._status(self.unfairness_ - float(self.unfairness))
+        self.bound_active_ = self.status_ != "inactive"
+        size = np.bincount(codes)
+        rates = {"rate": y, "expected": expected, "predicted": predicted}
+        self._group_columns: dict[str, Any] = {"rows": size.tolist()} | {
+            name: (np.bincount(codes, weights=values) / size).tolist()
+            for name, values in rates.items()
+        }
+
+    def _status(self, excess: float) -> Status:
+        if not self.converged_:
+            return "not-converged"
+        if excess > SLACK:
+            return "infeasible"
+        return "converged" if excess > -1e-9 else "inactive"
+
+    def _warn(self) -> Self:
+        if self.status_ == "not-converged":
+            warnings.warn(
+                f"the exponentiated gradient did not converge in max_iter={self.max_iter} rounds "
+                f"(duality gap {self.gap_:.3g}); raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif self.status_ == "infeasible":
+            warnings.warn(
+                f"no mixture was found that meets unfairness={float(self.unfairness):g}: the one "
+                f"returned has {self.unfairness_:.4g}.",
+                BoundWarning,
+                stacklevel=3,
+            )
+        return self
+
+    # ------------------------------------------------------------- predicting
+
+    def _mixture(self, Z: Floats) -> Floats:
+        """Probability of the second class."""
+        votes = [w * h.predict(Z) for w, h in zip(self.weights_, self.estimators_, strict=True)]
+        return np.clip(np.sum(votes, axis=0), 0.0, 1.0)
+
+    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        """Return by how much the second class is more likely than ½."""
+        check_is_fitted(self)
+        if offset is not None:
+            raise ValueError(f"{type(self).__name__} takes no offset.")
+        pieces = self._predictor_pieces(as_table(X))
+        return self._mixture(dense_columns(pieces, self._design.predictors.names)) - 0.5
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        return self.summary().facts
+
+
+def _fairlearn() -> Any:
+    try:
+        return import_module("fairlearn.reductions")
+    except ImportError as error:
+        raise ImportError(
+            "ReductionsClassifier needs fairlearn: pip install 'fairridge[fairlearn]'"
+        ) from error
+
+
+def _fitted(mitigator: Any, Z: Floats, y: Integers, codes: Integers) -> None:
+    with warnings.catch_warnings():
+        # What fairlearn does with pandas is no concern of our users.
+        for category in (DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+        try:
+            mitigator.fit(Z, y, sensitive_features=codes)
+        except ValueError as error:
+            if "sample_weight" not in str(error):
+                raise
+            raise ValueError(
+                "fairlearn cannot weigh these rows: all its weights become zero, which happens "
+                "where the groups are the classes of y."
+            ) from error
+
+
+def _repeats(weight: Floats | None, n: int) -> Integers:
+    """Positions of rows, each as often as its weight says."""
+    if weight is None:
+        return np.arange(n)
+    if (weight != np.round(weight)).any():
+        raise ValueError(
+            f"sample_weight has {weight[weight != np.round(weight)][0]:g}, but "
+            "ReductionsClassifier can only count rows: use whole numbers."
+        )
+    return np.repeat(np.arange(n), weight.astype(np.intp))
+
+
+def _largest_gap(rates: Floats, codes: Integers, events: Integers) -> float:
+    """Largest distance between the mean in a group and the mean in all rows, within events."""
+    gaps = [0.0]
+    for event in np.unique(events):
+        inside = events == event
+        overall = rates[inside].mean()
+        gaps += [
+            abs(float(rates[inside & (codes == code)].mean() - overall))
+            for code in np.unique(codes[inside])
+        ]
+    return max(gaps)

@@ -1,0 +1,137 @@
+"""Linear regression with a penalty on mutual information."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from fairridge.data import Encoding
+from fairridge.engines import Engine
+from fairridge.estimators._grouped import Grouped
+from fairridge.estimators._penalized import Penalized
+from fairridge.estimators._regression import Regression
+from fairridge.estimators._training import Response, Training
+from fairridge.fairness import Definition, StatisticalParity
+from fairridge.penalties import Ridge
+from fairridge.search import Problem, Solution, gaussian_problem
+from fairridge.search.steinberg import SteinbergProblem
+
+__all__ = ["SteinbergRegressor"]
+
+
+class SteinbergRegressor(Regression, Grouped, Penalized):
+    """Linear regression that is penalized for what its predictions tell of S.
+
+    The model of Steinberg, Reid and O'Callaghan (2020, "Fairness Measures for
+    Regression via Probabilistic Classification"), extended to several
+    attributes and to attributes with more than two values as in Scutari,
+    Panero and Proissl (2022):
+
+        min −ℓ(y | S, X) + γ Σ_k MI_k,   ŷ = intercept + Sα + Uβ.
+
+    ℓ is the gaussian log-likelihood at its best variance. MI_k, the mutual
+    information between attribute k and ŷ, is the mean over rows of
+    log ρ_k(s_k | ŷ)/P(s_k), with ρ_k the logistic (for more than two values,
+    multinomial) regression of the attribute on ŷ.
+
+    γ says little by itself. By default it is the smallest from which on the
+    share of VAR(ŷ) that S explains stays within `unfairness`; MI_k = 0 for all
+    k means a share of zero, so every bound can be met. At r = 0 the model is
+    that of γ → ∞, least squares without α.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1]: 0 is fair, 1 unconstrained. Not used where `gamma` is given.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`, `predict` and `score`. They must
+        be discrete: categories, or numbers with at most 20 distinct values.
+    gamma : float, optional
+        γ itself, instead of a bound.
+    unknown : {"error", "base"}, default="error"
+        What a level that was not there at fit does at predict.
+    predictor_map : scikit-learn transformer, optional
+        Maps the encoded columns of X to features first.
+    sensitive_map : None
+        Groups have no features; anything else is an error.
+    tol : float, default=1e-10
+        How closely an active bound is met.
+    max_iter : int, default=100
+        Steps of the search for γ at most, and Newton steps for each γ.
+
+    Attributes
+    ----------
+    lambda_ : float
+        γ; ∞ at r = 0.
+    mutual_information_ : dict of str to float
+        MI of every attribute, in nats.
+    unfairness_ : float
+        The share of VAR(ŷ) that S explains.
+
+    See Also
+    --------
+    FairRidgeRegressor : The other attributes.
+
+    Notes
+    -----
+    The objective is not convex. Each γ is solved from two starts, the model at
+    the next smaller γ and the limit γ → ∞, and the better one is kept.
+    """
+
+    _strength_name = "gamma"
+    _symbol = "γ"
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        gamma: float | None = None,
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 100,
+    ) -> None:
+        self.unfairness = unfairness
+        self.sensitive = sensitive
+        self.gamma = gamma
+        self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @property
+    def _definition(self) -> Definition:
+        return StatisticalParity()
+
+    def _definition_on(self, problem: Any) -> Definition:
+        return self._definition
+
+    def _problem_on(self, engine: Engine, response: Response) -> SteinbergProblem:
+        plain = gaussian_problem(engine, penalty=Ridge())
+        codes = [np.unique(column, return_inverse=True)[1] for column in self._values_on(engine).T]
+        return SteinbergProblem(plain, tuple(codes), self._steps)
+
+    def _accept(self, training: Training, problem: Problem, solution: Solution) -> Self:
+        super()._accept(training, problem, solution)
+        assert isinstance(problem, SteinbergProblem)
+        encoding = training.design.sensitive
+        assert isinstance(encoding, Encoding)
+        names = [column.name for column in encoding.columns]
+        found = problem.information(solution.fit)
+        self.mutual_information_ = dict(zip(names, found, strict=True))
+        return self
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        found = tuple((f"MI {k}", f"{v:.6g}") for k, v in self.mutual_information_.items())
+        return (*super()._facts(), *found)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A penalty may cost accuracy.
+        tags.regressor_tags.poor_score = bool(self.gamma or self.unfairness < 1.0)
+        return tags

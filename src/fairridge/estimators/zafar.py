@@ -1,0 +1,212 @@
+"""Linear and logistic regression under Zafar et al.'s bounds."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from fairridge.engines import Engine
+from fairridge.estimators._base import _listed
+from fairridge.estimators._classification import Classification
+from fairridge.estimators._parameters import check_number
+from fairridge.estimators._regression import Regression
+from fairridge.estimators._training import Inputs, Response, Training
+from fairridge.estimators._zafar import Zafar
+from fairridge.exceptions import DataWarning
+from fairridge.search.solution import Solution
+from fairridge.search.zafar import zafar_problem
+from fairridge.search.zafar_glm import zafar_glm_problem
+
+__all__ = ["ZafarClassifier", "ZafarRegressor"]
+
+
+class ZafarRegressor(Regression, Zafar):
+    """Least squares whose predictions are bounded in their association with each S (ZLM).
+
+        min ‖y − Xb‖²  subject to  |COV(Sⱼ, Xb)| ≤ c for every j
+
+    (Zafar, Valera, Gomez-Rodriguez and Gummadi 2019, "Fairness Constraints: A
+    Flexible Approach for Fair Classification", for least squares). S is no
+    predictor: the model needs it at fit only, and its coefficients are zero.
+    In coordinates in which Xb has length ‖w‖ this is a projection, exact for
+    every c.
+
+    Each sensitive column is bounded on its own. Together they can explain more
+    of the predictions than any of them does, so a bound r here is a weaker
+    promise than the same r in `FairRidgeRegressor`, which also is on another
+    scale: there it is a share of variance, here a correlation.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r: from 0 (fair) to 1 (unconstrained) for correlations, any number from
+        0 on for covariances.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`. Neither is needed after that.
+    bound : {"correlation", "covariance"}, default="correlation"
+        What r bounds. "correlation": max_j |COR(Sⱼ, ŷ)|, by the c at which it is
+        r, S standardized; it grows with c, so c is unique. "covariance":
+        max_j |COV(Sⱼ, ŷ)|, divisor n − 1, in the units of S and y.
+    at_zero : {"project", "drop"}, default="project"
+        What r = 0 means. "project": least squares among all combinations of
+        predictors without covariance with S. "drop": least squares on those
+        predictors that have none, usually the intercept alone, as in R's fairml.
+    unknown : {"error", "base"}, default="error"
+        What a level that was not there at fit does at predict.
+    predictor_map, sensitive_map : scikit-learn transformer, optional
+        Map X and S to features first.
+
+    Attributes
+    ----------
+    beta_ : ndarray of shape (p,)
+        b, the coefficients of X.
+    alpha_ : ndarray of shape (q,)
+        Bb: what X brings in of S, so that η = intercept_ + Sα + Uβ as in the
+        other models, with U = X − SB.
+    raw_coef_ : ndarray of shape (q+p,)
+        Zero for S, then b.
+    lambda_ : float
+        By how much ‖y − Xb‖² falls per unit of c; for correlations, per unit of
+        the covariance with standardized S.
+    components_ : dict of str to float
+        The association of every sensitive column.
+    intercept_, raw_intercept_, coef_, unfairness_, status_, …
+        As in `FairRidgeRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import ZafarRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> sex = rng.integers(0, 2, 500)
+    >>> skill, hours = rng.normal(size=500) + sex, rng.normal(size=500)
+    >>> wage = 2 * skill + 3 * sex + hours + rng.normal(size=500)
+    >>> X = np.column_stack([skill, hours])
+    >>> model = ZafarRegressor(unfairness=0.05).fit(X, wage, sensitive_features=sex)
+    >>> model.unfairness_.round(6), model.predict(X).shape
+    (np.float64(0.05), (500,))
+    """
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        bound: Any = "correlation",
+        at_zero: Any = "project",
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+    ) -> None:
+        self.unfairness = unfairness
+        self.sensitive = sensitive
+        self.bound = bound
+        self.at_zero = at_zero
+        self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
+
+    def _problem_on(self, engine: Engine, response: Response) -> Any:
+        return zafar_problem(engine, **self._checked_options())
+
+
+class ZafarClassifier(Classification, Zafar):
+    """Logistic regression whose linear predictor is bounded in its association with each S (ZLRM).
+
+        min −2 log-likelihood  subject to  |COV(Sⱼ, η)| ≤ c for every j,  η = intercept + Xb
+
+    (Zafar, Valera, Gomez-Rodriguez and Gummadi 2019), for two classes. See
+    `ZafarRegressor` for the bounds and the attributes. Here the correlation
+    need not grow with c near the unconstrained model; the largest c up to which
+    it stays below r is used.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r: from 0 (fair) to 1 (unconstrained) for correlations, any number from
+        0 on for covariances.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`. Neither is needed after that.
+    bound : {"correlation", "covariance"}, default="correlation"
+        What r bounds, of the linear predictor.
+    at_zero : {"project", "drop"}, default="project"
+        What r = 0 means: all combinations of predictors without covariance with
+        S, or only those predictors that have none.
+    unknown : {"error", "base"}, default="error"
+        What a level that was not there at fit does at predict.
+    predictor_map, sensitive_map : scikit-learn transformer, optional
+        Map X and S to features first.
+    tol : float, default=1e-10
+        How closely a bound on correlations is met; it is never exceeded.
+    max_iter : int, default=100
+        Passes over the data at most for each c, and c for each r.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Labels, sorted. The model is of the second.
+    lambda_ : float
+        By how much the deviance falls per unit of c.
+    """
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        bound: Any = "correlation",
+        at_zero: Any = "project",
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 100,
+    ) -> None:
+        self.unfairness = unfairness
+        self.sensitive = sensitive
+        self.bound = bound
+        self.at_zero = at_zero
+        self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _problem_on(self, engine: Engine, response: Response) -> Any:
+        return zafar_glm_problem(
+            engine,
+            response.family,
+            tol=check_number("tol", self.tol, least=0.0, strict=True),
+            max_iter=int(check_number("max_iter", self.max_iter, least=1.0)),
+            **self._checked_options(),
+        )
+
+    def _response(self, y: Any, inputs: Inputs) -> Response:
+        response = super()._response(y, inputs)
+        if response.targets.shape[1] > 1:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass. "
+                "FairRidgeClassifier takes more than two classes."
+            )
+        return response
+
+    def _warn_of_solutions(
+        self, problem: Any, solutions: list[Solution], training: Training
+    ) -> None:
+        super()._warn_of_solutions(problem, solutions, training)
+        names = problem.separated_columns()
+        if names:
+            warnings.warn(
+                f"column(s) {_listed(names)} separate the classes: their coefficients grow without "
+                "bound. The deviance has converged; for finite coefficients leave the columns "
+                "out, or merge rare levels.",
+                DataWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

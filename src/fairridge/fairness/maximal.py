@@ -1,0 +1,106 @@
+"""The largest correlation or covariance of a sensitive attribute with the predictions.
+
+Zafar et al. (2019) bound each attribute on its own, where statistical parity
+in the sense of `StatisticalParity` bounds what all of them explain together.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.solvers import Fit
+
+__all__ = ["Maximal", "MaximalCorrelation", "MaximalCovariance"]
+
+Floats = NDArray[np.float64]
+
+# A column of S with less than this in every direction of variance is constant.
+NO_VARIANCE = 1e-12
+
+
+class Maximal(ABC):
+    """max_j of some association of Sⱼ with the linear predictor η.
+
+    Over classes, where there are several linear predictors, the largest counts.
+    """
+
+    name: str
+    measure: str
+
+    @abstractmethod
+    def associations(
+        self, cross: Floats, sensitive: Floats, predicted: Floats, weight: float
+    ) -> Floats:
+        """Return the association of every attribute, from sums over rows.
+
+        Parameters
+        ----------
+        cross : ndarray of shape (m, q)
+            Σ w (η − η̄)(s − s̄), for m linear predictors and q attributes.
+        sensitive, predicted : ndarray of shape (q,) and (m,)
+            Σ w (s − s̄)² and Σ w (η − η̄)².
+        weight : float
+            Σ w.
+        """
+
+    def value(self, fit: Fit) -> float:
+        """Return the largest association."""
+        return float(self._of(fit).max(initial=0.0))
+
+    def components(self, fit: Fit) -> dict[str, float]:
+        """Return the association of every encoded sensitive column, by name."""
+        names = fit.engine.names[: fit.engine.n_sensitive]
+        return {
+            f"{self.measure} with {name}": float(value)
+            for name, value in zip(names, self._of(fit), strict=True)
+        }
+
+    def _of(self, fit: Fit) -> Floats:
+        """Use S ⟂ U, which gives Sᵀη = SᵀSα."""
+        S, U = fit.basis.sensitive, fit.basis.predictors
+        alpha, beta = np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)
+        scatter = S.scatter()
+        constant = np.linalg.norm(S.vectors, axis=1) <= NO_VARIANCE
+        return self.associations(
+            alpha @ np.where(constant, 0.0, scatter),
+            np.where(constant, 0.0, np.diag(scatter)),
+            S.quadratic(alpha) + U.quadratic(beta),
+            fit.basis.weight,
+        )
+
+
+@dataclass(frozen=True)
+class MaximalCorrelation(Maximal):
+    """max_j |COR(Sⱼ, η)|: what `ZafarRegressor` and `ZafarClassifier` bound."""
+
+    name = "maximal-correlation"
+    measure = "correlation"
+
+    def associations(
+        self, cross: Floats, sensitive: Floats, predicted: Floats, weight: float
+    ) -> Floats:
+        """|COR(Sⱼ, η)|; 0 where one of them does not vary."""
+        scale = np.sqrt(np.outer(predicted, sensitive))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(scale > 0.0, np.abs(cross) / scale, 0.0).max(axis=0)
+
+
+@dataclass(frozen=True)
+class MaximalCovariance(Maximal):
+    """max_j |COV(Sⱼ, η)|, divisor n − 1: what they bound with ``bound="covariance"``.
+
+    It depends on the units of S and y, and is no share: it can exceed 1.
+    """
+
+    name = "maximal-covariance"
+    measure = "covariance"
+
+    def associations(
+        self, cross: Floats, sensitive: Floats, predicted: Floats, weight: float
+    ) -> Floats:
+        """|COV(Sⱼ, η)|; 0 for a single row."""
+        return np.abs(cross).max(axis=0) / (weight - 1.0 if weight > 1.0 else 1.0)

@@ -1,0 +1,291 @@
+"""A generalized linear model of X alone, at any limit on covariances with S.
+
+min D(level, b)  subject to  |COV(Sⱼ, Xb)| ≤ c for every j.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Engine
+from fairridge.families import Family
+from fairridge.search.predictor_space import PredictorSpace
+from fairridge.solvers import FairBasis, Objective, Point, minimize
+from fairridge.solvers.bounded import BoundedObjective, ModelMinimum, bounded_objective
+from fairridge.solvers.newton import CLOSE
+
+__all__ = ["LimitedModels", "Solved"]
+
+Floats = NDArray[np.float64]
+Evaluation = Callable[[Floats, int], tuple[float, Floats, Floats | None]]
+
+# Slope of the correlation in the limit, in logarithms, below which it is no guide.
+LEAST_SLOPE = 0.02
+# A step this short, relative to θ, can be taken unseen at a minimum.
+SMALL = 1e-3
+# ε, relative to the curvature of the deviance at the null model.
+RIDGE = 1e-11
+# Curvature, relative to that, of a direction without any, and of one with little.
+FLAT, LITTLE = 1e-7, 1e-2
+# Ratio of two limits beyond which the model at one is no help in finding the other.
+FAR = 1.6
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The model at one limit on covariances.
+
+    Attributes
+    ----------
+    limit : float
+        The limit.
+    point : Point
+        Where the search ended, θ: the level, then w.
+    theta : ndarray of shape (1+d,)
+        The same after a last step, too small to be looked at.
+    model : ModelMinimum
+        The multipliers there, and how θ changes with the limit.
+    top : float
+        max_j |normalsⱼᵀw|.
+    is_rough : bool
+        Whether some digits are missing.
+    """
+
+    limit: float
+    point: Point
+    theta: Floats
+    model: ModelMinimum
+    top: float
+    is_rough: bool
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the limit costs anything."""
+        return bool(self.model.multipliers.any())
+
+    @property
+    def ratio(self) -> float:
+        """The largest correlation, where the normals have been scaled for that."""
+        size = float(np.linalg.norm(self.theta[1:]))
+        return self.top / size if size > 0.0 else 0.0
+
+    def gap(self, ratio: float) -> float:
+        """How far the ratio is from another one, in logarithms."""
+        return math.log(self.ratio / ratio)
+
+    def limit_for(self, ratio: float) -> float:
+        """Return the limit at which a Newton step in logarithms reaches a ratio."""
+        w, move = self.theta[1:], self.model.direction[1:]
+        slope = 1.0 - self.top * float(w @ move) / float(w @ w)
+        return self.top * math.exp(-self.gap(ratio) / max(slope, LEAST_SLOPE))
+
+
+class LimitedModels:
+    """The models at every limit; it remembers those it has solved.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are.
+    basis : FairBasis
+        Means of the columns.
+    family : Family
+        The family, with one linear predictor.
+    space : PredictorSpace
+        What X can reach.
+    max_iter : int
+        Passes over the rows at most, for each limit.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        basis: FairBasis,
+        family: Family,
+        space: PredictorSpace,
+        max_iter: int,
+    ) -> None:
+        self.engine = engine
+        self.basis = basis
+        self.family = family
+        self.space = space
+        self.max_iter = max_iter
+        self._solved: dict[float, Solved] = {}
+        self._planted: Point | None = None
+
+    def derivatives(
+        self, T: Floats, level: float, b: Floats, order: int
+    ) -> tuple[float, Floats, Floats | None]:
+        """Return the deviance and its derivatives in the level and in w, for b = Tw.
+
+        One pass over the rows.
+        """
+        q, (p, d) = self.engine.n_sensitive, T.shape
+        raw = np.concatenate([np.zeros(q), b])
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = self.engine.derivatives(
+                self.family, self.basis.center, np.array([level]), raw[None], order
+            )
+        M = np.zeros((1 + q + p, 1 + d))
+        M[0, 0], M[1 + q :, 1:] = 1.0, T
+        hessian = None if sums.hessian is None else M.T @ sums.hessian[0, :, 0] @ M
+        return sums.deviance, sums.gradient[0] @ M, hessian
+
+    def _evaluation(self, space: PredictorSpace, ridge: float) -> Evaluation:
+        T = space.to_coefficients
+
+        def evaluate(theta: Floats, order: int) -> tuple[float, Floats, Floats | None]:
+            w = theta[1:]
+            deviance, gradient, hessian = self.derivatives(T, float(theta[0]), T @ w, order)
+            gradient[1:] += 2.0 * ridge * w
+            if hessian is not None:
+                hessian[np.diag_indices_from(hessian)] += np.append(0.0, np.full(len(w), 2 * ridge))
+            return deviance + ridge * float(w @ w), gradient, hessian
+
+        return evaluate
+
+    @cached_property
+    def null(self) -> Point:
+        """The model with an intercept only."""
+        theta = np.append(self.engine.start(self.family), np.zeros(self.space.dimension))
+        evaluate = self._evaluation(self.space, 0.0)
+        everything, N = np.arange(len(theta), dtype=np.intp), len(theta)
+        objective = Objective(
+            evaluate, np.zeros((N, N)), np.zeros(N), everything[:1], everything[1:]
+        )
+        return minimize(objective, _point_at(evaluate, theta), self.max_iter)
+
+    @cached_property
+    def curvature(self) -> float:
+        """Curvature of the deviance in a direction of w, at the null model."""
+        return float(np.diag(self.null.hessian)[1:].mean()) if self.space.dimension else 1.0
+
+    @property
+    def ridge(self) -> float:
+        """ε."""
+        return RIDGE * self.curvature
+
+    def deviance(self, point: Point) -> float:
+        """Return the deviance at a point, without ε‖w‖²."""
+        w = point.theta[1:]
+        return max(point.deviance - self.ridge * float(w @ w), 0.0)
+
+    def unlimited(self, space: PredictorSpace) -> Point:
+        """Return the minimum in another space, without a limit."""
+        evaluate = self._evaluation(space, self.ridge)
+        start = np.append(self.null.theta[0], np.zeros(space.dimension))
+        objective = bounded_objective(evaluate, np.zeros((len(start), 0)), np.inf)
+        return minimize(objective, _point_at(evaluate, start), self.max_iter)
+
+    def flat(self, space: PredictorSpace, point: Point) -> Floats:
+        """Return directions of b in which the deviance has no curvature left, one per row.
+
+        Where classes are separated, and only there, it falls forever along them.
+        """
+        if not space.dimension:
+            return np.zeros((0, len(space.to_coefficients)))
+        values, vectors = _without_level(point.hessian)
+        if values[0] < LITTLE * self.curvature:
+            # The Hessian may be that of an earlier point.
+            values, vectors = _without_level(
+                _point_at(self._evaluation(space, 0.0), point.theta).hessian
+            )
+        return (space.to_coefficients @ vectors[:, values < FLAT * self.curvature]).T
+
+    def at(self, limit: float, close: float = CLOSE) -> Solved:
+        """Return the model at a limit.
+
+        Parameters
+        ----------
+        limit : float
+            c, positive; ∞ for no limit.
+        close : float
+            Promised decrease, relative to the deviance, at which to stop.
+        """
+        known = self._solved.get(limit)
+        if known is None or (known.is_rough and close == CLOSE):
+            self._solved[limit] = self._minimized(limit, close)
+        return self._solved[limit]
+
+    def _minimized(self, limit: float, close: float) -> Solved:
+        free = self._solved.get(np.inf)
+        if free is not None and free.top <= limit:
+            return replace(free, limit=limit)
+        normals = np.vstack([np.zeros(self.space.normals.shape[1]), self.space.normals])
+        evaluate = self._evaluation(self.space, self.ridge)
+        objective = bounded_objective(evaluate, normals, limit)
+        nearest = self._nearest(limit)
+        point = minimize(objective, self._start(objective, nearest), self.max_iter, close)
+        model = objective.model(point)
+        if nearest is not None and not model.multipliers.any():
+            # How far a level without events goes depends on the start: all models without an
+            # active limit are the one found from the null model.
+            free = self.at(np.inf)
+            if free.top <= limit:
+                return replace(free, limit=limit)
+        move = float(np.abs(model.theta - point.theta).max())
+        # A long step leads along a direction in which the deviance is flat.
+        small = move <= SMALL * (1.0 + float(np.abs(point.theta).max()))
+        theta = model.theta if small else point.theta
+        top = float(np.abs(self.space.normals.T @ theta[1:]).max(initial=0.0))
+        solved = Solved(limit, point, theta, model, top, close > CLOSE)
+        if nearest is None and not solved.is_active and not solved.is_rough:
+            self._solved.setdefault(np.inf, replace(solved, limit=np.inf))
+        return solved
+
+    def _nearest(self, limit: float) -> Solved | None:
+        """Return a model at a similar limit, where one is known."""
+        known = [s for s in self._solved.values() if limit < FAR * s.top and s.top < FAR * limit]
+        return min(known, key=lambda s: abs(math.log(s.top / limit)), default=None)
+
+    def _start(self, objective: BoundedObjective, nearest: Solved | None) -> Point:
+        """Return the nearest point known, moved inside the bounds."""
+        if nearest is None:
+            near = self.null if self._planted is None else self._planted
+            return self._inside(objective, near, near.theta)
+        theta = nearest.point.theta
+        if objective.limit < nearest.top and nearest.is_active:
+            theta = theta + (objective.limit - nearest.limit) * nearest.model.direction
+        return self._inside(objective, nearest.point, theta)
+
+    def _inside(self, objective: BoundedObjective, near: Point, theta: Floats) -> Point:
+        theta = objective.feasible(theta)
+        if theta is near.theta:
+            return replace(near, passes=0, separated=None)
+        deviance, gradient, _ = self._evaluation(self.space, self.ridge)(theta, 1)
+        moved = Point(theta, deviance, gradient, near.hessian)
+        return moved if deviance < self.null.deviance else self.null
+
+    def seed(self) -> Floats:
+        """Return level and coefficients of the model without a limit, to start others from."""
+        theta = self.at(np.inf).theta
+        b = self.space.to_coefficients @ theta[1:]
+        return np.append(theta[0] - b @ self.basis.center_predictors, b)
+
+    def plant(self, seed: Floats) -> None:
+        """Start from the seed of models of other rows instead of from the null model."""
+        b = seed[1:]
+        w = np.linalg.pinv(self.space.to_coefficients) @ b
+        level = seed[0] + b @ self.basis.center_predictors
+        planted = _point_at(self._evaluation(self.space, self.ridge), np.append(level, w))
+        if planted.deviance < self.null.deviance:
+            self._planted = planted
+
+
+def _point_at(evaluate: Evaluation, theta: Floats) -> Point:
+    deviance, gradient, hessian = evaluate(theta, 2)
+    assert hessian is not None
+    return Point(theta, deviance, gradient, hessian)
+
+
+def _without_level(hessian: Floats) -> tuple[Floats, Floats]:
+    """Return eigenvalues and eigenvectors of a Hessian in w, where the level follows."""
+    cross = hessian[0, 1:]
+    values, vectors = np.linalg.eigh(hessian[1:, 1:] - np.outer(cross, cross) / hessian[0, 0])
+    return values, vectors

@@ -1,0 +1,121 @@
+"""What a linear model of X alone can reach, and how that relates to S.
+
+In orthonormal coordinates of the fitted values, Xb = Pw with PᵀP = I, least
+squares is a distance, and the covariance with a sensitive column a product
+with one vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.solvers import spectrum_of
+from fairridge.solvers.factor import Factor
+from fairridge.solvers.slabs import span_of
+
+__all__ = ["AtZero", "Bound", "PredictorSpace", "predictor_spaces"]
+
+Floats = NDArray[np.float64]
+Bound = Literal["correlation", "covariance"]
+AtZero = Literal["project", "drop"]
+
+
+@dataclass(frozen=True)
+class PredictorSpace:
+    """Coordinates w of the fitted values of X.
+
+    Attributes
+    ----------
+    to_coefficients : ndarray of shape (p, d)
+        Coefficients b of X, original scale, of every coordinate.
+    projection : ndarray of shape (d,)
+        Pᵀy.
+    residual : float
+        ‖y − PPᵀy‖².
+    normals : ndarray of shape (d, q)
+        PᵀSⱼ of the centered sensitive columns, scaled so that normalsᵀw is
+        COV(S, η), or so that normalsᵀw/‖w‖ is COR(S, η).
+    dependent : tuple of int
+        Columns of X that are constant, or linear combinations of the others.
+    """
+
+    to_coefficients: Floats
+    projection: Floats
+    residual: float
+    normals: Floats
+    dependent: tuple[int, ...]
+
+    @property
+    def dimension(self) -> int:
+        """Directions in which the fitted values can vary."""
+        return len(self.projection)
+
+    def uncorrelated(self) -> PredictorSpace:
+        """Return the part of the space that has no covariance with S."""
+        inside, outside = span_of(self.normals)
+        lost = inside.T @ self.projection
+        return PredictorSpace(
+            self.to_coefficients @ outside,
+            outside.T @ self.projection,
+            self.residual + float(lost @ lost),
+            np.zeros((outside.shape[1], self.normals.shape[1])),
+            self.dependent,
+        )
+
+
+def predictor_spaces(
+    factor: Factor, q: int, bound: Bound, at_zero: AtZero
+) -> tuple[PredictorSpace, PredictorSpace]:
+    """Return the space for positive bounds, and the one for r = 0.
+
+    In the second every model is fair. It holds the combinations of predictors
+    that have no covariance with S ("project"), or only those predictors that
+    have none ("drop").
+
+    Parameters
+    ----------
+    factor : Factor
+        Triangular factor of [S, X, y].
+    q : int
+        Columns of S.
+    bound : {"correlation", "covariance"}
+        How the normals are scaled.
+    at_zero : {"project", "drop"}
+        What r = 0 means.
+    """
+    if bound == "covariance" and factor.weight <= 1.0:
+        raise ValueError(
+            f"the weights sum to {factor.weight:g}, but a covariance divides by their sum less 1; "
+            "scale them to sum to the number of rows, or use bound='correlation'."
+        )
+    everything = np.ones(len(factor.scale) - 1 - q, dtype=bool)
+    space = _space_of(factor, q, bound, everything)
+    if at_zero == "project":
+        return space, space.uncorrelated()
+    R = factor.R / np.sqrt(factor.weight)
+    correlations = np.abs(R[:, :q].T @ R[:, q:-1]).max(axis=0, initial=0.0)
+    return space, _space_of(factor, q, bound, correlations <= factor.noise)
+
+
+def _space_of(factor: Factor, q: int, bound: Bound, allowed: NDArray[np.bool_]) -> PredictorSpace:
+    scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:-1], factor.scale[-1]
+    root = np.where(allowed, factor.R[:, q:-1], 0.0) * scale_X
+    spectrum, P, N = spectrum_of(root, scale_X, factor.noise)
+    S, response = factor.R[:, :q], factor.R[:, -1] * scale_y
+    length = np.linalg.norm(S, axis=0)
+    varies = length > 0.5 * np.sqrt(factor.weight)  # all others are constant, to rounding
+    unit = 1.0 / np.where(varies, length, 1.0)
+    if bound == "covariance":
+        unit = scale_S / (factor.weight - 1.0)
+    outside = N.T @ response
+    return PredictorSpace(
+        spectrum.vectors / np.sqrt(spectrum.eigenvalues) / scale_X[:, None],
+        P.T @ response,
+        float(outside @ outside),
+        P.T @ (np.where(varies, S, 0.0) * unit),
+        spectrum.dependent,
+    )

@@ -1,0 +1,236 @@
+"""Models of X alone with bounded covariances of S and η (Zafar et al. 2019).
+
+    min D(b)  subject to  |COV(Sⱼ, Xb)| ≤ c for every j,
+
+with D the deviance. For least squares this is the projection of y on slabs, a
+lasso with as many coefficients as there are sensitive columns; `zafar_glm` has
+the logistic model. Each Sⱼ is bounded on its own.
+
+The correlation form asks for the c at which max_j |COR(Sⱼ, η)| = r, S
+standardized. It is not the model with the least deviance among all with that
+correlation: that problem is not convex, and its solutions blow η up in
+directions unrelated to y, only to make the correlation small.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Engine
+from fairridge.fairness import MaximalCorrelation, MaximalCovariance
+from fairridge.families import Gaussian
+from fairridge.search.least_squares import LeastSquares
+from fairridge.search.predictor_space import AtZero, Bound, PredictorSpace, predictor_spaces
+from fairridge.search.solution import Choice, Solution, Status
+from fairridge.solvers import FairBasis, Fit, factorize, fair_basis
+from fairridge.solvers.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
+
+__all__ = ["CovarianceBound", "Limit", "ZafarProblem", "definition_of", "zafar_problem"]
+
+Floats = NDArray[np.float64]
+
+# A correlation this small is none.
+NOTHING = 1e-13
+
+
+def definition_of(bound: Bound) -> MaximalCorrelation | MaximalCovariance:
+    """Return what is bounded."""
+    return MaximalCorrelation() if bound == "correlation" else MaximalCovariance()
+
+
+class Limit(NamedTuple):
+    """A limit on covariances; how often the bound is met as it grows; and whether it was found."""
+
+    value: float
+    crossings: int = 1
+    converged: bool = True
+
+
+class CovarianceBound(ABC):
+    """A model of X alone whose association with S is bounded, for every bound.
+
+    Attributes
+    ----------
+    engine : Engine
+        Where the rows are.
+    basis : FairBasis
+        S and U in small matrices.
+    family : Family
+        The family of the response.
+    space, space_at_zero : PredictorSpace
+        What X can reach; the second is for r = 0.
+    bound : {"correlation", "covariance"}
+        What is bounded.
+    at_zero : {"project", "drop"}
+        What r = 0 means.
+    """
+
+    engine: Engine
+    basis: FairBasis
+    family: Any
+    space: PredictorSpace
+    space_at_zero: PredictorSpace
+    bound: Bound
+    at_zero: AtZero
+
+    @abstractmethod
+    def unconstrained(self) -> Fit:
+        """Return the model without a bound."""
+
+    @abstractmethod
+    def _limits(self, bounds: Floats) -> list[Limit]:
+        """Find limits on covariances that keep the model within each bound in (0, ∞)."""
+
+    @abstractmethod
+    def _within(self, limit: float) -> tuple[Fit, Status]:
+        """Return the model at one limit, 0 and ∞ included."""
+
+    @abstractmethod
+    def _fair(self) -> tuple[Fit, Status]:
+        """Return the model for r = 0."""
+
+    def solve(self, bounds: Floats) -> list[Solution]:
+        """Find the model for every bound; none is exceeded, not even by rounding."""
+        # Smaller associations than this are rounding.
+        nothing = NOTHING * (1.0 if self.bound == "correlation" else self._largest)
+        positive = bounds[bounds > nothing]
+        limits = dict(zip(positive.tolist(), self._limits(positive), strict=True))
+        return [
+            self._solution(r, limits[r]) if r > nothing else self._fair_solution(r)
+            for r in bounds.tolist()
+        ]
+
+    @property
+    def _largest(self) -> float:
+        """The largest covariance that fitted values as long as the response can have."""
+        length = np.linalg.norm(self.space.normals, axis=0).max(initial=0.0)
+        return float(length * np.sqrt(self.basis.target_scatter[0, 0]))
+
+    def _fair_solution(self, r: float) -> Solution:
+        definition = definition_of(self.bound)
+        fit, status = self._fair()
+        choice = Choice(fit.lambda_, status)
+        return Solution(r, fit, definition.value(fit), definition.components(fit), choice)
+
+    def _solution(self, r: float, limit: Limit) -> Solution:
+        definition, aim = definition_of(self.bound), r
+        while True:
+            fit, status = self._within(limit.value)
+            achieved = definition.value(fit)
+            found = limit.converged and status != "not-converged"
+            if achieved <= r or limit.value == 0.0 or not found:
+                break
+            aim -= 2.0 * (achieved - r)
+            if aim <= 0.0:
+                return self._fair_solution(r)
+            limit = self._limits(np.array([aim]))[0]
+        if not found:
+            status = "not-converged"
+        crossings = 0 if status == "inactive" else limit.crossings
+        choice = Choice(fit.lambda_, status, crossings)
+        return Solution(r, fit, achieved, definition.components(fit), choice)
+
+    def _fit(
+        self, space: PredictorSpace, level: float, w: Floats, deviance: float, lambda_: float
+    ) -> Fit:
+        """Return the model η = level + Pw."""
+        basis = self.basis
+        beta = space.to_coefficients @ w
+        alpha = beta @ basis.B.T  # so that the coefficients of S itself are zero
+        return Fit(
+            lambda_=lambda_,
+            alpha=alpha,
+            beta=beta,
+            intercept=level - float(alpha @ basis.center_sensitive),
+            deviance=deviance,
+            family=self.family,
+            basis=basis,
+            engine=self.engine,
+            unconstrained=self.unconstrained,
+        )
+
+    def _price(self, multipliers: Floats) -> float:
+        """How much the deviance falls per unit of the bound on covariances.
+
+        For correlations, of covariances with S of variance one (divisor n).
+        """
+        unit = np.sqrt(self.basis.weight) if self.bound == "correlation" else 1.0
+        return float(unit * np.abs(multipliers).sum())
+
+    def _price_at_zero(self, gradient: Floats) -> tuple[float, Status]:
+        """Return the same at c = 0, where −∂D/∂w = normals·ν; ∞ where predictors were dropped."""
+        if self.space_at_zero.dimension == self.space.dimension:
+            return 0.0, "inactive"
+        if self.at_zero == "drop":
+            return np.inf, "converged"
+        multipliers, *_ = np.linalg.lstsq(self.space.normals, -gradient, rcond=IN_SPAN)
+        return self._price(multipliers.astype(np.float64)), "converged"
+
+
+@dataclass(frozen=True)
+class ZafarProblem(LeastSquares, CovarianceBound):
+    """Least squares under the bound; see `CovarianceBound` for the attributes."""
+
+    engine: Engine
+    basis: FairBasis
+    family: Gaussian
+    space: PredictorSpace
+    space_at_zero: PredictorSpace
+    bound: Bound
+    at_zero: AtZero
+
+    @property
+    def rank(self) -> int:
+        """Directions in which the fitted values can vary."""
+        return self.space.dimension
+
+    def unconstrained(self) -> Fit:
+        """Return least squares on X."""
+        return self._unconstrained
+
+    @cached_property
+    def _unconstrained(self) -> Fit:
+        return self._projected(self.space, self.space.projection, 0.0)
+
+    def _limits(self, bounds: Floats) -> list[Limit]:
+        if self.bound == "covariance":
+            return [Limit(r) for r in bounds.tolist()]
+        normals, target = self.space.normals, self.space.projection
+        return [
+            Limit(np.inf if r >= 1.0 else limit_at_ratio(normals, target, r))
+            for r in bounds.tolist()
+        ]
+
+    def _within(self, limit: float) -> tuple[Fit, Status]:
+        space = self.space
+        if limit == 0.0:
+            price, status = self._price_at_zero(-2.0 * space.projection)
+            return self._projected(space, np.zeros(space.dimension), price), status
+        w, multipliers = project_on_slabs(space.normals, space.projection, limit)
+        if not multipliers.any():
+            return self.unconstrained(), "inactive"
+        return self._projected(space, w, self._price(2.0 * multipliers)), "converged"
+
+    def _fair(self) -> tuple[Fit, Status]:
+        price, status = self._price_at_zero(-2.0 * self.space.projection)
+        space = self.space_at_zero
+        return self._projected(space, space.projection, price), status
+
+    def _projected(self, space: PredictorSpace, w: Floats, lambda_: float) -> Fit:
+        missed = space.projection - w
+        deviance = float(missed @ missed) + space.residual
+        return self._fit(space, float(self.basis.center_targets[0]), w, deviance, lambda_)
+
+
+def zafar_problem(engine: Engine, *, bound: Bound, at_zero: AtZero) -> ZafarProblem:
+    """Read the rows once, or twice where they are ill-conditioned, and decompose."""
+    factor = factorize(engine, engine.moments())
+    basis = fair_basis(factor, engine.n_sensitive, standardize=True)
+    spaces = predictor_spaces(factor, engine.n_sensitive, bound, at_zero)
+    return ZafarProblem(engine, basis, Gaussian(), *spaces, bound, at_zero)

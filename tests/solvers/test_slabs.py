@@ -1,0 +1,158 @@
+"""Projection on slabs: brute force, optimality, LARS, and the limit at which a ratio is reached."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.linear_model import lars_path_gram
+
+from fairridge.solvers.slabs import limit_at_ratio, project_on_slabs, span_of
+
+
+def by_enumeration(Y, x, limit):
+    """Try every set of active bounds with every sign; keep the nearest feasible point."""
+    best, q = None, Y.shape[1]
+    for signs in product((-1.0, 0.0, 1.0), repeat=q):
+        A = np.flatnonzero(signs)
+        wanted = limit * np.array(signs)[A]
+        nu = np.linalg.lstsq(Y[:, A].T @ Y[:, A], Y[:, A].T @ x - wanted, rcond=1e-10)[0]
+        v = x - Y[:, A] @ nu
+        feasible = (np.abs(Y.T @ v) <= limit + 1e-9).all()
+        if feasible and (best is None or np.linalg.norm(x - v) < np.linalg.norm(x - best)):
+            best = v
+    return best
+
+
+def optimality(Y, x, limit, found):
+    """Largest violation of the conditions of optimality, relative to the sizes involved."""
+    v, nu = found
+    A, unit = nu != 0.0, np.linalg.norm(Y, axis=0).max() * np.linalg.norm(x)
+    assert (np.sign(Y[:, A].T @ v) == np.sign(nu[A])).all()
+    return max(
+        np.maximum(np.abs(Y.T @ v) - limit, 0.0).max() / unit,
+        np.abs(np.abs(Y[:, A].T @ v) - limit).max(initial=0.0) / unit,
+        np.abs(x - Y @ nu - v).max() / np.linalg.norm(x),
+    )
+
+
+@st.composite
+def slabs(draw):
+    """Normals of unequal length, some of them dependent, zero or repeated; a point and a limit."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    k, q = draw(st.integers(1, 9)), draw(st.integers(1, 7))
+    Y = rng.normal(size=(k, q)) * 10.0 ** rng.uniform(-2, 2, q)
+    kind = draw(st.sampled_from(["independent", "levels", "repeated", "low rank", "zero"]))
+    if kind == "levels":
+        Y[:, -1] = -Y[:, :-1].sum(1)
+    elif kind == "repeated":
+        Y[:, -1] = -2.0 * Y[:, 0]
+    elif kind == "low rank":
+        Y = Y[:, :1] @ rng.integers(-2, 3, (1, q)) + Y[:, -1:] @ rng.integers(-2, 3, (1, q))
+    elif kind == "zero":
+        Y[:, 0] = 0.0
+    x = rng.normal(size=k)
+    top = np.abs(Y.T @ x).max()
+    assume(top > 0.0)
+    return Y, x, top * 10.0 ** draw(st.floats(-8.0, 0.1))
+
+
+@given(slabs())
+def test_every_projection_is_optimal(problem):
+    assert optimality(*problem, project_on_slabs(*problem)) < 1e-11
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", ["independent", "levels"])
+def test_it_equals_enumeration(seed, kind):
+    rng = np.random.default_rng(seed)
+    Y, x = rng.normal(size=(5, 4)), rng.normal(size=5)
+    if kind == "levels":
+        Y[:, 3] = -Y[:, :3].sum(1)
+    for share in (0.9, 0.5, 0.2, 0.05, 1e-4):
+        limit = share * np.abs(Y.T @ x).max()
+        expected = by_enumeration(Y, x, limit)
+        np.testing.assert_allclose(project_on_slabs(Y, x, limit).point, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_multipliers_are_the_lasso_path_of_lars(seed):
+    rng = np.random.default_rng(seed)
+    Y, x = rng.normal(size=(12, 6)), rng.normal(size=12)
+    limits, _, path = lars_path_gram(Y.T @ x, Y.T @ Y, n_samples=1, method="lasso")
+    assert len(limits) > 6
+    for limit, nu in zip(limits[1:-1], path.T[1:-1], strict=True):
+        np.testing.assert_allclose(project_on_slabs(Y, x, limit).multipliers, nu, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_lars_alone_would_not_do_for_both_levels_of_an_attribute():
+    missed = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        half, x = rng.normal(size=(6, 3)), rng.normal(size=6)
+        Y = np.hstack([half, -half])
+        limits, _, path = lars_path_gram(Y.T @ x, Y.T @ Y, n_samples=1, method="lasso")
+        exceeds = np.abs(Y.T @ (x[:, None] - Y @ path)) > limits + 1e-6 * limits[0]
+        missed += exceeds.any() or limits[-1] > 1e-6 * limits[0]
+        for limit in limits[1:][limits[1:] > 1e-6]:
+            assert optimality(Y, x, limit, project_on_slabs(Y, x, limit)) < 1e-12
+    assert missed > 10
+
+
+def test_no_limit_and_no_slabs_change_nothing():
+    x = np.array([1.0, -2.0])
+    for Y, limit in ((np.ones((2, 3)), np.inf), (np.zeros((2, 0)), 0.1), (np.zeros((2, 2)), 0.1)):
+        point, multipliers = project_on_slabs(Y, x, limit)
+        np.testing.assert_array_equal(point, x)
+        assert not multipliers.any()
+
+
+def test_a_point_much_shorter_than_x_keeps_its_digits():
+    rng = np.random.default_rng(0)
+    Y, x, limit = rng.normal(size=(3, 3)), rng.normal(size=3), 1e-12
+    v, nu = project_on_slabs(Y, x, limit)
+    assert np.abs(v).max() < 1e-10
+    np.testing.assert_allclose(Y.T @ v, limit * np.sign(nu), rtol=1e-12)
+
+
+def test_spans_are_complete_and_orthogonal():
+    rng = np.random.default_rng(1)
+    Y = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 4)) * [1.0, 1e6, 1e-6, 1.0]
+    inside, outside = span_of(np.column_stack([Y, np.zeros(6)]))
+    assert inside.shape == (6, 2)
+    assert outside.shape == (6, 4)
+    np.testing.assert_allclose(Y.T @ outside / np.linalg.norm(Y, axis=0)[:, None], 0, atol=1e-13)
+    both = np.hstack([inside, outside])
+    np.testing.assert_allclose(both.T @ both, np.eye(6), atol=1e-13)
+
+
+def ratio(Y, v):
+    return np.abs(Y.T @ v).max() / np.linalg.norm(v)
+
+
+@given(slabs(), st.floats(-5.0, 0.0))
+def test_the_limit_for_a_ratio_is_found(problem, exponent):
+    Y, x, _ = problem
+    Y = Y / np.linalg.norm(Y, axis=0).max()
+    wanted = 10.0**exponent
+    limit = limit_at_ratio(Y, x, wanted)
+    if np.isinf(limit):
+        assert ratio(Y, x) <= wanted
+    elif limit > 0.0:
+        assert abs(ratio(Y, project_on_slabs(Y, x, limit).point) - wanted) < 1e-12
+    else:
+        # Nothing is outside the span of Y, and no limit however small has so small a ratio.
+        _, outside = span_of(Y)
+        assert np.linalg.norm(outside.T @ x) <= 1e-9 * np.linalg.norm(x)
+        tiny = 1e-9 * np.abs(Y.T @ x).max()
+        assert ratio(Y, project_on_slabs(Y, x, tiny).point) >= wanted * (1 - 1e-6)
+
+
+@given(slabs())
+def test_the_ratio_never_falls_as_the_limit_grows(problem):
+    Y, x, _ = problem
+    limits = np.abs(Y.T @ x).max() * np.logspace(-6, 0, 13)
+    ratios = [ratio(Y, project_on_slabs(Y, x, limit).point) for limit in limits]
+    assert (np.diff(ratios) >= -1e-9 * ratios[-1]).all()
