@@ -1,6 +1,6 @@
 """Run all benchmarks and write the table.
 
-``python -m benchmarks [--out FILE] [--only gaussian|logistic|validation]``
+``python -m benchmarks [--out FILE] [--only gaussian|logistic|validation|streaming]``
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from benchmarks.logistic import logistic_table
 from benchmarks.measure import peak_memory, seconds
 from benchmarks.problems import PROBLEMS
 from benchmarks.rivals import bare, ours, scikit_learn, statsmodels_ols
+from benchmarks.streaming import streaming_table
 from benchmarks.validation import validation_table
 
 RIVALS = (bare, ours, scikit_learn, statsmodels_ols)
@@ -23,7 +24,7 @@ LIBRARIES = ("fairridge", "numpy", "scikit-learn", "statsmodels", "fairlearn")
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench-output/benchmarks.md"))
-    parser.add_argument("--only", choices=["gaussian", "logistic", "validation"])
+    parser.add_argument("--only", choices=["gaussian", "logistic", "validation", "streaming"])
     arguments = parser.parse_args()
     lines = [header()]
     if arguments.only in (None, "gaussian"):
@@ -33,7 +34,9 @@ def main() -> None:
     if arguments.only in (None, "logistic"):
         lines += ["## Logistic, Cox and multinomial models", "", *logistic_table(), ""]
     if arguments.only in (None, "validation"):
-        lines += ["## 50 × 10-fold cross-validation, 7 bounds", "", *validation_table()]
+        lines += ["## 50 × 10-fold cross-validation, 7 bounds", "", *validation_table(), ""]
+    if arguments.only in (None, "streaming"):
+        lines += ["## Rows in files", "", *streaming_table()]
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text("\n".join(lines) + "\n")
     print("\n".join(lines))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import Distance
 
-__all__ = ["Engine", "GLMSums", "RowFunction", "RowwiseFamily"]
+__all__ = ["Engine", "GLMSums", "RowFunction", "RowwiseFamily", "SweptFamily"]
 
 Floats = NDArray[np.float64]
 # Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows.
@@ -29,6 +29,22 @@ class RowwiseFamily(Protocol):
 
     def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> Any:
         """Return the deviance of rows and its derivatives in their linear predictors."""
+        ...
+
+    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        """Return the intercepts from which to start."""
+        ...
+
+    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
+        """Return the log-likelihood of a model with this deviance."""
+        ...
+
+
+class SweptFamily(RowwiseFamily, Protocol):
+    """A family whose rows are not independent, but can be summed in their order."""
+
+    def sweep(self, order: int) -> Any:
+        """Start a sweep: an object with `add(y, Z, eta, weight)` and `finish()`."""
         ...
 
 
@@ -82,6 +98,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
     def passes(self) -> int:
         """How often the rows have been read so far."""
         ...
@@ -110,6 +131,14 @@ class Engine(Protocol):
         self, family: RowwiseFamily, center: Floats, level: Floats, raw: Floats, order: int
     ) -> GLMSums:
         """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
+        ...
+
+    def start(self, family: RowwiseFamily) -> Floats:
+        """Return the intercepts from which a family starts."""
+        ...
+
+    def loglik(self, family: RowwiseFamily, deviance: float, dispersion: float) -> float:
+        """Return the log-likelihood of a model with this deviance."""
         ...
 
     @property

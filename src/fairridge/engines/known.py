@@ -12,7 +12,7 @@ from fairridge.engines.base import Engine, GLMSums, RowFunction, RowwiseFamily
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import Distance
 
-__all__ = ["KnownMoments"]
+__all__ = ["KnownMoments", "KnownRoot"]
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +49,11 @@ class KnownMoments:
         return self._make()
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._moments.n_rows
+
+    @property
     def passes(self) -> int:
         """How often the rows have been read so far."""
         return self._engine.passes if "_engine" in self.__dict__ else 0
@@ -79,6 +84,14 @@ class KnownMoments:
         """Ask the rows."""
         return self._engine.derivatives(family, center, level, raw, order)
 
+    def start(self, family: RowwiseFamily) -> Floats:
+        """Ask the rows."""
+        return self._engine.start(family)
+
+    def loglik(self, family: RowwiseFamily, deviance: float, dispersion: float) -> float:
+        """Ask the rows."""
+        return self._engine.loglik(family, deviance, dispersion)
+
     def columns(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Ask the rows."""
         return self._engine.columns()
@@ -97,3 +110,44 @@ class KnownMoments:
     def offset(self) -> Floats | None:
         """Added to the linear predictor."""
         return self._engine.offset
+
+
+class KnownRoot(KnownMoments):
+    """Rows of which a triangular root of the scatter is known as well.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of [S, X, y].
+    names : tuple of str
+        Encoded names of S, then of X.
+    n_sensitive : int
+        q.
+    root : ndarray of shape (≤ k, k)
+        R with RᵀR the scatter, from orthogonal steps.
+    rows : callable
+        Makes an engine for the rows themselves.
+    """
+
+    def __init__(
+        self,
+        moments: Moments,
+        names: tuple[str, ...],
+        n_sensitive: int,
+        root: Floats,
+        rows: Callable[[], Engine],
+    ) -> None:
+        super().__init__(moments, names, n_sensitive, rows)
+        self._root = root
+
+    def triangle(self, center: Floats, scale: Floats) -> Floats:
+        """Return the root in units of `scale`; the center is that of the moments."""
+        square = np.zeros((len(scale), len(scale)))
+        square[: len(self._root)] = self._root / scale
+        return square
+
+    def residual_products(self, coefficients: Floats, center: Floats, level: float) -> Floats:
+        """Return Σ w z(y − level − zᵀb) = R_zᵀ(r_y − R_z b), at the means."""
+        k = len(coefficients)
+        Z, y = self._root[:, :k], self._root[:, k]
+        return (y - Z @ coefficients) @ Z

@@ -72,6 +72,19 @@ class MemoryEngine:
         """Number of encoded sensitive columns, q."""
         return self.rows.n_sensitive
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_rows
+
+    def start(self, family: RowwiseFamily) -> Floats:
+        """Return the intercepts from which a family starts."""
+        return family.start(self.response, self.weights, self.offset)
+
+    def loglik(self, family: RowwiseFamily, deviance: float, dispersion: float) -> float:
+        """Return the log-likelihood of a model with this deviance."""
+        return family.loglik(deviance, self.response, self.weights, dispersion)
+
     def moments(self) -> Moments:
         """Return the weighted moments of [S, X, y], in one pass.
 
@@ -137,7 +150,7 @@ class MemoryEngine:
         eta = self._eta(center, level, raw)
 
         def work(block: slice) -> Floats:
-            return function(self.rows.response[block], eta(block), self.weights[block])
+            return function(self.rows.response[block], eta(block, None), self.weights[block])
 
         return self._sum(work, self._slices)
 
@@ -149,23 +162,27 @@ class MemoryEngine:
 
         def work(block: slice) -> GLMSums:
             Z, k = self._block(block), 1 + len(center)
-            sums = family.rows(self.rows.response[block], eta(block), self.weights[block], order)
+            sums = family.rows(self.rows.response[block], eta(block, Z), self.weights[block], order)
             hessian = None if order < 2 else _hessian(Z, k, sums.curvature, sums.coupling)
             return GLMSums(sums.deviance, Z.products(sums.gradient)[:, :k], hessian)
 
         # The blocks are shifted by a typical row; the caller thinks in its own center.
         return self._sum(work, self._slices).recentered(self._typical_row[: len(center)] - center)
 
-    def _eta(self, center: Floats, level: Floats, raw: Floats) -> Callable[[slice], Floats]:
-        """Return a function from blocks to their linear predictors."""
+    def _eta(
+        self, center: Floats, level: Floats, raw: Floats
+    ) -> Callable[[slice, Block | None], Floats]:
+        """Return a function from blocks, written out already or not, to linear predictors."""
         k, offset = len(center), self.rows.offset
         shifted = level + raw @ (self._typical_row[:k] - center)
         both = np.column_stack([shifted, raw]).T
         constant = not raw.any()
 
-        def eta(block: slice) -> Floats:
-            rows = block.stop - block.start
-            out = np.tile(level, (rows, 1)) if constant else self._block(block).times(both)
+        def eta(block: slice, written: Block | None) -> Floats:
+            if constant:
+                out = np.tile(level, (block.stop - block.start, 1))
+            else:
+                out = (written or self._block(block)).times(both)
             return out if offset is None else out + offset[block, None]
 
         return eta
@@ -186,6 +203,14 @@ class MemoryEngine:
         if self._keeps:
             self._kept[block.start] = written
         return written
+
+    def centered(self, center: Floats) -> Floats:
+        """Return [1, z − center] of all rows as a dense array."""
+        n = self.rows.n_rows
+        out = np.ones((n, 1 + len(center)))
+        pieces = (*self.rows.sensitive, *self.rows.predictors)
+        write_block(pieces, slice(0, n), center, out[:, 1:])
+        return out
 
     def columns(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return S, X, y and the weights as dense arrays."""

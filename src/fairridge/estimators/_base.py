@@ -17,10 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge.data import Design, MappedEncoding, Table, as_table, numeric_vector
 from fairridge.engines import linear_predictor
+from fairridge.estimators._exports import Exports
 from fairridge.estimators._parameters import check_option
+from fairridge.estimators._reports import Reports
+from fairridge.estimators._streaming import refuse_more_data, streamed_training
 from fairridge.estimators._training import Inputs, Response, Training, read_inputs, training_of
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.report import CoefficientRow, Summary
+from fairridge.rows import RowMoments, RowSource
+from fairridge.rows.responses import ResponseReader
 from fairridge.search import Solution
 from fairridge.solvers import FairBasis
 
@@ -29,7 +34,7 @@ __all__ = ["FairModel"]
 Floats = NDArray[np.float64]
 
 
-class FairModel(BaseEstimator):
+class FairModel(Exports, Reports, BaseEstimator):
     """A linear model on [S, X] whose coefficients a subclass knows how to find."""
 
     sensitive: Any
@@ -43,6 +48,13 @@ class FairModel(BaseEstimator):
     def _response(self, y: Any, inputs: Inputs) -> Response:
         """Read the response, and choose the family by it."""
 
+    # Whether the labels of the response must be known before its rows are read.
+    _reads_labels = False
+
+    def _streamed_response(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
+        """Return the family, and how the response of rows that are not in memory is read."""
+        raise ValueError(f"{type(self).__name__} needs its rows in memory: a frame or an array.")
+
     @abstractmethod
     def _facts(self) -> tuple[tuple[str, str], ...]:
         """Label and value of what the summary shows above the table."""
@@ -54,6 +66,14 @@ class FairModel(BaseEstimator):
     ) -> Training:
         check_option("unknown", self.unknown, ("error", "base"))
         owner = type(self).__name__
+        if isinstance(X, RowSource | RowMoments):
+            refuse_more_data(
+                y=y,
+                sensitive_features=sensitive_features,
+                sample_weight=sample_weight,
+                offset=offset,
+            )
+            return streamed_training(self, X)
         inputs = read_inputs(X, sensitive_features, sample_weight, offset)
         if y is None:
             raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
@@ -99,6 +119,7 @@ class FairModel(BaseEstimator):
         self.converged_ = self.status_ in ("inactive", "converged")
         self.deviance_ = fit.deviance
         self.explained_by_sensitive_ = basis.explained
+        self._remember_columns(basis, fit)
         self._set_input_coefficients()
 
     def _set_input_coefficients(self) -> None:

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from fairridge.estimators._bounded import BoundedModel
     from fairridge.estimators._training import Training
 
-__all__ = ["FoldScores", "general_fold", "moment_folds", "uses_moments"]
+__all__ = [
+    "FoldScores",
+    "RowsNeededError",
+    "general_fold",
+    "moment_folds",
+    "moment_scores",
+    "no_rows",
+    "require_independent",
+    "uses_moments",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
@@ -50,12 +59,12 @@ LEAST_LEFT = 0.1
 CANCELLED = 1e4
 
 
-class _RowsNeededError(Exception):
+class RowsNeededError(Exception):
     """Moments alone do not carry the digits."""
 
 
-def _no_rows() -> MemoryEngine:
-    raise _RowsNeededError
+def no_rows() -> MemoryEngine:
+    raise RowsNeededError
 
 
 def moment_folds(
@@ -67,7 +76,7 @@ def moment_folds(
         for fold in folds:
             try:
                 yield _moment_fold(model, training, whole, fold, bounds)
-            except _RowsNeededError:
+            except RowsNeededError:
                 yield general_fold(model, training, fold, bounds, None)
 
 
@@ -76,15 +85,16 @@ def _moment_fold(
 ) -> list[FoldScores]:
     # Positions that do not divide the rows (hold-out, custom folds) have no complement.
     if not _divides(fold, training.n_rows):
-        raise _RowsNeededError
+        raise RowsNeededError
     part = training.engine_on(fold[1]).moments()
     rest = whole - part
-    _require_digits(whole, rest, part, training.engine.n_sensitive)
+    _require_digits(whole, rest)
+    require_independent(part, training.engine.n_sensitive)
     engine = training.engine
-    known = KnownMoments(rest, engine.names, engine.n_sensitive, _no_rows)
+    known = KnownMoments(rest, engine.names, engine.n_sensitive, no_rows)
     problem = model._problem_on(known, training.response)
     solutions = model._solve(problem, bounds)
-    return [_moment_scores(model, problem, solution, part) for solution in solutions]
+    return [moment_scores(model, problem, solution, part) for solution in solutions]
 
 
 def _divides(fold: Fold, n: int) -> bool:
@@ -95,40 +105,57 @@ def _divides(fold: Fold, n: int) -> bool:
     return len(fold[0]) + len(fold[1]) == n and bool(seen.all())
 
 
-def _require_digits(whole: Moments, rest: Moments, part: Moments, q: int) -> None:
-    """Raise where a column hardly varies in the training rows, or S is collinear in the fold.
+def _require_digits(whole: Moments, rest: Moments) -> None:
+    """Raise where a column hardly varies in the training rows.
 
     A level that only the fold has would be left with a scatter of rounding
     errors, and an outlier in the fold covers all digits of the other rows.
     """
     left, total = np.diag(rest.scatter), np.diag(whole.scatter)
     if (left < LEAST_LEFT * total).any():
-        raise _RowsNeededError
+        raise RowsNeededError
+
+
+def require_independent(part: Moments, q: int) -> None:
+    """Raise where S is collinear in the fold."""
     varies = np.flatnonzero(np.diag(part.scatter)[:q] > 0.0)
     S = part.scatter[np.ix_(varies, varies)]
     S = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
     if S.size and np.linalg.eigvalsh(S)[0] * WELL_CONDITIONED < 1.0:
-        raise _RowsNeededError
+        raise RowsNeededError
 
 
-def _moment_scores(
-    model: BoundedModel, problem: Problem, solution: Solution, fold: Moments
+def moment_scores(
+    model: BoundedModel,
+    problem: Problem,
+    solution: Solution,
+    fold: Moments,
+    root: Floats | None = None,
 ) -> FoldScores:
-    """Measure on validation rows, of which only the moments are known."""
+    """Measure on validation rows, of which only the moments are known, or also their root."""
     fit, basis, k = solution.fit, problem.basis, len(fold.mean) - 1
     raw = basis.raw_coefficients(fit.alpha, fit.beta)
     level = fit.intercept + fit.alpha @ basis.center_sensitive
     bias = float(fold.mean[k] - level - (fold.mean[:k] - basis.center) @ raw)
-    squares = _form(np.append(-raw, 1.0), fold.scatter) + fold.weight * bias**2
+    squares = _form(np.append(-raw, 1.0), fold.scatter, root) + fold.weight * bias**2
     total = float(fold.scatter[k, k])
-    q = len(fit.alpha)
+    span = np.eye(len(fit.alpha)) if root is None else _orthonormal(root[:, : len(fit.alpha)])
+    q = span.shape[1]
     columns = np.zeros((k + 1, q + 2))  # [S, η, y] as combinations of [S, X, y]
-    columns[:q, :q] = np.eye(q)
+    columns[: len(span), :q] = span
     columns[:k, q] = raw
     columns[k, q + 1] = 1.0
-    joint = columns.T @ fold.scatter @ columns
-    joint[q, q] = _form(raw, fold.scatter[:k, :k])
+    if root is None:
+        joint = columns.T @ fold.scatter @ columns
+    else:
+        joint = (root @ columns).T @ (root @ columns)
+
+    def variance(raw: Floats) -> float:
+        return _form(np.append(raw, 0.0), fold.scatter, root)
+
+    joint[q, q] = variance(raw)
     definition = model._definition
+    rows = KnownMoments(fold, problem.engine.names, problem.engine.n_sensitive, no_rows)
     rmse = float(np.sqrt(squares / fold.weight))
     return FoldScores(
         solution.unfairness,
@@ -137,12 +164,8 @@ def _moment_scores(
             "train_loss": float(np.sqrt(fit.deviance / basis.weight)),
             "loss": rmse,
             "train_unfairness": solution.achieved,
-            "achieved_unfairness": held_out_unfairness(
-                definition, fit, problem.engine, joint, q, 1
-            ),
-            "variance_share": _variance_share(
-                basis, fit.alpha, fit.beta, lambda raw: _form(raw, fold.scatter[:k, :k])
-            ),
+            "achieved_unfairness": held_out_unfairness(definition, fit, rows, joint, q, 1),
+            "variance_share": _variance_share(basis, fit.alpha, fit.beta, variance),
             "status": solution.choice.status,
             "lambda_": fit.lambda_,
             "rmse": rmse,
@@ -151,12 +174,23 @@ def _moment_scores(
     )
 
 
-def _form(vector: Floats, scatter: Floats) -> float:
-    """Return vᵀMv, unless its terms cancel."""
+def _form(vector: Floats, scatter: Floats, root: Floats | None = None) -> float:
+    """Return vᵀMv = ‖Rv‖²; without the root R only where the terms of the first do not cancel."""
+    if root is not None:
+        return float(((root @ vector) ** 2).sum())
     value, size = float(vector @ scatter @ vector), np.abs(vector)
     if float(size @ np.abs(scatter) @ size) > CANCELLED * value:
-        raise _RowsNeededError
+        raise RowsNeededError
     return value
+
+
+def _orthonormal(root: Floats) -> Floats:
+    """Return combinations of the columns of R that are orthonormal, as many as its rank."""
+    scale = np.linalg.norm(root, axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    _, values, rotation = np.linalg.svd(root / scale, full_matrices=False)
+    used = values > root.shape[1] * 1e-12 * max(values.max(initial=0.0), 1.0)
+    return rotation[used].T / values[used] / scale[:, None]
 
 
 def _r_squared(squares: float, total: float, n: int) -> float:

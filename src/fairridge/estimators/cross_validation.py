@@ -30,9 +30,11 @@ from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._folds import FoldScores, general_fold, moment_folds, uses_moments
 from fairridge.estimators._parameters import check_bounds
 from fairridge.estimators._progress import Progress
+from fairridge.estimators._streamed_folds import cross_validate_rows
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.report import ValidationCurve, plot_validation
+from fairridge.rows import RowMoments, RowSource
 
 __all__ = ["CrossValidation", "cross_validate"]
 
@@ -115,7 +117,7 @@ class CrossValidation:
 def cross_validate(
     models: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     sensitive_features: Any = None,
     unfairness: Any = PAPER_BOUNDS,
@@ -134,7 +136,8 @@ def cross_validate(
         Models of this library, or any with a parameter `unfairness`; their
         own value of it is not used.
     X, y, sensitive_features
-        As in `fit`. Categorical levels come from all rows.
+        As in `fit`. Categorical levels come from all rows. For gaussian models
+        X may be rows of `fairridge.rows`, which are divided at random (cv=k).
     unfairness : array-like
         The bounds r; the paper's by default.
     cv : int or scikit-learn splitter, default=10
@@ -157,7 +160,20 @@ def cross_validate(
     bounds = check_bounds(
         unfairness, most=min(getattr(model, "_most_unfair", 1.0) for model in named.values())
     )
-    repeated = _folds(folds, cv, repeats, random_state, named, X, y)
+    if isinstance(X, RowSource | RowMoments):
+        found = cross_validate_rows(
+            named,
+            X,
+            bounds,
+            cv=cv,
+            repeats=repeats,
+            random_state=random_state,
+            y=y,
+            sensitive_features=sensitive_features,
+            folds=folds,
+        )
+        return CrossValidation(tuple(found), dict.fromkeys(named, "RMSE"))
+    repeated = make_folds(folds, cv, repeats, random_state, named, X, y)
     records: list[dict[str, Any]] = []
     loss_name: dict[str, str] = {}
     backend = None
@@ -229,7 +245,7 @@ def _of_bounded(
     return found
 
 
-def _folds(
+def make_folds(
     folds: Any, cv: Any, repeats: int, random_state: Any, models: Mapping[str, Any], X: Any, y: Any
 ) -> list[list[Fold]]:
     """Return lists of (train, test) positions, one list per repeat."""

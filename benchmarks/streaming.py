@@ -1,0 +1,202 @@
+"""Rows in files: time against bare reading and multiplying, memory, and growth with the rows.
+
+``python -m benchmarks.streaming [--rows 200_000 1_000_000 …] [--columns 30] [--folder DIR]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import re
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, rows
+from fairridge.rows.generate import generate
+
+SIZES = (1_000_000, 4_000_000, 20_000_000)
+COLUMNS = 30
+SENSITIVE = 3
+Measured = tuple[float, float, int]  # seconds, peak megabytes, passes
+
+
+def names(columns: int) -> list[str]:
+    S = [f"s{k + 1}" for k in range(SENSITIVE)]
+    return S + [f"x{k + 1}" for k in range(columns - SENSITIVE)]
+
+
+def source(folder: Path, columns: int, response: str) -> rows.ParquetRows:
+    chosen = names(columns)
+    return rows.parquet(
+        folder,
+        response=response,
+        sensitive=chosen[:SENSITIVE],
+        predictors=chosen[SENSITIVE:],
+    )
+
+
+def bare(folder: Path, columns: int) -> int:
+    """What any method must do: read the columns, multiply the matrix by itself."""
+    import pyarrow.parquet as pq
+
+    total: Any = 0.0
+    for path in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(1 << 17, columns=[*names(columns), "y"]):
+                Z = np.column_stack([column.to_numpy() for column in batch.columns])
+                total = total + Z.T @ Z
+    return 1
+
+
+def gaussian(folder: Path, columns: int) -> int:
+    """A 101-point path."""
+    path = FairRidgeRegressor().path(source(folder, columns, "y"))
+    return int(path.at(0.05).n_iter_)
+
+
+def logistic(folder: Path, columns: int) -> int:
+    """One fit at r = 0.05."""
+    model = FairRidgeClassifier(0.05).fit(source(folder, columns, "label"))
+    return int(model.n_iter_)
+
+
+CASES: dict[str, tuple[Callable[[Path, int], int], int]] = {
+    "pyarrow and NumPy: read, form ZᵀZ": (bare, 3),
+    "fairridge, gaussian path, 101 bounds": (gaussian, 3),
+    "fairridge, logistic fit, r = 0.05": (logistic, 1),
+}
+
+
+def measure(case: str, folder: Path, columns: int) -> Measured:
+    """Measure in a fresh process, best of several calls."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_measured, (case, folder, columns))
+
+
+def _measured(case: str, folder: Path, columns: int) -> Measured:
+    function, calls = CASES[case]
+    best, passes = float("inf"), 0
+    for _ in range(calls):
+        start = time.perf_counter()
+        passes = function(folder, columns)
+        best = min(best, time.perf_counter() - start)
+    return best, _peak_megabytes(), passes
+
+
+def _peak_megabytes() -> float:
+    """Peak memory of this process alone; `getrusage` would start from its parent's."""
+    status = Path("/proc/self/status")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    return float("nan") if found is None else int(found[1]) / 1024
+
+
+def files_table(sizes: Sequence[int], columns: int, folder: Path) -> list[str]:
+    """Seconds, multiples of the bare product, passes, peak memory, and slopes over the sizes."""
+    table = [
+        "| rows | | seconds | × bare | passes | × bare per pass | peak MB |",
+        "|---:|---|---:|---:|---:|---:|---:|",
+    ]
+    taken: dict[str, list[float]] = {case: [] for case in CASES}
+    for size in sizes:
+        files = _files(folder, size, columns)
+        floor = float("nan")
+        for case in CASES:
+            seconds, peak, passes = measure(case, files, columns)
+            floor = seconds if case == next(iter(CASES)) else floor
+            taken[case].append(seconds)
+            ratio = seconds / floor
+            table.append(
+                f"| {size:,} | {case} | {seconds:.2f} | {ratio:.2f} | {passes} | "
+                f"{ratio / passes:.2f} | {peak:.0f} |"
+            )
+            print(table[-1], flush=True)
+    if len(sizes) > 1:
+        slopes = {
+            case: float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+            for case, seconds in taken.items()
+        }
+        shown = "; ".join(f"{case}: {slope:.2f}" for case, slope in slopes.items())
+        table += ["", f"Slope of log seconds over log rows (1 is linear): {shown}."]
+    return table
+
+
+def _files(folder: Path, size: int, columns: int) -> Path:
+    """Files of this size, made once."""
+    target = folder / f"{size}x{columns}"
+    if not (target / "done").exists():
+        generate(target, rows=size, columns=columns, sensitive=SENSITIVE)
+        (target / "done").touch()
+    return target
+
+
+def dask_table(size: int, columns: int, folder: Path) -> list[str]:
+    """Seconds of one pass with gradient and Hessian, by number of workers."""
+    files = _files(folder, size, columns)
+    table = ["| workers | seconds | × faster |", "|---:|---:|---:|"]
+    first = float("nan")
+    for workers in (1, 2):
+        seconds = _dask_pass(files, columns, workers)
+        first = seconds if workers == 1 else first
+        table.append(f"| {workers} | {seconds:.2f} | {first / seconds:.2f} |")
+        print(table[-1], flush=True)
+    return table
+
+
+def _dask_pass(folder: Path, columns: int, workers: int, calls: int = 3) -> float:
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    # A worker has one thread, and BLAS in it has one, too.
+    with (
+        LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        chosen = names(columns)
+        collection = rows.dask(
+            dd.read_parquet(f"{folder}/*.parquet", split_row_groups=2),
+            response="label",
+            sensitive=chosen[:SENSITIVE],
+            predictors=chosen[SENSITIVE:],
+        )
+        training = FairRidgeClassifier()._read(collection, None, None, None, None)
+        engine, family = training.engine, training.response.family
+        center = engine.moments().mean[:columns]
+        best = float("inf")
+        for _ in range(calls):
+            start = time.perf_counter()
+            engine.derivatives(family, center, np.zeros(1), np.full((1, columns), 0.01), 2)
+            best = min(best, time.perf_counter() - start)
+    return best
+
+
+def streaming_table(
+    sizes: Sequence[int] = SIZES, columns: int = COLUMNS, folder: Path | None = None
+) -> list[str]:
+    """Write files, or use those that are there, and measure."""
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary) if folder is None else folder
+        return [
+            *files_table(sizes, columns, place),
+            "",
+            f"One logistic pass over {sizes[-1]:,} rows on Dask, one BLAS thread per worker:",
+            "",
+            *dask_table(sizes[-1], columns, place),
+        ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.streaming", description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument("--columns", type=int, default=COLUMNS)
+    parser.add_argument("--folder", type=Path, help="where files are kept; by default nowhere")
+    arguments = parser.parse_args()
+    print("\n".join(streaming_table(sorted(arguments.rows), arguments.columns, arguments.folder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""From rows that are not in memory to what a model trains on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairridge.engines import Engine, KnownMoments, StreamEngine
+from fairridge.estimators._training import Response, Training
+from fairridge.families import Gaussian
+from fairridge.rows import RowMoments, RowSource
+from fairridge.rows.encoder import BatchEncoder
+from fairridge.rows.roles import Roles
+
+if TYPE_CHECKING:
+    from fairridge.estimators._base import FairModel
+
+__all__ = ["refuse_more_data", "streamed_training", "unread_response"]
+
+
+def streamed_training(model: FairModel, data: RowSource | RowMoments) -> Training:
+    """Read what must be known of rows elsewhere before a model is set up.
+
+    That is one pass over the columns with levels, where there are any, and
+    one over all columns for the moments.
+    """
+    if isinstance(data, RowMoments):
+        return _of_moments(model, data)
+    _check(model, data.roles)
+    if not model._reads_labels and not unread_response(model).family.separable:
+        data.require_order()
+    survey = data.survey(labels=model._reads_labels)
+    if model._reads_labels and not survey.classes.size:
+        raise ValueError("there are no rows with a positive weight.")
+    response, reader = model._streamed_response(survey.classes)
+    design = survey.design
+    engine = StreamEngine(
+        data,
+        BatchEncoder(data.roles, design, reader),
+        design.encoded_names,
+        len(design.sensitive.names),
+        family=response.family,
+        has_offset=data.roles.offset is not None and not reader.less_offset,
+    )
+    _require_two(engine.n_rows, model)
+    if response.family.name == "cox" and not engine.first.high[1]:
+        raise ValueError("y has no events (all rows are censored); a Cox model needs some.")
+    if hasattr(response.family, "check") and response.classes is None:
+        response.family.check(np.concatenate([engine.first.low, engine.first.high]))
+    return Training(design, engine, response, engine.n_rows, None)
+
+
+def _of_moments(model: FairModel, data: RowMoments) -> Training:
+    """Fit to moments alone, which is all that a gaussian model needs."""
+    response = unread_response(model, data.survey.roles)
+    if not isinstance(response.family, Gaussian):
+        raise ValueError(
+            f"{type(model).__name__} needs the rows: only gaussian models are fitted to moments."
+        )
+    if not getattr(model, "_only_moments", False):
+        raise ValueError(
+            "this definition of fairness needs the rows; moments serve statistical parity and "
+            "equality of opportunity."
+        )
+    design, moments = data.design, data.moments
+    _require_two(moments.n_rows, model)
+    engine = KnownMoments(moments, design.encoded_names, len(design.sensitive.names), _no_rows)
+    return Training(design, engine, response, moments.n_rows, None)
+
+
+def unread_response(model: FairModel, roles: Roles | None = None) -> Response:
+    """Return the family of a model, before anyone has looked at its response."""
+    if roles is not None:
+        _check(model, roles)
+    two = np.arange(2)  # any will do: only the family is asked for
+    return model._streamed_response(two)[0]
+
+
+def _check(model: FairModel, roles: Roles) -> None:
+    roles.require_training()
+    _refuse_maps(model)
+    _require_same_sensitive(model, roles)
+
+
+def _no_rows() -> Engine:
+    raise ValueError(
+        "these moments do not carry enough digits: columns are almost collinear, or the response "
+        "is almost a linear function of them. Drop or combine such columns, or fit to the rows."
+    )
+
+
+def refuse_more_data(**arguments: Any) -> None:
+    """Raise where something is passed beside rows that have it all."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise ValueError(
+                f"leave {name} out: these rows have their response, sensitive attributes, weight "
+                "and offset as columns; name them in fairridge.rows."
+            )
+
+
+def _refuse_maps(model: FairModel) -> None:
+    for name in ("predictor_map", "sensitive_map"):
+        if getattr(model, name, None) is not None:
+            raise ValueError(
+                f"{name} needs the rows in memory: fit to a frame or an array, or write the "
+                "features as columns first."
+            )
+
+
+def _require_same_sensitive(model: FairModel, roles: Roles) -> None:
+    named = model.sensitive
+    if named is None:
+        return
+    columns = (named,) if isinstance(named, str | int) else tuple(named)
+    if columns != roles.sensitive:
+        raise ValueError(
+            f"the model names sensitive={named!r}, but the rows name {list(roles.sensitive)!r}; "
+            "leave it out of the model."
+        )
+
+
+def _require_two(n_rows: int, model: FairModel) -> None:
+    if n_rows < 2:
+        raise ValueError(
+            f"n_samples={n_rows}: {type(model).__name__} needs at least two rows with positive "
+            "weight."
+        )

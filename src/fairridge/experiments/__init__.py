@@ -1,0 +1,1 @@
+"""The paper, reproduced: ``python -m fairridge.experiments all --out DIR``."""

@@ -1,0 +1,157 @@
+"""Parquet files: finding them, and checking before the first pass that they belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from glob import glob, has_magic
+from os import fspath
+from pathlib import Path, PurePath
+from typing import Any
+
+from fairridge.rows.roles import ColumnType, Roles, column_types
+
+__all__ = ["DataFile", "check_files", "find_files", "known_types", "read_footers"]
+
+SUFFIXES = (".parquet", ".pq", ".parq")
+# Files named in one message at most.
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file, and what its footer says.
+
+    Attributes
+    ----------
+    path : str
+        Its name, for messages.
+    place : str
+        Its name within the file system.
+    system : pyarrow FileSystem
+        Where it is.
+    n_rows : int
+        Rows in it.
+    types : dict of str to ColumnType
+        Its columns.
+    problem : str or None
+        Why it cannot be read.
+    """
+
+    path: str
+    place: str
+    system: Any
+    n_rows: int = 0
+    types: dict[str, ColumnType] | None = None
+    problem: str | None = None
+
+
+def find_files(path_or_glob: Any) -> list[DataFile]:
+    """Find files by path, folder, pattern, URI, or a list of these."""
+    many = isinstance(path_or_glob, Sequence) and not isinstance(path_or_glob, str)
+    found = [
+        file for item in (path_or_glob if many else [path_or_glob]) for file in _found(fspath(item))
+    ]
+    if not found:
+        raise FileNotFoundError(f"no Parquet files at {path_or_glob!r}.")
+    return found
+
+
+def _found(path: str) -> list[DataFile]:
+    from pyarrow import fs
+
+    if "://" in path:
+        system, place = fs.FileSystem.from_uri(path)
+        info = system.get_file_info(place)
+        if info.type != fs.FileType.Directory:
+            return [DataFile(path, place, system)]
+        inside = system.get_file_info(fs.FileSelector(place, recursive=True))
+        places = sorted(item.path for item in inside if _is_data(item.path, place))
+        return [DataFile(place, place, system) for place in places]
+    system = fs.LocalFileSystem()
+    if has_magic(path) and not Path(path).exists():
+        places = sorted(glob(path, recursive=True))
+    elif Path(path).is_dir():
+        inside = Path(path).rglob("*")
+        places = sorted(fspath(item) for item in inside if _is_data(fspath(item), path))
+    else:
+        places = [path]
+    return [DataFile(place, place, system) for place in places]
+
+
+def _is_data(path: str, folder: str) -> bool:
+    """Whether a file in a folder holds rows; names with _ or . in front do not."""
+    parts = PurePath(path[len(folder) :]).parts
+    return path.endswith(SUFFIXES) and not any(part.startswith(("_", ".")) for part in parts)
+
+
+def read_footers(files: list[DataFile]) -> list[DataFile]:
+    """Read what the end of every file says about it."""
+    seen: dict[Any, dict[str, ColumnType]] = {}
+    read = []
+    with ThreadPoolExecutor(8) as pool:
+        for file in pool.map(_with_footer, files):
+            if file.types is not None:  # kept once, however many files have them
+                file = replace(file, types=seen.setdefault(tuple(file.types.items()), file.types))
+            read.append(file)
+    return read
+
+
+def _with_footer(file: DataFile) -> DataFile:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(file.place, filesystem=file.system) as opened:
+            schema, n_rows = opened.schema_arrow, opened.metadata.num_rows
+    except FileNotFoundError:
+        return DataFile(file.path, file.place, file.system, problem="there is no such file")
+    except (pa.ArrowException, OSError) as error:
+        problem = f"truncated, or not a Parquet file ({_first_line(error)})"
+        return DataFile(file.path, file.place, file.system, problem=problem)
+    kinds = column_types(schema.empty_table())
+    types = {name: ColumnType(kinds[name].kind, str(schema.field(name).type)) for name in kinds}
+    return DataFile(file.path, file.place, file.system, n_rows, types)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def known_types(files: list[DataFile]) -> dict[str, ColumnType]:
+    """Return the columns of all files together; the first that can be used decides."""
+    _raise_for({file.path: file.problem for file in files if file.problem}, len(files))
+    types: dict[str, ColumnType] = {}
+    for file in files:
+        for name, column in (file.types or {}).items():
+            if name not in types or types[name].kind is None:
+                types[name] = column
+    return types
+
+
+def check_files(files: list[DataFile], types: dict[str, ColumnType], roles: Roles) -> None:
+    """Raise, naming the files, unless all have the same columns of the same kinds."""
+    problems = {}
+    for file in files:
+        here = file.types or {}
+        for name in roles.columns:
+            if name not in here:
+                problems[file.path] = f"has no column {name!r}"
+            elif here[name].kind != roles.kinds[name]:
+                problems[file.path] = (
+                    f"column {name!r} has type {here[name].name}, but {types[name].name} in others"
+                )
+    _raise_for(problems, len(files))
+
+
+def _raise_for(problems: dict[str, Any], n_files: int) -> None:
+    if not problems:
+        return
+    shown = [f"{path}: {problem}" for path, problem in list(problems.items())[:MOST_NAMED]]
+    more = len(problems) - len(shown)
+    raise ValueError(
+        f"{len(problems)} of {n_files} Parquet file(s) cannot be used. "
+        + "; ".join(shown)
+        + (f"; and {more} more." if more else ".")
+    )

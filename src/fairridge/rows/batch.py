@@ -1,0 +1,68 @@
+"""Batches of rows: where they come from, and how they are made ahead of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+__all__ = ["Batch", "add", "located", "prefetched", "rows_per_batch"]
+
+Item = TypeVar("Item")
+
+# Large enough that reading and multiplying run at full speed, small against any memory.
+BATCH_BYTES = 32 << 20
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows as a native frame.
+
+    Attributes
+    ----------
+    frame : pyarrow, pandas or polars frame
+        The rows.
+    part : int
+        Number of the file or partition they belong to.
+    start : int
+        Position of the first of them in it.
+    where : str
+        How to call the place in a message.
+    """
+
+    frame: Any
+    part: int
+    start: int
+    where: str
+
+
+def rows_per_batch(n_columns: int) -> int:
+    """Return how many rows of numbers make a batch of about `BATCH_BYTES`."""
+    return max(1024, BATCH_BYTES // (8 * max(n_columns, 1)))
+
+
+def located(work: Callable[[Batch], Any], batch: Batch) -> Any:
+    """Run `work`; an error about the data says where they are."""
+    try:
+        return work(batch)
+    except ValueError as error:
+        raise ValueError(f"{batch.where}: {error}") from error
+
+
+def add(a: Any, b: Any) -> Any:
+    """Add two sums, either of which may be of no rows at all."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+def prefetched(items: Iterable[Item]) -> Iterator[Item]:
+    """Make the next item in a thread of its own while this one is used."""
+    iterator = iter(items)
+    done: Any = object()
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, iterator, done)
+        while (item := coming.result()) is not done:
+            coming = pool.submit(next, iterator, done)
+            yield item

@@ -1,0 +1,122 @@
+"""Moments of rows that several parties hold, and fit together without showing them.
+
+What a party gives away is the number of its rows, their means and their
+covariances: matrices of the size of the columns. A gaussian fair model needs
+nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from os import PathLike
+
+import numpy as np
+
+from fairridge.data import Design
+from fairridge.engines import Moments, StreamEngine
+from fairridge.rows.encoder import BatchEncoder
+from fairridge.rows.responses import Numbers
+from fairridge.rows.source import RowSource
+from fairridge.rows.surveys import Survey
+
+__all__ = ["RowMoments", "moments", "survey"]
+
+
+@dataclass(frozen=True)
+class RowMoments:
+    """Moments of [S, X, y] of some rows, and what their columns are.
+
+    Those of disjoint rows add with ``+``, those of some of the rows subtract
+    with ``-``. A gaussian model takes them instead of data.
+
+    Attributes
+    ----------
+    survey : Survey
+        The columns and their levels.
+    moments : Moments
+        Number, weight, means and scatter of the encoded rows.
+    """
+
+    survey: Survey
+    moments: Moments
+
+    @property
+    def design(self) -> Design:
+        """How S and X are encoded."""
+        return self.survey.design
+
+    def __add__(self, other: RowMoments) -> RowMoments:
+        self._require_same_columns(other)
+        return replace(self, moments=self.moments + other.moments)
+
+    def __sub__(self, other: RowMoments) -> RowMoments:
+        self._require_same_columns(other)
+        return replace(self, moments=self.moments - other.moments)
+
+    def _require_same_columns(self, other: RowMoments) -> None:
+        if self.survey.roles != other.survey.roles or self.design != other.design:
+            raise ValueError(
+                "these moments are of differently encoded columns. Name the same columns in "
+                "fairridge.rows; where some have levels, add the surveys of all parties first, "
+                "and pass the sum: moments(source, survey=total)."
+            )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to one file (NumPy's npz, without pickles)."""
+        m = self.moments
+        with open(path, "wb") as file:
+            np.savez(
+                file,
+                survey=np.array(json.dumps(self.survey.to_dict())),
+                n_rows=np.array(m.n_rows),
+                weight=np.array(m.weight),
+                mean=m.mean,
+                scatter=m.scatter,
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> RowMoments:
+        """Read moments that `save` wrote."""
+        with np.load(path, allow_pickle=False) as stored:
+            return cls(
+                Survey.from_dict(json.loads(str(stored["survey"]))),
+                Moments(
+                    int(stored["n_rows"]),
+                    float(stored["weight"]),
+                    stored["mean"],
+                    stored["scatter"],
+                ),
+            )
+
+
+def survey(source: RowSource) -> Survey:
+    """Find the levels of the columns that are not numbers.
+
+    Parameters
+    ----------
+    source : RowSource
+        Rows of `parquet`, `dask`, `spark` or `frame`.
+    """
+    return source.survey()
+
+
+def moments(source: RowSource, *, survey: Survey | None = None) -> RowMoments:
+    """Compute the moments of [S, X, y], in one pass.
+
+    Parameters
+    ----------
+    source : RowSource
+        Rows of `parquet`, `dask`, `spark` or `frame`.
+    survey : Survey, optional
+        Of all parties together; needed where some columns have levels and
+        the moments of several parties are to be added.
+    """
+    source.roles.require_training()
+    known = source.survey() if survey is None else survey
+    if known.roles != source.roles:
+        raise ValueError("the survey is of other columns, or of other types, than these rows.")
+    design = known.design
+    encode = BatchEncoder(source.roles, design, Numbers(less_offset=True))
+    engine = StreamEngine(source, encode, design.encoded_names, len(design.sensitive.names))
+    return RowMoments(known, engine.moments())

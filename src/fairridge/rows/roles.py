@@ -1,0 +1,151 @@
+"""Which columns of a table that is not in memory play which role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals as nw
+
+__all__ = ["ColumnType", "Kind", "Roles", "assign_roles", "column_types"]
+
+Kind = Literal["number", "text", "categorical"]
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """What a column holds; `kind` is None for what no model can use."""
+
+    kind: Kind | None
+    name: str
+
+
+def column_types(frame: Any) -> dict[str, ColumnType]:
+    """Return the types of a native frame, which may be empty."""
+    wrapped = nw.from_native(frame, eager_only=True)
+    polars = wrapped.implementation.is_polars()
+    return {
+        name: ColumnType(_kind(dtype, polars), str(dtype)) for name, dtype in wrapped.schema.items()
+    }
+
+
+def _kind(dtype: Any, polars: bool) -> Kind | None:
+    if isinstance(dtype, nw.Enum) or (isinstance(dtype, nw.Categorical) and not polars):
+        return "categorical"
+    # A polars Categorical declares no order of its levels.
+    if isinstance(dtype, nw.String | nw.Categorical | nw.Object):
+        return "text"
+    return "number" if dtype.is_numeric() or isinstance(dtype, nw.Boolean) else None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a model.
+
+    Attributes
+    ----------
+    response : tuple of str
+        One column, (time, event), or none where there is nothing to learn from.
+    sensitive, predictors : tuple of str
+        S and X.
+    weight, offset : str or None
+        Columns of numbers.
+    names : tuple of str
+        S and X together, in the order of the data.
+    kinds : dict of str to str
+        "number", "text" or "categorical", for every column.
+    """
+
+    response: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    predictors: tuple[str, ...]
+    weight: str | None
+    offset: str | None
+    names: tuple[str, ...]
+    kinds: dict[str, Kind]
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """Weight and offset, where there are any."""
+        return tuple(name for name in (self.weight, self.offset) if name is not None)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that has a role."""
+        return (*self.names, *self.response, *self.extras)
+
+    def require_training(self) -> None:
+        """Raise unless a model can be fitted."""
+        for role, columns in (("response", self.response), ("sensitive", self.sensitive)):
+            if not columns:
+                raise ValueError(f"name the {role} column(s): {role}=… in fairridge.rows.")
+
+
+def assign_roles(
+    types: Mapping[str, ColumnType],
+    *,
+    response: Any,
+    sensitive: Any,
+    predictors: Any,
+    weight: str | None,
+    offset: str | None,
+) -> Roles:
+    """Check what the user named, and find the predictors where none were.
+
+    Parameters
+    ----------
+    types : mapping of str to ColumnType
+        The columns there are.
+    response, sensitive, predictors, weight, offset
+        As in `fairridge.rows.parquet`.
+    """
+    named = {
+        "response": _listed(response),
+        "sensitive": _listed(sensitive),
+        "predictors": _listed(predictors),
+        "weight": _listed(weight),
+        "offset": _listed(offset),
+    }
+    owner: dict[str, str] = {}
+    for role, columns in named.items():
+        for name in columns:
+            if name not in types:
+                raise ValueError(f"{role} names {name!r}; the columns are {', '.join(types)}.")
+            if name in owner:
+                raise ValueError(f"column {name!r} is both in {owner[name]} and in {role}.")
+            owner[name] = role
+    if predictors is None:
+        named["predictors"] = tuple(name for name in types if name not in owner)
+    chosen = {*named["sensitive"], *named["predictors"]}
+    names = tuple(name for name in types if name in chosen)
+    used = (*names, *named["response"], *named["weight"], *named["offset"])
+    return Roles(
+        named["response"],
+        named["sensitive"],
+        named["predictors"],
+        weight,
+        offset,
+        names,
+        {name: _usable(name, types[name]) for name in used},
+    )
+
+
+def _listed(names: Any) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    single = isinstance(names, str) or not isinstance(names, Sequence)
+    listed = (names,) if single else tuple(names)
+    for name in listed:
+        if not isinstance(name, str):
+            raise TypeError(f"{name!r} is not the name of a column.")
+    return listed
+
+
+def _usable(name: str, column: ColumnType) -> Kind:
+    if column.kind is None:
+        raise ValueError(
+            f"column {name!r} has type {column.name}; convert it to numbers, booleans or strings, "
+            "or leave it out with predictors=[…]."
+        )
+    return column.kind

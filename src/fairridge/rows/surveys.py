@@ -1,0 +1,210 @@
+"""What the columns of rows elsewhere hold: which levels, and how often.
+
+A survey is the only thing that must be known before the first sums. It is
+found in a pass over the columns that are not numbers, and surveys of disjoint
+rows add.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.data import Design, Encoding, Levels, as_table
+from fairridge.data.encoding import CategoricalColumn, NumericColumn, missing_message
+from fairridge.rows.batch import Batch
+from fairridge.rows.encoder import kept_rows
+from fairridge.rows.responses import labels_of
+from fairridge.rows.roles import Roles
+
+__all__ = ["Survey", "Surveyor"]
+
+MOST_LEVELS = 10_000
+MOST_CLASSES = 1_000
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Levels of some rows' columns. Surveys of disjoint rows add with ``+``.
+
+    Attributes
+    ----------
+    roles : Roles
+        Which columns are what.
+    levels : dict of str to dict
+        For every column of text or categories: weight of each level.
+    labels : dict or None
+        Weight of each label of the response, where it was asked for.
+    """
+
+    roles: Roles
+    levels: dict[str, dict[Any, float]]
+    labels: dict[Any, float] | None = None
+
+    def __add__(self, other: Survey) -> Survey:
+        if self.roles != other.roles:
+            raise ValueError(
+                "these surveys are of different columns; name the same response, sensitive "
+                "attributes, predictors, weight and offset, with the same types."
+            )
+        levels = {
+            name: _few(name, _merged(counts, other.levels[name]))
+            for name, counts in self.levels.items()
+        }
+        labels = self.labels
+        if labels is not None and other.labels is not None:
+            labels = _few_labels(_merged(labels, other.labels))
+        return Survey(self.roles, levels, labels)
+
+    @property
+    def design(self) -> Design:
+        """How S and X are encoded."""
+        roles = self.roles
+        return Design(
+            sensitive=Encoding(tuple(self._column(name) for name in roles.sensitive)),
+            predictors=Encoding(tuple(self._column(name) for name in roles.predictors)),
+            positions_sensitive=tuple(roles.names.index(name) for name in roles.sensitive),
+            positions_predictors=tuple(roles.names.index(name) for name in roles.predictors),
+            names=roles.names,
+            sensitive_names=None,
+            n_columns=len(roles.names),
+            separate=False,
+        )
+
+    def _column(self, name: str) -> NumericColumn | CategoricalColumn:
+        if name not in self.levels:
+            return NumericColumn(name)
+        counts = self.levels[name]
+        if self.roles.kinds[name] == "text":  # of which nothing was declared
+            counts = {level: counts[level] for level in sorted(counts) if counts[level] > 0}
+        present = [weight > 0 for weight in counts.values()]
+        if not any(present):  # missing values have been found before
+            raise ValueError("there are no rows with a positive weight.")
+        empty = tuple(k for k, here in enumerate(present) if not here)
+        return CategoricalColumn(name, tuple(counts), present.index(True), empty)
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Labels of the response, sorted."""
+        return np.unique(np.array([label for label, w in (self.labels or {}).items() if w > 0]))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the survey as JSON."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Survey:
+        """Read a survey that `save` wrote."""
+        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, dicts and values."""
+        return {
+            "roles": asdict(self.roles),
+            "levels": {name: list(counts.items()) for name, counts in self.levels.items()},
+            "labels": None if self.labels is None else list(self.labels.items()),
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Survey:
+        """Undo `to_dict`."""
+        roles: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in content["roles"].items()
+        }
+        labels = content["labels"]
+        return cls(
+            Roles(**roles),
+            {name: dict(counts) for name, counts in content["levels"].items()},
+            None if labels is None else dict(labels),
+        )
+
+
+@dataclass(frozen=True)
+class Surveyor:
+    """Surveys a batch; a pure function that travels.
+
+    Attributes
+    ----------
+    roles : Roles
+        Which columns are what.
+    labels : bool
+        Whether to look at the response, too.
+    """
+
+    roles: Roles
+    labels: bool = False
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Columns with levels."""
+        return tuple(name for name in self.roles.names if self.roles.kinds[name] != "number")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns it reads; none where all are numbers."""
+        found = (*self.levels, *(self.roles.response if self.labels else ()))
+        weight = self.roles.weight
+        return found if not found or weight is None else (*found, weight)
+
+    def nothing(self) -> Survey:
+        """Return the survey of no rows."""
+        return Survey(self.roles, {name: {} for name in self.levels}, {} if self.labels else None)
+
+    def __call__(self, batch: Batch) -> Survey:
+        """Count the levels of the rows of positive weight."""
+        frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
+        keep, weight = kept_rows(frame, self.roles.weight)
+        levels = {}
+        if self.levels:
+            table = as_table(frame.select(self.levels).to_native())
+            for k, name in enumerate(self.levels):
+                levels[name] = _few(name, _counted(name, table.column(k), keep, weight))
+        labels = None
+        if self.labels:
+            values, codes = np.unique(
+                labels_of(frame, self.roles.response[0], keep), return_inverse=True
+            )
+            counts = np.bincount(codes.ravel(), weights=weight, minlength=len(values))
+            labels = _few_labels(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+        return Survey(self.roles, levels, labels)
+
+
+def _counted(name: str, column: Any, keep: Any, weight: Any) -> dict[Any, float]:
+    if not isinstance(column, Levels):
+        raise ValueError(f"column {name!r} holds numbers here and levels elsewhere.")
+    codes = column.codes[keep]
+    if (codes < 0).any():
+        raise ValueError(missing_message(name))
+    counts = np.bincount(codes, weights=weight, minlength=len(column.levels)).astype(np.float64)
+    return dict(zip(column.levels, counts.tolist(), strict=True))
+
+
+def _merged(a: dict[Any, float], b: dict[Any, float]) -> dict[Any, float]:
+    """Add weights; new levels come after those that are known."""
+    return {level: a.get(level, 0.0) + b.get(level, 0.0) for level in {**a, **b}}
+
+
+def _few(name: str, counts: dict[Any, float]) -> dict[Any, float]:
+    if len(counts) > MOST_LEVELS:
+        raise ValueError(
+            f"column {name!r} has more than {MOST_LEVELS:,} levels; leave it out with "
+            "predictors=[…], or make it numbers."
+        )
+    return counts
+
+
+def _few_labels(counts: dict[Any, float]) -> dict[Any, float]:
+    if len(counts) > MOST_CLASSES:
+        raise ValueError(
+            f"the response has more than {MOST_CLASSES:,} different values; a classifier needs "
+            "classes. For numbers use FairRidgeRegressor."
+        )
+    return counts

@@ -1,0 +1,136 @@
+"""The command line, as a real process on the data that ship and on the synthetic examples."""
+
+import csv
+import signal
+import time
+
+import pytest
+
+from fairridge.experiments.__main__ import main
+from fairridge.experiments.table import Table
+
+SMALL = ("definitions", "--runs", "30")
+
+
+def tables(folder):
+    return {path.name: path.read_bytes() for path in (folder / "tables").glob("*.csv")}
+
+
+def parts(folder):
+    return sorted((folder / "parts").rglob("run-*.csv"))
+
+
+def test_quick_mode_offline(reproduce, tmp_path):
+    code, said, warned = reproduce("all", "--quick", jobs="2")
+    assert code == 0, warned
+    out = tmp_path / "out"
+    written = {path.stem for path in (out / "tables").iterdir()}
+    always = {"bias", "nclm", "frrm", "frrm-ridge", "definitions", "fgrrm", "corrected", "f1"}
+    assert always <= written
+    assert not {"rmse", "training-rmse", "steinberg"} & written
+    for name in always:
+        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert b"<svg" in (out / "figures" / f"{name}.svg").read_bytes()
+    # What needs fetched data says so, with that word.
+    assert "linear on COMPAS: skipped" in warned
+    assert "steinberg on LSAC, race: skipped" in warned
+    page = (out / "index.md").read_text(encoding="utf-8")
+    assert "`linear`: skipped on C&C, COMPAS, NLSY, LSAC, GCR" in page
+    assert "data:image/png;base64," in (out / "index.html").read_text(encoding="utf-8")
+    with (out / "claims.csv").open(encoding="utf-8") as file:
+        claims = {int(row["claim"]): row for row in csv.DictReader(file)}
+    assert set(range(1, 33)) <= set(claims)
+    assert claims[20]["verdict"] == claims[29]["verdict"] == "cannot be checked"
+    assert claims[5]["verdict"] == "holds"
+    assert claims[17]["verdict"] == "does not hold"
+    found = Table.parse((out / "tables" / "f1.csv").read_text(encoding="utf-8"))
+    assert found.distinct("case") == ["ADULT", "BANK"]
+    assert "claims: " in said
+
+
+def test_a_killed_run_goes_on(reproduce, tmp_path):
+    whole = reproduce(*SMALL, out="whole")
+    assert whole[0] == 0, whole[2]
+    process = reproduce(*SMALL, out="broken", wait=False)
+    broken = tmp_path / "broken"
+    _wait_for(lambda: len(parts(broken)) >= 2, process)
+    process.kill()
+    process.communicate()
+    done = parts(broken)
+    assert 2 <= len(done) < 30
+    assert not (broken / "tables").exists()
+    before = {path: path.stat().st_mtime_ns for path in done}
+    code, _, warned = reproduce(*SMALL, out="broken")
+    assert code == 0
+    assert f"/{30 - len(done)}  " in warned
+    assert {path: path.stat().st_mtime_ns for path in done} == before
+    assert tables(broken) == tables(tmp_path / "whole")
+
+
+def test_an_interrupted_run_says_what_is_kept(reproduce, tmp_path):
+    process = reproduce(*SMALL, wait=False)
+    out = tmp_path / "out"
+    _wait_for(lambda: len(parts(out)) >= 1, process)
+    process.send_signal(signal.SIGINT)
+    _, warned = process.communicate(timeout=30)
+    assert process.returncode == 130
+    kept = len(parts(out))
+    assert f"Interrupted: {kept} of 30 parts are kept." in warned
+    assert "The same command goes on from here." in warned
+    assert "Traceback" not in warned
+    assert not list(out.rglob(".*"))  # no half-written files
+
+
+def _wait_for(condition, process):
+    end = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_results_depend_on_the_seed_alone(reproduce, tmp_path, capsys):
+    def run(out, *options):
+        return main(["definitions", "--runs", "3", "--out", str(tmp_path / out), *options])
+
+    assert run("one", "--jobs", "1") == 0
+    assert reproduce("definitions", "--runs", "3", out="two", jobs="2")[0] == 0
+    assert run("other", "--jobs", "1", "--seed", "7") == 0
+    assert tables(tmp_path / "one") == tables(tmp_path / "two")
+    assert tables(tmp_path / "one") != tables(tmp_path / "other")
+    assert run("other", "--seed", "8") == 2
+    assert "results of other settings (seed: 7 there, 8 now)" in capsys.readouterr().err
+
+
+def test_docs_get_the_page_and_its_figures(tmp_path):
+    docs = tmp_path / "docs"
+    options = ["--runs", "1", "--jobs", "1", "--out", str(tmp_path / "out"), "--docs", str(docs)]
+    assert main(["definitions", *options]) == 0
+    page = (docs / "reproduction.md").read_text(encoding="utf-8")
+    assert "(img/reproduction/definitions.png)" in page
+    assert (docs / "img" / "reproduction" / "definitions.png").exists()
+
+
+def test_earlier_results_stay_on_the_page(tmp_path):
+    options = ["--runs", "1", "--jobs", "1", "--out", str(tmp_path)]
+    for name in ("definitions", "profiles"):
+        assert main([name, *options]) == 0
+    assert {"definitions.csv", "nclm.csv"} <= set(tables(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--list"], 0, "logistic-profiles"),
+        (["lineal"], 2, "no experiment 'lineal'; there are datasets, bias"),
+        (["bias", "--runs", "0"], 2, "0 is not a positive number"),
+    ],
+)
+def test_usage(capsys, arguments, code, said):
+    try:
+        found = main(arguments)
+    except SystemExit as stop:
+        found = stop.code
+    assert found == code
+    shown = capsys.readouterr()
+    assert said in shown.out + shown.err

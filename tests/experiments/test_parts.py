@@ -1,0 +1,291 @@
+"""One run of each experiment, against public estimators, brute force and other libraries."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.metrics import f1_score
+
+from fairridge import (
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    KomiyamaRegressor,
+    ZafarClassifier,
+    ZafarRegressor,
+    cross_validate,
+)
+from fairridge.datasets import load_german_credit
+from fairridge.engines import one_blas_thread
+from fairridge.experiments import checks, linear, logistic, others, profiles, sources
+from fairridge.experiments.bias import bias_part, nclm_coefficients, one_standard_error
+from fairridge.experiments.describe import datasets_part
+from fairridge.experiments.registry import EXPERIMENTS
+from fairridge.experiments.runner import compute
+from fairridge.experiments.settings import Settings
+from fairridge.experiments.store import Part
+from fairridge.experiments.synthetic import logistic_example, sample_example
+from fairridge.experiments.table import Table
+
+GERMAN = sources.Source(loader=load_german_credit, sensitive=("Age", "Gender"))
+GROUPS = sources.Source(
+    loader=load_german_credit, sensitive=("Gender", "Foreign_worker"), response="Installment_rate"
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def more_sources():
+    sources.SOURCES |= {"German": GERMAN, "German, groups": GROUPS}
+    yield
+    for name in ("German", "German, groups"):
+        del sources.SOURCES[name]
+
+
+def part(experiment, case, settings, run=0):
+    return Table.of(compute(Part(experiment, case, run), settings)[1])
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As in the runner: many small matrices."""
+    with one_blas_thread():
+        yield
+
+
+@pytest.fixture(scope="module")
+def linear_run(settings):
+    return part("corrected", "GCR, gender corrected", settings)
+
+
+@pytest.mark.parametrize("model", ["FRRM", "NCLM"])
+def test_linear_runs_are_those_of_cross_validate(linear_run, settings, model):
+    data = sources.load("GCR, gender corrected", settings)
+    estimator = {"FRRM": FairRidgeRegressor, "NCLM": KomiyamaRegressor}[model]
+    folds = settings.cut(1000, 0)
+    expected = cross_validate(
+        estimator(sensitive=data.sensitive), data.X, data.y, folds=folds,
+        unfairness=settings.bounds,
+    ).to_frame()  # fmt: skip
+    ours = linear_run.where(model=model)
+    for r, rows in expected.groupby("unfairness"):
+        found = ours.where(r=r).rows[0]
+        assert found["rmse"] == pytest.approx(np.sqrt((rows.loss**2).mean()), rel=1e-8)
+        assert found["train_rmse"] == pytest.approx(np.sqrt((rows.train_loss**2).mean()), rel=1e-8)
+        assert found["unfairness"] == pytest.approx(rows.achieved_unfairness.mean(), abs=1e-8)
+        assert found["train_unfairness"] == pytest.approx(rows.train_unfairness.mean(), abs=1e-8)
+        assert found["active"] == pytest.approx((rows.status != "inactive").mean())
+
+
+def test_zafars_bound_is_the_largest_covariance_of_the_others(linear_run, settings):
+    by_model = {name: linear_run.where(model=name) for name in ("FRRM", "NCLM", "ZLM")}
+    free = by_model["ZLM"].column("active") == 0.0
+    reached = by_model["ZLM"].column("covariance")
+    largest = np.maximum(*(by_model[name].column("covariance") for name in ("FRRM", "NCLM")))
+    assert (reached <= largest * (1 + 1e-9) + 1e-12).all()
+    assert free[-1]
+    assert not free[0]
+    assert reached[0] == pytest.approx(0.0, abs=1e-10)
+
+
+def test_zafars_model_of_a_fold_is_the_public_one(settings):
+    data = sources.load("GCR, gender corrected", settings)
+    task = linear._task("GCR, gender corrected", settings)
+    train, test = settings.cut(1000, 0)[0]
+    measured = linear._fold(task, (train, test), np.array(settings.bounds))
+    limit = max(measured[name]["covariance"][3] for name in ("FRRM", "NCLM"))
+    model = ZafarRegressor(limit, sensitive=data.sensitive, bound="covariance")
+    y = np.asarray(data.y, dtype=float)
+    fitted = model.fit(data.X.iloc[train], y[train]).predict(data.X.iloc[test])
+    assert measured["ZLM"]["squares"][3] == pytest.approx(((y[test] - fitted) ** 2).sum())
+
+
+def test_an_intercept_only_is_the_mean(linear_run, settings):
+    y = np.asarray(sources.load("GCR, gender corrected", settings).y, dtype=float)
+    squares = sum(((y[b] - y[a].mean()) ** 2).sum() for a, b in settings.cut(1000, 0))
+    found = linear_run.where(model="intercept only").column("rmse")
+    np.testing.assert_allclose(found, np.sqrt(squares / 1000), rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+def test_logistic_runs_are_those_of_the_classifiers():
+    settings = Settings(folds=2)
+    data = sources.load("German", settings)
+    y = np.asarray(data.y.astype(str))
+    found = Table.of(logistic.logistic_part("German", 0, settings))
+    predicted = {"FGRRM": np.empty(1000, dtype=y.dtype), "ZLRM": np.empty(1000, dtype=y.dtype)}
+    for train, test in settings.cut(1000, 0):
+        fair = FairRidgeClassifier(0.05, sensitive=data.sensitive)
+        fair.fit(data.X.iloc[train], y[train])
+        eta = fair.decision_function(data.X.iloc[train])
+        S = np.column_stack(
+            [data.X["Age"].iloc[train], data.X["Gender"].iloc[train] == "Male"]
+        ).astype(float)
+        limit = np.abs(np.cov(np.column_stack([S, eta]).T)[:-1, -1]).max()
+        zafar = ZafarClassifier(limit, sensitive=data.sensitive, bound="covariance")
+        zafar.fit(data.X.iloc[train], y[train])
+        for name, model in (("FGRRM", fair), ("ZLRM", zafar)):
+            predicted[name][test] = model.predict(data.X.iloc[test])
+    for name, labels in predicted.items():
+        expected = f1_score(y, labels, pos_label=fair.classes_[1])
+        assert found.where(model=name, r=0.05).rows[0]["f1"] == pytest.approx(expected, abs=2e-3)
+
+
+def test_steinberg_and_frrm_have_the_same_share():
+    settings = Settings(folds=2)
+    found = Table.of(others.steinberg_part("German, groups", 0, settings))
+    theirs, ours = (found.where(model=name) for name in ("Steinberg", "FRRM"))
+    np.testing.assert_allclose(
+        theirs.column("train_unfairness"), ours.column("train_unfairness"), atol=1e-9
+    )
+    assert (np.diff(theirs.column("train_unfairness")) < 0).all()
+    free = found.where(step=0)
+    assert free.column("gamma").tolist() == [0.0, 0.0]
+    assert free.rows[0]["rmse"] == pytest.approx(free.rows[1]["rmse"], rel=1e-9)
+    assert (theirs.column("train_rmse") >= free.rows[0]["train_rmse"] * (1 - 1e-12)).all()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # by fairlearn
+def test_a_narrow_bound_costs_fairlearn_errors():
+    rng = np.random.default_rng(0)
+    group = np.repeat([0.0, 1.0], 200)
+    Z = np.column_stack([group, rng.normal(size=400) + 2 * group])
+    y = (Z[:, 1] + rng.normal(size=400) > 1.0).astype(int)
+    training = FairRidgeClassifier(sensitive=[0])._read(Z, y, None, None, None)
+    engine = training.engine_on(np.arange(400))
+    found = {
+        bound: others.exponentiated_gradient(engine, engine, bound=bound, eps=eps)
+        for bound, eps in ((0.5, 0.01), (0.01, 0.01))
+    }
+    free = others.LogisticRegression(C=1e4).fit(Z[:, 1:], y).predict(Z[:, 1:])
+    expected = [(free * y).sum(), (free * (1 - y)).sum(), ((1 - free) * y).sum()]
+    # A wide bound hardly moves the classifier, a narrow one makes it random, and costs errors.
+    (wide, likely), (narrow, _) = found[0.5][0], found[0.01][0]
+    np.testing.assert_allclose(likely, expected, atol=5)
+    assert narrow[1:].sum() > wide[1:].sum() + 20
+    for counts in (wide, narrow, likely):
+        assert counts[0] + counts[2] == pytest.approx(y.sum())
+    assert found[0.5][1] < 0.0  # within its tolerance of the optimum
+
+
+# ------------------------------------------------------------------- examples
+
+
+@pytest.mark.parametrize("r", [0.02, 0.3, 0.95])
+def test_nclm_is_the_constrained_optimum(settings, r):
+    sample = sample_example(settings, 0)
+    S, X, y = (values - values.mean(axis=0) for values in (sample.S, sample.X, sample.y))
+    U = X - S @ np.linalg.lstsq(S, X, rcond=None)[0]
+    alpha, beta = nclm_coefficients(S, U, y, r)
+
+    def error(b):
+        return ((y - S @ b[:3] - U @ b[3:]) ** 2).mean()
+
+    def slack(b):
+        return r * np.var(U @ b[3:]) - (1 - r) * np.var(S @ b[:3])
+
+    best = minimize(
+        error, np.ones(6), constraints={"type": "ineq", "fun": slack}, method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )  # fmt: skip
+    np.testing.assert_allclose(np.concatenate([alpha, beta]), best.x, rtol=1e-4)
+
+
+def test_the_bias_vanishes_without_a_penalty(settings):
+    rows = Table.of(bias_part("example", 0, settings))
+    first = rows.where(penalty=rows.rows[0]["penalty"])
+    np.testing.assert_allclose(first.column("printed"), 1.0, atol=1e-6)
+    np.testing.assert_allclose(first.column("correct"), 1.0, atol=1e-6)
+    last = rows.where(penalty=rows.rows[-1]["penalty"], r=0.1).rows[0]
+    assert last["correct"] < 0.9 < 1.1 < last["printed"]
+    # 1/printed and 1/correct are 1 ∓ the same covariance.
+    np.testing.assert_allclose(1 / rows.column("printed") + 1 / rows.column("correct"), 2.0)
+
+
+def test_one_standard_error_goes_by_what_s_explains():
+    rng = np.random.default_rng(0)
+    S = rng.normal(size=(500, 2))
+    noise = rng.normal(size=(500, 1))
+    nothing = one_standard_error(S, noise, np.random.default_rng(1))
+    little = one_standard_error(S, S[:, :1] + noise, np.random.default_rng(1))
+    everything = one_standard_error(S, S[:, :1], np.random.default_rng(1))
+    assert everything[0] < little[0] < nothing[0] == 1e9
+
+
+def test_definitions_are_those_of_the_library(settings):
+    rows = Table.of(profiles.definitions_part("example", 0, settings))
+    sample = sample_example(settings, 0)
+    at = dict(zip(rows.where(r=0.3).distinct("definition"), rows.where(r=0.3).column("value"),
+                  strict=True))  # fmt: skip
+    parity = FairRidgeRegressor(0.3, sensitive=[0, 1, 2]).fit(sample.Z, sample.y)
+    for name, definition in (
+        ("equality of opportunity", "equality-of-opportunity"),
+        ("individual fairness", "individual"),
+    ):
+        model = FairRidgeRegressor(at[name], sensitive=[0, 1, 2], definition=definition)
+        model.fit(sample.Z, sample.y)
+        np.testing.assert_allclose(model.alpha_, parity.alpha_, rtol=1e-6)
+
+
+def test_printed_opportunity_of_perfect_predictions_is_zero(settings):
+    sample = sample_example(settings, 0)
+    S, y = sample.S - sample.S.mean(axis=0), sample.y - sample.y.mean()
+    assert profiles.printed_opportunity(S, y, y) == pytest.approx(0.0, abs=1e-20)
+    assert profiles.printed_opportunity(S, y, S[:, 0]) == pytest.approx(1.0)
+
+
+def test_samples_follow_the_papers_model():
+    settings = Settings()
+    sample = sample_example(settings, 0)
+    design = np.column_stack([np.ones(1000), sample.X, sample.S])
+    fitted = np.linalg.lstsq(design, sample.y, rcond=None)[0]
+    np.testing.assert_allclose(fitted[1:], [2, 3, 4, 5, 6, 7], atol=1.5)
+    assert np.std(sample.y - design @ fitted) == pytest.approx(10.0, rel=0.1)
+    correlations = np.corrcoef(sample.Z.T)[np.triu_indices(6, 1)]
+    np.testing.assert_allclose(correlations, 0.3, atol=0.1)
+    strong = sample_example(settings, 0, correlation=0.6)
+    np.testing.assert_allclose(np.corrcoef(strong.Z.T)[np.triu_indices(6, 1)], 0.6, atol=0.1)
+    assert set(logistic_example(settings, 1).y) == {0.0, 1.0}
+
+
+def test_checks_find_what_is_known(settings):
+    rows = part("checks", "random", settings)
+
+    def values(check, quantity):
+        return rows.where(check=check, quantity=quantity).column("value")
+
+    assert not values("root", "increases").any()
+    assert (values("bracket", "corrected") == 1).all()
+    assert values("independent", "α corrected").max() < 1e-10
+    assert values("independent", "α printed").min() > 0.1
+    assert values("quartic", "λ").max() < 1e-8
+    assert values("features", "decorrelated after").max() < 1e-20
+    assert values("bounds", "lasso").max() < 1e-8
+    for p in (3, 30, 100):
+        assert values("nclm gradient", f"p = {p}").max() < 1e-8
+        assert values("nclm error", f"p = {p}").max() <= 1 + 1e-9
+
+
+def test_random_problems_can_be_orthogonal():
+    problem = checks.random_problem(np.random.default_rng(0), 100, 3, 2, orthogonal=True)
+    np.testing.assert_allclose(problem.S.T @ problem.S, 100 * np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(problem.S.T @ problem.U, 0.0, atol=1e-9)
+
+
+# ----------------------------------------------------------------------- data
+
+
+def test_data_sets_are_described():
+    (row,) = datasets_part("GCR, gender corrected", 0, Settings())
+    assert (row["rows"], row["predictor_columns"], row["sensitive_columns"]) == (1000, 42, 3)
+    assert row["eigenvalue_one_hot"] < 1e-10 < row["eigenvalue_contrasts"]
+
+
+def test_rows_are_sampled_where_there_are_more():
+    full, few = Settings(), Settings(rows=200)
+    assert len(sources.load("GCR, gender corrected", full).X) == 1000
+    sample = sources.load("GCR, gender corrected", few)
+    assert len(sample.X) == len(sample.y) == 200
+
+
+def test_every_case_is_a_known_data_set():
+    examples = {"example", "random", "correlations of 0.6"}
+    cases = {case for experiment in EXPERIMENTS.values() for case in experiment.cases}
+    assert cases - examples <= set(sources.SOURCES)

@@ -1,0 +1,145 @@
+"""Parties that add their moments and fit one model without showing a row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, rows
+from fairridge.exceptions import DataWarning
+from fairridge.rows import RowMoments, Survey
+
+from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of
+
+ROLES = {"response": "wage", "sensitive": SENSITIVE}
+
+
+@pytest.fixture
+def parties(people):
+    """Three parties; the first has nobody of other sex, the last no region c."""
+    frame = people[columns_of("wage", "weight", "exposure")].head(1500)
+    frame = frame.assign(region=frame["region"].astype(str))
+    first = frame["sex"] != "other"
+    second = ~first | (frame["region"] == "c")
+    parts = [
+        frame[first & ~second].iloc[:600],
+        frame[second],
+        frame[first & ~second].iloc[600:],
+    ]
+    assert sum(map(len, parts)) == 1500
+    return parts
+
+
+def sources(parties, **roles):
+    return [rows.frame(part, **ROLES, **roles, batch_rows=200) for part in parties]
+
+
+def joint(parties, **roles):
+    found = sources(parties, **roles)
+    levels = sum((rows.survey(source) for source in found[1:]), start=rows.survey(found[0]))
+    return [rows.moments(source, survey=levels) for source in found]
+
+
+def in_memory(parties, **options):
+    frame = pd.concat(parties)
+    model = FairRidgeRegressor(0.05, sensitive=SENSITIVE)
+    return model.fit(frame[COLUMNS], frame["wage"], **options)
+
+
+EXTRAS = {"predictors": ["skill", "region", "years"], "weight": "weight", "offset": "exposure"}
+
+
+def test_the_joint_model_is_that_of_all_rows_together(parties):
+    a, b, c = joint(parties, **EXTRAS)
+    ours = FairRidgeRegressor(0.05).fit(a + b + c)
+    whole = pd.concat(parties)
+    theirs = in_memory(parties, sample_weight=whole["weight"], offset=whole["exposure"])
+    assert_same_model(ours, theirs)
+    np.testing.assert_allclose(
+        ours.predict(whole[COLUMNS]), theirs.predict(whole[COLUMNS]), rtol=1e-11
+    )
+    path = FairRidgeRegressor().path(c + a + b)
+    np.testing.assert_allclose(path.at(0.05).alpha_, theirs.alpha_, rtol=1e-10)
+
+
+def test_a_party_can_leave(parties):
+    predictors = {"predictors": ["skill", "region", "years"]}
+    a, b, c = joint(parties, **predictors)
+    left = FairRidgeRegressor(0.05).fit(a + b + c - c)
+    assert_same_model(left, FairRidgeRegressor(0.05).fit(a + b))
+    # Levels that only the party that left had are empty from then on.
+    with pytest.warns(DataWarning, match=r"'sex\[other\]' are constant"):
+        left = FairRidgeRegressor(0.05).fit(a + b + c - b)
+    assert left.alpha_[2] == 0.0
+
+
+def test_surveys_and_moments_are_files(parties, tmp_path):
+    found = sources(parties, **EXTRAS)
+    for k, source in enumerate(found):
+        rows.survey(source).save(tmp_path / f"{k}.json")
+    levels = Survey.load(tmp_path / "0.json") + Survey.load(tmp_path / "1.json")
+    levels = levels + Survey.load(tmp_path / "2.json")
+    for k, source in enumerate(found):
+        rows.moments(source, survey=levels).save(tmp_path / f"{k}.npz")
+    a, b, c = (RowMoments.load(tmp_path / f"{k}.npz") for k in range(3))
+    direct = joint(parties, **EXTRAS)
+    for loaded, original in zip((a, b, c), direct, strict=True):
+        assert loaded.survey == original.survey
+        assert loaded.moments.n_rows == original.moments.n_rows
+        np.testing.assert_array_equal(loaded.moments.scatter, original.moments.scatter)
+    assert_same_model(
+        FairRidgeRegressor(0.05).fit(a + b + c),
+        FairRidgeRegressor(0.05).fit(direct[0] + direct[1] + direct[2]),
+        tolerance=1e-15,
+    )
+
+
+def test_a_file_holds_no_rows(parties, tmp_path):
+    """What a party gives away does not grow with its rows."""
+    (large, *_), (small, *_) = joint(parties), joint([part.head(80) for part in parties])
+    for moments, name in ((large, "large"), (small, "small")):
+        moments.save(tmp_path / name)
+    sizes = [(tmp_path / name).stat().st_size for name in ("large", "small")]
+    assert abs(sizes[0] - sizes[1]) < 200
+    assert large.moments.n_rows > 5 * small.moments.n_rows
+
+
+def test_parties_that_did_not_agree_first(parties):
+    separate = [rows.moments(source) for source in sources(parties)]
+    with pytest.raises(ValueError, match="add the surveys of all parties first"):
+        separate[0] + separate[1]
+    with pytest.raises(ValueError, match="add the surveys of all parties first"):
+        separate[0] - separate[1]
+    other = rows.frame(parties[0], response="wage", sensitive="age")
+    with pytest.raises(ValueError, match="different columns"):
+        rows.survey(sources(parties)[0]) + rows.survey(other)
+    with pytest.raises(ValueError, match="survey is of other columns"):
+        rows.moments(other, survey=rows.survey(sources(parties)[0]))
+    with pytest.raises(ValueError, match="name the sensitive column"):
+        rows.moments(rows.frame(parties[0], response="wage"))
+
+
+def test_a_level_outside_the_survey(parties):
+    first, second, _ = sources(parties)
+    with pytest.raises(ValueError, match=r"rows 0 to .*column 'sex' has the level 'other'"):
+        rows.moments(second, survey=rows.survey(first))
+
+
+def test_models_that_need_rows(parties):
+    total = joint(parties)[0]
+    with pytest.raises(ValueError, match="only gaussian models are fitted to moments"):
+        FairRidgeRegressor(family="poisson").fit(total)
+    with pytest.raises(ValueError, match="only gaussian models are fitted to moments"):
+        FairRidgeClassifier().fit(total)
+    with pytest.raises(ValueError, match="this definition of fairness needs the rows"):
+        FairRidgeRegressor(definition="individual").fit(total)
+    with pytest.raises(ValueError, match="leave y out"):
+        FairRidgeRegressor().fit(total, [1.0, 2.0])
+
+
+def test_moments_without_enough_digits(people):
+    frame = people[["age", "skill", "wage"]].assign(
+        near=lambda d: d["skill"] + 1e-5 * np.sin(np.arange(len(d)))
+    )
+    total = rows.moments(rows.frame(frame, response="wage", sensitive="age"))
+    with pytest.raises(ValueError, match="do not carry enough digits"):
+        FairRidgeRegressor().fit(total)
