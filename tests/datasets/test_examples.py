@@ -25,7 +25,7 @@ def lines(text):
     return [line.rstrip() for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("page", ["datasets.md", "cross-validation.md", "features.md"])
+@pytest.mark.parametrize("page", ["datasets.md", "cross-validation.md", "features.md", "peers.md"])
 def test_every_example_runs(page, request, tmp_path, monkeypatch, capsys):
     blocks = blocks_of(page)
     if any("fetch_fairml" in code for code, _ in blocks):

@@ -1,4 +1,4 @@
-"""What Komiyama's and Zafar's models promise alike: checks, frames, weights, paths, folds, copies."""
+"""What Komiyama's and Zafar's models promise alike: checks, frames, weights, paths, folds."""
 
 import os
 import pickle
@@ -8,7 +8,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import sklearn
 from scipy.special import expit
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, KFold
@@ -171,11 +170,10 @@ def test_attributes_given_apart_are_the_same_model(model, data):
     np.testing.assert_array_equal(apart.predict(X, sensitive_features=S), together.predict(frame))
 
 
-@pytest.mark.parametrize("name", ["komiyama"])
-def test_komiyama_needs_the_attributes_after_fit(workers, name):
-    frame, y = _data(workers, MODELS[name])
+def test_komiyama_needs_the_attributes_after_fit(workers):
+    frame, y = _data(workers, MODELS["komiyama"])
     S, X = frame[["sex", "age"]], frame[["region", "hours", "skill"]]
-    fitted = clone(MODELS[name]).fit(X, y, sensitive_features=S)
+    fitted = KomiyamaRegressor().fit(X, y, sensitive_features=S)
     with pytest.raises(ValueError, match="cannot predict without them"):
         fitted.predict(X)
     with pytest.raises(ValueError, match="cannot predict without them"):
@@ -228,9 +226,10 @@ class TestZafarAfterFit:
             fitted.predict(frame[["region", "hours"]])
         with pytest.raises(ValueError, match="leave sensitive_features out"):
             fitted.predict(frame, sensitive_features=frame[["sex", "age"]])
+        Z = frame[["age", "hours", "skill"]].to_numpy(float)
+        array = clone(zafar).set_params(sensitive=[0], unfairness=0.5).fit(Z, y)
         with pytest.raises(ValueError, match="expecting 3 features"):
-            Z = frame[["age", "hours", "skill"]].to_numpy(float)
-            clone(zafar).set_params(sensitive=[0]).fit(Z, y).predict(Z[:, 1:])
+            array.predict(Z[:, 1:])
 
     def test_offsets_are_added(self, zafar, workers):
         frame, y = _data(workers, zafar)
@@ -324,7 +323,8 @@ def test_a_whole_path_is_fair_from_end_to_end(model, data):
     path = named(model).path(frame, y)
     assert len(path) == 101
     assert (path.achieved <= np.maximum(path.unfairness, 1e-13) + 1e-12).all()
-    assert (np.diff(path.deviance) <= 1e-8 * path.deviance[0]).all()
+    if not getattr(model, "predictor_penalty", 0.0):  # otherwise the sum with the penalty falls
+        assert (np.diff(path.deviance) <= 1e-8 * path.deviance[0]).all()
     assert set(path.status) <= {"converged", "inactive"}
 
 

@@ -227,7 +227,7 @@ class TestSeparation:
         y = (fair > 0) * 1
         with pytest.warns(DataWarning, match="'x0'.* separate the classes"):
             model = fit(S, X, y, r)
-        assert model.deviance_ < 1e-7 * fit(S, X, np.roll(y, 7), 1.0).deviance_
+        assert model.deviance_ < 1e-5 * deviance(y, np.zeros(len(y)))
         assert model.score(X, y) == 1.0
         assert np.isfinite(model.raw_coef_).all()
         assert model.unfairness_ <= max(r, 1e-12)

@@ -77,9 +77,10 @@ class FirstPass:
     def of(cls, engine: MemoryEngine, family: RowwiseFamily | None) -> FirstPass:
         """Read rows in memory."""
         y, offset, weight = engine.response, engine.offset, engine.weights
-        log_sums = np.empty(0)
-        if hasattr(family, "log_sums"):
-            log_sums = family.log_sums(y, weight, offset)
+        check, ask = (getattr(family, name, None) for name in ("check_values", "log_sums"))
+        if check is not None:
+            check(y[:, 0])
+        log_sums = np.empty(0) if ask is None else ask(y, weight, offset)
         return cls(
             engine.moments(),
             y.min(axis=0),

@@ -12,7 +12,7 @@ __all__ = ["Batch", "add", "located", "prefetched", "rows_per_batch"]
 Item = TypeVar("Item")
 
 # Large enough that reading and multiplying run at full speed, small against any memory.
-BATCH_BYTES = 32 << 20
+BATCH_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)

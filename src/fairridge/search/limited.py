@@ -30,7 +30,7 @@ LEAST_SLOPE = 0.02
 # A step this short, relative to θ, can be taken unseen at a minimum.
 SMALL = 1e-3
 # ε, relative to the curvature of the deviance at the null model.
-RIDGE = 1e-11
+RIDGE = 3e-10
 # Curvature, relative to that, of a direction without any, and of one with little.
 FLAT, LITTLE = 1e-7, 1e-2
 # Ratio of two limits beyond which the model at one is no help in finding the other.
@@ -171,17 +171,39 @@ class LimitedModels:
         """ε."""
         return RIDGE * self.curvature
 
-    def deviance(self, point: Point) -> float:
-        """Return the deviance at a point, without ε‖w‖²."""
-        w = point.theta[1:]
-        return max(point.deviance - self.ridge * float(w @ w), 0.0)
+    def _plain(self, point: Point) -> Point:
+        """Return the same point without ε‖w‖² in its deviance and derivatives."""
+        w = np.append(0.0, point.theta[1:])
+        return replace(
+            point,
+            deviance=max(point.deviance - self.ridge * float(w @ w), 0.0),
+            gradient=point.gradient - 2.0 * self.ridge * w,
+            hessian=point.hessian - 2.0 * self.ridge * np.diag(np.arange(len(w)) > 0),
+        )
 
-    def unlimited(self, space: PredictorSpace) -> Point:
-        """Return the minimum in another space, without a limit."""
+    def unlimited(self, space: PredictorSpace) -> tuple[Point, Floats]:
+        """Return the minimum in another space without a limit, and θ after a last step."""
         evaluate = self._evaluation(space, self.ridge)
         start = np.append(self.null.theta[0], np.zeros(space.dimension))
         objective = bounded_objective(evaluate, np.zeros((len(start), 0)), np.inf)
-        return minimize(objective, _point_at(evaluate, start), self.max_iter)
+        point = minimize(objective, _point_at(evaluate, start), self.max_iter)
+        model = self._last_step(objective, point)
+        return point, model.theta if _is_near(model, point) else point.theta
+
+    def _last_step(self, objective: BoundedObjective, point: Point) -> ModelMinimum:
+        """Return the next minimum of the model: without ε, unless only ε keeps it near."""
+        plain = objective.model(self.plain(point))
+        return plain if _is_near(plain, point) else objective.model(point)
+
+    def plain(self, point: Point) -> Point:
+        """Return the same point without ε‖w‖² in its deviance and derivatives."""
+        w = np.append(0.0, point.theta[1:])
+        return replace(
+            point,
+            deviance=max(point.deviance - self.ridge * float(w @ w), 0.0),
+            gradient=point.gradient - 2.0 * self.ridge * w,
+            hessian=point.hessian - 2.0 * self.ridge * np.diag(np.arange(len(w)) > 0),
+        )
 
     def flat(self, space: PredictorSpace, point: Point) -> Floats:
         """Return directions of b in which the deviance has no curvature left, one per row.
@@ -222,17 +244,16 @@ class LimitedModels:
         objective = bounded_objective(evaluate, normals, limit)
         nearest = self._nearest(limit)
         point = minimize(objective, self._start(objective, nearest), self.max_iter, close)
-        model = objective.model(point)
+        model = self._last_step(objective, point)
         if nearest is not None and not model.multipliers.any():
             # How far a level without events goes depends on the start: all models without an
             # active limit are the one found from the null model.
             free = self.at(np.inf)
             if free.top <= limit:
                 return replace(free, limit=limit)
-        move = float(np.abs(model.theta - point.theta).max())
-        # A long step leads along a direction in which the deviance is flat.
-        small = move <= SMALL * (1.0 + float(np.abs(point.theta).max()))
-        theta = model.theta if small else point.theta
+        if close > CLOSE and not _is_near(model, point):
+            return self._minimized(limit, CLOSE)
+        theta = model.theta if _is_near(model, point) else point.theta
         top = float(np.abs(self.space.normals.T @ theta[1:]).max(initial=0.0))
         solved = Solved(limit, point, theta, model, top, close > CLOSE)
         if nearest is None and not solved.is_active and not solved.is_rough:
@@ -289,3 +310,9 @@ def _without_level(hessian: Floats) -> tuple[Floats, Floats]:
     cross = hessian[0, 1:]
     values, vectors = np.linalg.eigh(hessian[1:, 1:] - np.outer(cross, cross) / hessian[0, 0])
     return values, vectors
+
+
+def _is_near(model: ModelMinimum, point: Point) -> bool:
+    """Whether the next step is short; a long one leads where the deviance is flat."""
+    move = float(np.abs(model.theta - point.theta).max())
+    return move <= SMALL * (1.0 + float(np.abs(point.theta).max()))

@@ -8,6 +8,7 @@ with one vector.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from fairridge.solvers import spectrum_of
 from fairridge.solvers.factor import Factor
 from fairridge.solvers.slabs import span_of
 
-__all__ = ["AtZero", "Bound", "PredictorSpace", "predictor_spaces"]
+__all__ = ["AtZero", "Bound", "PredictorSpace", "PredictorSpaces"]
 
 Floats = NDArray[np.float64]
 Bound = Literal["correlation", "covariance"]
@@ -56,7 +57,9 @@ class PredictorSpace:
 
     def uncorrelated(self) -> PredictorSpace:
         """Return the part of the space that has no covariance with S."""
-        inside, outside = span_of(self.normals)
+        inside = span_of(self.normals)
+        rank = inside.shape[1]
+        outside = np.linalg.qr(inside, mode="complete")[0][:, rank:]
         lost = inside.T @ self.projection
         return PredictorSpace(
             self.to_coefficients @ outside,
@@ -67,38 +70,53 @@ class PredictorSpace:
         )
 
 
-def predictor_spaces(
-    factor: Factor, q: int, bound: Bound, at_zero: AtZero
-) -> tuple[PredictorSpace, PredictorSpace]:
-    """Return the space for positive bounds, and the one for r = 0.
+@dataclass(frozen=True)
+class PredictorSpaces:
+    """The space for positive bounds, and the one for r = 0.
 
-    In the second every model is fair. It holds the combinations of predictors
-    that have no covariance with S ("project"), or only those predictors that
-    have none ("drop").
-
-    Parameters
+    Attributes
     ----------
     factor : Factor
         Triangular factor of [S, X, y].
-    q : int
+    n_sensitive : int
         Columns of S.
     bound : {"correlation", "covariance"}
         How the normals are scaled.
     at_zero : {"project", "drop"}
         What r = 0 means.
     """
-    if bound == "covariance" and factor.weight <= 1.0:
-        raise ValueError(
-            f"the weights sum to {factor.weight:g}, but a covariance divides by their sum less 1; "
-            "scale them to sum to the number of rows, or use bound='correlation'."
-        )
-    everything = np.ones(len(factor.scale) - 1 - q, dtype=bool)
-    space = _space_of(factor, q, bound, everything)
-    if at_zero == "project":
-        return space, space.uncorrelated()
-    R = factor.R / np.sqrt(factor.weight)
-    correlations = np.abs(R[:, :q].T @ R[:, q:-1]).max(axis=0, initial=0.0)
-    return space, _space_of(factor, q, bound, correlations <= factor.noise)
+
+    factor: Factor
+    n_sensitive: int
+    bound: Bound
+    at_zero: AtZero
+
+    def __post_init__(self) -> None:
+        weight = self.factor.weight
+        if self.bound == "covariance" and weight <= 1.0:
+            raise ValueError(
+                f"the weights sum to {weight:g}, but a covariance divides by their sum less 1; "
+                "scale them to sum to the number of rows, or use bound='correlation'."
+            )
+
+    @cached_property
+    def whole(self) -> PredictorSpace:
+        """What all predictors can reach."""
+        everything = np.ones(len(self.factor.scale) - 1 - self.n_sensitive, dtype=bool)
+        return _space_of(self.factor, self.n_sensitive, self.bound, everything)
+
+    @cached_property
+    def fair(self) -> PredictorSpace:
+        """What can be reached without any covariance with S.
+
+        By combinations of predictors that have none ("project"), or only by
+        those predictors that have none ("drop").
+        """
+        if self.at_zero == "project":
+            return self.whole.uncorrelated()
+        q, R = self.n_sensitive, self.factor.R / np.sqrt(self.factor.weight)
+        correlations = np.abs(R[:, :q].T @ R[:, q:-1]).max(axis=0, initial=0.0)
+        return _space_of(self.factor, q, self.bound, correlations <= self.factor.noise)
 
 
 def _space_of(factor: Factor, q: int, bound: Bound, allowed: NDArray[np.bool_]) -> PredictorSpace:

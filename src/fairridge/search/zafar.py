@@ -26,7 +26,7 @@ from fairridge.engines import Engine
 from fairridge.fairness import MaximalCorrelation, MaximalCovariance
 from fairridge.families import Gaussian
 from fairridge.search.least_squares import LeastSquares
-from fairridge.search.predictor_space import AtZero, Bound, PredictorSpace, predictor_spaces
+from fairridge.search.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.search.solution import Choice, Solution, Status
 from fairridge.solvers import FairBasis, Fit, factorize, fair_basis
 from fairridge.solvers.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
@@ -63,21 +63,24 @@ class CovarianceBound(ABC):
         S and U in small matrices.
     family : Family
         The family of the response.
-    space, space_at_zero : PredictorSpace
-        What X can reach; the second is for r = 0.
-    bound : {"correlation", "covariance"}
-        What is bounded.
-    at_zero : {"project", "drop"}
-        What r = 0 means.
+    spaces : PredictorSpaces
+        What X can reach, and what is bounded.
     """
 
     engine: Engine
     basis: FairBasis
     family: Any
-    space: PredictorSpace
-    space_at_zero: PredictorSpace
-    bound: Bound
-    at_zero: AtZero
+    spaces: PredictorSpaces
+
+    @property
+    def space(self) -> PredictorSpace:
+        """What X can reach."""
+        return self.spaces.whole
+
+    @property
+    def bound(self) -> Bound:
+        """What is bounded: correlations or covariances."""
+        return self.spaces.bound
 
     @abstractmethod
     def unconstrained(self) -> Fit:
@@ -165,9 +168,9 @@ class CovarianceBound(ABC):
 
     def _price_at_zero(self, gradient: Floats) -> tuple[float, Status]:
         """Return the same at c = 0, where −∂D/∂w = normals·ν; ∞ where predictors were dropped."""
-        if self.space_at_zero.dimension == self.space.dimension:
+        if self.spaces.fair.dimension == self.space.dimension:
             return 0.0, "inactive"
-        if self.at_zero == "drop":
+        if self.spaces.at_zero == "drop":
             return np.inf, "converged"
         multipliers, *_ = np.linalg.lstsq(self.space.normals, -gradient, rcond=IN_SPAN)
         return self._price(multipliers.astype(np.float64)), "converged"
@@ -180,10 +183,7 @@ class ZafarProblem(LeastSquares, CovarianceBound):
     engine: Engine
     basis: FairBasis
     family: Gaussian
-    space: PredictorSpace
-    space_at_zero: PredictorSpace
-    bound: Bound
-    at_zero: AtZero
+    spaces: PredictorSpaces
 
     @property
     def rank(self) -> int:
@@ -219,7 +219,7 @@ class ZafarProblem(LeastSquares, CovarianceBound):
 
     def _fair(self) -> tuple[Fit, Status]:
         price, status = self._price_at_zero(-2.0 * self.space.projection)
-        space = self.space_at_zero
+        space = self.spaces.fair
         return self._projected(space, space.projection, price), status
 
     def _projected(self, space: PredictorSpace, w: Floats, lambda_: float) -> Fit:
@@ -232,5 +232,5 @@ def zafar_problem(engine: Engine, *, bound: Bound, at_zero: AtZero) -> ZafarProb
     """Read the rows once, or twice where they are ill-conditioned, and decompose."""
     factor = factorize(engine, engine.moments())
     basis = fair_basis(factor, engine.n_sensitive, standardize=True)
-    spaces = predictor_spaces(factor, engine.n_sensitive, bound, at_zero)
-    return ZafarProblem(engine, basis, Gaussian(), *spaces, bound, at_zero)
+    spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)
+    return ZafarProblem(engine, basis, Gaussian(), spaces)

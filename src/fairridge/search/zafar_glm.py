@@ -19,7 +19,7 @@ from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.search.crossing import Profile, sparse_profile
 from fairridge.search.limited import LimitedModels
-from fairridge.search.predictor_space import AtZero, Bound, PredictorSpace, predictor_spaces
+from fairridge.search.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.search.solution import Status
 from fairridge.search.zafar import CovarianceBound, Limit
 from fairridge.solvers import Fit, Point, factorize, fair_basis
@@ -54,10 +54,8 @@ class ZafarGLMProblem(CovarianceBound):
     ----------
     models : LimitedModels
         The model at any limit on covariances.
-    space_at_zero : PredictorSpace
-        What X can reach at r = 0.
-    bound, at_zero
-        As in `CovarianceBound`.
+    spaces : PredictorSpaces
+        What X can reach, and what is bounded.
     tol : float
         How closely a bound on correlations is met.
     """
@@ -65,18 +63,13 @@ class ZafarGLMProblem(CovarianceBound):
     def __init__(
         self,
         models: LimitedModels,
-        space_at_zero: PredictorSpace,
-        bound: Bound,
-        at_zero: AtZero,
+        spaces: PredictorSpaces,
         tol: float,
     ) -> None:
         self.engine = models.engine
         self.basis = models.basis
         self.family = models.family
-        self.space = models.space
-        self.space_at_zero = space_at_zero
-        self.bound = bound
-        self.at_zero = at_zero
+        self.spaces = spaces
         self.tol = tol
         self._models = models
         self._separated: list[Floats] = []
@@ -198,7 +191,7 @@ class ZafarGLMProblem(CovarianceBound):
     ) -> Fit:
         self._separated.extend(self._models.flat(space, point))
         theta = point.theta if theta is None else theta
-        deviance = self._models.deviance(point)
+        deviance = self._models.plain(point).deviance
         return self._fit(space, float(theta[0]), theta[1:], deviance, lambda_)
 
     def unconstrained(self) -> Fit:
@@ -218,12 +211,13 @@ class ZafarGLMProblem(CovarianceBound):
         return fit, "converged" if solved.is_active else "inactive"
 
     def _fair(self) -> tuple[Fit, Status]:
-        space = self.space_at_zero
-        point = self._models.unlimited(space)
-        level, b = float(point.theta[0]), space.to_coefficients @ point.theta[1:]
+        space = self.spaces.fair
+        point, theta = self._models.unlimited(space)
+        level, b = float(theta[0]), space.to_coefficients @ theta[1:]
         _, gradient, _ = self._models.derivatives(self.space.to_coefficients, level, b, 1)
         price, status = self._price_at_zero(gradient[1:])
-        return self._fit_at(space, point, price), status if point.converged else "not-converged"
+        fit = self._fit_at(space, point, price, theta)
+        return fit, status if point.converged else "not-converged"
 
     def separated_columns(self) -> list[str]:
         """Name the columns whose coefficients grow without bound in some model found so far."""
@@ -261,6 +255,6 @@ def zafar_glm_problem(
     """Decompose S and X as for least squares; the response waits for the passes."""
     factor = factorize(engine, engine.moments())
     basis = fair_basis(factor, engine.n_sensitive, standardize=True)
-    space, space_at_zero = predictor_spaces(factor, engine.n_sensitive, bound, at_zero)
-    models = LimitedModels(engine, basis, family, space, max_iter)
-    return ZafarGLMProblem(models, space_at_zero, bound, at_zero, tol)
+    spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)
+    models = LimitedModels(engine, basis, family, spaces.whole, max_iter)
+    return ZafarGLMProblem(models, spaces, tol)

@@ -63,6 +63,10 @@ def project_on_slabs(Y: Floats, x: Floats, limit: float) -> Projection:
     multipliers = np.zeros(Y.shape[1])
     if not np.isfinite(limit):
         return Projection(x, multipliers)
+    if len(x) > Y.shape[1] + 1:
+        small = _reduced(Y, x)
+        point, multipliers = project_on_slabs(small.Y, small.x, limit)
+        return Projection(small.outside + small.Q @ point[:-1], multipliers)
     length = np.linalg.norm(Y, axis=0)
     used = np.flatnonzero(length > 0.0)
     limits = limit / length[used]
@@ -74,6 +78,23 @@ def project_on_slabs(Y: Floats, x: Floats, limit: float) -> Projection:
     outside -= Q @ (Q.T @ outside)
     at_bound = solve_upper(R, limit * np.sign(multipliers[active]), transposed=True)
     return Projection(outside + Q @ at_bound, multipliers)
+
+
+class _Reduced(NamedTuple):
+    """The same problem in q + 1 dimensions: the span of Y, and the length of x outside it."""
+
+    Y: Floats
+    x: Floats
+    Q: Floats
+    outside: Floats
+
+
+def _reduced(Y: Floats, x: Floats) -> _Reduced:
+    Q, R = np.linalg.qr(Y)
+    outside = x - Q @ (Q.T @ x)
+    outside -= Q @ (Q.T @ outside)
+    small = np.vstack([R, np.zeros(Y.shape[1])])
+    return _Reduced(small, np.append(Q.T @ x, np.linalg.norm(outside)), Q, outside)
 
 
 def _multipliers(Y: Floats, x: Floats, limits: Floats) -> Floats:
@@ -136,12 +157,11 @@ def _in_span(Y: Floats, y: Floats) -> Floats | None:
     return solve_upper(R, inside)
 
 
-def span_of(Y: Floats) -> tuple[Floats, Floats]:
-    """Return orthonormal columns with the span of Y, and others for what is orthogonal to it."""
+def span_of(Y: Floats) -> Floats:
+    """Return orthonormal columns with the span of Y."""
     length = np.linalg.norm(Y, axis=0)
-    left, values, _ = np.linalg.svd(Y / np.where(length > 0.0, length, 1.0))
-    rank = int(np.count_nonzero(values > IN_SPAN * values.max(initial=0.0)))
-    return left[:, :rank], left[:, rank:]
+    left, values, _ = np.linalg.svd(Y / np.where(length > 0.0, length, 1.0), full_matrices=False)
+    return left[:, values > IN_SPAN * values.max(initial=0.0)]
 
 
 def limit_at_ratio(Y: Floats, x: Floats, ratio: float) -> float:
@@ -167,12 +187,14 @@ def limit_at_ratio(Y: Floats, x: Floats, ratio: float) -> float:
     limit : float
         ∞ where x itself has no larger ratio; 0 where only v = 0 has not.
     """
+    if len(x) > Y.shape[1] + 1:
+        Y, x, _, _ = _reduced(Y, x)
     size = float(np.linalg.norm(x))
     top = float(np.abs(Y.T @ x).max(initial=0.0))
     if top <= ratio * size:
         return np.inf
-    _, outside = span_of(Y)
-    low, high = ratio * float(np.linalg.norm(outside.T @ x)), ratio * size
+    span = span_of(Y)
+    low, high = ratio * float(np.linalg.norm(x - span @ (span.T @ x))), ratio * size
     limit = high
     for _ in range(200):
         v, nu = project_on_slabs(Y, x, limit)

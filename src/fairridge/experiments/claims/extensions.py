@@ -257,8 +257,8 @@ def _(results: Results) -> Verdict:
     exact = bound < 1e-10 and first == 0.0 and gap < 1e-10
     return Verdict(
         "does not hold" if exact else "holds in part",
-        f"At r = 1e-8 the bound is met to {tiny(bound)}. At r = 0 α = {first:.1g}, and β is that of "
-        f"least squares to {tiny(gap)}.",
+        f"At r = 1e-8 the bound is met to {tiny(bound)}. At r = 0 α = {first:.1g}, and β is that "
+        f"of least squares to {tiny(gap)}.",
         "True of the conic formulation, which divides by r; not of the problem, whose closed form "
         "has that limit.",
     )
