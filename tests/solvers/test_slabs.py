@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import lars_path_gram
 
 from fairridge.solvers.slabs import limit_at_ratio, project_on_slabs, span_of
+from fairridge.solvers.triangle import small_qr
 
 
 def by_enumeration(Y, x, limit):
@@ -155,3 +156,11 @@ def test_the_ratio_never_falls_as_the_limit_grows(problem):
     limits = np.abs(Y.T @ x).max() * np.logspace(-6, 0, 13)
     ratios = [ratio(Y, project_on_slabs(Y, x, limit).point) for limit in limits]
     assert (np.diff(ratios) >= -1e-9 * ratios[-1]).all()
+
+
+@pytest.mark.parametrize("shape", [(7, 3), (3, 3), (2, 5), (4, 0)])
+def test_a_small_qr_is_a_qr(shape):
+    Y = np.random.default_rng(3).normal(size=shape)
+    Q, R = small_qr(Y)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(min(shape)), atol=1e-14)
+    np.testing.assert_allclose(Q @ np.triu(R), Y, atol=1e-14)

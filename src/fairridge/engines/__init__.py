@@ -2,7 +2,7 @@
 
 from fairridge.engines.base import Engine, GLMSums, RowFunction
 from fairridge.engines.batches import Encoder, Placed, Source
-from fairridge.engines.blocks import one_blas_thread
+from fairridge.engines.blocks import one_blas_thread, threads_for_blocks
 from fairridge.engines.known import KnownMoments, KnownRoot
 from fairridge.engines.memory import MemoryEngine, linear_predictor
 from fairridge.engines.moments import Moments
@@ -39,5 +39,6 @@ __all__ = [
     "linear_predictor",
     "one_blas_thread",
     "row_keys",
+    "threads_for_blocks",
     "triangular_factor",
 ]

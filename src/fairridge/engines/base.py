@@ -15,7 +15,8 @@ from fairridge.engines.pairwise import Distance
 __all__ = ["Engine", "GLMSums", "RowFunction", "RowwiseFamily", "SweptFamily"]
 
 Floats = NDArray[np.float64]
-# Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows.
+# Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows; linear
+# in the weights, so that rows alike in the others may come as one.
 RowFunction = Callable[[Floats, Floats, Floats], Floats]
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from typing import TypeVar, cast
 
@@ -20,13 +21,24 @@ from threadpoolctl import ThreadpoolController
 
 from fairridge.data import Indicators, Piece, Slab
 
-__all__ = ["block_slices", "in_threads", "one_blas_thread", "row_major", "write_block"]
+__all__ = [
+    "block_slices",
+    "in_threads",
+    "one_blas_thread",
+    "row_major",
+    "threads_for_blocks",
+    "write_block",
+]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 # About 2 MB of buffer: large enough for BLAS, small enough for a core's cache.
 BLOCK_BYTES = 2 << 20
+# Columns up to which one thread suffices for all but the passes over rows.
+FEW_COLUMNS = 128
+# Threads that blocks may use while BLAS is held to one.
+_reserved: ContextVar[int | None] = ContextVar("reserved", default=None)
 
 
 def block_slices(n_rows: int, n_columns: int, multiple: int = 1) -> list[slice]:
@@ -81,6 +93,9 @@ os.register_at_fork(after_in_child=_pool.cache_clear)
 
 def _n_threads() -> int:
     """As many threads as BLAS may use, so that a user's limit on BLAS is a limit on us."""
+    reserved = _reserved.get()
+    if reserved is not None:
+        return reserved
     allowed = max((info["num_threads"] for info in _controller().info()), default=1)
     return max(1, min(int(allowed), os.cpu_count() or 1))
 
@@ -88,6 +103,25 @@ def _n_threads() -> int:
 def one_blas_thread() -> AbstractContextManager[object]:
     """Keep BLAS on one thread: on small matrices more threads only wait for each other."""
     return cast(AbstractContextManager[object], _controller().limit(limits=1))
+
+
+@contextmanager
+def threads_for_blocks(n_columns: int) -> Iterator[None]:
+    """Leave the cores to blocks of rows, while passes over them alternate with small matrices.
+
+    A thread of BLAS that has helped with a small matrix goes on spinning for
+    milliseconds, on a core that the next pass needs. Matrices of many columns
+    do need all threads.
+    """
+    if n_columns > FEW_COLUMNS or _reserved.get() is not None:
+        yield
+        return
+    token = _reserved.set(_n_threads())
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        _reserved.reset(token)
 
 
 def in_threads(work: Callable[[slice], Result], blocks: Sequence[slice]) -> Iterator[Result]:
@@ -100,5 +134,5 @@ def in_threads(work: Callable[[slice], Result], blocks: Sequence[slice]) -> Iter
     if threads == 1:
         yield from map(work, blocks)
         return
-    with one_blas_thread():
+    with nullcontext() if _reserved.get() is not None else one_blas_thread():
         yield from _pool(threads).map(work, blocks)

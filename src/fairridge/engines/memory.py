@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from fairridge.engines.base import GLMSums, RowFunction, RowwiseFamily
 from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import Distance
+from fairridge.engines.responses import DistinctResponses
 from fairridge.engines.split import Block, DenseBlock, SplitBlock, prefers_codes
 from fairridge.engines.triangular import triangular_factor
 
@@ -48,6 +50,7 @@ class MemoryEngine:
         self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
         self._forms: dict[Distance, Floats] = {}
         self._kept: dict[int, Block] = {}
+        self._gram: Floats | None = None
         self._split = separable and prefers_codes(self._pieces)
         self._keeps = many_passes and 8 * (self._width + 1) * rows.n_rows <= KEEP_BYTES
         self._order = "C" if row_major(self._pieces) else "F"
@@ -100,6 +103,7 @@ class MemoryEngine:
 
         total = self._sum(gram, self._slices)
         self._require_finite(total)
+        self._gram = total
         return Moments.from_raw(self.rows.n_rows, total, self._typical_row)
 
     def triangle(self, center: Floats, scale: Floats) -> Floats:
@@ -147,6 +151,9 @@ class MemoryEngine:
 
     def total(self, function: RowFunction, center: Floats, level: Floats, raw: Floats) -> Floats:
         """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
+        responses = None if raw.any() else self._responses
+        if responses is not None:
+            return responses.total(function, level)
         eta = self._eta(center, level, raw)
 
         def work(block: slice) -> Floats:
@@ -158,16 +165,29 @@ class MemoryEngine:
         self, family: RowwiseFamily, center: Floats, level: Floats, raw: Floats, order: int
     ) -> GLMSums:
         """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
-        eta = self._eta(center, level, raw)
+        eta, k = self._eta(center, level, raw), 1 + len(center)
+        known = None if order < 2 or raw.any() else self._common_hessian(family, level, k)
+        order = order if known is None else 1
 
         def work(block: slice) -> GLMSums:
-            Z, k = self._block(block), 1 + len(center)
+            Z = self._block(block)
             sums = family.rows(self.rows.response[block], eta(block, Z), self.weights[block], order)
             hessian = None if order < 2 else _hessian(Z, k, sums.curvature, sums.coupling)
             return GLMSums(sums.deviance, Z.products(sums.gradient)[:, :k], hessian)
 
+        sums = self._sum(work, self._slices)
+        sums = sums if known is None else replace(sums, hessian=known)
         # The blocks are shifted by a typical row; the caller thinks in its own center.
-        return self._sum(work, self._slices).recentered(self._typical_row[: len(center)] - center)
+        return sums.recentered(self._typical_row[: len(center)] - center)
+
+    def _common_hessian(self, family: RowwiseFamily, level: Floats, k: int) -> Floats | None:
+        """Return the Hessian where all rows have the same curvature: a multiple of the moments."""
+        if self._gram is None or self._responses is None:
+            return None
+        curvature = self._responses.curvature(family, level)
+        return (
+            None if curvature is None else np.einsum("ab,ij->aibj", curvature, self._gram[:k, :k])
+        )
 
     def _eta(
         self, center: Floats, level: Floats, raw: Floats
@@ -244,6 +264,13 @@ class MemoryEngine:
         # tabmat uses all cores by itself, and wants many rows at a time.
         width = 1 if self._split else self._width + 1
         return block_slices(n, width)
+
+    @cached_property
+    def _responses(self) -> DistinctResponses | None:
+        """All that rows at one linear predictor differ in, where that is little."""
+        if not self.separable or self.rows.offset is not None:
+            return None
+        return DistinctResponses.of(self.rows.response, self.weights)
 
     @cached_property
     def _typical_row(self) -> Floats:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fairridge.engines import Engine
+from fairridge.engines import Engine, threads_for_blocks
 from fairridge.estimators._base import FairModel
 from fairridge.estimators._parameters import check_bound, check_bounds, check_ranks
 from fairridge.estimators._training import Response, Training
@@ -87,8 +88,9 @@ class BoundedModel(FairModel):
         """
         bounds = check_bound(self.unfairness, self._most_unfair)
         training = self._read(X, y, sensitive_features, sample_weight, offset)
-        problem = self._problem(training)
-        solution = self._solve(problem, bounds)[0]
+        with self._threads(training):
+            problem = self._problem(training)
+            solution = self._solve(problem, bounds)[0]
         self._warn_of_bound(solution)
         self._warn_of_solutions(problem, [solution], training)
         return self._accept(training, problem, solution)
@@ -116,10 +118,17 @@ class BoundedModel(FairModel):
             np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness, self._most_unfair
         )
         training = self._read(X, y, sensitive_features, sample_weight, offset)
-        problem = self._problem(training)
-        solutions = self._solve(problem, bounds)
+        with self._threads(training):
+            problem = self._problem(training)
+            solutions = self._solve(problem, bounds)
         self._warn_of_solutions(problem, solutions, training)
         return self._path(training, problem, solutions)
+
+    def _threads(self, training: Training) -> AbstractContextManager[None]:
+        """Share the cores: a gaussian model is all matrices, the others are passes over rows."""
+        if isinstance(training.response.family, Gaussian):
+            return nullcontext()
+        return threads_for_blocks(len(training.engine.names))
 
     def _problem(self, training: Training) -> Problem:
         problem = self._problem_on(training.engine, training.response)

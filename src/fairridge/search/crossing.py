@@ -185,6 +185,7 @@ def sparse_profile(
     floor: float = 0.2,
     reach: float = 0.0,
     peek: Value | None = None,
+    slope: Value | None = None,
 ) -> Profile:
     """Evaluate a definition that costs passes over the rows, at few λ.
 
@@ -214,10 +215,12 @@ def sparse_profile(
         the second, values are looked at even where all bounds hold.
     peek : callable, optional
         The definition at a λ next to 0, approximately and for less.
+    slope : callable, optional
+        d log value / d log λ at a λ that was visited, where it is known.
     """
     wanted = bounds[bounds < 1.0]
     positive = wanted[wanted > 0.0]
-    scan = _Scan(value, step, {})
+    scan = _Scan(value, step, {}, slope)
     if positive.size:
         at = scan.visit(min(start, ceiling / step))
         most = min(ceiling, 1e15 * typical)
@@ -242,6 +245,7 @@ class _Scan:
     value: Value
     step: float
     known: dict[float, float]
+    slope: Value | None = None
 
     @property
     def last(self) -> float:
@@ -256,19 +260,24 @@ class _Scan:
     def stride(self, at: float, goal: float) -> float:
         """How far to move in λ for a value to reach a goal.
 
-        By the slope between the two values seen there, or 1/λ; a little more
-        makes a tight bracket likely.
+        By the slope there, as it is known or seen; a little more makes a tight
+        bracket likely.
         """
-        here, slope = self.known[at], 1.0
+        here = self.known[at]
         if min(here, goal) <= 0.0:
             return self.step
-        others = [x for x in self.known if x != at and 0.0 < x < np.inf and self.known[x] > 0.0]
-        if others:
-            other = min(others, key=lambda x: abs(math.log(x / at)))
-            slope = abs(math.log(self.known[other] / here) / math.log(other / at))
+        slope = self._seen_slope(at) if self.slope is None else abs(self.slope(at))
         distance = 1.3 * abs(math.log(here / goal))
         far = slope * math.log(self.step) <= distance
         return self.step if far else max(math.exp(distance / slope), 1.05)
+
+    def _seen_slope(self, at: float) -> float:
+        """Return the slope between the two values seen there, or that of 1/λ."""
+        others = [x for x in self.known if x != at and 0.0 < x < np.inf and self.known[x] > 0.0]
+        if not others:
+            return 1.0
+        other = min(others, key=lambda x: abs(math.log(x / at)))
+        return abs(math.log(self.known[other] / self.known[at]) / math.log(other / at))
 
     def climb(self, foot: float, end: float, wanted: Floats, peek: Value) -> None:
         """Go up a hill that begins at λ = 0, where it could exceed a bound that holds there."""

@@ -176,7 +176,7 @@ class GLMProblem:
             raise _NotConvergedError(lambda_)
         return definition.value(self.fit(lambda_))
 
-    def _scan(self, definition: Definition) -> dict[str, float]:
+    def _scan(self, definition: Definition) -> dict[str, Any]:
         """Scan λ finely where passes cost little, or where nothing is known of a definition."""
         unknown = isinstance(definition, CallableDefinition)
         if unknown or self.engine.n_rows * len(self.engine.names) <= SMALL:

@@ -33,8 +33,12 @@ SMALL = 1e-3
 RIDGE = 3e-10
 # Curvature, relative to that, of a direction without any, and of one with little.
 FLAT, LITTLE = 1e-7, 1e-2
-# Ratio of two limits beyond which the model at one is no help in finding the other.
-FAR = 1.6
+# How much larger a limit may be than another one for the model at the larger to start from that
+# at the smaller, and the other way round. Up, what a small limit held by huge coefficients of a
+# level without events runs against the steps; down is easy.
+NEAR, FAR = 1.03, 1.6
+# Promised decrease, relative to the deviance, at a point from which any limit is near.
+HALFWAY = 1e-2
 
 
 @dataclass(frozen=True)
@@ -79,11 +83,15 @@ class Solved:
         """How far the ratio is from another one, in logarithms."""
         return math.log(self.ratio / ratio)
 
+    @property
+    def slope(self) -> float:
+        """How the logarithm of the ratio grows with that of the limit."""
+        w, move = self.theta[1:], self.model.direction[1:]
+        return 1.0 - self.top * float(w @ move) / float(w @ w)
+
     def limit_for(self, ratio: float) -> float:
         """Return the limit at which a Newton step in logarithms reaches a ratio."""
-        w, move = self.theta[1:], self.model.direction[1:]
-        slope = 1.0 - self.top * float(w @ move) / float(w @ w)
-        return self.top * math.exp(-self.gap(ratio) / max(slope, LEAST_SLOPE))
+        return self.top * math.exp(-self.gap(ratio) / max(self.slope, LEAST_SLOPE))
 
 
 class LimitedModels:
@@ -118,6 +126,7 @@ class LimitedModels:
         self.max_iter = max_iter
         self._solved: dict[float, Solved] = {}
         self._planted: Point | None = None
+        self._halfway: Point | None = None
 
     def derivatives(
         self, T: Floats, level: float, b: Floats, order: int
@@ -243,7 +252,10 @@ class LimitedModels:
         evaluate = self._evaluation(self.space, self.ridge)
         objective = bounded_objective(evaluate, normals, limit)
         nearest = self._nearest(limit)
-        point = minimize(objective, self._start(objective, nearest), self.max_iter, close)
+        start = self._start(objective, nearest)
+        if nearest is None and self._halfway is None and np.isfinite(limit):
+            start = self._halfway = minimize(objective, start, self.max_iter, HALFWAY)
+        point = minimize(objective, start, self.max_iter, close)
         model = self._last_step(objective, point)
         if nearest is not None and not model.multipliers.any():
             # How far a level without events goes depends on the start: all models without an
@@ -262,13 +274,14 @@ class LimitedModels:
 
     def _nearest(self, limit: float) -> Solved | None:
         """Return a model at a similar limit, where one is known."""
-        known = [s for s in self._solved.values() if limit < FAR * s.top and s.top < FAR * limit]
+        known = [s for s in self._solved.values() if limit < NEAR * s.top and s.top < FAR * limit]
         return min(known, key=lambda s: abs(math.log(s.top / limit)), default=None)
 
     def _start(self, objective: BoundedObjective, nearest: Solved | None) -> Point:
         """Return the nearest point known, moved inside the bounds."""
         if nearest is None:
-            near = self.null if self._planted is None else self._planted
+            near = self._halfway if np.isfinite(objective.limit) else None
+            near = near or self._planted or self.null
             return self._inside(objective, near, near.theta)
         theta = nearest.point.theta
         if objective.limit < nearest.top and nearest.is_active:

@@ -115,6 +115,7 @@ class ZafarGLMProblem(CovarianceBound):
                 np.inf,
                 aims,
                 step=STEP,
+                slope=lambda x: self._models.at(1.0 / x, ROUGH).slope,
             )
             return [
                 self._limit_on(profile, float(aim), float(margin))
@@ -139,20 +140,20 @@ class ZafarGLMProblem(CovarianceBound):
     def _root(self, low: float, high: float, aim: float, margin: float) -> tuple[float, bool]:
         """Find the limit at which the ratio is the aim, by Newton's method inside a bracket."""
         ends = [self._models.at(low, ROUGH), self._models.at(high, ROUGH)]
-        slow = False
+        slow = 0
         for _ in range(self._models.max_iter):
             below, above = (end.top for end in ends)
             if above <= (1.0 + 1e-12) * below:
                 return ends[0].limit, True
             nearest = min(ends, key=lambda s: abs(s.gap(aim)))
             limit = nearest.limit_for(aim)
-            if slow or not below < limit < above:
-                limit = math.sqrt(below * above)
+            if slow > 1 or not below < limit < above:
+                limit, slow = math.sqrt(below * above), 0
             self._ratio(limit, np.array([aim]))
             now = self._models.at(limit, ROUGH)
             if abs(now.ratio - aim) <= 0.4 * margin:
                 return limit, True
-            slow = abs(now.gap(aim)) > 0.5 * abs(nearest.gap(aim))
+            slow = slow + 1 if abs(now.gap(aim)) > 0.5 * abs(nearest.gap(aim)) else 0
             ends[now.ratio > aim] = now
         return ends[0].limit, False
 

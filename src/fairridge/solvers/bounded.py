@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fairridge.solvers.newton import Objective, Point
 from fairridge.solvers.slabs import project_on_slabs
-from fairridge.solvers.triangle import solve_lower, solve_upper
+from fairridge.solvers.triangle import small_qr, solve_lower, solve_upper
 
 __all__ = ["BoundedObjective", "ModelMinimum", "bounded_objective"]
 
@@ -81,7 +81,7 @@ class BoundedObjective(Objective):
         v, multipliers = project_on_slabs(Y, free, self.limit)
         theta = solve_lower(root, v, transposed=True) / scale
         active = np.flatnonzero(multipliers)
-        Q, R = np.linalg.qr(Y[:, active])
+        Q, R = small_qr(Y[:, active])
         along = Q @ solve_upper(R, np.sign(multipliers[active]), transposed=True)
         return ModelMinimum(
             self.feasible(theta),

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.solvers.triangle import solve_upper
+from fairridge.solvers.triangle import small_qr, solve_upper
 
 __all__ = ["Projection", "limit_at_ratio", "project_on_slabs", "span_of"]
 
@@ -73,7 +73,7 @@ def project_on_slabs(Y: Floats, x: Floats, limit: float) -> Projection:
     multipliers[used] = _multipliers(Y[:, used] / length[used], x, limits) / length[used]
     active = np.flatnonzero(multipliers)
     # x − Yν would lose the digits of a point much shorter than x.
-    Q, R = np.linalg.qr(Y[:, active])
+    Q, R = small_qr(Y[:, active])
     outside = x - Q @ (Q.T @ x)
     outside -= Q @ (Q.T @ outside)
     at_bound = solve_upper(R, limit * np.sign(multipliers[active]), transposed=True)
@@ -90,10 +90,10 @@ class _Reduced(NamedTuple):
 
 
 def _reduced(Y: Floats, x: Floats) -> _Reduced:
-    Q, R = np.linalg.qr(Y)
+    Q, R = small_qr(Y)
     outside = x - Q @ (Q.T @ x)
     outside -= Q @ (Q.T @ outside)
-    small = np.vstack([R, np.zeros(Y.shape[1])])
+    small = np.vstack([np.triu(R), np.zeros(Y.shape[1])])
     return _Reduced(small, np.append(Q.T @ x, np.linalg.norm(outside)), Q, outside)
 
 
@@ -144,13 +144,13 @@ def _first_zero(nu: Floats, change: Floats, among: NDArray[np.intp]) -> tuple[in
 
 def _on_active(Y: Floats, x: Floats, shift: Floats) -> Floats:
     """Solve YᵀYν = Yᵀx − shift by orthogonal steps."""
-    Q, R = np.linalg.qr(Y)
+    Q, R = small_qr(Y)
     return solve_upper(R, Q.T @ x - solve_upper(R, shift, transposed=True))
 
 
 def _in_span(Y: Floats, y: Floats) -> Floats | None:
     """Return the coefficients of y in the columns of Y; None where it is no combination."""
-    Q, R = np.linalg.qr(Y)
+    Q, R = small_qr(Y)
     inside = Q.T @ y
     if np.linalg.norm(y - Q @ inside) > IN_SPAN:
         return None
@@ -220,7 +220,7 @@ def _on_piece(
     The root of c² = ratio²(‖v⊥‖² + c²‖u‖²), ∞ where the ratio stays below; and
     the largest smaller limit at which an active multiplier is zero.
     """
-    Q, R = np.linalg.qr(Y)
+    Q, R = small_qr(Y)
     slope = solve_upper(R, signs, transposed=True)
     left = 1.0 - ratio**2 * float(slope @ slope)
     outside = float(np.linalg.norm(x - Q @ (Q.T @ x)))

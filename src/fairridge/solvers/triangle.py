@@ -1,19 +1,31 @@
-"""Small triangular systems, by BLAS alone.
+"""Small factors and triangular systems, without detours.
 
 LAPACK's routine for several right-hand sides wakes all threads whatever the
 size: on a busy machine that was 20 ms for a system of 5 equations, against
-2 µs here.
+2 µs here. And numpy's QR of five columns takes 70 µs, LAPACK's 10.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
+from scipy.linalg import blas, lapack
 
-__all__ = ["solve_lower", "solve_upper"]
+__all__ = ["small_qr", "solve_lower", "solve_upper"]
 
 Floats = NDArray[np.float64]
+
+
+def small_qr(Y: Floats) -> tuple[Floats, Floats]:
+    """Return Q with orthonormal columns, and R with Y = QR in its upper triangle.
+
+    Below the diagonal R holds other numbers, which `solve_upper` does not read.
+    """
+    k = min(Y.shape)
+    if not k:
+        return np.zeros((Y.shape[0], 0)), np.zeros((0, Y.shape[1]))
+    packed, tau, _, _ = lapack.dgeqrf(Y)
+    return lapack.dorgqr(packed[:, :k], tau)[0], packed[:k]
 
 
 def solve_lower(L: Floats, right: Floats, *, transposed: bool = False) -> Floats:

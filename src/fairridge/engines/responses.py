@@ -1,0 +1,62 @@
+"""Sums over rows that share one linear predictor, as in the null model.
+
+Such rows differ in their responses only, so a response with few values (0 and
+1, classes, counts) needs one row per value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines.base import RowFunction, RowwiseFamily
+
+__all__ = ["DistinctResponses"]
+
+Floats = NDArray[np.float64]
+
+# Distinct responses up to which they are counted, and rows per each of them at least.
+MOST_VALUES, ROWS_EACH = 256, 4
+
+
+@dataclass(frozen=True)
+class DistinctResponses:
+    """The values of a response, and the weight of the rows that have each.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d, 1)
+        In ascending order.
+    weights : ndarray of shape (d,)
+        Sums of sample weights.
+    """
+
+    values: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, response: Floats, weights: Floats) -> DistinctResponses | None:
+        """Count; None where the values are too many to gain by it."""
+        few = min(MOST_VALUES, len(response) // ROWS_EACH)
+        # A continuous response shows in its first rows, before all are sorted.
+        if response.shape[1] > 1 or len(np.unique(response[: 2 * MOST_VALUES])) > few:
+            return None
+        values, places = np.unique(response[:, 0], return_inverse=True)
+        if len(values) > few:
+            return None
+        return cls(values[:, None], np.bincount(places, weights).astype(np.float64))
+
+    def total(self, function: RowFunction, level: Floats) -> Floats:
+        """Return Σ function over all rows at η = level."""
+        return function(self.values, self._eta(level), self.weights)
+
+    def curvature(self, family: RowwiseFamily, level: Floats) -> Floats | None:
+        """Return the second derivative (m, m) that rows of weight 1 share; None if they do not."""
+        ones = np.ones(len(self.values))
+        each = family.rows(self.values, self._eta(level), ones, 2).curvature
+        return np.asarray(each[0]) if (each == each[0]).all() else None
+
+    def _eta(self, level: Floats) -> Floats:
+        return np.tile(level, (len(self.values), 1))

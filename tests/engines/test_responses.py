@@ -1,0 +1,93 @@
+"""Rows at one linear predictor are summed by their responses, to the same numbers."""
+
+import numpy as np
+import pytest
+
+from fairridge.data import Rows, Slab
+from fairridge.engines import MemoryEngine
+from fairridge.engines.responses import DistinctResponses
+from fairridge.families import Binomial, Gamma, Multinomial, Poisson, QuasiBinomial
+
+N = 3000
+RESPONSES = {
+    Binomial(): lambda rng: rng.integers(0, 2, N),
+    QuasiBinomial(): lambda rng: rng.choice([0.1, 0.25, 0.9], N),
+    Poisson(): lambda rng: rng.poisson(2.0, N),
+    Gamma(): lambda rng: rng.choice([0.5, 1.0, 2.0], N),
+    Multinomial(3): lambda rng: rng.integers(0, 3, N),
+}
+
+
+def engine_for(y, offset=None):
+    rng = np.random.default_rng(5)
+    S, X = rng.normal(size=(N, 2)) + 3.0, rng.normal(size=(N, 4))
+    y = np.asarray(y, dtype=float)[:, None]
+    names = tuple("abcdef")
+    rows = Rows((Slab(S),), (Slab(X),), names, y, y, rng.uniform(0.5, 2.0, N), offset)
+    return MemoryEngine(rows, many_passes=True)
+
+
+@pytest.mark.parametrize("family", RESPONSES, ids=lambda family: family.name)
+def test_the_null_model_has_the_sums_of_all_rows(family):
+    y = RESPONSES[family](np.random.default_rng(6))
+    level = np.linspace(-0.3, 0.4, family.n_predictors)
+    center, raw = np.full(6, 0.5), np.zeros((family.n_predictors, 6))
+
+    def deviance(y, eta, weight):
+        return np.array([family.rows(y, eta, weight, 0).deviance])
+
+    # An offset of zero changes nothing, but rows then differ in more than their responses.
+    plain = engine_for(y, offset=np.zeros(N))
+    counted = engine_for(y)
+    for engine in (plain, counted):
+        engine.moments()
+    assert plain._responses is None
+    assert len(counted._responses.values) == len(np.unique(y))
+    expected = plain.derivatives(family, center, level, raw, 2)
+    found = counted.derivatives(family, center, level, raw, 2)
+    np.testing.assert_allclose(found.deviance, expected.deviance, rtol=1e-12)
+    np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(
+        counted.total(deviance, center, level, raw),
+        plain.total(deviance, center, level, raw),
+        rtol=1e-12,
+    )
+
+
+def test_a_hessian_that_all_rows_share_needs_no_pass_of_its_own(monkeypatch):
+    engine = engine_for(RESPONSES[Binomial()](np.random.default_rng(7)))
+    engine.moments()
+    orders = []
+    rows = Binomial.rows
+    monkeypatch.setattr(
+        Binomial, "rows", lambda self, *args: orders.append(args[-1]) or rows(self, *args)
+    )
+    engine.derivatives(Binomial(), np.zeros(6), np.zeros(1), np.zeros((1, 6)), 2)
+    # Once for the two responses, and without curvature for all others.
+    assert orders[0] == 2
+    assert set(orders[1:]) == {1}
+
+
+def test_curvature_that_depends_on_the_response_is_no_common_one():
+    counted = DistinctResponses.of(np.repeat([[0.5], [2.0]], 10, axis=0), np.ones(20))
+    assert counted.curvature(Gamma(), np.zeros(1)) is None
+    assert counted.curvature(Poisson(), np.zeros(1)).shape == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.random.default_rng(8).normal(size=2000),
+        # The first rows do not show that there are many values.
+        np.concatenate([np.zeros(1000), np.arange(1000.0)]),
+        np.array([0.0, 1.0, 2.0]),
+    ],
+    ids=["continuous", "continuous later", "few rows"],
+)
+def test_many_values_are_not_counted(y):
+    assert DistinctResponses.of(y[:, None], np.ones(len(y))) is None
+
+
+def test_times_and_events_are_not_counted():
+    assert DistinctResponses.of(np.ones((100, 2)), np.ones(100)) is None

@@ -1,0 +1,51 @@
+"""While passes alternate with small matrices, blocks of rows have the cores and BLAS has one."""
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from fairridge.engines import blocks, threads_for_blocks
+
+
+def blas_threads():
+    """Most threads of any BLAS; there may be others that never have more than one."""
+    return max(info["num_threads"] for info in blocks._controller().info())
+
+
+@pytest.fixture(autouse=True)
+def several_threads(monkeypatch):
+    monkeypatch.setattr(blocks.os, "cpu_count", lambda: 4)
+    with threadpool_limits(2, user_api="blas"):
+        yield
+
+
+def test_blocks_keep_the_threads_that_blas_gives_up():
+    assert blocks._n_threads() == 2
+    with threads_for_blocks(50):
+        assert blas_threads() == 1
+        assert blocks._n_threads() == 2
+        with threads_for_blocks(50):
+            assert blocks._n_threads() == 2
+    assert blas_threads() == 2
+    assert blocks._n_threads() == 2
+
+
+def test_the_threads_come_back_after_an_error():
+    with pytest.raises(RuntimeError, match="midway"), threads_for_blocks(50):
+        raise RuntimeError("midway")
+    assert blas_threads() == 2
+
+
+def test_wide_problems_keep_blas_as_it_is():
+    with threads_for_blocks(blocks.FEW_COLUMNS + 1):
+        assert blas_threads() == 2
+
+
+def test_a_limit_of_the_user_is_a_limit_on_blocks():
+    with threadpool_limits(1, user_api="blas"), threads_for_blocks(50):
+        assert blocks._n_threads() == 1
+
+
+def test_blocks_run_in_order_meanwhile():
+    slices = [slice(k, k + 1) for k in range(6)]
+    with threads_for_blocks(50):
+        assert [s.start for s in blocks.in_threads(lambda s: s, slices)] == list(range(6))
