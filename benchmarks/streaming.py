@@ -153,7 +153,7 @@ def _dask_pass(folder: Path, columns: int, workers: int, calls: int = 3) -> floa
 
     # A worker has one thread, and BLAS in it has one, too.
     with (
-        LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster),
     ):
         chosen = names(columns)

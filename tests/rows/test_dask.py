@@ -24,7 +24,7 @@ def cluster():
     settings = {"distributed.worker.daemon": True, "logging.distributed": "critical"}
     with (
         config.set(settings),
-        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as started,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started,
         Client(started) as client,
     ):
         yield client
@@ -65,6 +65,14 @@ def test_a_cluster_gives_the_same_model(cluster, people, tmp_path):
     memory.fit(people[["sex", "skill", "age", "region"]], people["years"])
     assert_same_model(model, memory)
     assert reads(tmp_path) == PARTITIONS * 2  # levels, then moments
+
+
+def test_rows_that_are_kept_on_the_cluster_are_read_once(cluster, people, unconstrained, tmp_path):
+    kept = partitions(people, tmp_path).persist()
+    model = FairRidgeClassifier(1.0).fit(rows.dask(kept, response="hired", sensitive=SENSITIVE))
+    assert_same_model(model, unconstrained)
+    assert model.n_iter_ > 2
+    assert reads(tmp_path) == PARTITIONS
 
 
 def test_a_worker_killed_in_the_middle_of_a_fit_changes_nothing(
