@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from fairridge.estimators import _report_case
+from fairridge.estimators._report import case as report_case
 
 COLUMNS = ["age", "sex", "income", "score", "region"]
 QUICK = {"cv": 3, "bootstrap": 8}
@@ -22,7 +22,7 @@ QUICK = {"cv": 3, "bootstrap": 8}
 @pytest.fixture(autouse=True)
 def few_bounds(monkeypatch):
     """Fewer bounds than usual where a test makes its own report; the shared ones have all."""
-    monkeypatch.setattr(_report_case, "POINTS", 8)
+    monkeypatch.setattr(report_case, "POINTS", 8)
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,8 @@ from fairridge import (
     KomiyamaRegressor,
     ZafarRegressor,
 )
-from fairridge.estimators._report_case import report_bounds
-from fairridge.estimators._report_scores import area_under_curve
+from fairridge.estimators._report.case import report_bounds
+from fairridge.estimators._report.scores import area_under_curve
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.metrics import audit
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from fairridge.estimators import _report_case
+from fairridge.estimators._report import case as report_case
 from fairridge.report.html import numbers
 
 NASTY = "<script>alert(1)</script>"
@@ -185,7 +185,7 @@ def test_names_and_levels_are_text(people):
 def test_wide_data_stay_small(monkeypatch):
     rng = np.random.default_rng(0)
     n = 300
-    monkeypatch.setattr(_report_case, "POINTS", 40)
+    monkeypatch.setattr(report_case, "POINTS", 40)
     X = pd.DataFrame(rng.normal(size=(n, 120)), columns=[f"x{k}" for k in range(120)])
     X["state"] = [f"state number {k}" for k in rng.integers(0, 43, n)]
     X["town"] = [f"town number {k}" for k in rng.integers(0, 9, n)]

@@ -77,7 +77,7 @@ class Reports:
         AuditReport
             The page, and what it shows.
         """
-        from fairridge.estimators._reporting import ReportOptions, gather
+        from fairridge.estimators._report import ReportOptions, gather
 
         if not hasattr(self, "_solve"):
             raise TypeError(

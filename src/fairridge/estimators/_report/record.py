@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import clone
 
 from fairridge.data import MappedEncoding
-from fairridge.estimators._fingerprint import fingerprint
-from fairridge.estimators._report_case import Case, Found, ReportOptions, class_labels
-from fairridge.estimators._report_groups import Rule
+from fairridge.estimators._report.case import Case, Found, ReportOptions, class_labels
+from fairridge.estimators._report.fingerprint import fingerprint
+from fairridge.estimators._report.groups import Rule
 from fairridge.estimators._training import Training
 from fairridge.report.html import Subject
 

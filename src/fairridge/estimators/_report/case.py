@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fairridge.estimators._report_rows import Measured, in_memory
+from fairridge.estimators._report.rows import Measured, in_memory
 from fairridge.estimators._training import Inputs, Training, read_inputs
 from fairridge.report.html import Refits, Sample
 from fairridge.search import Problem, Solution

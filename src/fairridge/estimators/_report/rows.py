@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairridge.engines import MemoryEngine, one_blas_thread
-from fairridge.estimators._report_scores import scores
+from fairridge.estimators._report.scores import scores
 from fairridge.estimators._training import Training, engine_of
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.fairness import Definition, EqualityOfOpportunity, StatisticalParity

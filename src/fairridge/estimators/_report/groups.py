@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import Table
-from fairridge.estimators._report_rows import Step
+from fairridge.estimators._report.rows import Step
 from fairridge.families import Family
 from fairridge.metrics import Audit, Grouping, GroupMeasures, audit, groupings
 from fairridge.report.html import Decisions, Sample

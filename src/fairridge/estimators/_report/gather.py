@@ -9,22 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import one_blas_thread
-from fairridge.estimators._report_case import (
+from fairridge.estimators._report.case import (
     Case,
     Found,
     ReportOptions,
     class_labels,
     read_case,
 )
-from fairridge.estimators._report_groups import Audience, Rule, audited, decision_rule
-from fairridge.estimators._report_record import subject_of
-from fairridge.estimators._report_rows import Measured, measure_folds, measure_training, refit
-from fairridge.estimators._report_terms import attributions, coefficient_terms, known_of_predictors
+from fairridge.estimators._report.groups import Audience, Rule, audited, decision_rule
+from fairridge.estimators._report.record import subject_of
+from fairridge.estimators._report.rows import Measured, measure_folds, measure_training, refit
+from fairridge.estimators._report.terms import attributions, coefficient_terms, known_of_predictors
 from fairridge.estimators.cross_validation import make_folds
 from fairridge.families import Gaussian
 from fairridge.report.html import Curve, ReportContents, Sample
 
-__all__ = ["ReportOptions", "gather"]
+__all__ = ["gather"]
 
 Floats = NDArray[np.float64]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
