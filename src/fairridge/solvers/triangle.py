@@ -2,7 +2,7 @@
 
 LAPACK's routine for several right-hand sides wakes all threads whatever the
 size: on a busy machine that was 20 ms for a system of 5 equations, against
-2 µs here. And numpy's QR of five columns takes 70 µs, LAPACK's 10.
+2 µs here. And numpy's QR of five columns takes 33 µs, LAPACK's 7.
 """
 
 from __future__ import annotations
