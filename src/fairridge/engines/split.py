@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import tabmat
 from numpy.typing import NDArray
 
 from fairridge.data import Indicators, Piece
@@ -106,6 +105,8 @@ class SplitBlock:
     """
 
     def __init__(self, pieces: Sequence[Piece], rows: slice, shift: Floats) -> None:
+        import tabmat  # a fifth of a second, which few problems need
+
         starts = 1 + np.cumsum([0, *(piece.width for piece in pieces)])
         coded = [k for k, piece in enumerate(pieces) if isinstance(piece, Indicators)]
         plain = [k for k in range(len(pieces)) if k not in coded]
