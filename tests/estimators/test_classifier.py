@@ -471,6 +471,51 @@ def test_a_level_that_separates_is_named(classes, sensitive):
     np.testing.assert_allclose(inside, expected, atol=1e-6)
 
 
+@pytest.fixture
+def runaway():
+    """A level of six rows without events, in data in which S matters."""
+    rng = np.random.default_rng(0)
+    s, x, level = rng.normal(size=300), rng.normal(size=300), (np.arange(300) < 6).astype(float)
+    y = (rng.random(300) < expit(x + 1.5 * s)).astype(int)
+    y[:6] = 0
+    return np.column_stack([s, x, level]), y
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 0.3])
+def test_a_level_that_brings_s_back_is_named_under_every_bound(runaway, r):
+    with pytest.warns(DataWarning, match=r"level\(s\) 'x2' \(-695\) decide the response alone"):
+        model = FairRidgeClassifier(r, sensitive=[0]).fit(*runaway)
+    Z, _ = runaway
+    others = Z[:, 2] == 0.0
+    # What the warning is about: r is met, and η of the other rows depends on S.
+    assert model.unfairness_ <= r + 1e-10
+    assert np.corrcoef(Z[others, 0], model.decision_function(Z[others]))[0, 1] > 0.8
+    fair(r, sensitive=[0], predictor_penalty=10.0).fit(*runaway)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("penalty", ["ridge", "lasso"])
+def test_where_only_s_varies_a_bound_leaves_the_intercept(classes, penalty):
+    rng = np.random.default_rng(1)
+    S = rng.normal(size=(120, 2))
+    y = np.digitize(S[:, 0] + rng.logistic(size=120), range(classes - 1))
+    model = fair(0.05, sensitive=[0, 1], penalty=penalty).fit(S, y)
+    assert model.status_ == "converged"
+    assert not model.alpha_.any()
+    assert fair(1.0, sensitive=[0, 1], penalty=penalty).fit(S, y).alpha_.any()
+
+
+@pytest.mark.filterwarnings("ignore:column", "ignore:level")
+@pytest.mark.parametrize("seed", [2, 17])
+def test_an_inactive_bound_that_does_not_hold_is_taken_back(seed):
+    rng = np.random.default_rng(seed)
+    Z, y = rng.normal(size=(12, 7)), rng.integers(0, 4, 12)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        model = FairRidgeClassifier(0.05, sensitive=[0, 1]).fit(Z, y)
+    assert model.status_ == "not-converged"
+    assert not model.converged_
+
+
 @pytest.mark.parametrize("classes", [2, 3, 7])
 @pytest.mark.parametrize("by", [[0], [2], [0, 2]])
 def test_complete_separation_reaches_a_deviance_of_zero(two, classes, by):
@@ -585,3 +630,9 @@ def test_too_few_steps_are_said(two, max_iter):
         model = fair(0.05, max_iter=max_iter).fit(*two)
     assert (model.status_, model.converged_) == ("not-converged", False)
     assert np.isfinite(model.raw_coef_).all()
+
+
+def test_an_offset_is_one_number_per_row(three):
+    Z, y = three
+    with pytest.raises(ValueError, match="offset has 3 columns; pass one value per row of X"):
+        FairRidgeClassifier(sensitive=[0]).fit(Z, y, offset=np.zeros((len(y), 3)))

@@ -164,3 +164,16 @@ def test_bad_task_and_bounds(people):
         compare(*people, sensitive="sex", task="ranking")
     with pytest.raises(ValueError, match="unfairness=2 is not a bound"):
         compare(*people, sensitive="sex", unfairness=2)
+
+
+def test_the_reference_keeps_its_name(people):
+    frame, y = people
+    with pytest.raises(ValueError, match="'unconstrained' is the name of the reference"):
+        compare(frame, y, sensitive="sex", models={"unconstrained": FairRidgeRegressor()})
+
+
+def test_a_regression_of_text_is_refused(people):
+    frame, y = people
+    labels = np.where(np.asarray(y) > np.median(y), "high", "low")
+    with pytest.raises(ValueError, match="y must hold numbers, not values such as '(high|low)'"):
+        compare(frame, labels, sensitive="sex", task="regression")

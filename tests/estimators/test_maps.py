@@ -353,3 +353,53 @@ def test_linear_peers_map_s(data, name):
     model.fit(X, y if "Regressor" in type(model).__name__ else y > 1.0, sensitive_features=S)
     assert model.unfairness_ <= 0.3 + 1e-9
     assert len(model.sensitive_names_) == 12
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BarycenterRegressor(0.5),
+        ConvexFairClassifier(0.5),
+        ConvexFairRegressor(0.5),
+        ReductionsClassifier(0.5),
+        SteinbergRegressor(0.5),
+        ZafarClassifier(0.5),
+        ZafarRegressor(0.5),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_peers_refuse_as_many_features_as_rows(model):
+    rng = np.random.default_rng(12)
+    X, sex = rng.normal(size=(60, 3)), rng.choice(["f", "m"], 60)
+    y = rng.normal(size=60)
+    y = y if "Regressor" in type(model).__name__ else (y > 0).astype(int)
+    model.set_params(predictor_map=KernelPCA(kernel="rbf", gamma=3.0))
+    with pytest.raises(ValueError, match="fit any response") as error:
+        model.fit(X, y, sensitive_features=sex)
+    assert "predictor_penalty" not in str(error.value)  # they have none
+
+
+@pytest.mark.parametrize("model", [KomiyamaRegressor(0.1), ZafarRegressor(0.1)])
+def test_the_summary_says_how_much_of_s_was_dropped(data, model):
+    S, X, y = data
+    fitted = model.set_params(sensitive_map=PCA(1)).fit(X, y, sensitive_features=S)
+    facts = dict(fitted.summary().facts)
+    assert float(facts["Variance of S dropped"]) == pytest.approx(fitted.sensitive_dropped_, 1e-3)
+    assert fitted.sensitive_dropped_ > 0.1
+
+
+def test_a_map_that_loses_rows_is_refused(data):
+    S, X, y = data
+    model = FairRidgeRegressor(predictor_map=FunctionTransformer(lambda x: x[:-1]))
+    with pytest.raises(ValueError, match="returns 299 rows for 300; a map must keep the rows"):
+        model.fit(X, y, sensitive_features=S)
+
+
+@pytest.mark.parametrize("model", [BarycenterRegressor(), FairRidgeRegressor(predictor_map=PCA(2))])
+def test_infinity_is_called_by_its_name(data, model):
+    _, X, y = data
+    X = X.copy()
+    X[5, 1] = np.inf
+    sex = np.where(np.arange(len(y)) % 2, "f", "m")
+    with pytest.raises(ValueError, match=r"'x1' contains infinity"):
+        model.fit(X, y, sensitive_features=sex)

@@ -446,3 +446,11 @@ def test_collinear_columns_change_nothing_but_coefficients(data):
         model = fair(0.1).fit(twice, y)
     assert model.deviance_ == pytest.approx(plain.deviance_, rel=1e-8)
     np.testing.assert_allclose(model.predict(twice), plain.predict(Z), atol=1e-7)
+
+
+@pytest.mark.parametrize("times", [[1.0, np.nan], [[1.0]], 1.0])
+def test_times_of_curves_are_a_list_of_numbers(data, times):
+    Z, y = data
+    model = FairRidgeSurvival(sensitive=[0]).fit(Z, y)
+    with pytest.raises(ValueError, match="times must be a list of numbers"):
+        model.predict_survival_function(Z, times=times)

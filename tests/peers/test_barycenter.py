@@ -323,3 +323,11 @@ def test_shifting_or_scaling_the_response_moves_predictions_alike(seed):
     expected = BarycenterRegressor(0.1, sensitive="sex").fit(frame, y).predict(frame)
     found = BarycenterRegressor(0.1, sensitive="sex").fit(frame, 1e6 + 50.0 * y).predict(frame)
     np.testing.assert_allclose((found - 1e6) / 50.0, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.1, 1 / 3, 1e6])
+def test_groups_that_differ_by_rounding_only_do_not_differ(data, level):
+    frame, _ = data
+    model = BarycenterRegressor(0.05, sensitive="sex").fit(frame, np.full(len(frame), level))
+    assert model.unfairness_ == 0.0
+    assert model.status_ == "inactive"

@@ -349,3 +349,16 @@ def test_weights_that_sum_to_one_have_no_covariance():
     np.testing.assert_allclose(
         fit(S, X, y, 0.1, sample_weight=weight).beta_, fit(S, X, y, 0.1).beta_, rtol=1e-9
     )
+
+
+def test_the_intercept_is_said_to_be_the_best_of_this_family_only():
+    rng = np.random.default_rng(8)
+    S = rng.normal(size=(200, 2))
+    X = rng.normal(size=(200, 2)) + S @ rng.normal(size=(2, 2))
+    y = S @ rng.normal(size=2) + X @ rng.normal(size=2) + rng.normal(size=200)
+    with pytest.warns(BoundWarning, match="among the models with limited covariances"):
+        ZafarRegressor(0.5).fit(X, y, sensitive_features=S)
+    # A model outside the family has such correlations too, and a better fit.
+    fitted = X @ [-0.4677, 1.7751]
+    assert max(abs(np.corrcoef(fitted, column)[0, 1]) for column in S.T) < 0.5
+    assert np.corrcoef(fitted, y)[0, 1] ** 2 > 0.4

@@ -200,7 +200,12 @@ def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> NDArray[np.f
     )
     bad = ~np.isfinite(matrix).all(axis=0)
     if bad.any():
-        raise ValueError(missing_message(names[int(np.argmax(bad))]))
+        k = int(np.argmax(bad))
+        if not np.isnan(matrix[:, k]).any():
+            raise ValueError(
+                f"column {names[k]!r} contains infinity; replace it by finite numbers."
+            )
+        raise ValueError(missing_message(names[k]))
     return matrix
 
 

@@ -108,6 +108,11 @@ def learn_map(
 def _features(transformer: Any, columns: Floats, argument: str) -> Floats:
     out = transformer.transform(columns)
     out = out.toarray() if hasattr(out, "toarray") else np.asarray(out)
+    if out.shape[:1] != columns.shape[:1]:
+        raise ValueError(
+            f"{argument}={transformer!r} returns {len(out)} rows for {len(columns)}; a map must "
+            "keep the rows."
+        )
     features = np.ascontiguousarray(out, dtype=np.float64).reshape(len(columns), -1)
     if not features.shape[1]:
         raise ValueError(f"{argument} returns no features.")

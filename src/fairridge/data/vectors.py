@@ -27,6 +27,8 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     values = np.asarray(values)
     if values.ndim == 0:
         raise ValueError(f"{argument} is a single value; pass one value per row of X.")
+    if argument != "y" and values.ndim == 2 and values.shape[1] > 1:  # of y scikit-learn says so
+        raise ValueError(f"{argument} has {values.shape[1]} columns; pass one value per row of X.")
     vector = column_or_1d(values, warn=True)
     if len(vector) != n_rows:
         raise ValueError(
@@ -83,7 +85,9 @@ def numeric_vector(values: Any, n_rows: int, argument: str, rows: Any = slice(No
     if vector.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {argument} must hold real numbers.")
     if vector.dtype.kind in "USTMm":
-        raise ValueError(f"{argument} must hold numbers, not values such as {vector[0]!r}.")
+        raise ValueError(
+            f"{argument} must hold numbers, not values such as {np.asarray(vector[0]).item()!r}."
+        )
     if vector.dtype.kind == "O":
         vector = _numbers_of_objects(vector, argument)
     vector = np.asarray(vector, dtype=np.float64)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from fairridge.engines import Engine, threads_for_blocks
 from fairridge.estimators._base import FairModel
-from fairridge.estimators._parameters import check_bound, check_bounds, check_ranks
+from fairridge.estimators._parameters import FEWER_FEATURES, check_bound, check_bounds, check_ranks
 from fairridge.estimators._training import Response, Training
 from fairridge.estimators.path import FairnessPath
 from fairridge.fairness import Definition
@@ -56,6 +56,11 @@ class BoundedModel(FairModel):
 
     def _penalizes_predictors(self) -> bool:
         return False
+
+    @property
+    def _advice_on_features(self) -> str | None:
+        """What to do about features that fit any response; None where a penalty is set."""
+        return FEWER_FEATURES
 
     def fit(
         self,
@@ -133,7 +138,8 @@ class BoundedModel(FairModel):
     def _problem(self, training: Training) -> Problem:
         problem = self._problem_on(training.engine, training.response)
         penalized = self._penalizes_predictors()
-        check_ranks(problem.basis, training.design, training.n_rows, penalized=penalized)
+        advice = self._advice_on_features
+        check_ranks(problem.basis, training.design, training.n_rows, advice=advice)
         self._warn_of_data(problem.basis, training.design, penalized=penalized)
         return problem
 

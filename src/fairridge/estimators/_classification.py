@@ -107,5 +107,6 @@ class Classification(ClassifierMixin, FairModel):
 def _require_two(classes: NDArray[Any]) -> None:
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only, {classes[0]!r}; a classifier needs at least two classes."
+            f"y has one class only, {np.asarray(classes[0]).item()!r}; a classifier needs at "
+            "least two classes."
         )

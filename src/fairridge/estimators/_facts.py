@@ -33,5 +33,7 @@ def bound_facts(model: Any, multiplier: str) -> tuple[tuple[str, str], ...]:
         multiplier: f"{model.lambda_:.6g}",
         "Status": model.status_,
     }
+    if model.sensitive_map is not None:
+        facts["Variance of S dropped"] = f"{model.sensitive_dropped_:.4g}"
     facts |= {SHARES.get(key, key): f"{value:.6g}" for key, value in model.components_.items()}
     return tuple(facts.items())

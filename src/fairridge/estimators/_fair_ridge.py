@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairridge.engines import Engine
 from fairridge.estimators._bounded import BoundedModel
-from fairridge.estimators._parameters import check_number
+from fairridge.estimators._parameters import PENALTY_OR_FEWER, check_number
 from fairridge.estimators._training import Response, Training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import (
@@ -76,6 +76,10 @@ class FairRidge(BoundedModel):
     def _penalizes_predictors(self) -> bool:
         return bool(self.predictor_penalty > 0.0)
 
+    @property
+    def _advice_on_features(self) -> str | None:
+        return None if self._penalizes_predictors() else PENALTY_OR_FEWER
+
     def _problem_on(self, engine: Engine, response: Response) -> Problem:
         """Set the model up on some rows."""
         options: dict[str, Any] = {
@@ -118,6 +122,22 @@ class FairRidge(BoundedModel):
                 DataWarning,
                 stacklevel=3,
             )
+        self._warn_of_levels(problem, solutions)
+
+    def _warn_of_levels(self, problem: GLMProblem, solutions: list[Solution]) -> None:
+        """Say that a bound means little where a level without events runs away."""
+        bounded = [solution.fit for solution in solutions if solution.unfairness < 1.0]
+        levels = problem.deciding_levels(bounded) if bounded else {}
+        if not levels:
+            return
+        listed = ", ".join(f"{name!r} ({value:.3g})" for name, value in levels.items())
+        warnings.warn(
+            f"level(s) {listed} decide the response alone: their coefficients bring S back into "
+            "the predictions of all other rows, which the bound does not see. Merge or leave out "
+            "such levels, or set a larger predictor_penalty.",
+            DataWarning,
+            stacklevel=4,
+        )
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
         gaussian = isinstance(self.family_, Gaussian)

@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 from fairridge.data import Design, MappedEncoding
 from fairridge.solvers import FairBasis
 
-__all__ = ["check_bound", "check_bounds", "check_number", "check_option", "check_ranks"]
+__all__ = [
+    "FEWER_FEATURES",
+    "PENALTY_OR_FEWER",
+    "check_bound",
+    "check_bounds",
+    "check_count",
+    "check_features",
+    "check_number",
+    "check_option",
+    "check_ranks",
+]
 
 
 def check_bounds(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
@@ -47,26 +57,62 @@ def check_number(name: str, value: Any, *, least: float, strict: bool = False) -
     return float(value)
 
 
+def check_count(name: str, value: Any) -> int:
+    """Return a whole number that is at least 1."""
+    if not _is_number(value) or not np.isfinite(value) or value < 1 or value != int(value):
+        raise ValueError(f"{name}={value!r} must be a whole number, at least 1.")
+    return int(value)
+
+
 def check_option(name: str, value: Any, options: tuple[str, ...]) -> None:
     """Raise unless the value is one of the options."""
     if value not in options:
         raise ValueError(f"{name}={value!r} is not known; use {' or '.join(map(repr, options))}.")
 
 
-def check_ranks(basis: FairBasis, design: Design, n_rows: int, *, penalized: bool) -> None:
-    """Raise where features are so many that they explain anything."""
+FEWER_FEATURES = "Use a map with fewer features."
+PENALTY_OR_FEWER = "Set predictor_penalty, or use a map with fewer features."
+
+
+def check_ranks(basis: FairBasis, design: Design, n_rows: int, *, advice: str | None) -> None:
+    """Raise where features are so many that they explain anything.
+
+    Parameters
+    ----------
+    basis : FairBasis
+        S and U in small matrices.
+    design : Design
+        How columns become features.
+    n_rows : int
+        Number of rows.
+    advice : str or None
+        What to do about features that fit any response; None where a penalty
+        keeps them from it.
+    """
     q, p = basis.sensitive.rank, basis.predictors.rank
     if isinstance(design.sensitive, MappedEncoding) and 2 * q > n_rows:
         raise ValueError(
             f"sensitive_map makes {q} independent features of S for {n_rows} rows: they would "
             "explain every predictor. Use a map with far fewer features than rows."
         )
-    if isinstance(design.predictors, MappedEncoding) and not penalized and 1 + q + p >= n_rows:
-        raise ValueError(
-            f"predictor_map makes {p} independent features of X for {n_rows} rows: without a "
-            "penalty they fit any response. Set predictor_penalty, or use a map with fewer "
-            "features."
-        )
+    if isinstance(design.predictors, MappedEncoding) and advice and 1 + q + p >= n_rows:
+        _refuse_features(p, n_rows, advice)
+
+
+def check_features(Z: NDArray[np.float64], design: Design, advice: str) -> None:
+    """Raise where the features of a matrix are so many that they fit any response."""
+    if not isinstance(design.predictors, MappedEncoding) or Z.shape[1] + 1 < len(Z):
+        return
+    rank = int(np.linalg.matrix_rank(Z - Z.mean(axis=0)))
+    if 1 + rank >= len(Z):
+        _refuse_features(rank, len(Z), advice)
+
+
+def _refuse_features(features: int, n_rows: int, advice: str) -> None:
+    raise ValueError(
+        f"predictor_map makes {features} independent features of X for {n_rows} rows: without a "
+        f"penalty they fit any response. {advice}"
+    )
 
 
 def _is_number(value: Any) -> bool:

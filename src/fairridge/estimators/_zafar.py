@@ -110,9 +110,13 @@ class Zafar(BoundedModel):
     ) -> None:
         for solution in solutions:
             if not solution.fit.beta.any() and solution.fit.lambda_ > 0.0:
+                r = f"unfairness={solution.unfairness:g}"
                 warnings.warn(
-                    f"only the intercept meets unfairness={solution.unfairness:g}: every "
-                    "combination of the predictors is more closely associated with S.",
+                    f"only the intercept meets {r}: every combination of the predictors is more "
+                    "closely associated with S."
+                    if solution.unfairness == 0.0 or self.bound == "covariance"
+                    else f"only the intercept meets {r} among the models with limited "
+                    "covariances; raise the bound, or set bound='covariance'.",
                     BoundWarning,
                     stacklevel=3,
                 )

@@ -15,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from fairridge.data import as_table, dense_columns
 from fairridge.data.groups import Groups, attribute_values
 from fairridge.estimators._grouped import Grouped, rows_of
-from fairridge.estimators._parameters import check_bound, check_bounds, check_option
+from fairridge.estimators._parameters import (
+    FEWER_FEATURES,
+    check_bound,
+    check_bounds,
+    check_features,
+    check_option,
+)
 from fairridge.estimators._predictions import PredictionPath, prediction_path
 from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Training
@@ -28,6 +34,9 @@ __all__ = ["BarycenterRegressor"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
+
+# Squared distance of predictions from their map, relative to their size, that is rounding.
+ROUNDING = 1e-24
 
 
 @dataclass(frozen=True)
@@ -217,6 +226,10 @@ class BarycenterRegressor(Grouped, Regression):
         Z = dense_columns((*rows.sensitive, *rows.predictors), rows.names)
         groups, codes = self._grouped(training)
         first, second = self._parts(codes)
+        if self.estimator is None:
+            check_features(
+                Z, training.design, f"Pass a penalized regression as estimator. {FEWER_FEATURES}"
+            )
         estimator = self._regressed(Z[first], rows.response[first, 0], rows.weight, first)
         plain = np.asarray(estimator.predict(Z), dtype=np.float64).reshape(len(Z))
         weight = training.engine.weights
@@ -272,16 +285,16 @@ class BarycenterRegressor(Grouped, Regression):
             np.bincount(learned.codes, weights=weight * v) / size
             for v in (learned.plain, predicted)
         ]
-        self.unfairness_ = after / before if before > 0.0 else 0.0
+        # Predictions and their map agree to rounding where groups do not differ.
+        differ = before > ROUNDING * float(np.average(learned.plain**2, weights=weight))
+        self.unfairness_ = after / before if differ else 0.0
         self.components_ = {
             "wasserstein": after,
             "wasserstein_unconstrained": before,
             "explained_by_groups": _r_squared(predicted, means[1][learned.codes], weight),
         }
         self.training_score_ = _r_squared(y, predicted, weight)
-        self.status_: Status = (
-            "inactive" if self.unfairness == 1.0 or before == 0.0 else "converged"
-        )
+        self.status_: Status = "inactive" if self.unfairness == 1.0 or not differ else "converged"
         self.bound_active_, self.converged_ = self.status_ == "converged", True
         self._group_columns = {
             "rows": count.tolist(),

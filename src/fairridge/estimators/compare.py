@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fairridge.data import as_table, make_frame
+from fairridge.data import as_table, make_frame, numeric_vector
 from fairridge.estimators._any_folds import AnyData, measures, outcomes
 from fairridge.estimators._parameters import check_bounds, check_option
 from fairridge.estimators._progress import Progress
@@ -158,6 +158,10 @@ def compare(
     if models is None:
         known = CLASSIFIERS if task == "classification" else REGRESSORS
         models = {name: model(sensitive=sensitive) for name, model in known.items()}
+    if "unconstrained" in models:
+        raise ValueError("'unconstrained' is the name of the reference; call the model otherwise.")
+    if task == "regression":
+        y = numeric_vector(y, len(y), "y")
     bounds = check_bounds(unfairness)
     data = AnyData.of(X, y, sensitive_features, sensitive)
     free = _unconstrained(task, sensitive)

@@ -9,7 +9,7 @@ from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
 from fairridge.estimators._classification import Classification
 from fairridge.estimators._grouped import Blind, Grouped
-from fairridge.estimators._parameters import check_number
+from fairridge.estimators._parameters import check_count
 from fairridge.estimators._penalized import Penalized
 from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Response, Training
@@ -29,7 +29,7 @@ class _ConvexFair(Blind, Grouped, Penalized):
 
     @property
     def _definition(self) -> Definition:
-        return OutcomePairs(int(check_number("bins", self.bins, least=1.0)))
+        return OutcomePairs(check_count("bins", self.bins))
 
     def _definition_on(self, problem: ConvexProblem) -> Definition:
         return problem.definition
@@ -39,7 +39,7 @@ class _ConvexFair(Blind, Grouped, Penalized):
             engine,
             response.family,
             groups=group_codes(self._values_on(engine)),
-            bins=int(check_number("bins", self.bins, least=1.0)),
+            bins=check_count("bins", self.bins),
             n_targets=response.targets.shape[1],
             max_iter=self._steps,
         )

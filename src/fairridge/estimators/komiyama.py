@@ -12,7 +12,7 @@ from sklearn.base import clone
 from fairridge.engines import Engine
 from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._facts import bound_facts
-from fairridge.estimators._parameters import check_bounds, check_number
+from fairridge.estimators._parameters import PENALTY_OR_FEWER, check_bounds, check_number
 from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Response, Training
 from fairridge.exceptions import BoundWarning, DataWarning
@@ -121,6 +121,10 @@ class KomiyamaRegressor(Regression, BoundedModel):
     def _penalizes_predictors(self) -> bool:
         regular = self.covariance is not None
         return bool(self.predictor_penalty > 0.0 or self.ridge > 0.0 or regular)
+
+    @property
+    def _advice_on_features(self) -> str | None:
+        return None if self._penalizes_predictors() else PENALTY_OR_FEWER
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return komiyama_problem(

@@ -17,7 +17,14 @@ from fairridge.data import as_table, dense_columns
 from fairridge.data.groups import Groups
 from fairridge.estimators._classification import Classification
 from fairridge.estimators._grouped import Blind, Grouped, rows_of
-from fairridge.estimators._parameters import check_bound, check_bounds, check_number, check_option
+from fairridge.estimators._parameters import (
+    FEWER_FEATURES,
+    check_bound,
+    check_bounds,
+    check_features,
+    check_number,
+    check_option,
+)
 from fairridge.estimators._predictions import PredictionPath, prediction_path
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning
@@ -239,6 +246,10 @@ class ReductionsClassifier(Blind, Grouped, Classification):
         rows = rows_of(training.engine, type(self).__name__)
         groups, codes = grouped
         Z = dense_columns(rows.predictors, rows.names[rows.n_sensitive :])
+        if self.estimator is None:
+            check_features(
+                Z, training.design, f"Pass a penalized classifier as estimator. {FEWER_FEATURES}"
+            )
         y = rows.response[:, 0].astype(np.intp)
         repeated = _repeats(rows.weight, len(y))
         base = (

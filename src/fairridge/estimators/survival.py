@@ -113,8 +113,15 @@ class FairRidgeSurvival(FairRidge):
         times : array-like, optional
             By default `event_times_`.
         """
+        if isinstance(X, RowSource):
+            raise TypeError(
+                "curves of rows that are not in memory are one number per row and time: predict "
+                "their linear predictors, and pass some rows as a frame."
+            )
         eta = self.predict(X, sensitive_features=sensitive_features, offset=offset)
         times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
+        if times.ndim != 1 or np.isnan(times).any():
+            raise ValueError("times must be a list of numbers, none of them missing.")
         steps = np.searchsorted(self.event_times_, times, side="right")
         baseline = np.concatenate([[-np.inf], self._log_hazard])[steps]
         return _exp(eta[:, None] + baseline)

@@ -46,8 +46,9 @@ class ZafarRegressor(Regression, Zafar):
         pass `sensitive_features` to `fit`. Neither is needed after that.
     bound : {"correlation", "covariance"}, default="correlation"
         What r bounds. "correlation": max_j |COR(Sⱼ, ŷ)|, by the c at which it is
-        r, S standardized; it grows with c, so c is unique. "covariance":
-        max_j |COV(Sⱼ, ŷ)|, divisor n − 1, in the units of S and y.
+        r, S standardized; it grows with c, so c is unique. Other b with the
+        same correlations may fit better: to find the best is no convex problem.
+        "covariance": max_j |COV(Sⱼ, ŷ)|, divisor n − 1, in the units of S and y.
     at_zero : {"project", "drop"}, default="project"
         What r = 0 means. "project": least squares among all combinations of
         predictors without covariance with S. "drop": least squares on those

@@ -22,6 +22,9 @@ __all__ = ["Dependence", "dependence", "pairwise_difference"]
 
 Floats = NDArray[np.float64]
 
+# Standard deviation of predictions, relative to their size or that of the response, that is none.
+ROUNDING = 1e-10
+
 
 @dataclass(frozen=True)
 class Dependence:
@@ -74,7 +77,7 @@ def dependence(
     groups : sequence of Grouping
         Partitions of the rows, by the attributes.
     """
-    columns = prediction.reshape(len(S), -1)
+    columns = _without_rounding(prediction.reshape(len(S), -1), targets)
     q, m = S.shape[1], columns.shape[1]
     joint = scatter_of(np.hstack([S, columns, targets]))
     distances = [pair for column in columns.T for pair in _between(column, groups)]
@@ -86,6 +89,16 @@ def dependence(
         max((ks for ks, _ in distances), default=0.0),
         max((w for _, w in distances), default=0.0),
     )
+
+
+def _without_rounding(columns: Floats, targets: Floats) -> Floats:
+    """Center predictions, and let those be 0 that are constant but for rounding.
+
+    No measure here depends on their mean.
+    """
+    mean = columns.mean(axis=0)
+    size = np.maximum(np.abs(mean), targets.std(axis=0).max(initial=0.0))
+    return np.where(columns.std(axis=0) <= ROUNDING * size, 0.0, columns - mean)
 
 
 def pairwise_difference(columns: Floats, S: Floats, distance: Distance, response: Floats) -> float:

@@ -175,7 +175,8 @@ def _second(classes: NDArray[Any]) -> Any:
         return True
     if len(classes) == 1:
         raise ValueError(
-            f"y has one class only, {classes[0]!r}; say which class is meant: positive=…"
+            f"y has one class only, {np.asarray(classes[0]).item()!r}; say which class is meant: "
+            "positive=…"
         )
     return classes[1]
 

@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 
 # A value this near to a bound is wanted to all digits.
 NEAR = 1e-3
+# Coefficient of a level that makes odds of three million to one.
+DECIDED = 15.0
 # Numbers in [S, X] up to which a finer scan costs milliseconds.
 SMALL = 20_000
 
@@ -97,6 +99,25 @@ class GLMProblem:
         found = {k for lambda_ in lambdas for k in self.minima.separated_columns(lambda_)}
         return [self.engine.names[k] for k in sorted(found)]
 
+    def deciding_levels(self, fits: Iterable[Fit]) -> dict[str, float]:
+        """Return 0/1 predictors whose coefficients no rows can have asked for, with the largest.
+
+        A level without events costs nothing however far its coefficient runs.
+        The residual of its column on S is in all rows, so that with such a
+        coefficient S is back in η, which the share of deviance does not see.
+        """
+        means = self.basis.center_predictors
+        variances = self.minima.deviations[self.engine.n_sensitive :] ** 2
+        binary = np.abs(variances - means * (1.0 - means)) <= 1e-8 * np.abs(means)
+        largest = np.zeros(len(means))
+        for fit in fits:
+            beta = np.atleast_2d(fit.beta)
+            here = beta[np.abs(beta).argmax(axis=0), np.arange(len(means))]
+            largest = np.where(np.abs(here) > np.abs(largest), here, largest)
+        names = self.engine.names[self.engine.n_sensitive :]
+        found = np.flatnonzero(binary & (np.abs(largest) > DECIDED))
+        return {names[k]: float(largest[k]) for k in found}
+
     @property
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only."""
@@ -149,6 +170,11 @@ class GLMProblem:
         if (bounds == 1.0).all() or not self.basis.sensitive.rank or minima.ceiling == 0.0:
             return [free for _ in bounds]
         try:
+            if not self.basis.predictors.rank and self._is_constant(definition):
+                # S is all there is: its share is the same at every λ, and only α = 0 is fair.
+                share = definition.value(self.fit(self._small))
+                held = Choice(minima.ceiling, "converged")
+                return [free if r == 1.0 or share <= r else held for r in bounds]
             values = sparse_profile(
                 lambda x: self._value(definition, x, bounds),
                 self._guess(definition, bounds),
@@ -163,6 +189,16 @@ class GLMProblem:
             # No search can go on from coefficients that are no minimum.
             failed = Choice(failure.lambda_, "not-converged")
             return [free if r == 1.0 else failed for r in bounds]
+
+    def _is_constant(self, definition: Definition) -> bool:
+        """Whether a definition has the same value at λ that differ much."""
+        two = [definition.value(self.fit(x * self._small)) for x in (1.0, 0.01)]
+        return abs(two[0] - two[1]) <= 1e-9 * abs(two[0])
+
+    @property
+    def _small(self) -> float:
+        """A λ at which α is not zero."""
+        return 0.1 * min(self.minima.typical, self.minima.ceiling)
 
     def _value(self, definition: Definition, lambda_: float, bounds: Floats) -> float:
         """Return a definition's value, to all digits only where a bound is near."""

@@ -226,11 +226,11 @@ class Minima:
             return []
         # The part of θ that has gone far is the part along those directions.
         gone = self.coordinates.raw(point.separated.T @ (point.separated @ point.theta))
-        effect = np.abs(gone[:, 1:]).max(axis=0) * self._deviations
+        effect = np.abs(gone[:, 1:]).max(axis=0) * self.deviations
         return np.flatnonzero(effect > 0.25 * effect.max()).tolist()
 
     @property
-    def _deviations(self) -> Floats:
+    def deviations(self) -> Floats:
         """Standard deviations of the columns of S and X."""
         basis, scatter = self.basis, self.basis.sensitive.scatter()
         ours = np.diag(basis.B.T @ scatter @ basis.B) + np.diag(basis.predictors.scatter())

@@ -100,10 +100,11 @@ def solve(
 
 
 def _honest(choice: Choice, achieved: float, r: float, tol: float) -> Choice:
-    """Take a "converged" back where the bound does not hold.
+    """Take a "converged" or "inactive" back where the bound does not hold.
 
     Values that jump under rounding, as where the unconstrained model runs to
     infinity, can mislead a search.
     """
-    exceeded = choice.status == "converged" and not achieved <= r + LOOSE * tol
+    claimed = choice.status == "converged" or (choice.status == "inactive" and r < 1.0)
+    exceeded = claimed and not achieved <= r + LOOSE * tol
     return Choice(choice.lambda_, "not-converged", choice.crossings) if exceeded else choice

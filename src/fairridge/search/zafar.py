@@ -7,9 +7,9 @@ lasso with as many coefficients as there are sensitive columns; `zafar_glm` has
 the logistic model. Each Sⱼ is bounded on its own.
 
 The correlation form asks for the c at which max_j |COR(Sⱼ, η)| = r, S
-standardized. It is not the model with the least deviance among all with that
-correlation: that problem is not convex, and its solutions blow η up in
-directions unrelated to y, only to make the correlation small.
+standardized. It need not be the model with the least deviance among all with
+that correlation: that problem is not convex, and some of its solutions blow η
+up in directions unrelated to y, only to make the correlation small.
 """
 
 from __future__ import annotations
