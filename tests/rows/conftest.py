@@ -7,12 +7,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairridge import rows
+from fairridge import FairRidgeRegressor, rows
 
 # More numbers than `search.glm.SMALL`, where λ is scanned with few passes.
 N = 4000
 COLUMNS = ["sex", "skill", "age", "region", "years"]
 SENSITIVE = ["age", "sex"]
+ROLES = {"response": "wage", "sensitive": SENSITIVE}
 NUMBERS = (
     "alpha_", "beta_", "intercept_", "raw_coef_", "raw_intercept_", "lambda_", "unfairness_",
     "deviance_", "loglik_", "dispersion_", "explained_deviance_", "explained_by_sensitive_",
@@ -99,3 +100,19 @@ def assert_same_model(ours, theirs, tolerance=1e-10):
     assert ours.n_rows_ == theirs.n_rows_
     assert list(ours.encoded_names_) == list(theirs.encoded_names_)
     assert list(ours.feature_names_in_) == list(theirs.feature_names_in_)
+
+
+@pytest.fixture
+def small(people):
+    return people[columns_of("wage")].head(400)
+
+
+@pytest.fixture
+def folder(small, tmp_path):
+    return write_files(small, tmp_path / "files", cuts=(0, 100, 100, 250))
+
+
+def in_memory(frame, **options):
+    """A model of the wage."""
+    model = FairRidgeRegressor(0.05, sensitive=SENSITIVE)
+    return model.fit(frame[COLUMNS], frame["wage"], **options)

@@ -118,6 +118,68 @@ def test_parties_that_did_not_agree_first(parties):
         rows.moments(rows.frame(parties[0], response="wage"))
 
 
+def test_columns_may_come_in_another_order(parties):
+    expected = in_memory(parties)
+    used = [*COLUMNS, "wage"]
+    mixed = [parties[0][used], parties[1][used[::-1]], parties[2][used[2:] + used[:2]]]
+    for roles in ({}, {"predictors": ["skill", "region", "years"]}):
+        a, b, c = joint(mixed, **roles)
+        assert_same_model(FairRidgeRegressor(0.05).fit(a + b + c), expected)
+        assert_same_model(FairRidgeRegressor(0.05).fit(a + b + c + c - c), expected)
+    # Without levels there is nothing to agree upon but the roles.
+    numbers = {"response": "wage", "sensitive": "age", "predictors": ["years", "skill"]}
+    a, b, c = (rows.moments(rows.frame(part, **numbers)) for part in mixed)
+    whole = rows.moments(rows.frame(pd.concat(parties), **numbers))
+    np.testing.assert_allclose((a + b + c).moments.scatter, whole.moments.scatter, rtol=1e-10)
+
+
+def test_the_order_of_roles_is_not_that_of_columns(parties):
+    first, second = (
+        rows.moments(rows.frame(parties[0], response="wage", sensitive="age", predictors=names))
+        for names in (["years", "skill"], ["skill", "years"])
+    )
+    with pytest.raises(ValueError, match="differently encoded"):
+        first + second
+
+
+def test_only_moments_add_to_moments(parties):
+    moments = joint(parties)[0]
+    with pytest.raises(TypeError, match=r"moments add to moments of other rows, not to .* int"):
+        moments + 3
+    with pytest.raises(TypeError, match="moments add to moments"):
+        moments - moments.survey
+    with pytest.raises(TypeError, match=r"sum\(parts\[1:\], start=parts\[0\]\)"):
+        sum([moments, moments])
+    with pytest.raises(TypeError, match=r"surveys add to surveys of other rows, not to .* int"):
+        moments.survey + 3
+    with pytest.raises(TypeError, match="surveys add to surveys"):
+        sum([moments.survey])
+
+
+def test_files_that_hold_something_else(parties, tmp_path):
+    moments = joint(parties)[0]
+    moments.save(tmp_path / "moments")
+    moments.survey.save(tmp_path / "survey")
+    np.save(tmp_path / "array.npy", np.eye(2))
+    np.savez(tmp_path / "arrays.npz", mean=np.eye(2))
+    (tmp_path / "list").write_text("[1]")
+    (tmp_path / "empty").touch()
+    for name in ("survey", "array.npy", "arrays.npz", "list", "empty"):
+        with pytest.raises(ValueError, match=f"{name} holds no moments; load a file that"):
+            RowMoments.load(tmp_path / name)
+    for name in ("moments", "array.npy", "arrays.npz", "list", "empty"):
+        with pytest.raises(ValueError, match=f"{name} holds no survey; load a file that"):
+            Survey.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        RowMoments.load(tmp_path / "gone")
+
+
+def test_moments_are_no_rows_to_predict_for(parties):
+    total = joint(parties, predictors=["skill"])[1]
+    with pytest.raises(TypeError, match="moments hold no rows"):
+        FairRidgeRegressor(0.05).fit(total).predict(total)
+
+
 def test_a_level_outside_the_survey(parties):
     first, second, _ = sources(parties)
     with pytest.raises(ValueError, match=r"rows 0 to .*column 'sex' has the level 'other'"):

@@ -54,3 +54,36 @@ def test_bad_sizes(tmp_path, capsys):
             main([*arguments, str(tmp_path)])
         assert stopped.value.code == 2
     assert "is not a positive number" in capsys.readouterr().err
+
+
+def test_parts_of_an_earlier_run_are_not_mixed_with_new_ones(tmp_path):
+    sizes = {"columns": 4, "sensitive": 1, "rows_per_file": 100}
+    generate(tmp_path, rows=300, **sizes)
+    (tmp_path / "notes.txt").write_text("mine")
+    old = (tmp_path / "part-00000.parquet").read_bytes()
+    with pytest.raises(
+        FileExistsError, match=r"1 other part file\(s\), such as part-00002\.parquet"
+    ):
+        generate(tmp_path, rows=200, **sizes, seed=1)
+    assert (tmp_path / "part-00000.parquet").read_bytes() == old
+    assert len(generate(tmp_path, rows=400, **sizes, seed=1)) == 4
+    assert (tmp_path / "part-00000.parquet").read_bytes() != old
+
+
+def test_the_command_says_what_is_wrong_in_one_line(tmp_path, capsys):
+    generate(tmp_path / "old", rows=20, columns=4, sensitive=1, rows_per_file=10)
+    (tmp_path / "file").touch()
+    size = ["--rows", "10", "--columns", "4"]
+    for arguments, message in (
+        ([str(tmp_path / "new"), "--levels", "-2"], "levels=-2 must be 0 or a positive number"),
+        ([str(tmp_path / "file")], "is a file; name a folder"),
+        ([str(tmp_path / "file" / "sub")], "file"),
+        ([str(tmp_path / "old")], "1 other part file(s)"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main([*size, *arguments])
+        assert stopped.value.code == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert said.count("\n") == 1
+    assert not (tmp_path / "new").exists()

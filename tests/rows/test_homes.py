@@ -29,6 +29,7 @@ CASES = {
         "hired", None, "exposure",
     ),
     "multinomial": (FairRidgeClassifier(0.1), "job", "weight", None),
+    "multinomial, offset": (FairRidgeClassifier(0.1), "job", None, "exposure"),
     "poisson": (FairRidgeRegressor(0.05, family="poisson"), "visits", "weight", "exposure"),
     "gamma": (FairRidgeRegressor(0.05, family="gamma"), "cost", "weight", "exposure"),
     "tweedie": (FairRidgeRegressor(0.2, family="tweedie"), "cost", None, "exposure"),
@@ -45,7 +46,10 @@ def in_memory(model, people, response, weight, offset):
 
 
 # Dask differs by where it sums, not by what: these show that everything travels.
-ON_DASK = ("gaussian", "gaussian, weights and offset", "binomial, Tjur", "multinomial", "poisson")
+ON_DASK = (
+    "gaussian", "gaussian, weights and offset", "binomial, Tjur", "multinomial",
+    "multinomial, offset", "poisson",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

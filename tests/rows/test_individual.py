@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, rows
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, rows
 from fairridge.engines import streamed_pairs
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import AbsoluteDifference, ClassDifference, IndividualFairness
@@ -59,14 +60,45 @@ def test_classes_are_exact(home, people, response):
     assert_same_model(ours, theirs)
 
 
-def test_squared_differences_are_exact(home, people):
-    definition = IndividualFairness("squared")
-    frame = people[columns_of("wage", "weight")]
-    source = home(frame, response="wage", sensitive=SENSITIVE, weight="weight")
-    ours = FairRidgeRegressor(0.3, definition=definition).fit(source)
-    theirs = FairRidgeRegressor(0.3, definition=definition, sensitive=SENSITIVE).fit(
-        people[COLUMNS], people["wage"], sample_weight=people["weight"]
+SQUARED = {
+    "gaussian": (FairRidgeRegressor(0.3), "wage"),
+    "poisson": (FairRidgeRegressor(0.3, family="poisson"), "visits"),
+    "gamma": (FairRidgeRegressor(0.3, family="gamma"), "cost"),
+    "tweedie": (FairRidgeRegressor(0.3, family="tweedie"), "cost"),
+    "quasi-binomial": (FairRidgeRegressor(0.3, family="quasi-binomial"), "share"),
+    "binomial": (FairRidgeClassifier(0.3), "hired"),
+    "multinomial": (FairRidgeClassifier(0.3), "job"),
+}
+
+
+@pytest.mark.parametrize("family", SQUARED)
+def test_squared_differences_are_exact(home, people, family):
+    model, response = SQUARED[family]
+    model = clone(model).set_params(definition=IndividualFairness("squared"))
+    people = people.assign(share=1.0 / (1.0 + people["cost"]))
+    frame = people[columns_of(response, "weight")]
+    ours = clone(model).fit(home(frame, response=response, sensitive=SENSITIVE, weight="weight"))
+    theirs = model.set_params(sensitive=SENSITIVE).fit(
+        people[COLUMNS], people[response], sample_weight=people["weight"]
     )
+    assert_same_model(ours, theirs)
+
+
+def test_squared_differences_of_times_are_exact(people):
+    # Far from 0, where −log time, the target of the moments, would be a bad center.
+    frame = people[[*COLUMNS, "weight"]].assign(
+        time=1000.0 + 50.0 * people["cost"], event=people["visits"] > 0
+    )
+    frame = frame.sort_values("time", ascending=False, ignore_index=True)
+    model = FairRidgeSurvival(0.3, definition=IndividualFairness("squared"))
+    source = rows.frame(
+        frame, response=["time", "event"], sensitive=SENSITIVE, weight="weight", batch_rows=700
+    )
+    ours = clone(model).fit(source)
+    theirs = model.set_params(sensitive=SENSITIVE).fit(
+        frame[COLUMNS], frame[["time", "event"]], sample_weight=frame["weight"]
+    )
+    assert ours.lambda_ > 0.0
     assert_same_model(ours, theirs)
 
 

@@ -9,24 +9,15 @@ import pytest
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, rows
 from fairridge.rows import surveys
 
-from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of, write_files
-
-ROLES = {"response": "wage", "sensitive": SENSITIVE}
-
-
-@pytest.fixture
-def small(people):
-    return people[columns_of("wage")].head(400)
-
-
-@pytest.fixture
-def folder(small, tmp_path):
-    return write_files(small, tmp_path / "files", cuts=(0, 100, 100, 250))
-
-
-def in_memory(frame, **options):
-    model = FairRidgeRegressor(0.05, sensitive=SENSITIVE)
-    return model.fit(frame[COLUMNS], frame["wage"], **options)
+from .conftest import (
+    COLUMNS,
+    ROLES,
+    SENSITIVE,
+    assert_same_model,
+    columns_of,
+    in_memory,
+    write_files,
+)
 
 
 def fit(path, **options):
@@ -273,7 +264,7 @@ def test_columns_no_model_can_use(small, tmp_path):
 def test_what_needs_memory_says_so(folder, people):
     source = rows.parquet(folder, **ROLES)
     model = FairRidgeRegressor().fit(source)
-    with pytest.raises(TypeError, match="is not in memory"):
+    with pytest.raises(TypeError, match="score needs rows in memory"):
         model.score(source, people["wage"])
     with pytest.raises(ValueError, match="leave y out"):
         model.fit(source, people["wage"])
@@ -364,80 +355,3 @@ def test_progress_shows_rows_per_second(folder, capsys):
     assert "pass 2" in shown
     assert "400/400" in shown
     assert "rows/s" in shown
-
-
-# ------------------------------------------------------------------ predictions
-
-
-def test_predictions_are_written_in_batches(folder, small, tmp_path):
-    model = in_memory(small)
-    predictions = model.predict(rows.parquet(folder, batch_rows=33))
-    path = predictions.write(tmp_path / "out.parquet", keep=["wage", "sex"])
-    written = pd.read_parquet(path)
-    assert list(written) == ["wage", "sex", "prediction"]
-    np.testing.assert_allclose(written["prediction"], model.predict(small[COLUMNS]), rtol=1e-13)
-    np.testing.assert_array_equal(written["wage"], small["wage"])
-    assert sum(table.num_rows for table in predictions) == len(small)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["files", "out.parquet"]
-
-
-def test_classes_and_probabilities_are_predicted(people, tmp_path):
-    folder = write_files(people[columns_of("job")], tmp_path / "files")
-    source = rows.parquet(folder, response="job", sensitive=SENSITIVE)
-    model = FairRidgeClassifier(1.0).fit(source)
-    for method, names in (
-        ("predict", ["prediction"]),
-        ("predict_proba", [f"probability[{c}]" for c in model.classes_]),
-        ("decision_function", [f"score[{c}]" for c in model.classes_]),
-    ):
-        written = pd.read_parquet(getattr(model, method)(source).write(tmp_path / "out.parquet"))
-        assert list(written) == names
-        expected = getattr(model, method)(people[COLUMNS])
-        if method == "predict":
-            assert list(written["prediction"]) == list(expected)
-        else:
-            np.testing.assert_allclose(written.to_numpy(), expected, rtol=1e-12)
-
-
-def test_offsets_and_separate_attributes_are_found_among_the_columns(people, tmp_path):
-    frame = people[columns_of("visits", offset="exposure")].head(500)
-    folder = write_files(frame, tmp_path / "files", cuts=(0, 200))
-    model = FairRidgeRegressor(0.5, family="poisson").fit(
-        frame[["skill", "region", "years"]],
-        frame["visits"],
-        sensitive_features=frame[SENSITIVE],
-        offset=frame["exposure"],
-    )
-    source = rows.parquet(folder, offset="exposure")
-    written = pd.read_parquet(model.predict(source).write(tmp_path / "out.parquet"))
-    expected = model.predict(
-        frame[["skill", "region", "years"]],
-        sensitive_features=frame[SENSITIVE],
-        offset=frame["exposure"],
-    )
-    np.testing.assert_allclose(written["prediction"], expected, rtol=1e-13)
-
-
-def test_predictions_that_cannot_be_made(folder, small, tmp_path):
-    model = in_memory(small)
-    source = rows.parquet(folder)
-    with pytest.raises(ValueError, match="have no column 'id'"):
-        model.predict(source).write(tmp_path / "out.parquet", keep=["id"])
-    with pytest.raises(ValueError, match="lack column 'skill'"):
-        model.predict(rows.parquet(folder, sensitive=SENSITIVE, predictors=["years"]))
-    numbers = small[["age", "years"]].to_numpy()
-    unnamed = FairRidgeRegressor(sensitive=[0]).fit(numbers, small["wage"])
-    with pytest.raises(ValueError, match="without column names"):
-        unnamed.predict(source)
-    small.head(5).assign(sex="ghost").to_parquet(folder / "part-9.parquet")
-    with pytest.raises(ValueError, match=r"part-9\.parquet.*level 'ghost'"):
-        model.predict(rows.parquet(folder)).write(tmp_path / "out.parquet")
-    assert [file.name for file in tmp_path.iterdir()] == ["files"]
-
-
-def test_predictions_for_no_rows(folder, small, tmp_path):
-    small.head(0).to_parquet(tmp_path / "none.parquet")
-    source = rows.parquet(tmp_path / "none.parquet")
-    written = pd.read_parquet(in_memory(small).predict(source).write(tmp_path / "out.parquet"))
-    assert list(written) == ["prediction"]
-    assert len(written) == 0

@@ -61,6 +61,8 @@ class FirstPass:
         Of [S, X, y].
     low, high : ndarray of shape (c,)
         Smallest and largest response.
+    response : ndarray of shape (c,)
+        Σ w response.
     offset : float
         Σ w offset.
     log_sums : ndarray
@@ -70,6 +72,7 @@ class FirstPass:
     moments: Moments
     low: Floats
     high: Floats
+    response: Floats
     offset: float
     log_sums: Floats
 
@@ -85,6 +88,7 @@ class FirstPass:
             engine.moments(),
             y.min(axis=0),
             y.max(axis=0),
+            weight @ y,
             0.0 if offset is None else float(weight @ offset),
             log_sums,
         )
@@ -94,6 +98,7 @@ class FirstPass:
             self.moments + other.moments,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
+            self.response + other.response,
             self.offset + other.offset,
             np.logaddexp(self.log_sums, other.log_sums),
         )
@@ -239,10 +244,15 @@ class StreamEngine:
     def pairwise(self, distance: Distance) -> Floats:
         """Return M with αᵀMα = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)²; see `streamed_pairs`."""
         if distance not in self._forms:
-            mean = self.moments().mean
-            q, k = self.n_sensitive, len(self.names)
+            moments = self.moments()
+            # Of what the family reads: targets, such as −log time, are something else.
+            mean = float(self.first.response[0]) / moments.weight
             self._forms[distance] = streamed_form(
-                distance, self._encode.only(sensitive=True), self._fold, mean[:q], mean[k:]
+                distance,
+                self._encode.only(sensitive=True),
+                self._fold,
+                moments.mean[: self.n_sensitive],
+                mean,
             )
         return self._forms[distance]
 

@@ -58,7 +58,7 @@ MOST_CLASSES = 10_000
 
 
 def streamed_form(
-    distance: Distance, encode: Encoder, fold: Fold, center: Floats, mean: Floats
+    distance: Distance, encode: Encoder, fold: Fold, center: Floats, mean: float
 ) -> Floats:
     """Return M with αᵀMα = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)².
 
@@ -70,14 +70,16 @@ def streamed_form(
         Reads the response and S.
     fold : callable
         One pass: adds up a function of batches.
-    center, mean : ndarray
-        Means of S and of the response.
+    center : ndarray of shape (q,)
+        Means of S.
+    mean : float
+        Mean of the first column of the response.
     """
     if isinstance(distance, ClassDifference):
         classes: _ByClass = fold(_Classes(encode), encode)
         return classes.form
     if isinstance(distance, SquaredDifference):
-        return _squared_form(fold(_Squares(encode, center, float(mean[0])), encode), len(center))
+        return _squared_form(fold(_Squares(encode, center, mean), encode), len(center))
     if isinstance(distance, AbsoluteDifference):
         sampler = _Sampler(encode.only(sensitive=False), distance.transform)
         cuts = fold(sampler, sampler.encode).cuts(_n_groups(len(center)))

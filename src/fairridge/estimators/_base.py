@@ -166,6 +166,11 @@ class FairModel(Exports, Reports, BaseEstimator):
     ) -> tuple[Inputs, Floats]:
         """Return the rows of positive weight, and their linear predictors."""
         check_is_fitted(self)
+        if isinstance(X, RowSource | RowMoments):
+            raise TypeError(
+                "score needs rows in memory: pass a frame and its response, or write predictions "
+                "of these rows and compare them."
+            )
         inputs = read_inputs(X, self._attributes(sensitive_features), sample_weight, offset)
         return inputs, self._linear_predictor(inputs.table, inputs.attributes, inputs.offset)
 

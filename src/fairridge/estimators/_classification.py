@@ -62,7 +62,7 @@ class Classification(ClassifierMixin, FairModel):
     def score(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,

@@ -55,7 +55,7 @@ class Regression(RegressorMixin, FairModel):
     def score(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,

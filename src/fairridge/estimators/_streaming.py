@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairridge.engines import Engine, KnownMoments, StreamEngine
 from fairridge.estimators._training import Response, Training
-from fairridge.families import Gaussian
+from fairridge.families import Family, Gaussian
 from fairridge.rows import RowMoments, RowSource
 from fairridge.rows.encoder import BatchEncoder
 from fairridge.rows.roles import Roles
@@ -34,14 +35,14 @@ def streamed_training(model: FairModel, data: RowSource | RowMoments) -> Trainin
     if model._reads_labels and not survey.classes.size:
         raise ValueError("there are no rows with a positive weight.")
     response, reader = model._streamed_response(survey.classes)
-    design = survey.design
+    design, roles = survey.design, _without_idle_offset(data.roles, response.family)
     engine = StreamEngine(
         data,
-        BatchEncoder(data.roles, design, reader),
+        BatchEncoder(roles, design, reader),
         design.encoded_names,
         len(design.sensitive.names),
         family=response.family,
-        has_offset=data.roles.offset is not None and not reader.less_offset,
+        has_offset=roles.offset is not None and not reader.less_offset,
     )
     _require_two(engine.n_rows, model)
     if response.family.name == "cox" and not engine.first.high[1]:
@@ -49,6 +50,11 @@ def streamed_training(model: FairModel, data: RowSource | RowMoments) -> Trainin
     if hasattr(response.family, "check") and response.classes is None:
         response.family.check(np.concatenate([engine.first.low, engine.first.high]))
     return Training(design, engine, response, engine.n_rows, None)
+
+
+def _without_idle_offset(roles: Roles, family: Family) -> Roles:
+    """Leave the offset out where it cancels: in the linear predictors of several classes."""
+    return roles if family.n_predictors == 1 else replace(roles, offset=None)
 
 
 def _of_moments(model: FairModel, data: RowMoments) -> Training:

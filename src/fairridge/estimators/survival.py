@@ -139,7 +139,7 @@ class FairRidgeSurvival(FairRidge):
     def score(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from os import fspath
-from pathlib import Path, PurePath
+from os.path import realpath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
-from fairridge.rows.roles import ColumnType, Roles, column_types
+from fairridge.rows.roles import ColumnType, column_types
 
 __all__ = ["DataFile", "check_files", "find_files", "known_types", "read_footers"]
 
@@ -48,14 +49,28 @@ class DataFile:
 
 
 def find_files(path_or_glob: Any) -> list[DataFile]:
-    """Find files by path, folder, pattern, URI, or a list of these."""
+    """Find files by path, folder, pattern, URI, or a list of these, each file once."""
     many = isinstance(path_or_glob, Sequence) and not isinstance(path_or_glob, str)
     found = [
         file for item in (path_or_glob if many else [path_or_glob]) for file in _found(fspath(item))
     ]
     if not found:
         raise FileNotFoundError(f"no Parquet files at {path_or_glob!r}.")
-    return found
+    return _once(found)
+
+
+def _once(files: list[DataFile]) -> list[DataFile]:
+    """Leave out files that were found before, under whatever name."""
+    systems: list[Any] = []
+    seen: dict[tuple[int, str], DataFile] = {}
+    for file in files:
+        same = (k for k, system in enumerate(systems) if system.equals(file.system))
+        number = next(same, len(systems))
+        if number == len(systems):
+            systems.append(file.system)
+        local = file.system.type_name == "local"
+        seen.setdefault((number, realpath(file.place) if local else file.place), file)
+    return list(seen.values())
 
 
 def _found(path: str) -> list[DataFile]:
@@ -67,23 +82,31 @@ def _found(path: str) -> list[DataFile]:
         if info.type != fs.FileType.Directory:
             return [DataFile(path, place, system)]
         inside = system.get_file_info(fs.FileSelector(place, recursive=True))
-        places = sorted(item.path for item in inside if _is_data(item.path, place))
+        places = sorted(
+            item.path
+            for item in inside
+            if item.type == fs.FileType.File and _is_data(PurePosixPath(item.path), place)
+        )
         return [DataFile(place, place, system) for place in places]
     system = fs.LocalFileSystem()
-    if has_magic(path) and not Path(path).exists():
-        places = sorted(glob(path, recursive=True))
-    elif Path(path).is_dir():
-        inside = Path(path).rglob("*")
-        places = sorted(fspath(item) for item in inside if _is_data(fspath(item), path))
-    else:
-        places = [path]
-    return [DataFile(place, place, system) for place in places]
+    pattern = has_magic(path) and not Path(path).exists()
+    matches = sorted(glob(path, recursive=True)) if pattern else [path]
+    return [DataFile(place, place, system) for match in matches for place in _inside(match)]
 
 
-def _is_data(path: str, folder: str) -> bool:
+def _inside(path: str) -> list[str]:
+    """Return the data files in a folder, and anything else as it is."""
+    if not Path(path).is_dir():
+        return [path]
+    inside = Path(path).rglob("*")
+    return sorted(fspath(item) for item in inside if item.is_file() and _is_data(item, path))
+
+
+def _is_data(path: PurePath, folder: str) -> bool:
     """Whether a file in a folder holds rows; names with _ or . in front do not."""
-    parts = PurePath(path[len(folder) :]).parts
-    return path.endswith(SUFFIXES) and not any(part.startswith(("_", ".")) for part in parts)
+    # Of the folder itself any name will do: it was asked for.
+    parts = path.relative_to(folder).parts
+    return path.name.endswith(SUFFIXES) and not any(part.startswith(("_", ".")) for part in parts)
 
 
 def read_footers(files: list[DataFile]) -> list[DataFile]:
@@ -130,15 +153,17 @@ def known_types(files: list[DataFile]) -> dict[str, ColumnType]:
     return types
 
 
-def check_files(files: list[DataFile], types: dict[str, ColumnType], roles: Roles) -> None:
-    """Raise, naming the files, unless all have the same columns of the same kinds."""
+def check_files(
+    files: list[DataFile], types: dict[str, ColumnType], columns: Sequence[str]
+) -> None:
+    """Raise, naming the files, unless all have these columns, of the same kinds."""
     problems = {}
     for file in files:
         here = file.types or {}
-        for name in roles.columns:
+        for name in columns:
             if name not in here:
                 problems[file.path] = f"has no column {name!r}"
-            elif here[name].kind != roles.kinds[name]:
+            elif here[name].kind != types[name].kind:
                 problems[file.path] = (
                     f"column {name!r} has type {here[name].name}, but {types[name].name} in others"
                 )

@@ -30,7 +30,8 @@ class ParquetRows(RowSource):
         self._files = read_footers(find_files(path_or_glob))
         self._types = known_types(self._files)
         self.roles = assign_roles(self._types, **roles)
-        check_files(self._files, self._types, self.roles)
+        if self.roles.response:  # of rows to predict for, the model says which columns it needs
+            self.require(self.roles.columns)
         self._progress = progress
         self._batch_rows = batch_rows
         self._passes = 0
@@ -73,16 +74,27 @@ class ParquetRows(RowSource):
                 yield from _batches_of(file, part, columns, text, size)
 
     def require(self, columns: Sequence[str]) -> None:
-        """Raise unless the files have these columns."""
+        """Raise unless all files have these columns, of the same kinds."""
         for name in columns:
             if name not in self._types:
                 raise ValueError(
                     f"the files have no column {name!r}; they have {', '.join(self._types)}."
                 )
+        check_files(self._files, self._types, columns)
+
+    def no_rows(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Return empty columns, of the types in the first file."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self._files[0].place, filesystem=self._files[0].system) as opened:
+            table = opened.schema_arrow.empty_table()
+        return {name: table.column(name) for name in columns}
 
     def predictions(self, model: Any, method: str) -> ParquetPredictions:
         """Return predictions that are made when they are written or iterated over."""
-        return ParquetPredictions(self, Predictor.of(model, method, self.roles))
+        predictor = Predictor.of(model, method, self.roles)
+        self.require(predictor.columns)
+        return ParquetPredictions(self, predictor)
 
 
 def _batches_of(
@@ -142,7 +154,19 @@ class ParquetPredictions:
             kept = {name: batch.frame.column(name) for name in keep}
             yield pa.table(kept | found)
 
-    def write(self, path: str | PathLike[str], *, keep: Sequence[str] = ()) -> Path:
+    def _kept(self, keep: str | Sequence[str]) -> tuple[str, ...]:
+        """Check the names of columns to write beside the predictions."""
+        kept = (keep,) if isinstance(keep, str) else tuple(keep)
+        for name in self._predictor.example():
+            if name in kept:
+                raise ValueError(
+                    f"column {name!r} cannot be kept, because predictions are written under that "
+                    "name; rename it in the files, or leave it out of keep."
+                )
+        self._source.require(kept)
+        return kept
+
+    def write(self, path: str | PathLike[str], *, keep: str | Sequence[str] = ()) -> Path:
         """Write all predictions to one Parquet file, in the order of the rows.
 
         The file appears under its name when it is complete.
@@ -151,7 +175,7 @@ class ParquetPredictions:
         ----------
         path : str or path
             The file.
-        keep : sequence of str
+        keep : str or sequence of str
             Columns of the input to write beside the predictions, such as a key.
         """
         import pyarrow as pa
@@ -162,16 +186,17 @@ class ParquetPredictions:
             repeating = [field.name for field in schema if not pa.types.is_floating(field.type)]
             return pq.ParquetWriter(unfinished, schema, use_dictionary=repeating or False)
 
-        self._source.require(keep)
+        kept = self._kept(keep)
         target = Path(path)
         unfinished = target.with_name(f".{target.name}.{os.getpid()}")
         writer = None
         try:
-            for table in self._tables(keep):
+            for table in self._tables(kept):
                 writer = writer or writer_for(table.schema)
                 writer.write_table(table.cast(writer.schema))
             if writer is None:
-                pq.write_table(pa.table(self._predictor.example()), unfinished)
+                empty = self._source.no_rows(kept) | self._predictor.example()
+                pq.write_table(pa.table(empty), unfinished)
             else:
                 writer.close()
             unfinished.replace(target)

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from io import BytesIO
 from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -18,7 +22,7 @@ from fairridge.engines import Moments, StreamEngine
 from fairridge.rows.encoder import BatchEncoder
 from fairridge.rows.responses import Numbers
 from fairridge.rows.source import RowSource
-from fairridge.rows.surveys import Survey
+from fairridge.rows.surveys import UNREADABLE, Survey, other_summand
 
 __all__ = ["RowMoments", "moments", "survey"]
 
@@ -54,8 +58,21 @@ class RowMoments:
         self._require_same_columns(other)
         return replace(self, moments=self.moments - other.moments)
 
+    def __radd__(self, other: Any) -> NoReturn:
+        raise TypeError(other_summand("moments", other))
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "moments hold no rows: fit and path of gaussian models take them. Pass the rows here, "
+            "as a frame, an array or a source of fairridge.rows."
+        )
+
     def _require_same_columns(self, other: RowMoments) -> None:
-        if self.survey.roles != other.survey.roles or self.design != other.design:
+        if not isinstance(other, RowMoments):
+            raise TypeError(other_summand("moments", other))
+        same = self.survey.roles.same_columns(other.survey.roles)
+        ours, theirs = ((one.design.sensitive, one.design.predictors) for one in (self, other))
+        if not same or ours != theirs:
             raise ValueError(
                 "these moments are of differently encoded columns. Name the same columns in "
                 "fairridge.rows; where some have levels, add the surveys of all parties first, "
@@ -78,16 +95,22 @@ class RowMoments:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> RowMoments:
         """Read moments that `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
-            return cls(
-                Survey.from_dict(json.loads(str(stored["survey"]))),
-                Moments(
-                    int(stored["n_rows"]),
-                    float(stored["weight"]),
-                    stored["mean"],
-                    stored["scatter"],
-                ),
-            )
+        content = Path(path).read_bytes()
+        try:
+            with np.load(BytesIO(content), allow_pickle=False) as stored:
+                return cls(
+                    Survey.from_dict(json.loads(str(stored["survey"]))),
+                    Moments(
+                        int(stored["n_rows"]),
+                        float(stored["weight"]),
+                        stored["mean"],
+                        stored["scatter"],
+                    ),
+                )
+        except (*UNREADABLE, BadZipFile, EOFError) as error:
+            raise ValueError(
+                f"{path} holds no moments; load a file that RowMoments.save wrote."
+            ) from error
 
 
 def survey(source: RowSource) -> Survey:
@@ -114,9 +137,10 @@ def moments(source: RowSource, *, survey: Survey | None = None) -> RowMoments:
     """
     source.roles.require_training()
     known = source.survey() if survey is None else survey
-    if known.roles != source.roles:
+    if not known.roles.same_columns(source.roles):
         raise ValueError("the survey is of other columns, or of other types, than these rows.")
     design = known.design
-    encode = BatchEncoder(source.roles, design, Numbers(less_offset=True))
+    # The survey tells the order of the columns; a party may have another.
+    encode = BatchEncoder(known.roles, design, Numbers(less_offset=True))
     engine = StreamEngine(source, encode, design.encoded_names, len(design.sensitive.names))
     return RowMoments(known, engine.moments())

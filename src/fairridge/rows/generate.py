@@ -33,7 +33,9 @@ def generate(
     """Write rows of correlated S and X with three responses, in memory that does not grow.
 
     Columns are s1, …, x1, …, then "y" (gaussian), "label" (0 or 1, logistic)
-    and "count" (poisson). File k depends on the seed and k alone.
+    and "count" (poisson). File k depends on the seed and k alone. Files of an
+    earlier run are overwritten; where some would be left over, nothing is
+    written and an error names one of them.
 
     Parameters
     ----------
@@ -52,16 +54,30 @@ def generate(
     """
     if not 0 < sensitive < columns:
         raise ValueError(f"sensitive={sensitive} must lie between 1 and columns - 1.")
+    if levels < 0:
+        raise ValueError(f"levels={levels} must be 0 or a positive number.")
     target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    starts = range(0, rows, rows_per_file)
+    paths = [target / f"part-{number:05d}.parquet" for number in range(len(starts))]
+    _make_folder(target, paths)
     weights = np.random.default_rng(seed).standard_normal(columns) / np.sqrt(columns)
-    written = []
-    for number, start in enumerate(range(0, rows, rows_per_file)):
+    for number, (path, start) in enumerate(zip(paths, starts, strict=True)):
         n = min(rows_per_file, rows - start)
-        path = target / f"part-{number:05d}.parquet"
         _write(path, n, sensitive, levels, weights, np.random.default_rng([seed, number]))
-        written.append(path)
-    return written
+    return paths
+
+
+def _make_folder(target: Path, paths: list[Path]) -> None:
+    """Raise where the folder has other parts, which would be read with the new ones."""
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(f"{target} is a file; name a folder to write to.")
+    target.mkdir(parents=True, exist_ok=True)
+    others = sorted({*target.glob("part-*.parquet")} - {*paths})
+    if others:
+        raise FileExistsError(
+            f"{target} has {len(others)} other part file(s), such as {others[0].name}, which would "
+            "be read together with the new ones; remove them, or name another folder."
+        )
 
 
 def _write(
@@ -115,8 +131,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         written = generate(**vars(options))
-    except (ValueError, ImportError) as error:
-        parser.error(str(error))
+    except (ValueError, ImportError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
     size = sum(path.stat().st_size for path in written) / 1e9
     sys.stdout.write(f"{options.rows:,} rows, {size:.2f} GB in {len(written)} file(s)\n")
     return 0

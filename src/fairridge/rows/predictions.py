@@ -47,6 +47,11 @@ class Predictor:
                     f"these rows lack column {name!r}, which was there at fit; they have "
                     f"{', '.join(roles.columns)}."
                 )
+            if name not in roles.kinds:
+                raise ValueError(
+                    f"column {name!r}, which the model needs, holds neither numbers nor text; "
+                    "convert it to what it was at fit."
+                )
         return predictor
 
     @property

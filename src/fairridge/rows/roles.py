@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals as nw
@@ -54,7 +54,8 @@ class Roles:
     names : tuple of str
         S and X together, in the order of the data.
     kinds : dict of str to str
-        "number", "text" or "categorical", for every column.
+        "number", "text" or "categorical", for every column. Rows to predict
+        for may have columns that no model can use; those have no kind.
     """
 
     response: tuple[str, ...]
@@ -74,6 +75,19 @@ class Roles:
     def columns(self) -> tuple[str, ...]:
         """Every column that has a role."""
         return (*self.names, *self.response, *self.extras)
+
+    def same_columns(self, other: Roles) -> bool:
+        """Whether the same columns have the same roles and kinds, in whatever order."""
+        ours, theirs = (
+            replace(
+                roles,
+                sensitive=tuple(sorted(roles.sensitive)),
+                predictors=tuple(sorted(roles.predictors)),
+                names=(),
+            )
+            for roles in (self, other)
+        )
+        return ours == theirs
 
     def require_training(self) -> None:
         """Raise unless a model can be fitted."""
@@ -120,6 +134,9 @@ def assign_roles(
     chosen = {*named["sensitive"], *named["predictors"]}
     names = tuple(name for name in types if name in chosen)
     used = (*names, *named["response"], *named["weight"], *named["offset"])
+    # Without a response or a choice of predictors it is up to the model which columns are needed.
+    open_choice = predictors is None and not named["response"]
+    idle = {name for name in used if open_choice and name not in owner and not types[name].kind}
     return Roles(
         named["response"],
         named["sensitive"],
@@ -127,7 +144,7 @@ def assign_roles(
         weight,
         offset,
         names,
-        {name: _usable(name, types[name]) for name in used},
+        {name: _usable(name, types[name]) for name in used if name not in idle},
     )
 
 

@@ -66,6 +66,7 @@ class RowSource(ABC):
 
     def survey(self, *, labels: bool = False) -> Survey:
         """Find the levels of columns that are not numbers, and the labels of the response."""
+        self.roles.require_training()
         surveyor = Surveyor(self.roles, labels)
         found: Survey | None = None
         if surveyor.columns:

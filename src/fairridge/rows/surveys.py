@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -24,10 +24,20 @@ from fairridge.rows.encoder import kept_rows
 from fairridge.rows.responses import labels_of
 from fairridge.rows.roles import Roles
 
-__all__ = ["Survey", "Surveyor"]
+__all__ = ["UNREADABLE", "Survey", "Surveyor", "other_summand"]
 
 MOST_LEVELS = 10_000
 MOST_CLASSES = 1_000
+# What goes wrong where a file holds something else.
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+
+
+def other_summand(ours: str, other: Any) -> str:
+    """Say that only objects of one kind add up."""
+    return (
+        f"{ours} add to {ours} of other rows, not to an object of type {type(other).__name__}; add "
+        "up a list of them with sum(parts[1:], start=parts[0])."
+    )
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,9 @@ class Survey:
     labels: dict[Any, float] | None = None
 
     def __add__(self, other: Survey) -> Survey:
-        if self.roles != other.roles:
+        if not isinstance(other, Survey):
+            raise TypeError(other_summand("surveys", other))
+        if not self.roles.same_columns(other.roles):
             raise ValueError(
                 "these surveys are of different columns; name the same response, sensitive "
                 "attributes, predictors, weight and offset, with the same types."
@@ -62,6 +74,9 @@ class Survey:
         if labels is not None and other.labels is not None:
             labels = _few_labels(_merged(labels, other.labels))
         return Survey(self.roles, levels, labels)
+
+    def __radd__(self, other: Any) -> NoReturn:
+        raise TypeError(other_summand("surveys", other))
 
     @property
     def design(self) -> Design:
@@ -102,7 +117,13 @@ class Survey:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Survey:
         """Read a survey that `save` wrote."""
-        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        content = Path(path).read_bytes()
+        try:
+            return cls.from_dict(json.loads(content))
+        except UNREADABLE as error:
+            raise ValueError(
+                f"{path} holds no survey; load a file that Survey.save wrote."
+            ) from error
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, dicts and values."""
