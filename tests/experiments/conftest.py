@@ -4,7 +4,39 @@ import sys
 
 import pytest
 
+from fairridge.experiments.claims import CLAIMS, judge
+from fairridge.experiments.linear import PAPER
+from fairridge.experiments.results import Results
 from fairridge.experiments.settings import Settings
+from fairridge.experiments.table import Table
+
+BOUNDS = (0.0, 0.05, 0.2)
+BY_NUMBER = {one.number: one for one in CLAIMS}
+
+
+def results(**tables):
+    named = {name.replace("_", "-"): Table.of(rows) for name, rows in tables.items()}
+    return Results(Settings(runs=3), named)
+
+
+def verdict(number, **tables):
+    return judge(BY_NUMBER[number], results(**tables))
+
+
+def linear(*, cases=PAPER, **models):
+    """Rows of the linear experiment; a model is a number, or a function of case and r."""
+    base = {"FRRM": 1.0, "NCLM": 1.0, "ZLM": 1.0, "intercept only": 2.0, "ZLM, dropping": 2.0}
+    for case in cases:
+        for name, level in (base | models).items():
+            for r in BOUNDS:
+                for run in range(3):
+                    value = level(case, r) if callable(level) else level
+                    value = value * (1 + 1e-3 * run)
+                    yield {
+                        "case": case, "run": run, "model": name, "r": r, "rmse": value,
+                        "train_rmse": value, "train_unfairness": r, "unfairness": r,
+                        "covariance": r, "test_covariance": r, "active": 1.0,
+                    }  # fmt: skip
 
 
 @pytest.fixture(scope="session")

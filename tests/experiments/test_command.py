@@ -41,6 +41,8 @@ def test_quick_mode_offline(reproduce, tmp_path):
         claims = {int(row["claim"]): row for row in csv.DictReader(file)}
     assert set(range(1, 33)) <= set(claims)
     assert claims[20]["verdict"] == claims[29]["verdict"] == "cannot be checked"
+    assert "compas.rda" in claims[29]["reason"]
+    assert "communities.and.crime.rda" not in claims[29]["reason"]
     assert claims[5]["verdict"] == "holds"
     assert claims[17]["verdict"] == "does not hold"
     found = Table.parse((out / "tables" / "f1.csv").read_text(encoding="utf-8"))
@@ -67,11 +69,12 @@ def test_a_killed_run_goes_on(reproduce, tmp_path):
     assert tables(broken) == tables(tmp_path / "whole")
 
 
-def test_an_interrupted_run_says_what_is_kept(reproduce, tmp_path):
+@pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_what_is_kept(reproduce, tmp_path, name):
     process = reproduce(*SMALL, wait=False)
     out = tmp_path / "out"
     _wait_for(lambda: len(parts(out)) >= 1, process)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(name)
     _, warned = process.communicate(timeout=30)
     assert process.returncode == 130
     kept = len(parts(out))
@@ -79,6 +82,43 @@ def test_an_interrupted_run_says_what_is_kept(reproduce, tmp_path):
     assert "The same command goes on from here." in warned
     assert "Traceback" not in warned
     assert not list(out.rglob(".*"))  # no half-written files
+
+
+def test_a_terminated_run_leaves_no_workers(reproduce, tmp_path):
+    psutil = pytest.importorskip("psutil")
+    process = reproduce("bias", "--runs", "30", wait=False, jobs="2")
+    _wait_for(lambda: len(parts(tmp_path / "out")) >= 1, process)
+    workers = [child for child in psutil.Process(process.pid).children() if child.is_running()]
+    assert len(workers) >= 2
+    process.send_signal(signal.SIGTERM)
+    _, warned = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "The same command goes on from here." in warned
+    assert not psutil.wait_procs(workers, timeout=10)[1]
+
+
+def test_a_damaged_part_is_computed_again(tmp_path, capsys):
+    options = ["--runs", "2", "--jobs", "1", "--out", str(tmp_path)]
+    assert main(["definitions", *options]) == 0
+    whole = tables(tmp_path)
+    broken = parts(tmp_path)[1]
+    broken.write_bytes(broken.read_bytes()[:-100])
+    assert main(["profiles", *options]) == 0
+    assert f"{broken} cannot be read, and is left out" in capsys.readouterr().err
+    assert main(["definitions", *options]) == 0
+    assert f"{broken} cannot be read, and is computed again" in capsys.readouterr().err
+    assert {name: tables(tmp_path)[name] for name in whole} == whole
+
+
+@pytest.mark.parametrize("option", ["--out", "--docs"])
+def test_a_file_instead_of_a_folder_is_refused(tmp_path, capsys, option):
+    (tmp_path / "file").write_text("mine")
+    options = ["--out", str(tmp_path / "out"), option, str(tmp_path / "file")]
+    assert main(["definitions", "--runs", "1", "--jobs", "1", *options]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{tmp_path / 'file'} " in said
+    assert f"by {option}" in said
 
 
 def _wait_for(condition, process):

@@ -15,11 +15,12 @@ from fairridge import (
 )
 from fairridge.datasets import load_german_credit
 from fairridge.engines import one_blas_thread
-from fairridge.experiments import checks, linear, logistic, others, profiles, sources
+from fairridge.experiments import checks, formulas, linear, logistic, others, profiles, sources
 from fairridge.experiments.bias import bias_part, nclm_coefficients, one_standard_error
 from fairridge.experiments.describe import datasets_part
 from fairridge.experiments.registry import EXPERIMENTS
 from fairridge.experiments.runner import compute
+from fairridge.experiments.scale import scale_part
 from fairridge.experiments.settings import Settings
 from fairridge.experiments.store import Part
 from fairridge.experiments.synthetic import logistic_example, sample_example
@@ -269,7 +270,79 @@ def test_random_problems_can_be_orthogonal():
     np.testing.assert_allclose(problem.S.T @ problem.U, 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize(("c", "count"), [(5.0, 1), (1.6, 1), (1.4, 0), (0.1, 0)])
+def test_positive_solutions_go_by_the_product_of_the_roots(c, count):
+    size, d = 0.5, 3.0  # ld = 1.5
+    assert formulas.positive_solutions(size, c, d) == count
+    grid = np.linspace(1e-9, 100, 200_001)
+    values = (size + 2 * grid) / (size + grid) ** 2 * c - d
+    assert (np.diff(np.sign(values)) != 0).sum() == count
+
+
+def test_conditional_covariance_is_that_of_residuals(settings):
+    sample = sample_example(settings, 0)
+    S, y = sample.S - sample.S.mean(axis=0), sample.y - sample.y.mean()
+    fitted = S @ [1.0, -2.0, 0.5] + 0.1 * y
+    left = S - np.outer(y, y @ S) / (y @ y)
+    right = fitted - y * (y @ fitted) / (y @ y)
+    found = formulas.conditional_covariance(S, y, fitted)
+    np.testing.assert_allclose(found, left.T @ right / len(y), rtol=1e-10)
+
+
+def test_formulas_find_what_is_known(settings):
+    solutions = part("formulas", "random", settings)
+    assert (solutions.where(quantity="exchanged").column("value") == 1).all()
+    assert (solutions.where(quantity="printed").column("value") == 1).mean() < 0.1
+    curves = part("formulas", "example", settings)
+    assert curves.where(quantity="rises").column("value").all()
+    sample = sample_example(settings, 0)
+    S, y = sample.S - sample.S.mean(axis=0), sample.y - sample.y.mean()
+    U = (
+        sample.X
+        - np.column_stack([np.ones(1000), S])
+        @ np.linalg.lstsq(np.column_stack([np.ones(1000), S]), sample.X, rcond=None)[0]
+    )
+    of_S, of_U = (Z @ np.linalg.lstsq(Z, y, rcond=None)[0] for Z in (S, U))
+    expected = np.var(of_U) / (np.var(y) - np.var(of_S) - np.var(of_U))
+    np.testing.assert_allclose(curves.where(quantity="last").column("value"), expected, rtol=1e-3)
+
+
+def test_the_unit_of_s_matters_to_frrm_only():
+    settings = Settings()
+    rmse = {
+        row["model"]: row["train_rmse"] for row in scale_part("GCR, gender corrected", 0, settings)
+    }
+    assert rmse["NCLM"] < rmse["FRRM"] < rmse["FRRM, raw S"]
+    data = sources.load("GCR, gender corrected", settings)
+    model = FairRidgeRegressor(0.05, sensitive=data.sensitive).fit(data.X, data.y)
+    residual = np.asarray(data.y, dtype=float) - model.predict(data.X)
+    assert rmse["FRRM"] == pytest.approx(np.sqrt(np.mean(residual**2)))  # the default
+
+
 # ----------------------------------------------------------------------- data
+
+
+def test_missing_files_are_named_one_by_one(monkeypatch, tmp_path):
+    tried = []
+
+    def fetch(name, **options):
+        tried.append(name)
+        raise sources.DataUnavailableError(f"{name}.rda: how to get it")
+
+    monkeypatch.setattr(sources, "fetch_fairml", fetch)
+    sources._load.cache_clear()
+    (tmp_path / "law.school.admissions.rda").write_bytes(b"another file")
+    cases = ["C&C", "COMPAS", "LSAC", "NLSY", "BANK", "example"]
+    found = sources.missing(cases, Settings(data_home=str(tmp_path)))
+    assert found == {
+        "C&C": "communities.and.crime.rda is missing",
+        "COMPAS": "compas.rda is missing",
+        "LSAC": "law.school.admissions.rda: how to get it",
+        "NLSY": "national.longitudinal.survey.rda is missing",
+    }
+    assert tried == ["communities.and.crime", "law.school.admissions"]  # one download for all
+    assert "by --data" in sources.advice(found.values())
+    assert sources.advice(["no fairlearn"]) == ""
 
 
 def test_data_sets_are_described():

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from fairridge.experiments.output import write_all
 from fairridge.experiments.registry import EXPERIMENTS
 from fairridge.experiments.runner import run
 from fairridge.experiments.settings import Settings
-from fairridge.experiments.store import OtherSettingsError, Store
+from fairridge.experiments.store import FolderError, Store
 
 __all__ = ["main"]
 
@@ -34,17 +37,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         data_home=options.data,
     )
     try:
-        store = Store(options.out, settings)
-        results = run(names, settings, store, options.jobs)
-    except OtherSettingsError as error:
+        _require_folder(options.docs)
+        with _terminable():
+            results = run(names, settings, Store(options.out, settings), options.jobs)
+            lines = write_all(results, options.out, options.docs)
+    except FolderError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("The same command goes on from here.\n")
         return 130
-    for line in write_all(results, options.out, options.docs):
-        sys.stdout.write(f"{line}\n")
+    sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
+
+
+def _require_folder(docs: Path | None) -> None:
+    """Refuse a file before the work, and not after it."""
+    if docs is not None and docs.exists() and not docs.is_dir():
+        raise FolderError(f"{docs} is a file. Name a folder by --docs.")
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """End by SIGTERM as by Ctrl-C: with a word about what is kept, and without workers."""
+
+    def stop(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread, which alone has signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -33,7 +33,7 @@ ERRATA = (
         "3.1",
         "αᵀVAR(S)α has (l+2λ)/(l+λ)²; bracket equations with c and d",
         "VAR(Sα) has l/(l+λ)²; c and d are exchanged",
-        (7,),
+        (7, 34),
     ),
     Erratum(
         "3.2",
@@ -46,7 +46,7 @@ ERRATA = (
         "R²_EO from the coefficients of ŷ on y and S jointly",
         "sequential sums of squares, as fairml computes it: the printed one is not monotone and "
         "does not vanish",
-        (12, 14),
+        (12, 14, 50),
     ),
     Erratum(
         "4.4",
@@ -82,7 +82,7 @@ SOLVERS = (
         "",
         "A closed form instead of a conic solver: the bound is met exactly, the training error is "
         "the smallest possible, and r = 0 is no special case.",
-        (20, 23, 32, 35),
+        (20, 23, 35, 40),
     ),
     Erratum(
         "ZLM, ZLRM",

@@ -12,6 +12,8 @@ from fairridge.experiments.errata import ERRATA, FAIRML, SOLVERS
 from fairridge.experiments.figures import FIGURES
 from fairridge.experiments.registry import EXPERIMENTS
 from fairridge.experiments.results import Results, SkippedError
+from fairridge.experiments.scale import BOUND
+from fairridge.experiments.sources import advice
 from fairridge.experiments.table import Table
 from fairridge.report.experiments import Tally
 
@@ -56,15 +58,44 @@ def _introduction(page: Document, results: Results) -> None:
         f"The synthetic examples are {settings.runs} samples of 1000 rows."
         + "".join(f" `{e.name}` is {e.remark}." for e in EXPERIMENTS.values() if e.remark)
     )
+    _scale(page, results)
     if settings.rows is not None:
         page.text(f"**Larger data sets are cut to {settings.rows} random rows.**")
-    for reason in dict.fromkeys(results.skipped.values()):
-        cases: dict[str, list[str]] = {}
-        for (experiment, case), why in results.skipped.items():
-            if why == reason:
-                cases.setdefault(experiment, []).append(case)
-        page.text(f"**Skipped**, because {reason}")
-        page.items([f"`{name}`: skipped on {', '.join(found)}" for name, found in cases.items()])
+    _skipped(page, results.skipped)
+
+
+def _skipped(page: Document, skipped: Mapping[tuple[str, str], str]) -> None:
+    """Say what is not on the page, and why."""
+    if not skipped:
+        return
+    cases: dict[str, dict[str, str]] = {}
+    for (experiment, case), reason in skipped.items():
+        cases.setdefault(experiment, {})[case] = reason
+    page.text(f"**Some results are not here.** {advice(skipped.values())}".rstrip())
+    page.items(
+        [
+            f"`{name}`: skipped on {', '.join(found)} ({'; '.join(dict.fromkeys(found.values()))})"
+            for name, found in cases.items()
+        ]
+    )
+
+
+def _scale(page: Document, results: Results) -> None:
+    """Say in which units FRRM has its penalty, and what it matters."""
+    page.text(
+        "FRRM has its penalty on standardized S (`standardize=True`), as fairml has. The paper's "
+        "equation penalizes the coefficients of S as it is. The bound is the same; the model is "
+        "not, where columns of S have different variances. NCLM does not depend on the unit."
+    )
+    if "scale" not in results.tables:
+        return
+    models = ("FRRM", "FRRM, raw S", "NCLM")
+    rows = []
+    for (case,), group in results.tables["scale"].groups("case").items():
+        found = [group.where(model=name).rows[0]["train_rmse"] for name in models]
+        rows.append((case, *(f"{value:.5f}" for value in found)))
+    page.table((f"training RMSE on all rows, r = {BOUND:g}", "FRRM, standardized S", *models[1:]),
+               rows)  # fmt: skip
 
 
 def _verdicts(page: Document, judged: Judged) -> None:
@@ -76,7 +107,9 @@ def _verdicts(page: Document, judged: Judged) -> None:
     page.figure("verdicts", "Verdicts by section of the paper.")
     page.text(
         "A claim about several cases holds if it does in all of them, in part if in at least half, "
-        "and else not; one about random samples holds if it does in nine of ten.",
+        "and else not. Where a claim makes several statements, each of them is a case. Sizes in "
+        "random samples are judged by their medians, and the shape of curves in them (claim 18) "
+        "holds if it does in nine of ten.",
         "Models are compared by the differences of their runs on the same folds: "
         "below or above if the 90 % confidence interval of the mean difference is on one side of "
         "zero and the difference is at least 0.01 %, else equal. All runs share the same rows, so "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fairridge.experiments import linear, logistic, others
+from fairridge.experiments import formulas, linear, logistic, others
 from fairridge.experiments.bias import CASES, bias_part
 from fairridge.experiments.checks import checks_part
 from fairridge.experiments.describe import datasets_part
@@ -14,6 +14,7 @@ from fairridge.experiments.profiles import (
     logistic_profiles_part,
     profiles_part,
 )
+from fairridge.experiments.scale import scale_part
 from fairridge.experiments.settings import Settings
 from fairridge.experiments.table import Row
 
@@ -75,6 +76,8 @@ EXPERIMENTS = {
             "logistic-profiles", "coefficients of FGRRM and ZLRM", _EXAMPLE, logistic_profiles_part
         ),
         Experiment("checks", "formulas on random problems", ("random",), checks_part),
+        Experiment("formulas", "two more formulas", formulas.CASES, formulas.formulas_part),
+        Experiment("scale", "FRRM on raw and standardized S", linear.PAPER, scale_part, most=1),
         Experiment("linear", "RMSE of NCLM, FRRM and ZLM", linear.PAPER, linear.linear_part),
         Experiment(
             "corrected",

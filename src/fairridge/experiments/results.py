@@ -51,7 +51,7 @@ class Results:
             raise SkippedError("; ".join(dict.fromkeys(found)))
         return table
 
-    def without(self, experiment: str) -> str:
-        """Say which data sets of an experiment were skipped, if any."""
-        cases = [case for name, case in self.skipped if name == experiment]
+    def without(self, *experiments: str) -> str:
+        """Say which data sets of experiments were skipped, if any."""
+        cases = [case for name, case in self.skipped if name in experiments]
         return f" Skipped: {', '.join(cases)}." if cases else ""

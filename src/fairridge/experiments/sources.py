@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +23,9 @@ from fairridge.datasets import (
 )
 from fairridge.experiments.settings import Settings
 
-__all__ = ["SOURCES", "Data", "Source", "load", "missing"]
+__all__ = ["SOURCES", "Data", "Source", "advice", "load", "missing"]
+
+_MISSING = ".rda is missing"
 
 
 @dataclass(frozen=True)
@@ -132,24 +134,39 @@ def _load(case: str, data_home: str | None, rows: int | None, seed: int) -> Data
 
 
 def missing(cases: list[str], settings: Settings) -> dict[str, str]:
-    """Return the data sets that cannot be had, with the reason.
+    """Return the data sets that cannot be had, each with its own reason.
 
     One download brings all of fairml's files, so it is tried once.
     """
     reasons: dict[str, str] = {}
-    failed = ""
+    failed = False
     for case in cases:
         name = SOURCES[case].fetched if case in SOURCES else None
         if name is None:
             continue
-        if failed and not _in_folder(name, settings):
-            reasons[case] = failed
+        there = _in_folder(name, settings)
+        if failed and not there:
+            reasons[case] = name + _MISSING
             continue
         try:
             load(case, settings)
-        except (DataUnavailableError, ImportError) as reason:
-            reasons[case] = failed = str(reason)
+        except ImportError as reason:
+            reasons[case] = str(reason)
+        except DataUnavailableError as reason:
+            failed = failed or not there
+            reasons[case] = str(reason) if there else name + _MISSING
     return reasons
+
+
+def advice(reasons: Iterable[str]) -> str:
+    """Say how to get missing files, if any are."""
+    if not any(reason.endswith(_MISSING) for reason in reasons):
+        return ""
+    return (
+        "fairml's files could not be downloaded. With a network, try again. Without, copy the "
+        "missing ones from the data folder of fairml's source package into a folder, and name it "
+        "by --data."
+    )
 
 
 def _in_folder(name: str, settings: Settings) -> bool:

@@ -38,9 +38,15 @@ class Table:
 
     @classmethod
     def parse(cls, text: str) -> Table:
-        """Read CSV; what looks like a number is one."""
-        reader = csv.DictReader(io.StringIO(text))
-        return cls(tuple({key: _value(cell) for key, cell in row.items()} for row in reader))
+        """Read CSV; what looks like a number is one. Raise ValueError where cells are missing."""
+        lines = csv.reader(io.StringIO(text))
+        names = next(lines, [])
+        return cls(
+            tuple(
+                {name: _value(cell) for name, cell in zip(names, line, strict=True)}
+                for line in lines
+            )
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -91,8 +97,11 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file at once, so that nobody ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(content.encode() if isinstance(content, str) else content)
-    partial.replace(path)
+    try:
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)  # where it was interrupted
 
 
 def _cell(value: Any) -> Any:

@@ -3,7 +3,7 @@
 Verdicts are computed from results; nothing about them is typed in.
 """
 
-from fairridge.experiments.claims import accuracy, classes, examples, extensions
+from fairridge.experiments.claims import accuracy, classes, examples, extensions, overall
 from fairridge.experiments.claims.base import CLAIMS, KINDS, Claim, Verdict, judge
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "examples",
     "extensions",
     "judge",
+    "overall",
 ]

@@ -21,6 +21,7 @@ __all__ = [
     "judge",
     "percent",
     "relative",
+    "statements",
     "tiny",
 ]
 
@@ -107,9 +108,14 @@ def grade_samples(good: int, total: int) -> Kind:
     return "holds" if 10 * good >= 9 * total else grade(good, total)
 
 
-def either(true: bool, otherwise: Kind = "does not hold") -> Kind:
+def either(true: bool) -> Kind:
     """Judge by one condition."""
-    return "holds" if true else otherwise
+    return "holds" if true else "does not hold"
+
+
+def statements(good: int, total: int) -> str:
+    """Say how many of the statements of a claim hold."""
+    return f"{good} of {total} statements hold."
 
 
 def percent(value: float, digits: int = 1) -> str:

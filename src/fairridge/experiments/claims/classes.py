@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairridge.experiments.claims.accuracy import cells, counted
-from fairridge.experiments.claims.base import Verdict, claim, grade, percent
+from fairridge.experiments.claims.base import Verdict, claim, grade, percent, statements
 from fairridge.experiments.results import Results
 from fairridge.experiments.statistics import compare
 
@@ -34,7 +34,9 @@ def _(results: Results) -> Verdict:
         f"FGRRM is {counted(found)}. As claimed in {good} of {judged} cells, with .5 % as equal."
         + results.without("logistic"),
         "Both have the same largest |COV(η, S_j)|. ZLRM predicts without S, so without a bound "
-        "they are different models: equal only where S adds nothing to the other predictors.",
+        "they are different models: equal only where S adds nothing to the other predictors. On "
+        "ADULT 14 people of a level without events let S back into FGRRM's predictions of all "
+        "others, which its bound does not see: its F1 there is no price of fairness.",
     )
 
 
@@ -108,15 +110,22 @@ def _(results: Results) -> Verdict:
     gaps = {}
     for (case, model, r), group in table.groups("case", "model", "r").items():
         if model in ("FGRRM", "ZLRM"):
-            gaps[case, r] = float(
+            gaps[case, model, r] = float(
                 (group.column("unfairness") - group.column("train_unfairness")).mean()
             )
-    good = sum(gap <= 0.01 for gap in gaps.values())
+    parts, good = [], 0
+    for case in dict.fromkeys(case for case, _, _ in gaps):
+        here = [gap for (name, _, _), gap in gaps.items() if name == case]
+        near = sum(gap <= 0.01 for gap in here)
+        good += near
+        parts.append(f"{case} {near} of {len(here)} ({min(here):+.4f} to {max(here):+.4f})")
     return Verdict(
         grade(good, len(gaps)),
-        f"R² of η on S is higher in validation by {min(gaps.values()):+.4f} to "
-        f"{max(gaps.values()):+.4f}." + results.without("logistic"),
-        "There are many rows for each column here.",
+        f"R² of η on S is higher in validation by no more than .01 in {good} of {len(gaps)} cells "
+        f"with an active bound: {', '.join(parts)}." + results.without("logistic"),
+        "With as many rows as BANK has, and one attribute, nothing is lost. On COMPAS the excess "
+        "is what chance gives: columns of S by rows of a fold, .01. In ADULT some levels have one "
+        "class only: their η are in the thousands, and the few rows that have them decide R².",
     )
 
 
@@ -136,10 +145,10 @@ def _(results: Results) -> Verdict:
             free = float(rows.where(model=model, r=max(rows.column("r"))).column("gap").mean())
             total, fair, less = total + 1, fair + (bound < 0.01), less + (bound < free)
             parts.append(f"{case}, {model}: {bound:.3f} at r = 0, {free:.3f} without a bound")
-    kind = grade(fair, total)
     return Verdict(
-        "holds in part" if kind == "does not hold" and less == total else kind,
-        f"Largest difference of acceptance rates between groups: {'; '.join(parts)}."
+        grade(fair, total),
+        f"Largest difference of acceptance rates between groups: {'; '.join(parts)}. Below .01 at "
+        f"r = 0 in {fair} of {total}, and smaller than without a bound in {less}."
         + results.without("logistic"),
         "Zero covariance makes group means of η equal, not their distributions. The rates of "
         "accepted people depend on those.",
@@ -181,12 +190,13 @@ def _(results: Results) -> Verdict:
         (case, 0.0): compare(group, "FRRM", "Steinberg", "rmse")
         for (case,), group in table.groups("case").items()
     }
-    equal = sum(one.outcome == "equal" for one in found.values())
+    ahead = sum(one.outcome == "below" for one in found.values())
+    good = ahead + sum(one.outcome != "above" for one in found.values())
     return Verdict(
-        "holds in part"
-        if equal
-        else grade(sum(one.outcome == "below" for one in found.values()), len(found)),
-        f"At γ = 0 FRRM is {counted(found)}." + results.without("steinberg"),
+        grade(good, 2 * len(found)),
+        f"At γ = 0 FRRM is {counted(found)}. Not worse, and better, on each data set: "
+        + statements(good, 2 * len(found))
+        + results.without("steinberg"),
         "At γ = 0, and with an inactive bound, both are least squares: neither dominates.",
     )
 
