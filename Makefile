@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.ready-for-demo
 TESTS  ?= tests
+# Spark is a large package, and its tests run only where Java is.
+COMMA  := ,
+EXTRAS := dev$(if $(shell command -v java),$(COMMA)spark)
 # For another set of experiments, fewer runs, or the page in docs/: see its --help.
 REPRODUCE ?= all --out reproduce-output
 
@@ -23,7 +26,7 @@ help:
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
 	touch $(READY)
 
 # The demonstration needs the command line only.

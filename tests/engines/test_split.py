@@ -1,6 +1,7 @@
 """Categoricals left as codes give the same sums as columns written out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
@@ -57,7 +58,6 @@ def test_derivatives_are_the_same(rows, monkeypatch):
 
 @pytest.mark.parametrize("estimator", [FairRidgeRegressor, FairRidgeClassifier])
 def test_models_are_the_same(estimator, monkeypatch):
-    pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(19)
     n = 4000
     frame = pd.DataFrame(

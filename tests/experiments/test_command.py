@@ -4,6 +4,7 @@ import csv
 import signal
 import time
 
+import psutil
 import pytest
 
 from fairridge.experiments.__main__ import main
@@ -85,7 +86,6 @@ def test_an_interrupted_run_says_what_is_kept(reproduce, tmp_path, name):
 
 
 def test_a_terminated_run_leaves_no_workers(reproduce, tmp_path):
-    psutil = pytest.importorskip("psutil")
     process = reproduce("bias", "--runs", "30", wait=False, jobs="2")
     _wait_for(lambda: len(parts(tmp_path / "out")) >= 1, process)
     workers = [child for child in psutil.Process(process.pid).children() if child.is_running()]

@@ -353,3 +353,12 @@ def test_a_level_without_events_is_named_and_an_outlier_is_not():
     with pytest.warns(DataWarning, match=r"^column\(s\) 'rare\[often\]' separate"):
         ConvexFairClassifier(0.5, sensitive="group").fit(frame, y)
     ConvexFairClassifier(0.5, sensitive="group").fit(frame.drop(columns="rare"), y)
+
+
+@pytest.mark.parametrize("option", ["bins", "max_iter"])
+@pytest.mark.parametrize("value", [2.5, 0, True])
+def test_counts_are_whole_numbers(workers, option, value):
+    frame, y = workers[0], workers[1]
+    model = ConvexFairRegressor(sensitive="sex", **{option: value})
+    with pytest.raises(ValueError, match=f"{option}={value} must be a whole number"):
+        model.fit(frame, y)

@@ -6,6 +6,7 @@ import pickle
 import warnings
 from dataclasses import replace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -399,11 +400,10 @@ def test_a_path_holds_fitted_models(data, model):
             path.at(0.2)
     else:
         kinds.append("coefficients")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     for kind in kinds:
         axes = path.plot(kind)
         assert axes.get_xlabel() == "bound on unfairness, r"
-        pyplot.close(axes.figure)
+        plt.close(axes.figure)
 
 
 @pytest.mark.parametrize("model", MODELS)

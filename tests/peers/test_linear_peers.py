@@ -3,6 +3,8 @@
 import os
 import pickle
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -329,9 +331,7 @@ def test_a_whole_path_is_fair_from_end_to_end(model, data):
 
 
 def test_a_path_is_drawn(model, data):
-    pytest.importorskip("matplotlib").use("Agg")
-    import matplotlib.pyplot as plt
-
+    matplotlib.use("Agg")
     frame, y = data
     path = named(model).path(frame, y, unfairness=[0.0, 0.1, 0.4, 1.0])
     for kind in ("coefficients", "constraints", "accuracy"):

@@ -262,7 +262,7 @@ def test_more_than_two_classes_are_refused():
     ("options", "message"),
     [
         ({"tol": 0.0}, "tol=0.0 must be a number greater than 0"),
-        ({"max_iter": 0}, "max_iter=0 must be a number at least 1"),
+        ({"max_iter": 0}, "max_iter=0 must be a whole number, at least 1"),
         ({"bound": None}, "bound=None is not known"),
         ({"unfairness": "much"}, "unfairness='much' is not a bound"),
     ],

@@ -29,7 +29,7 @@ from fairridge.rows.responses import ResponseReader
 from fairridge.search import Solution
 from fairridge.solvers import FairBasis
 
-__all__ = ["FairModel"]
+__all__ = ["FairModel", "listed"]
 
 Floats = NDArray[np.float64]
 
@@ -184,13 +184,13 @@ class FairModel(Exports, Reports, BaseEstimator):
         # Features of one map, such as splines, are collinear by their nature.
         if empty and not isinstance(S, MappedEncoding):
             parts.append(
-                f"sensitive column(s) {_listed(empty)} are constant or linear combinations of "
+                f"sensitive column(s) {listed(empty)} are constant or linear combinations of "
                 "the others"
             )
         empty = [X.names[k] for k in basis.predictors.dependent if k not in X.empty]
         if empty and not penalized and not isinstance(X, MappedEncoding):
             parts.append(
-                f"predictor column(s) {_listed(empty)} are constant or linear combinations of "
+                f"predictor column(s) {listed(empty)} are constant or linear combinations of "
                 "the sensitive attributes and the other predictors"
             )
         if not np.diag(basis.target_scatter).any():
@@ -255,6 +255,7 @@ class FairModel(Exports, Reports, BaseEstimator):
         ]
 
 
-def _listed(names: list[str], most: int = 5) -> str:
+def listed(names: list[str], most: int = 5) -> str:
+    """Write the first names of a list, and how many more there are."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

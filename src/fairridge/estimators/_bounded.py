@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
@@ -10,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairridge.data import Encoding, MappedEncoding
 from fairridge.engines import Engine, threads_for_blocks
-from fairridge.estimators._base import FairModel
+from fairridge.estimators._base import FairModel, listed
 from fairridge.estimators._parameters import FEWER_FEATURES, check_bound, check_bounds, check_ranks
 from fairridge.estimators._training import Response, Training
 from fairridge.estimators.path import FairnessPath
+from fairridge.exceptions import DataWarning
 from fairridge.fairness import Definition
 from fairridge.families import Gaussian
 from fairridge.search import Problem, Solution
@@ -142,6 +146,18 @@ class BoundedModel(FairModel):
         check_ranks(problem.basis, training.design, training.n_rows, advice=advice)
         self._warn_of_data(problem.basis, training.design, penalized=penalized)
         return problem
+
+    def _warn_of_predictors(self, dependent: Iterable[int], X: Encoding | MappedEncoding) -> None:
+        """Say which predictors carry nothing of their own, where S is none of them."""
+        empty = [X.names[k] for k in dependent if k not in X.empty]
+        # Features of one map, such as splines, are collinear by their nature.
+        if empty and not isinstance(X, MappedEncoding):
+            warnings.warn(
+                f"predictor column(s) {listed(empty)} are constant or linear combinations of the "
+                "others. The minimum-norm coefficients are used.",
+                DataWarning,
+                stacklevel=4,
+            )
 
     def _warn_of_solutions(
         self, problem: Problem, solutions: list[Solution], training: Training

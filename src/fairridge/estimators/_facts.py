@@ -8,7 +8,11 @@ from fairridge.families import Gaussian
 
 __all__ = ["bound_facts"]
 
-SHARES = {"r_squared_sensitive": "Explained by S", "r_squared_predictors": "Explained by U"}
+SHARES = {
+    "r_squared_sensitive": "Explained by S",
+    "r_squared_predictors": "Explained by U",
+    "r_squared_response": "Explained by y after S",
+}
 
 
 def bound_facts(model: Any, multiplier: str) -> tuple[tuple[str, str], ...]:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from fairridge.engines import Engine
 from fairridge.estimators._bounded import BoundedModel
-from fairridge.estimators._parameters import PENALTY_OR_FEWER, check_number
+from fairridge.estimators._facts import bound_facts
+from fairridge.estimators._parameters import PENALTY_OR_FEWER, check_count, check_number
 from fairridge.estimators._training import Response, Training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import (
@@ -95,7 +96,7 @@ class FairRidge(BoundedModel):
             engine,
             response.family,
             n_targets=response.targets.shape[1],
-            max_iter=int(check_number("max_iter", self.max_iter, least=1.0)),
+            max_iter=check_count("max_iter", self.max_iter),
             **options,
         )
 
@@ -105,7 +106,7 @@ class FairRidge(BoundedModel):
             self._definition,
             bounds,
             tol=check_number("tol", self.tol, least=0.0, strict=True),
-            max_iter=int(check_number("max_iter", self.max_iter, least=1.0)),
+            max_iter=check_count("max_iter", self.max_iter),
         )
 
     def _warn_of_solutions(
@@ -140,26 +141,5 @@ class FairRidge(BoundedModel):
         )
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
-        gaussian = isinstance(self.family_, Gaussian)
-        facts = {
-            "Family": self.family_.name,
-            "Penalty": resolve_penalty(self.penalty).name,
-            "Rows": f"{self.n_rows_:,}",
-            "R²" if gaussian else "D²": f"{self.explained_deviance_:.4f}",
-            "Log-likelihood": f"{self.loglik_:.2f}",
-            "Definition": self._definition.name,
-            "Bound r": f"{float(self.unfairness):g}",
-            "Achieved": f"{self.unfairness_:.6g}",
-            "λ(r)": f"{self.lambda_:.6g}",
-            "Status": self.status_,
-        }
-        shares = {
-            "r_squared_sensitive": "Explained by S",
-            "r_squared_predictors": "Explained by U",
-            "r_squared_response": "Explained by y after S",
-        }
-        if self.sensitive_map is not None:
-            facts["Variance of S dropped"] = f"{self.sensitive_dropped_:.4g}"
-        for key, value in self.components_.items():
-            facts[shares.get(key, key)] = f"{value:.6g}"
-        return tuple(facts.items())
+        family, *others = bound_facts(self, "λ(r)")
+        return (family, ("Penalty", resolve_penalty(self.penalty).name), *others)

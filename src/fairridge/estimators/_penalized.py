@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._facts import bound_facts
-from fairridge.estimators._parameters import check_number
+from fairridge.estimators._parameters import check_count, check_number
 from fairridge.estimators._training import Training
 from fairridge.estimators.path import FairnessPath
 from fairridge.fairness import Definition
@@ -47,7 +47,7 @@ class Penalized(BoundedModel):
 
     @property
     def _steps(self) -> int:
-        return int(check_number("max_iter", self.max_iter, least=1.0))
+        return check_count("max_iter", self.max_iter)
 
     def _solve(self, problem: Problem, bounds: Floats) -> list[Solution]:
         tol = check_number("tol", self.tol, least=0.0, strict=True)

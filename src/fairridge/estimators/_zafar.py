@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge.data import Design, Encoding, MappedEncoding, Table, as_table, numeric_vector
+from fairridge.data import Design, Encoding, Table, as_table, numeric_vector
 from fairridge.engines import linear_predictor
-from fairridge.estimators._base import _listed
 from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._facts import bound_facts
 from fairridge.estimators._parameters import check_option
 from fairridge.estimators._training import Training
-from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.exceptions import BoundWarning
 from fairridge.fairness import Definition
 from fairridge.search.solution import Solution
 from fairridge.search.zafar import definition_of
@@ -82,15 +81,7 @@ class Zafar(BoundedModel):
 
     def _problem(self, training: Training) -> Any:
         problem: Any = super()._problem(training)
-        X = training.design.predictors
-        empty = [X.names[k] for k in problem.space.dependent if k not in X.empty]
-        if empty and not isinstance(X, MappedEncoding):
-            warnings.warn(
-                f"predictor column(s) {_listed(empty)} are constant or linear combinations of the "
-                "others. The minimum-norm coefficients are used.",
-                DataWarning,
-                stacklevel=3,
-            )
+        self._warn_of_predictors(problem.space.dependent, training.design.predictors)
         return problem
 
     def _warn_of_bound(self, solution: Solution) -> None:
@@ -108,6 +99,10 @@ class Zafar(BoundedModel):
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
     ) -> None:
+        self._warn_of_intercept(solutions)
+
+    def _warn_of_intercept(self, solutions: list[Solution]) -> None:
+        """Say that nothing else is left under a bound."""
         for solution in solutions:
             if not solution.fit.beta.any() and solution.fit.lambda_ > 0.0:
                 r = f"unfairness={solution.unfairness:g}"
@@ -118,7 +113,7 @@ class Zafar(BoundedModel):
                     else f"only the intercept meets {r} among the models with limited "
                     "covariances; raise the bound, or set bound='covariance'.",
                     BoundWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
                 return
 

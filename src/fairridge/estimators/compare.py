@@ -155,11 +155,7 @@ def compare(
     """
     task = _task(y) if task is None else task
     check_option("task", task, ("regression", "classification"))
-    if models is None:
-        known = CLASSIFIERS if task == "classification" else REGRESSORS
-        models = {name: model(sensitive=sensitive) for name, model in known.items()}
-    if "unconstrained" in models:
-        raise ValueError("'unconstrained' is the name of the reference; call the model otherwise.")
+    models = _models(models, task, sensitive)
     if task == "regression":
         y = numeric_vector(y, len(y), "y")
     bounds = check_bounds(unfairness)
@@ -186,6 +182,16 @@ def compare(
             bar.step()
     loss = "mean deviance" if task == "classification" else "RMSE"
     return Comparison(tuple(records), skipped, loss, as_table(X).backend)
+
+
+def _models(models: Mapping[str, Any] | None, task: str, sensitive: Any) -> Mapping[str, Any]:
+    """Return the models asked for, or all that there are."""
+    if models is None:
+        known = CLASSIFIERS if task == "classification" else REGRESSORS
+        return {name: model(sensitive=sensitive) for name, model in known.items()}
+    if "unconstrained" in models:
+        raise ValueError("'unconstrained' is the name of the reference; call the model otherwise.")
+    return models
 
 
 def _task(y: Any) -> str:

@@ -50,15 +50,7 @@ class _ConvexFair(Blind, Grouped, Penalized):
     def _problem(self, training: Training) -> Any:
         self._require_predictors(training)
         problem: Any = super()._problem(training)
-        X = training.design.predictors
-        empty = [X.names[k] for k in problem.space.dependent if k not in X.empty]
-        if empty:
-            warnings.warn(
-                f"predictor column(s) {', '.join(map(repr, empty))} are constant or linear "
-                "combinations of the others. The minimum-norm coefficients are used.",
-                DataWarning,
-                stacklevel=3,
-            )
+        self._warn_of_predictors(problem.space.dependent, training.design.predictors)
         return problem
 
     def _warn_of_solutions(

@@ -21,14 +21,15 @@ from fairridge.estimators._parameters import (
     FEWER_FEATURES,
     check_bound,
     check_bounds,
+    check_count,
     check_features,
-    check_number,
     check_option,
 )
 from fairridge.estimators._predictions import PredictionPath, prediction_path
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning
 from fairridge.families import Binomial
+from fairridge.metrics.distances import largest_gap
 from fairridge.report.groups import GroupSummary
 from fairridge.search import Status
 
@@ -262,7 +263,7 @@ class ReductionsClassifier(Blind, Grouped, Classification):
             base,
             moment(difference_bound=float(self.unfairness)),
             eps=SLACK,
-            max_iter=int(check_number("max_iter", self.max_iter, least=1.0)),
+            max_iter=check_count("max_iter", self.max_iter),
         )
         _fitted(mitigator, Z[repeated], y[repeated], codes[repeated])
         self._remember(training)
@@ -293,8 +294,8 @@ class ReductionsClassifier(Blind, Grouped, Classification):
         predicted = (expected > 0.5).astype(np.float64)
         events = y if self.constraint == "equalized-odds" else np.zeros_like(y)
         self.components_ = {
-            "randomized": _largest_gap(expected, codes, events),
-            "predicted": _largest_gap(predicted, codes, events),
+            "randomized": largest_gap(expected, codes, events),
+            "predicted": largest_gap(predicted, codes, events),
         }
         self.unfairness_ = self.components_["randomized"]
         self.definition_ = str(self.constraint)
@@ -386,16 +387,3 @@ def _repeats(weight: Floats | None, n: int) -> Integers:
             "ReductionsClassifier can only count rows: use whole numbers."
         )
     return np.repeat(np.arange(n), weight.astype(np.intp))
-
-
-def _largest_gap(rates: Floats, codes: Integers, events: Integers) -> float:
-    """Largest distance between the mean in a group and the mean in all rows, within events."""
-    gaps = [0.0]
-    for event in np.unique(events):
-        inside = events == event
-        overall = rates[inside].mean()
-        gaps += [
-            abs(float(rates[inside & (codes == code)].mean() - overall))
-            for code in np.unique(codes[inside])
-        ]
-    return max(gaps)

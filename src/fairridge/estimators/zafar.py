@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 from fairridge.engines import Engine
-from fairridge.estimators._base import _listed
+from fairridge.estimators._base import listed
 from fairridge.estimators._classification import Classification
-from fairridge.estimators._parameters import check_number
+from fairridge.estimators._parameters import check_count, check_number
 from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Inputs, Response, Training
 from fairridge.estimators._zafar import Zafar
@@ -180,7 +180,7 @@ class ZafarClassifier(Classification, Zafar):
             engine,
             response.family,
             tol=check_number("tol", self.tol, least=0.0, strict=True),
-            max_iter=int(check_number("max_iter", self.max_iter, least=1.0)),
+            max_iter=check_count("max_iter", self.max_iter),
             **self._checked_options(),
         )
 
@@ -196,11 +196,11 @@ class ZafarClassifier(Classification, Zafar):
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
     ) -> None:
-        super()._warn_of_solutions(problem, solutions, training)
+        self._warn_of_intercept(solutions)
         names = problem.separated_columns()
         if names:
             warnings.warn(
-                f"column(s) {_listed(names)} separate the classes: their coefficients grow without "
+                f"column(s) {listed(names)} separate the classes: their coefficients grow without "
                 "bound. The deviance has converged; for finite coefficients leave the columns "
                 "out, or merge rare levels.",
                 DataWarning,

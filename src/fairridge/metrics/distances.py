@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Distances", "SortedScores"]
+__all__ = ["Distances", "SortedScores", "largest_gap"]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -75,3 +76,16 @@ def _ratio(difference: float, deviation: float, rounding: float) -> float:
         return difference / deviation
     # Two constants: the same, or infinitely many deviations apart.
     return 0.0 if abs(difference) <= rounding else float(np.copysign(np.inf, difference))
+
+
+def largest_gap(rates: Floats, codes: Integers, events: Integers) -> float:
+    """Largest distance between the mean in a group and the mean in all rows, within events."""
+    gaps = [0.0]
+    for event in np.unique(events):
+        inside = events == event
+        overall = rates[inside].mean()
+        gaps += [
+            abs(float(rates[inside & (codes == code)].mean() - overall))
+            for code in np.unique(codes[inside])
+        ]
+    return max(gaps)

@@ -180,16 +180,6 @@ class LimitedModels:
         """ε."""
         return RIDGE * self.curvature
 
-    def _plain(self, point: Point) -> Point:
-        """Return the same point without ε‖w‖² in its deviance and derivatives."""
-        w = np.append(0.0, point.theta[1:])
-        return replace(
-            point,
-            deviance=max(point.deviance - self.ridge * float(w @ w), 0.0),
-            gradient=point.gradient - 2.0 * self.ridge * w,
-            hessian=point.hessian - 2.0 * self.ridge * np.diag(np.arange(len(w)) > 0),
-        )
-
     def unlimited(self, space: PredictorSpace) -> tuple[Point, Floats]:
         """Return the minimum in another space without a limit, and θ after a last step."""
         evaluate = self._evaluation(space, self.ridge)

@@ -6,7 +6,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-__all__ = ["lasso_minimum"]
+from fairridge.solvers.triangle import solve_definite
+
+__all__ = ["lasso_minimum", "proximal_step"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
@@ -114,3 +116,22 @@ def _solved(H: Floats, b: Floats) -> Floats:
 def _rounding(H: Floats, b: Floats, weights: Floats, x: Floats) -> Floats:
     """How much of each slope is nothing but rounding."""
     return NOTHING * (np.abs(H) @ np.abs(x) + np.abs(b) + weights)
+
+
+def proximal_step(H: Floats, gradient: Floats, theta: Floats, l1: Floats) -> Floats:
+    """Step to the minimum of the quadratic model plus absolute values.
+
+    The smooth coordinates are eliminated by a Schur complement; what is left
+    is a lasso in the penalized ones.
+    """
+    rough, smooth = np.flatnonzero(l1), np.flatnonzero(l1 == 0.0)
+    right = H @ theta - gradient  # the model in the new point x: ½xᵀHx − rightᵀx + l1|x|
+    cross = H[np.ix_(smooth, rough)]
+    eliminated = np.column_stack([cross, right[smooth]])
+    solved = np.column_stack([solve_definite(H[np.ix_(smooth, smooth)], c) for c in eliminated.T])
+    schur = H[np.ix_(rough, rough)] - cross.T @ solved[:, :-1]
+    x = np.empty_like(theta)
+    b = right[rough] - cross.T @ solved[:, -1]
+    x[rough] = lasso_minimum(0.5 * (schur + schur.T), b, l1[rough], theta[rough])
+    x[smooth] = solved[:, -1] - solved[:, :-1] @ x[rough]
+    return x - theta

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
-from fairridge.solvers.lasso import lasso_minimum
+from fairridge.solvers.lasso import proximal_step
+from fairridge.solvers.triangle import solve_definite
 
 __all__ = ["Objective", "Point", "minimize"]
 
@@ -132,9 +132,9 @@ class Objective:
         H = self._hessian(point)[np.ix_(free, free)]
         step = np.zeros_like(point.theta)
         if self.l1.any():
-            step[free] = _proximal_step(H, slope[free], point.theta[free], self.l1[free])
+            step[free] = proximal_step(H, slope[free], point.theta[free], self.l1[free])
         else:
-            step[free] = _solve(H, -slope[free])
+            step[free] = solve_definite(H, -slope[free])
         beyond = np.maximum(-np.sign(point.theta) * (point.theta + step), 0.0)  # past zero
         return step, -self.growth(point, step) - 2.0 * float(self.l1 @ beyond)
 
@@ -370,35 +370,3 @@ def _search(objective: Objective, state: _State) -> tuple[Point | None, float]:
         else:
             length *= 0.5 if np.isfinite(after) and length > 0.1 else 0.1
     return None, 0.0
-
-
-def _solve(H: Floats, b: Floats) -> Floats:
-    """Solve a positive definite system, which rounding may have left indefinite."""
-    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
-    scaled = H / np.outer(scale, scale)
-    try:
-        factor = scipy.linalg.cho_factor(scaled, check_finite=False)
-        return scipy.linalg.cho_solve(factor, b / scale, check_finite=False) / scale
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(scaled)
-        values = np.maximum(values, 1e-13 * values[-1])
-        return vectors @ ((vectors.T @ (b / scale)) / values) / scale
-
-
-def _proximal_step(H: Floats, gradient: Floats, theta: Floats, l1: Floats) -> Floats:
-    """Step to the minimum of the quadratic model plus absolute values.
-
-    The smooth coordinates are eliminated by a Schur complement; what is left
-    is a lasso in the penalized ones.
-    """
-    rough, smooth = np.flatnonzero(l1), np.flatnonzero(l1 == 0.0)
-    right = H @ theta - gradient  # the model in the new point x: ½xᵀHx − rightᵀx + l1|x|
-    cross = H[np.ix_(smooth, rough)]
-    eliminated = np.column_stack([cross, right[smooth]])
-    solved = np.column_stack([_solve(H[np.ix_(smooth, smooth)], c) for c in eliminated.T])
-    schur = H[np.ix_(rough, rough)] - cross.T @ solved[:, :-1]
-    x = np.empty_like(theta)
-    b = right[rough] - cross.T @ solved[:, -1]
-    x[rough] = lasso_minimum(0.5 * (schur + schur.T), b, l1[rough], theta[rough])
-    x[smooth] = solved[:, -1] - solved[:, :-1] @ x[rough]
-    return x - theta
