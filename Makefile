@@ -7,7 +7,7 @@ DEMO   := $(VENV)/.ready-for-demo
 TESTS  ?= tests
 # Spark is a large package, and its tests run only where Java is.
 COMMA  := ,
-EXTRAS := dev$(if $(shell command -v java),$(COMMA)spark)
+EXTRAS := dev$(if $(shell command -v java 2>/dev/null),$(COMMA)spark)
 # For another set of experiments, fewer runs, or the page in docs/: see its --help.
 REPRODUCE ?= all --out reproduce-output
 
