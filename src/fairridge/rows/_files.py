@@ -11,9 +11,18 @@ from os.path import realpath
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
+from fairridge.rows._changes import FileState, require_same_names, state_of
 from fairridge.rows.roles import ColumnType, column_types
 
-__all__ = ["DataFile", "check_files", "find_files", "known_types", "read_footers"]
+__all__ = [
+    "DataFile",
+    "check_files",
+    "find_files",
+    "known_types",
+    "read_footers",
+    "require_same_files",
+    "wanted_paths",
+]
 
 SUFFIXES = (".parquet", ".pq", ".parq")
 # Files named in one message at most.
@@ -38,6 +47,8 @@ class DataFile:
         Its columns.
     problem : str or None
         Why it cannot be read.
+    state : FileState or None
+        Its version.
     """
 
     path: str
@@ -46,17 +57,27 @@ class DataFile:
     n_rows: int = 0
     types: dict[str, ColumnType] | None = None
     problem: str | None = None
+    state: FileState | None = None
+
+
+def wanted_paths(path_or_glob: Any) -> tuple[str, ...]:
+    """Return what was asked for, a path or a list of them, as a tuple of its own."""
+    many = isinstance(path_or_glob, Sequence) and not isinstance(path_or_glob, str)
+    return tuple(fspath(item) for item in (path_or_glob if many else [path_or_glob]))
 
 
 def find_files(path_or_glob: Any) -> list[DataFile]:
     """Find files by path, folder, pattern, URI, or a list of these, each file once."""
-    many = isinstance(path_or_glob, Sequence) and not isinstance(path_or_glob, str)
-    found = [
-        file for item in (path_or_glob if many else [path_or_glob]) for file in _found(fspath(item))
-    ]
+    found = [file for path in wanted_paths(path_or_glob) for file in _found(path)]
     if not found:
         raise FileNotFoundError(f"no Parquet files at {path_or_glob!r}.")
     return _once(found)
+
+
+def require_same_files(paths: tuple[str, ...], files: list[DataFile]) -> None:
+    """Raise, naming a file, if the paths lead to other files than they did."""
+    now = _once([file for path in paths for file in _found(path)])
+    require_same_names((file.path for file in files), (file.path for file in now))
 
 
 def _once(files: list[DataFile]) -> list[DataFile]:
@@ -126,16 +147,19 @@ def _with_footer(file: DataFile) -> DataFile:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(file.place, filesystem=file.system) as opened:
+        with (
+            file.system.open_input_file(file.place) as handle,
+            pq.ParquetFile(handle) as opened,
+        ):
             schema, n_rows = opened.schema_arrow, opened.metadata.num_rows
+            state = state_of(file.system, file.place, handle)
     except FileNotFoundError:
-        return DataFile(file.path, file.place, file.system, problem="there is no such file")
+        return replace(file, problem="there is no such file")
     except (pa.ArrowException, OSError) as error:
-        problem = f"truncated, or not a Parquet file ({_first_line(error)})"
-        return DataFile(file.path, file.place, file.system, problem=problem)
+        return replace(file, problem=f"truncated, or not a Parquet file ({_first_line(error)})")
     kinds = column_types(schema.empty_table())
     types = {name: ColumnType(kinds[name].kind, str(schema.field(name).type)) for name in kinds}
-    return DataFile(file.path, file.place, file.system, n_rows, types)
+    return replace(file, n_rows=n_rows, types=types, state=state)
 
 
 def _first_line(error: BaseException) -> str:

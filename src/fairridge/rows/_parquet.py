@@ -8,7 +8,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from fairridge.rows._files import DataFile, check_files, find_files, known_types, read_footers
+from fairridge.rows._changes import require_same_state, state_of
+from fairridge.rows._files import (
+    DataFile,
+    check_files,
+    find_files,
+    known_types,
+    read_footers,
+    require_same_files,
+    wanted_paths,
+)
 from fairridge.rows._progress import RowProgress
 from fairridge.rows.batch import Batch, add, located, prefetched, rows_per_batch
 from fairridge.rows.predictions import Predictor
@@ -27,6 +36,7 @@ class ParquetRows(RowSource):
     def __init__(
         self, path_or_glob: Any, progress: bool, batch_rows: int | None, **roles: Any
     ) -> None:
+        self._paths = wanted_paths(path_or_glob)
         self._files = read_footers(find_files(path_or_glob))
         self._types = known_types(self._files)
         self.roles = assign_roles(self._types, **roles)
@@ -60,6 +70,9 @@ class ParquetRows(RowSource):
     def batches(self, columns: Sequence[str], *, as_codes: bool = True) -> Iterator[Batch]:
         """Yield the rows of all files as pyarrow tables of bounded size.
 
+        Every file must be the one whose footer was read at first, before and
+        after its rows are read: what a pass adds up is one version of the rows.
+
         Parameters
         ----------
         columns : sequence of str
@@ -69,9 +82,9 @@ class ParquetRows(RowSource):
         """
         text = [name for name in columns if as_codes and self.roles.kinds[name] == "text"]
         size = self._batch_rows or rows_per_batch(len(columns))
+        require_same_files(self._paths, self._files)
         for part, file in enumerate(self._files):
-            if file.n_rows:
-                yield from _batches_of(file, part, columns, text, size)
+            yield from _batches_of(file, part, columns, text, size)
 
     def require(self, columns: Sequence[str]) -> None:
         """Raise unless all files have these columns, of the same kinds."""
@@ -101,23 +114,17 @@ def _batches_of(
     file: DataFile, part: int, columns: Sequence[str], text: list[str], size: int
 ) -> Iterator[Batch]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     start = 0
     try:
-        with pq.ParquetFile(
-            file.place,
-            filesystem=file.system,
-            buffer_size=BUFFER_BYTES,
-            pre_buffer=False,
-            read_dictionary=text,
-        ) as opened:
-            for records in opened.iter_batches(size, columns=list(columns)):
-                if records.num_rows:
-                    stop = start + records.num_rows
-                    where = f"{file.path}, rows {start} to {stop - 1}"
-                    yield Batch(pa.Table.from_batches([records]), part, start, where)
-                    start = stop
+        with file.system.open_input_file(file.place) as handle:
+            _require_unchanged(file, handle)
+            for records in _records(handle, columns, text, size):
+                stop = start + records.num_rows
+                where = f"{file.path}, rows {start} to {stop - 1}"
+                yield Batch(pa.Table.from_batches([records]), part, start, where)
+                start = stop
+            _require_unchanged(file, handle)
     except pa.ArrowMemoryError:
         raise
     except (pa.ArrowException, OSError) as error:
@@ -125,6 +132,22 @@ def _batches_of(
             f"{file.path} cannot be read from row {start} on: it is damaged, or has changed since "
             f"the pass began ({error})."
         ) from error
+
+
+def _records(handle: Any, columns: Sequence[str], text: list[str], size: int) -> Iterator[Any]:
+    """Yield the rows of an open file as record batches."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(
+        handle, buffer_size=BUFFER_BYTES, pre_buffer=False, read_dictionary=text
+    ) as opened:
+        for records in opened.iter_batches(size, columns=list(columns)):
+            if records.num_rows:
+                yield records
+
+
+def _require_unchanged(file: DataFile, handle: Any) -> None:
+    require_same_state(file.path, file.state, state_of(file.system, file.place, handle))
 
 
 class ParquetPredictions:
