@@ -12,8 +12,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fairridge.data import as_table, dense_columns
+from fairridge.data import Rows, as_table, dense_columns
 from fairridge.data.groups import Groups, attribute_values
+from fairridge.engines import MemoryEngine
 from fairridge.estimators._grouped import Grouped, rows_of
 from fairridge.estimators._parameters import (
     FEWER_FEATURES,
@@ -26,8 +27,10 @@ from fairridge.estimators._predictions import PredictionPath, prediction_path
 from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Training
 from fairridge.families import Gaussian
+from fairridge.penalties import Ridge
 from fairridge.report.groups import GroupSummary
 from fairridge.search import Status
+from fairridge.search.gaussian import gaussian_problem
 from fairridge.solvers.barycenter import Transport, barycenter_maps
 
 __all__ = ["BarycenterRegressor"]
@@ -81,7 +84,9 @@ class BarycenterRegressor(Grouped, Regression):
         be discrete: categories, or numbers with at most 20 distinct values.
         Several together make one group per combination.
     estimator : scikit-learn regressor, optional
-        Fitted to the encoded columns [S, X]; least squares by default.
+        Fitted to the encoded columns [S, X]. The default is least squares, as
+        in `FairRidgeRegressor` with unfairness=1, which does not depend on the
+        units of the columns.
     split : float, optional
         Share of the rows, within each group, for the regression; the others
         serve the maps, as in the paper. By default all rows serve both.
@@ -230,7 +235,7 @@ class BarycenterRegressor(Grouped, Regression):
             check_features(
                 Z, training.design, f"Pass a penalized regression as estimator. {FEWER_FEATURES}"
             )
-        estimator = self._regressed(Z[first], rows.response[first, 0], rows.weight, first)
+        estimator = self._regressed(Z[first], rows.take(first))
         plain = np.asarray(estimator.predict(Z), dtype=np.float64).reshape(len(Z))
         weight = training.engine.weights
         maps = barycenter_maps(plain[second], codes[second], weight[second], len(groups.labels))
@@ -254,16 +259,18 @@ class BarycenterRegressor(Grouped, Regression):
             raise ValueError(f"split={split!r} leaves no rows for the regression; use split=None.")
         return np.flatnonzero(first), np.flatnonzero(~first)
 
-    def _regressed(self, Z: Floats, y: Floats, weight: Floats | None, rows: Integers) -> Any:
-        estimator = LinearRegression() if self.estimator is None else clone(self.estimator)
-        if weight is None:
+    def _regressed(self, Z: Floats, rows: Rows) -> Any:
+        if self.estimator is None:
+            return _least_squares(rows)
+        estimator, y = clone(self.estimator), rows.response[:, 0]
+        if rows.weight is None:
             return estimator.fit(Z, y)
         if not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(
                 f"estimator {type(estimator).__name__} takes no sample_weight; leave it out, or "
                 "use another regression."
             )
-        return estimator.fit(Z, y, sample_weight=weight[rows])
+        return estimator.fit(Z, y, sample_weight=rows.weight)
 
     def _accept(self, learned: _Learned) -> Self:
         self._remember(learned.training)
@@ -328,6 +335,21 @@ class BarycenterRegressor(Grouped, Regression):
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
         return self.summary().facts
+
+
+def _least_squares(rows: Rows) -> LinearRegression:
+    """Regress y on [S, X].
+
+    scikit-learn's own solver drops directions that are small beside the
+    largest column, whatever its unit; ours scales the columns first.
+    """
+    problem = gaussian_problem(MemoryEngine(rows), penalty=Ridge())
+    basis, fit = problem.basis, problem.unconstrained()
+    regression = LinearRegression()
+    regression.coef_ = basis.raw_coefficients(fit.alpha, fit.beta)
+    regression.intercept_ = float(basis.center_targets[0] - regression.coef_ @ basis.center)
+    regression.n_features_in_ = len(regression.coef_)
+    return regression
 
 
 def _moved(values: Floats, codes: Integers, maps: tuple[Transport, ...]) -> Floats:

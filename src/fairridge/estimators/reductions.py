@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge.data import as_table, dense_columns
@@ -73,8 +74,9 @@ class ReductionsClassifier(Blind, Grouped, Classification):
     constraint : {"demographic-parity", "equalized-odds"}, default="demographic-parity"
         The second compares groups within each of the two classes of y.
     estimator : scikit-learn classifier, optional
-        Fitted to the encoded columns of X with 0/1 labels and sample weights;
-        by default a logistic regression with next to no penalty (C=1e4).
+        Fitted to the encoded columns of X with 0/1 labels and sample weights.
+        The default is a logistic regression with next to no penalty (C=1e4 on
+        standardized columns), which does not depend on the units of the columns.
     max_iter : int, default=50
         Rounds of the exponentiated gradient at most.
     unknown : {"error", "base"}, default="error"
@@ -253,6 +255,7 @@ class ReductionsClassifier(Blind, Grouped, Classification):
             )
         y = rows.response[:, 0].astype(np.intp)
         repeated = _repeats(rows.weight, len(y))
+        scaler = None if self.estimator is not None else StandardScaler().fit(Z[repeated])
         base = (
             LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=1000)
             if self.estimator is None
@@ -265,22 +268,25 @@ class ReductionsClassifier(Blind, Grouped, Classification):
             eps=SLACK,
             max_iter=check_count("max_iter", self.max_iter),
         )
-        _fitted(mitigator, Z[repeated], y[repeated], codes[repeated])
+        columns = Z if scaler is None else scaler.transform(Z)
+        _fitted(mitigator, columns[repeated], y[repeated], codes[repeated])
         self._remember(training)
         assert training.response.classes is not None
         self.classes_ = training.response.classes
         self.family_ = Binomial()
         self.groups_ = np.array(groups.labels, dtype=object)
-        self._keep(mitigator)
+        self._keep(mitigator, scaler)
         self._measure(Z, y, codes, repeated)
         return self
 
-    def _keep(self, mitigator: Any) -> None:
+    def _keep(self, mitigator: Any, scaler: StandardScaler | None) -> None:
         """Keep the mixture, not fairlearn's object: that one holds the training rows."""
         kept = [t for t in mitigator.weights_.index if mitigator.weights_[t] > 0.0]
         weights = np.array([float(mitigator.weights_[t]) for t in kept])
         self.weights_ = weights / weights.sum()
         self.estimators_ = [mitigator.predictors_[t] for t in kept]
+        if scaler is not None:
+            self.estimators_ = [_on_original_scale(h, scaler) for h in self.estimators_]
         self.gap_ = float(mitigator.best_gap_)
         self.n_iter_ = int(mitigator.last_iter_) + 1
         # fairlearn stops at a gap that is small against the error's own noise; without any error
@@ -375,6 +381,15 @@ def _fitted(mitigator: Any, Z: Floats, y: Integers, codes: Integers) -> None:
                 "fairlearn cannot weigh these rows: all its weights become zero, which happens "
                 "where the groups are the classes of y."
             ) from error
+
+
+def _on_original_scale(model: Any, scaler: StandardScaler) -> Any:
+    """Let a linear classifier of standardized columns take the columns themselves."""
+    if not hasattr(model, "coef_"):  # fairlearn puts a constant in place of a fit to one label
+        return model
+    model.coef_ = model.coef_ / scaler.scale_
+    model.intercept_ = model.intercept_ - model.coef_ @ scaler.mean_
+    return model
 
 
 def _repeats(weight: Floats | None, n: int) -> Integers:
