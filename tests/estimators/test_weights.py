@@ -1,4 +1,7 @@
-"""Weights count rows: integer weights are repeated rows, zero weights are absent rows."""
+"""Weights count rows: integer weights are repeated rows, zero weights are absent rows.
+
+Efron's ties in Cox models are the exception; see tests/families/test_cox.py.
+"""
 
 import numpy as np
 import pandas as pd

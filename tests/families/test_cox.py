@@ -71,6 +71,40 @@ def test_the_derivatives_are_those_of_statsmodels(tied, ties):
     np.testing.assert_allclose(H, -2.0 * theirs.hessian(beta), atol=1e-9)
 
 
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_risk_sets_found_beforehand_change_nothing(tied, ties):
+    y, eta, weight = tied
+    family = Cox(ties)
+    for a, b in zip(
+        (
+            family.on(y).rows(y, eta, weight, 0).deviance,
+            *family.on(y).baseline_hazard(y, eta, weight),
+        ),
+        (family.rows(y, eta, weight, 0).deviance, *family.baseline_hazard(y, eta, weight)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_weight_is_a_repeated_row_with_breslows_ties_alone(tied):
+    y, eta, _ = tied
+    counts = np.arange(60) % 3 + 1
+
+    def deviances(ties, counts):
+        weighted = Cox(ties).rows(y, eta, counts.astype(float), 0).deviance
+        rows = np.repeat(np.arange(60), counts)
+        return weighted, Cox(ties).rows(y[rows], eta[rows], np.ones(len(rows)), 0).deviance
+
+    weighted, repeated = deviances("breslow", counts)
+    assert weighted == pytest.approx(repeated, rel=1e-12)
+    # Repeated events are ties, each of which sees fewer of the others than one event of weight m.
+    weighted, repeated = deviances("efron", counts)
+    assert weighted > repeated + 1.0
+    # Censored rows are never among the ties.
+    weighted, repeated = deviances("efron", np.where(y[:, 1] == 1.0, 1, counts))
+    assert weighted == pytest.approx(repeated, rel=1e-12)
+
+
 def test_without_ties_breslow_and_efron_agree():
     rng = np.random.default_rng(11)
     y = np.column_stack([rng.permutation(30) + 1.0, rng.random(30) < 0.6])

@@ -1,6 +1,6 @@
 """Sums over rows. The only code that touches rows."""
 
-from fairridge.engines.base import Engine, GLMSums, RowFunction
+from fairridge.engines.base import Engine, FamilyFunction, GLMSums, RowFunction
 from fairridge.engines.batches import Encoder, Placed, Source
 from fairridge.engines.blocks import one_blas_thread, threads_for_blocks
 from fairridge.engines.known import KnownMoments, KnownRoot
@@ -23,6 +23,7 @@ __all__ = [
     "Distance",
     "Encoder",
     "Engine",
+    "FamilyFunction",
     "FirstPass",
     "GLMSums",
     "KnownMoments",

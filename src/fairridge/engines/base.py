@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,12 +13,29 @@ from numpy.typing import NDArray
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import Distance
 
-__all__ = ["Engine", "GLMSums", "RowFunction", "RowwiseFamily", "SweptFamily"]
+__all__ = ["Engine", "FamilyFunction", "GLMSums", "RowFunction", "RowwiseFamily", "SweptFamily"]
 
 Floats = NDArray[np.float64]
 # Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows; linear
 # in the weights, so that rows alike in the others may come as one.
 RowFunction = Callable[[Floats, Floats, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class FamilyFunction(ABC):
+    """A `RowFunction` of a family; an engine replaces the family by that of its own rows.
+
+    Attributes
+    ----------
+    family : Family
+        The family.
+    """
+
+    family: Any
+
+    @abstractmethod
+    def __call__(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
+        """Return sums over the rows."""
 
 
 class RowwiseFamily(Protocol):
@@ -43,6 +61,10 @@ class RowwiseFamily(Protocol):
 
 class SweptFamily(RowwiseFamily, Protocol):
     """A family whose rows are not independent, but can be summed in their order."""
+
+    def on(self, y: Floats) -> RowwiseFamily:
+        """Return the family for these responses alone, with what only they decide."""
+        ...
 
     def sweep(self, order: int) -> Any:
         """Start a sweep: an object with `add(y, Z, eta, weight)` and `finish()`."""

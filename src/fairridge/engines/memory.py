@@ -6,13 +6,13 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import Indicators, Piece, Rows, Slab
-from fairridge.engines.base import GLMSums, RowFunction, RowwiseFamily
+from fairridge.engines.base import FamilyFunction, GLMSums, RowFunction, RowwiseFamily
 from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
 from fairridge.engines.moments import Moments
 from fairridge.engines.pairwise import Distance
@@ -49,6 +49,7 @@ class MemoryEngine:
         self.separable = separable
         self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
         self._forms: dict[Distance, Floats] = {}
+        self._families: dict[Any, Any] = {}
         self._kept: dict[int, Block] = {}
         self._gram: Floats | None = None
         self._split = separable and prefers_codes(self._pieces)
@@ -155,6 +156,8 @@ class MemoryEngine:
         if responses is not None:
             return responses.total(function, level)
         eta = self._eta(center, level, raw)
+        if isinstance(function, FamilyFunction):
+            function = replace(function, family=self._prepared(function.family))
 
         def work(block: slice) -> Floats:
             return function(self.rows.response[block], eta(block, None), self.weights[block])
@@ -168,6 +171,7 @@ class MemoryEngine:
         eta, k = self._eta(center, level, raw), 1 + len(center)
         known = None if order < 2 or raw.any() else self._common_hessian(family, level, k)
         order = order if known is None else 1
+        family = self._prepared(family)
 
         def work(block: slice) -> GLMSums:
             Z = self._block(block)
@@ -179,6 +183,17 @@ class MemoryEngine:
         sums = sums if known is None else replace(sums, hessian=known)
         # The blocks are shifted by a typical row; the caller thinks in its own center.
         return sums.recentered(self._typical_row[: len(center)] - center)
+
+    def _prepared(self, family: Any) -> Any:
+        """Let a family find only once what no coefficient changes, such as Cox's risk sets.
+
+        It is kept here, so that it goes when the rows go.
+        """
+        if self.separable or not hasattr(family, "on"):
+            return family
+        if family not in self._families:
+            self._families[family] = family.on(self.response)
+        return self._families[family]
 
     def _common_hessian(self, family: RowwiseFamily, level: Floats, k: int) -> Floats | None:
         """Return the Hessian where all rows have the same curvature: a multiple of the moments."""

@@ -51,7 +51,10 @@ class FairRidgeSurvival(FairRidge):
         Maps the encoded columns of X, or of S, to features: splines, kernels,
         principal components. Predictors are decorrelated in feature space.
     ties : {"breslow", "efron"}, default="breslow"
-        How events at the same time are treated.
+        How events at the same time are treated. With "breslow" an integer
+        sample weight m is the same as m repeated rows. With "efron" it is not:
+        repeated events are ties, which Efron's formula treats differently
+        from one event of weight m, as in R survival.
     tol : float, default=1e-10
         How closely an active bound is met.
     max_iter : int, default=100

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairridge.engines import AbsoluteDifference, Distance
 from fairridge.families.base import RowSums, Share
 from fairridge.families.cox_sweep import CoxSweep
-from fairridge.families.risk_sets import CoxTerms, Ties
+from fairridge.families.risk_sets import CoxTerms, RiskSets, Ties
 
 __all__ = ["Cox", "CoxDistance"]
 
@@ -42,7 +42,8 @@ class Cox:
     Parameters
     ----------
     ties : {"breslow", "efron"}
-        How events at the same time are treated.
+        How events at the same time are treated. With Efron's formula an event
+        of weight m is not the same as m repeated events, which are ties.
     """
 
     ties: Ties = "breslow"
@@ -89,10 +90,12 @@ class Cox:
 
         With r = w e^η and R_k the sum of r over the risk set of the k-th event
         time, D = −2 Σ_k (Σ_{events} wη − d_k log R_k) for Breslow's ties. For
-        Efron's, the j-th of m tied events sees R_k − (j/m) times the sum of r
-        over the tied events.
+        Efron's, the j-th of m tied events, j = 0, …, m − 1, sees R_k − (j/m)
+        times the sum of r over the tied events and counts with their mean
+        weight. m is the number of rows, not the sum of their weights, as in R
+        survival.
         """
-        terms = CoxTerms.of(self.ties, y, eta[:, 0], weight)
+        terms = CoxTerms.of(self.ties, y, eta[:, 0], weight, sets=self.sets)
         if order == 0:
             return RowSums(terms.deviance)
         gradient = terms.gradient[:, None]
@@ -100,11 +103,28 @@ class Cox:
             return RowSums(terms.deviance, gradient)
         return RowSums(terms.deviance, gradient, terms.curvature[:, None, None], terms.coupling)
 
+    @property
+    def sets(self) -> RiskSets | None:
+        """Risk sets, where the rows are known; see `on`."""
+        return None
+
+    def on(self, y: Floats) -> Cox:
+        """Return the family for these responses alone, with their risk sets found once."""
+        return _CoxOnRows(self.ties, sets=RiskSets.of(y))
+
     def sweep(self, order: int) -> CoxSweep:
         """Start a sweep over rows that come by decreasing time."""
         return CoxSweep(self.ties, order)
 
     def baseline_hazard(self, y: Floats, eta: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Return distinct event times, increasing, and the log of Breslow's H₀ there."""
-        times, increments = CoxTerms.of("breslow", y, eta[:, 0], weight).jumps(y)
+        terms = CoxTerms.of("breslow", y, eta[:, 0], weight, sets=self.sets)
+        times, increments = terms.jumps(y)
         return times[::-1], np.logaddexp.accumulate(increments[::-1])
+
+
+@dataclass(frozen=True)
+class _CoxOnRows(Cox):
+    """The model of given rows."""
+
+    sets: RiskSets | None = None

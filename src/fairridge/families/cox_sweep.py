@@ -13,12 +13,11 @@ whole risk set. So one sweep gives what all rows at once would.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.engines import GLMSums
+from fairridge.engines import FamilyFunction, GLMSums
 from fairridge.families.risk_sets import CoxTerms, Ties
 
 __all__ = ["BaselineHazard", "CoxSweep"]
@@ -135,17 +134,8 @@ class CoxSweep(_Sweep):
         )
 
 
-@dataclass(frozen=True)
-class BaselineHazard:
-    """Event times and the log of Breslow's H₀ there, as a function of all rows or in a sweep.
-
-    Attributes
-    ----------
-    family : Cox
-        The family.
-    """
-
-    family: Any
+class BaselineHazard(FamilyFunction):
+    """Event times and the log of Breslow's H₀ there, as a function of all rows or in a sweep."""
 
     def __call__(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
         """Return two rows: times, increasing, and log hazards."""

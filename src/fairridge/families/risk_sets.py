@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CoxTerms", "Ties"]
+__all__ = ["CoxTerms", "RiskSets", "Ties"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
@@ -20,7 +19,7 @@ SPAN = 300.0
 
 
 @dataclass(frozen=True)
-class _RiskSets:
+class RiskSets:
     """Rows in order of decreasing time, and the ends of their ties.
 
     Attributes
@@ -37,23 +36,20 @@ class _RiskSets:
     starts: Integers
     ends: Integers
 
-
-def _risk_sets(time: Floats) -> _RiskSets:
-    order = np.argsort(-time, kind="stable")
-    changes = np.flatnonzero(np.diff(time[order])) + 1
-    starts = np.concatenate([[0], changes])
-    ends = np.concatenate([changes, [len(time)]]) - 1
-    group = np.repeat(np.arange(len(starts)), ends - starts + 1)
-    return _RiskSets(order, group, starts, ends)
+    @classmethod
+    def of(cls, y: Floats) -> RiskSets:
+        """Sort the rows by their times, the first column of y."""
+        time = y[:, 0]
+        order = np.argsort(-time, kind="stable")
+        changes = np.flatnonzero(np.diff(time[order])) + 1
+        starts = np.concatenate([[0], changes])
+        ends = np.concatenate([changes, [len(time)]]) - 1
+        group = np.repeat(np.arange(len(starts)), ends - starts + 1)
+        return cls(order, group, starts, ends)
 
 
 def _sums(group: Integers, values: Floats, n_groups: int) -> Floats:
     return np.bincount(group, weights=values, minlength=n_groups).astype(np.float64, copy=False)
-
-
-@lru_cache(maxsize=8)
-def _cached_sets(key: bytes) -> _RiskSets:
-    return _risk_sets(np.frombuffer(key))
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,7 @@ class CoxTerms:
     Breslow has one denominator per event time; Efron one per event among ties.
     """
 
-    sets: _RiskSets
+    sets: RiskSets
     scales: _Scales
     r: Floats  # w e^(η − shift) in order of decreasing time
     event: Floats  # 0/1 in that order
@@ -122,9 +118,10 @@ class CoxTerms:
         weight: Floats,
         at_risk: float = 0.0,
         least_shift: float = -np.inf,
+        sets: RiskSets | None = None,
     ) -> CoxTerms:
         """Sum up; `at_risk` is Σ r over rows with longer times, scaled by e^least_shift."""
-        sets = _cached_sets(np.ascontiguousarray(y[:, 0]).tobytes())
+        sets = sets or RiskSets.of(y)
         order, n_groups = sets.order, len(sets.starts)
         eta, weight, event = eta[order], weight[order], y[order, 1]
         scales = _Scales.of(np.maximum(np.maximum.accumulate(eta)[sets.ends], least_shift))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.engines import Engine, RowFunction
+from fairridge.engines import Engine, FamilyFunction, RowFunction
 from fairridge.solvers.basis import FairBasis
 
 __all__ = ["Fit"]
@@ -107,9 +107,7 @@ class Fit:
             "_memory": {},
         }
         moved = _MovedFit(**values)
-        deviance = moved.total(
-            _deviance_of(self.family), sensitive=True, predictors=True, center=True
-        )
+        deviance = moved.total(_Deviance(self.family), sensitive=True, predictors=True, center=True)
         return replace(moved, deviance=float(deviance[0]))
 
     def total(
@@ -136,7 +134,7 @@ class Fit:
         if key not in self._memory:
             self._memory[key] = float(
                 self.total(
-                    _deviance_of(self.family), sensitive=False, predictors=predictors, center=center
+                    _Deviance(self.family), sensitive=False, predictors=predictors, center=center
                 )[0]
             )
         return self._memory[key]
@@ -159,8 +157,8 @@ class _MovedFit(Fit):
         return float(np.average(scores**2, axis=0, weights=self.weights).sum())
 
 
-def _deviance_of(family: Any) -> RowFunction:
-    def function(y: Floats, eta: Floats, weight: Floats) -> Floats:
-        return np.array([family.rows(y, eta, weight, 0).deviance])
+class _Deviance(FamilyFunction):
+    """The deviance of some rows."""
 
-    return function
+    def __call__(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
+        return np.array([self.family.rows(y, eta, weight, 0).deviance])
