@@ -108,6 +108,39 @@ def test_losses_are_those_of_cross_validation_on_the_same_folds(people):
         assert row["loss_error"] == pytest.approx(losses.std() / np.sqrt(2))
 
 
+def test_several_bounds_are_those_one_by_one(people):
+    X, y = people
+    models = {"FRRM": FairRidgeRegressor(sensitive="sex")}
+    options = {"sensitive": "sex", "models": models, "cv": 3}
+    bounds = [0.2, 0.01, 0.2]
+    table = compare(X, y, unfairness=bounds, **options).to_frame().drop(columns="seconds")
+    single = [
+        compare(X, y, unfairness=r, **options).to_frame().drop(columns="seconds") for r in bounds
+    ]
+    expected = pd.concat([single[0].iloc[:1], *(one.iloc[1:] for one in single)])
+    pd.testing.assert_frame_equal(table, expected.reset_index(drop=True), rtol=1e-10)
+
+
+def test_the_progress_bar_reaches_its_end(people, capfd):
+    X, y = people
+    models = {
+        "FRRM": FairRidgeRegressor(sensitive="sex"),
+        "none": FairRidgeRegressor(sensitive="absent"),
+        "NCLM": KomiyamaRegressor(sensitive="sex"),
+    }
+    result = compare(
+        X, y, sensitive="sex", unfairness=[0.0, 0.1, 0.5], models=models, cv=3, progress=True
+    )
+    assert set(result.skipped) == {"none"}
+    # Three folds of the reference and of three models, each for all bounds at once.
+    assert "12/12" in capfd.readouterr().err
+
+
+def test_models_must_be_named(people):
+    with pytest.raises(TypeError, match="models must be a dict name → estimator"):
+        compare(*people, sensitive="sex", models=FairRidgeRegressor(sensitive="sex"))
+
+
 def test_classifiers(people):
     X, wage = people
     result = compare(X, np.where(wage > 1, "high", "low"), sensitive="sex", unfairness=0.05, cv=3)

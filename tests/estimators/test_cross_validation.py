@@ -21,7 +21,13 @@ from sklearn.model_selection import (
 )
 from threadpoolctl import threadpool_limits
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
+from fairridge import (
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairRidgeSurvival,
+    compare,
+    cross_validate,
+)
 from fairridge.data import Rows
 from fairridge.fairness import Combined, EqualityOfOpportunity, StatisticalParity
 
@@ -843,12 +849,54 @@ def test_a_missing_tqdm_is_named(frame, responses, monkeypatch):
         ({}, ValueError, "models is empty"),
         (Ridge(), TypeError, "model 'Ridge' is a Ridge"),
         ({"fair": FairRidgeRegressor(sensitive="age"), "not": Ridge()}, TypeError, "model 'not'"),
+        ("FairRidgeRegressor", TypeError, "model 'str' is a str, which has no"),
+        (None, TypeError, "model 'NoneType'"),
+        (FairRidgeRegressor, TypeError, r"class FairRidgeRegressor; pass .*Regressor\(…\)"),
+        ({"a": 3}, TypeError, "model 'a' is a int"),
     ],
 )
 def test_models_that_are_none(frame, responses, models, error, message):
     X = frame[["age", "skill"]]
     with pytest.raises(error, match=message):
         cross_validate(models, X, responses["gaussian"], cv=3)
+    if isinstance(models, dict) and models:
+        with pytest.raises(error, match=message):
+            compare(X, responses["gaussian"], sensitive="age", models=models)
+
+
+ROWS = np.arange(151)
+BAD_FOLDS = {
+    "beyond the last row": ([(ROWS[:99], [99, 151])], "validation rows of fold 0 .* 151,"),
+    "negative": ([(ROWS[:99], ROWS[99:]), ([-1, 3], ROWS[:9])], "training rows of fold 1 .* -1,"),
+    "numbers": ([(ROWS[:99] + 0.0, ROWS[99:])], "training rows of fold 0 are array"),
+    "words": ([(["a", "b"], ROWS)], r"training rows of fold 0 are \['a', 'b'\]"),
+    "a short mask": ([(ROWS[:99] > 5, ROWS[:99] < 6)], "a mask of length 99, but X has 151 rows"),
+    "an empty mask": ([(ROWS >= 0, ROWS < 0)], "validation rows of fold 0 are none at all"),
+    "a matrix": ([(ROWS[:99, None], ROWS[99:])], "Boolean masks"),
+    "three parts": ([(ROWS[:50], ROWS[50:99], ROWS[99:])], "Boolean masks"),
+    "one list": (ROWS.tolist(), "folds=.* pass pairs"),
+    "numbers of folds": (ROWS % 3, "folds=.* pass pairs"),
+    "a number": (5, "folds=5: pass pairs"),
+    "a word": ("five", "pass pairs"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("folds", "message"), BAD_FOLDS.values(), ids=BAD_FOLDS)
+def test_folds_that_are_not_positions(frame, responses, folds, message):
+    assert len(frame) == len(ROWS)
+    y = responses["gaussian"]
+    with pytest.raises(ValueError, match=message):
+        cross_validate(model_of("gaussian"), frame, y, folds=folds)
+    with pytest.raises(ValueError, match=message):
+        compare(frame, y, sensitive=SENSITIVE, models={}, folds=folds)
+
+
+def test_masks_and_generators_are_folds(frame, responses):
+    y, model = responses["gaussian"], model_of("gaussian")
+    first = ROWS % 3 == 0
+    by_mask = cross_validate(model, frame, y, folds=[(~first, first)]).to_frame()
+    pairs = iter([(np.flatnonzero(~first), np.flatnonzero(first))])
+    pd.testing.assert_frame_equal(cross_validate(model, frame, y, folds=pairs).to_frame(), by_mask)
 
 
 @pytest.mark.parametrize(
@@ -875,12 +923,29 @@ def test_bounds_that_are_none(frame, responses, bounds, message):
         {"folds": [(np.array([], dtype=int), np.arange(100))]},
         {"cv": 1},
         {"cv": "five"},
+        {"cv": 2.5},
+        {"cv": True},
+        {"cv": None},
+        {"cv": 152},
         {"repeats": 0},
+        {"repeats": 1.5},
     ],
-    ids=["no folds", "no test", "no training", "one fold", "a word", "no repeat"],
+    ids=[
+        "no folds",
+        "no test",
+        "no training",
+        "one fold",
+        "a word",
+        "a fraction",
+        "a Boolean",
+        "nothing",
+        "too many",
+        "no repeat",
+        "a fraction of repeats",
+    ],
 )
 def test_folds_that_are_none(frame, responses, options):
-    with pytest.raises(ValueError, match=r"fold|five|repeats"):
+    with pytest.raises(ValueError, match=r"fold|must be a whole number"):
         cross_validate(model_of("gaussian"), frame, responses["gaussian"], **options)
 
 

@@ -24,6 +24,11 @@ class Progress:
         if self._bar is not None:
             self._bar.update()
 
+    def reach(self, count: int) -> None:
+        """So many are done; what was left out counts as done."""
+        if self._bar is not None:
+            self._bar.update(count - self._bar.n)
+
     def __enter__(self) -> Self:
         return self
 

@@ -26,6 +26,7 @@ from fairridge.estimators._folds import (
     no_rows,
     require_independent,
 )
+from fairridge.estimators._parameters import check_count
 from fairridge.estimators._streaming import refuse_more_data, unread_response
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.families import Gaussian
@@ -74,8 +75,7 @@ def cross_validate_rows(
         raise ValueError("moments cannot be divided into folds; pass the rows themselves.")
     if folds is not None:
         raise ValueError("folds are positions of rows in memory; for other rows use cv=k.")
-    if repeats < 1:
-        raise ValueError(f"repeats={repeats!r} must be at least 1.")
+    repeats = check_count("repeats", repeats)
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
         raise ValueError(
             f"cv={cv!r}: rows that are not in memory are divided at random, cv=k with k of at "

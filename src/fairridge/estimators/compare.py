@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,13 @@ from sklearn.base import clone
 
 from fairridge.data import as_table, make_frame, numeric_vector
 from fairridge.estimators._any_folds import AnyData, measures, outcomes
+from fairridge.estimators._divisions import check_models, make_folds
 from fairridge.estimators._parameters import check_bounds, check_option
 from fairridge.estimators._progress import Progress
 from fairridge.estimators.barycenter import BarycenterRegressor
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.convex import ConvexFairClassifier, ConvexFairRegressor
-from fairridge.estimators.cross_validation import cross_validate, make_folds
+from fairridge.estimators.cross_validation import fold_records
 from fairridge.estimators.komiyama import KomiyamaRegressor
 from fairridge.estimators.reductions import ReductionsClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
@@ -161,25 +161,30 @@ def compare(
     bounds = check_bounds(unfairness)
     data = AnyData.of(X, y, sensitive_features, sensitive)
     free = _unconstrained(task, sensitive)
-    repeated = make_folds(folds, cv, 1, random_state, {"": free}, X, y)
-    validated = partial(
-        cross_validate, X=X, y=y, sensitive_features=sensitive_features,
-        folds=repeated, n_jobs=n_jobs,
-    )  # fmt: skip
+    folds = make_folds(folds, cv, 1, random_state, {"": free}, X, y)
     dependence_of = _measure(data, task)
     base = dependence_of(_fitted(free, data, 1.0)[0]).individual
     records, skipped = [], {}
-    with Progress((1 + len(models)) * len(bounds), progress) as bar:
-        for name, model in {"unconstrained": free, **models}.items():
+    n_folds = sum(map(len, folds))
+    with Progress((1 + len(models)) * n_folds, progress) as bar:
+        for k, (name, model) in enumerate({"unconstrained": free, **models}.items(), start=1):
             own = np.ones(1) if name == "unconstrained" else bounds
             try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # the status says what they say
+                    fits = [_fitted(model, data, float(r)) for r in own]
+                    found, *_ = fold_records(
+                        name, model, X, y, sensitive_features, own, folds, n_jobs, bar
+                    )
+                # One row of records per fold, one column per bound.
+                losses = np.reshape([record["loss"] for record in found], (n_folds, len(own)))
                 records += [
-                    _record(name, model, data, float(r), dependence_of, base, validated)
-                    for r in own
+                    _record(name, float(r), fit, data, dependence_of, base, loss)
+                    for r, fit, loss in zip(own, fits, losses.T, strict=True)
                 ]
             except (ImportError, TypeError, ValueError) as reason:
                 skipped[name] = str(reason)
-            bar.step()
+            bar.reach(k * n_folds)
     loss = "mean deviance" if task == "classification" else "RMSE"
     return Comparison(tuple(records), skipped, loss, as_table(X).backend)
 
@@ -189,8 +194,14 @@ def _models(models: Mapping[str, Any] | None, task: str, sensitive: Any) -> Mapp
     if models is None:
         known = CLASSIFIERS if task == "classification" else REGRESSORS
         return {name: model(sensitive=sensitive) for name, model in known.items()}
+    if not isinstance(models, Mapping):
+        raise TypeError(
+            f"models must be a dict name → estimator, not a {type(models).__name__}; pass "
+            "models={name: model}."
+        )
     if "unconstrained" in models:
         raise ValueError("'unconstrained' is the name of the reference; call the model otherwise.")
+    check_models(models)
     return models
 
 
@@ -235,19 +246,15 @@ def _measure(data: AnyData, task: str) -> Callable[[Any], Dependence]:
 
 def _record(
     name: str,
-    model: Any,
-    data: AnyData,
     r: float,
+    fit: tuple[Any, float],
+    data: AnyData,
     dependence_of: Callable[[Any], Dependence],
     base: float,
-    validated: Any,
+    losses: Floats,
 ) -> dict[str, Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the status says what they say
-        fitted, seconds = _fitted(model, data, r)
-        losses = np.array(
-            [record["loss"] for record in validated({name: model}, unfairness=[r]).records]
-        )
+    """Return the measures of one model at one bound."""
+    fitted, seconds = fit
     found = dependence_of(fitted)
     spread = losses.std(ddof=1) / np.sqrt(len(losses)) if len(losses) > 1 else 0.0
     return {

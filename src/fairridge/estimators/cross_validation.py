@@ -12,7 +12,7 @@ start from the fit to all rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import check_random_state
 
 from fairridge.data import as_table, make_frame
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._any_folds import AnyData, any_fold
 from fairridge.estimators._bounded import BoundedModel
+from fairridge.estimators._divisions import Fold, check_models, make_folds
 from fairridge.estimators._folds import FoldScores, general_fold, moment_folds, uses_moments
 from fairridge.estimators._parameters import check_bounds
 from fairridge.estimators._progress import Progress
@@ -36,10 +35,9 @@ from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.report import ValidationCurve, plot_validation
 from fairridge.rows import RowMoments, RowSource
 
-__all__ = ["CrossValidation", "cross_validate"]
+__all__ = ["CrossValidation", "cross_validate", "fold_records"]
 
 Floats = NDArray[np.float64]
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 PAPER_BOUNDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
@@ -146,7 +144,7 @@ def cross_validate(
     repeats : int, default=1
         How often to draw new folds.
     folds : list of (train, test), or list of such lists, optional
-        Row positions, used instead of `cv`; one list per repeat.
+        Row positions or Boolean masks, used instead of `cv`; one list per repeat.
     n_jobs : int, optional
         Processes for models that go the general way.
     random_state : int, RandomState or None
@@ -157,6 +155,7 @@ def cross_validate(
     named = models if isinstance(models, Mapping) else {type(models).__name__: models}
     if not named:
         raise ValueError("models is empty; pass an estimator or a dict name → estimator.")
+    check_models(named)
     bounds = check_bounds(
         unfairness, most=min(getattr(model, "_most_unfair", 1.0) for model in named.values())
     )
@@ -179,14 +178,14 @@ def cross_validate(
     backend = None
     with Progress(len(named) * sum(map(len, repeated)), progress) as bar:
         for name, model in named.items():
-            scores, loss_name[name], backend = _scores(
+            scores, loss_name[name], backend = fold_records(
                 name, model, X, y, sensitive_features, bounds, repeated, n_jobs, bar
             )
             records += scores
     return CrossValidation(tuple(records), loss_name, backend)
 
 
-def _scores(
+def fold_records(
     name: str,
     model: Any,
     X: Any,
@@ -197,6 +196,10 @@ def _scores(
     n_jobs: int | None,
     bar: Progress,
 ) -> tuple[list[dict[str, Any]], str, Any]:
+    """Return one record per fold and bound of one model, what its loss is, and the frame library.
+
+    All bounds of a fold are found at once, where the model can do that.
+    """
     flat = [(r, f, fold) for r, folds in enumerate(repeated) for f, fold in enumerate(folds)]
     with warnings.catch_warnings(), one_blas_thread():  # folds are many, their matrices small
         # A level that a training set lacks is no defect of the data; the status says the rest.
@@ -207,14 +210,10 @@ def _scores(
             training = model._read(X, y, sensitive_features, None, None)
             gaussian, backend = training.response.family.name == "gaussian", training.backend
             found = _of_bounded(model, training, repeated, bounds, jobs)
-        elif "unfairness" in getattr(model, "get_params", dict)():
+        else:
             data = AnyData.of(X, y, sensitive_features, getattr(model, "sensitive", None))
             gaussian, backend = not is_classifier(model), as_table(X).backend
             found = jobs(delayed(any_fold)(model, data, fold, bounds) for _, _, fold in flat)
-        else:
-            raise TypeError(
-                f"model {name!r} is a {type(model).__name__}, which has no parameter unfairness."
-            )
         records = []
         for (repeat, number, _), scores in zip(flat, found, strict=True):
             records += [
@@ -243,47 +242,3 @@ def _of_bounded(
         for fold in folds
     )
     return found
-
-
-def make_folds(
-    folds: Any, cv: Any, repeats: int, random_state: Any, models: Mapping[str, Any], X: Any, y: Any
-) -> list[list[Fold]]:
-    """Return lists of (train, test) positions, one list per repeat."""
-    if folds is not None:
-        given = list(folds)
-        if not given:
-            raise ValueError("folds is empty; pass pairs of training and validation positions.")
-        nested = given if _is_nested(given) else [given]
-        return [[(_positions(a), _positions(b)) for a, b in one] for one in nested]
-    if repeats < 1:
-        raise ValueError(f"repeats={repeats!r} must be at least 1.")
-    n = len(X) if hasattr(X, "__len__") else X.shape[0]
-    rows = np.zeros((n, 1))
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        return [list(cv.split(rows, y)) for _ in range(repeats)]
-    generator = check_random_state(random_state)
-    stratified = all(is_classifier(model) for model in models.values())
-    splitter = StratifiedKFold if stratified else KFold
-    seeds = generator.randint(np.iinfo(np.int32).max, size=repeats)
-    return [
-        list(
-            splitter(int(cv), shuffle=True, random_state=int(seed)).split(
-                rows, y if stratified else None
-            )
-        )
-        for seed in seeds
-    ]
-
-
-def _is_nested(folds: Sequence[Any]) -> bool:
-    """Whether folds is a list of repeats instead of a list of (train, test) pairs."""
-    first = folds[0]
-    return not (len(first) == 2 and all(len(rows) == 0 or np.ndim(rows[0]) == 0 for rows in first))
-
-
-def _positions(rows: Any) -> NDArray[np.intp]:
-    """Return row positions, which may come as a mask."""
-    array = np.asarray(rows)
-    if not array.size or (array.dtype.kind == "b" and not array.any()):
-        raise ValueError("a fold has no training or no validation rows.")
-    return np.flatnonzero(array) if array.dtype.kind == "b" else array

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import one_blas_thread
+from fairridge.estimators._divisions import make_folds
 from fairridge.estimators._report.case import (
     Case,
     Found,
@@ -20,7 +21,6 @@ from fairridge.estimators._report.groups import Audience, Rule, audited, decisio
 from fairridge.estimators._report.record import subject_of
 from fairridge.estimators._report.rows import Measured, measure_folds, measure_training, refit
 from fairridge.estimators._report.terms import attributions, coefficient_terms, known_of_predictors
-from fairridge.estimators.cross_validation import make_folds
 from fairridge.families import Gaussian
 from fairridge.report.html import Curve, ReportContents, Sample
 

@@ -1,0 +1,121 @@
+"""Which models are validated, and on which divisions of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import check_random_state
+
+from fairridge.estimators._parameters import check_count
+
+__all__ = ["Fold", "check_models", "make_folds"]
+
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+HOW = "pass pairs (train, test) of row positions or Boolean masks, or one list of pairs per repeat"
+
+
+def check_models(models: Mapping[str, Any]) -> None:
+    """Raise, naming the model, unless all are estimators with a parameter `unfairness`."""
+    for name, model in models.items():
+        if isinstance(model, type):
+            raise TypeError(
+                f"model {name!r} is the class {model.__name__}; pass an estimator, "
+                f"{model.__name__}(…)."
+            )
+        if "unfairness" not in getattr(model, "get_params", dict)():
+            raise TypeError(
+                f"model {name!r} is a {type(model).__name__}, which has no parameter unfairness."
+            )
+
+
+def make_folds(
+    folds: Any, cv: Any, repeats: Any, random_state: Any, models: Mapping[str, Any], X: Any, y: Any
+) -> list[list[Fold]]:
+    """Return lists of (train, test) positions, one list per repeat."""
+    n = len(X) if hasattr(X, "__len__") else X.shape[0]
+    if folds is not None:
+        return _given_folds(folds, n)
+    repeats, rows = check_count("repeats", repeats), np.zeros((n, 1))
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        return [_checked(list(cv.split(rows, y)), n) for _ in range(repeats)]
+    k, generator = _count_of_folds(cv, n), check_random_state(random_state)
+    # Without a response the models say what they miss.
+    stratified = y is not None and all(is_classifier(model) for model in models.values())
+    splitter = StratifiedKFold if stratified else KFold
+    seeds = generator.randint(np.iinfo(np.int32).max, size=repeats)
+    return [
+        list(
+            splitter(k, shuffle=True, random_state=int(seed)).split(rows, y if stratified else None)
+        )
+        for seed in seeds
+    ]
+
+
+def _count_of_folds(cv: Any, n: int) -> int:
+    whole = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
+    if not whole or not 2 <= cv <= n:
+        raise ValueError(
+            f"cv={cv!r} must be a number of folds from 2 to the number of rows, {n}, or an object "
+            "with split()."
+        )
+    return int(cv)
+
+
+def _given_folds(folds: Any, n: int) -> list[list[Fold]]:
+    try:
+        given = [one if hasattr(one, "__len__") else list(one) for one in folds]
+        nested = bool(given) and _is_nested(given)
+    except TypeError as error:
+        raise ValueError(f"folds={_shortened(folds)}: {HOW}.") from error
+    if not given:
+        raise ValueError(f"folds is empty; {HOW}.")
+    return [_checked(list(one), n) for one in (given if nested else [given])]
+
+
+def _is_nested(folds: Sequence[Any]) -> bool:
+    """Whether folds is a list of repeats instead of a list of (train, test) pairs."""
+    first = folds[0]
+    return not (len(first) == 2 and all(len(rows) == 0 or np.ndim(rows[0]) == 0 for rows in first))
+
+
+def _checked(pairs: Sequence[Any], n: int) -> list[Fold]:
+    """Return pairs of positions of n rows."""
+    found = []
+    for number, pair in enumerate(pairs):
+        if not hasattr(pair, "__len__") or isinstance(pair, str) or len(pair) != 2:
+            raise ValueError(f"fold {number} is {_shortened(pair)}: {HOW}.")
+        names = (f"the training rows of fold {number}", f"the validation rows of fold {number}")
+        train, test = (_positions(*item, n) for item in zip(pair, names, strict=True))
+        found.append((train, test))
+    return found
+
+
+def _positions(rows: Any, what: str, n: int) -> NDArray[np.intp]:
+    """Return positions among n rows, which may come as a mask."""
+    array = np.asarray(rows)
+    if array.ndim == 1 and array.dtype.kind == "b":
+        if len(array) != n:
+            raise ValueError(f"{what} are a mask of length {len(array)}, but X has {n} rows.")
+        array = np.flatnonzero(array)
+    if not array.size:
+        raise ValueError(f"{what} are none at all; leave the fold out, or choose other folds.")
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{what} are {_shortened(rows)}: {HOW}.")
+    outside = array[(array < 0) | (array >= n)]
+    if outside.size:
+        raise ValueError(
+            f"{what} contain position {outside[0]}, but X has {n} rows: positions go from 0 to "
+            f"{n - 1}."
+        )
+    return array.astype(np.intp)
+
+
+def _shortened(value: Any, most: int = 60) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= most else f"{text[:most]}…"
