@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._warnings import warn_user
 from fairridge.data.encoding import Encoding, Piece, Unknown, encode_columns
 from fairridge.data.maps import MappedEncoding, learn_map
 from fairridge.data.table import Table
@@ -238,10 +238,9 @@ def _located(
             f"{n_columns} features as input."
         )
     if names is not None:
-        warnings.warn(
+        warn_user(
             f"{argument} does not have valid feature names, but {owner} was fitted with feature "
             "names: columns are taken by position.",
             UserWarning,
-            stacklevel=2,
         )
     return list(range(n_columns))

@@ -17,7 +17,6 @@ centered first. Then, with W = Σv and every sum weighted:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -25,6 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._warnings import warn_user
 from fairridge.exceptions import DataWarning
 
 __all__ = [
@@ -126,11 +126,10 @@ class PairwiseDistance:
         """Return M = 2 Sᵀ(diag(v∘Dv) − VDV)S."""
         n, q = S.shape
         if n > MANY_ROWS:
-            warnings.warn(
+            warn_user(
                 f"individual fairness with a general distance looks at all {n:,}² pairs of rows; "
                 "AbsoluteDifference, SquaredDifference and ClassDifference do not.",
                 DataWarning,
-                stacklevel=2,
             )
         S = S - np.average(S, axis=0, weights=v)
         g = y[:, 0]

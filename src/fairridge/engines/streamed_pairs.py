@@ -22,7 +22,6 @@ whether it holds.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +31,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from fairridge._warnings import warn_user
 from fairridge.data import Rows, dense_columns
 from fairridge.engines.batches import Encoder
 from fairridge.engines.moments import Moments
@@ -365,10 +365,9 @@ def _grouped_sums(
 def _say_error(groups: _Groups, n_groups: int) -> None:
     error = groups.error
     if error > 1e-12:
-        warnings.warn(
+        warn_user(
             f"individual fairness of rows that are not in memory is computed from {n_groups:,} "
             f"groups of responses: differences of treatment are off by a share of {error:.1e} at "
             "most.",
             DataWarning,
-            stacklevel=2,
         )

@@ -5,7 +5,6 @@ Methods orchestrate here; numbers happen in `search` and below.
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from typing import Any
 
@@ -15,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._warnings import warn_user
 from fairridge.data import Design, MappedEncoding, Table, as_table, numeric_vector
 from fairridge.engines import linear_predictor
 from fairridge.estimators._exports import Exports
@@ -197,7 +197,7 @@ class FairModel(Exports, Reports, BaseEstimator):
             parts.append("the response is constant")
         if parts:
             message = "; ".join(parts) + ". The minimum-norm coefficients are used."
-            warnings.warn(message, DataWarning, stacklevel=4)
+            warn_user(message, DataWarning)
 
     def _warn_of_bound(self, solution: Solution) -> None:
         choice, r = solution.choice, solution.unfairness
@@ -206,7 +206,7 @@ class FairModel(Exports, Reports, BaseEstimator):
                 f"the fit for unfairness={r:g} did not converge (achieved "
                 f"{solution.achieved:.10g}); raise max_iter, or add a small predictor_penalty."
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn_user(message, ConvergenceWarning)
             return
         if choice.status == "infeasible":
             message = (
@@ -220,7 +220,7 @@ class FairModel(Exports, Reports, BaseEstimator):
             )
         else:
             return
-        warnings.warn(message, BoundWarning, stacklevel=3)
+        warn_user(message, BoundWarning)
 
     def summary(self) -> Summary:
         """Return coefficients, fit and fairness as an object that prints itself."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairridge._warnings import warn_user
 from fairridge.data import Encoding, MappedEncoding
 from fairridge.engines import Engine, threads_for_blocks
 from fairridge.estimators._base import FairModel, listed
@@ -152,11 +152,10 @@ class BoundedModel(FairModel):
         empty = [X.names[k] for k in dependent if k not in X.empty]
         # Features of one map, such as splines, are collinear by their nature.
         if empty and not isinstance(X, MappedEncoding):
-            warnings.warn(
+            warn_user(
                 f"predictor column(s) {listed(empty)} are constant or linear combinations of the "
                 "others. The minimum-norm coefficients are used.",
                 DataWarning,
-                stacklevel=4,
             )
 
     def _warn_of_solutions(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._warnings import warn_user
 from fairridge.engines import Engine
 from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._facts import bound_facts
@@ -116,12 +116,11 @@ class FairRidge(BoundedModel):
             return
         names = problem.separated_columns(float(solution.fit.lambda_) for solution in solutions)
         if names:
-            warnings.warn(
+            warn_user(
                 f"column(s) {', '.join(map(repr, names))} separate the responses: their "
                 "coefficients grow without bound. The deviance has converged; for finite "
                 "coefficients set a small predictor_penalty, or merge rare levels.",
                 DataWarning,
-                stacklevel=3,
             )
         self._warn_of_levels(problem, solutions)
 
@@ -132,12 +131,11 @@ class FairRidge(BoundedModel):
         if not levels:
             return
         listed = ", ".join(f"{name!r} ({value:.3g})" for name, value in levels.items())
-        warnings.warn(
+        warn_user(
             f"level(s) {listed} decide the response alone: their coefficients bring S back into "
             "the predictions of all other rows, which the bound does not see. Merge or leave out "
             "such levels, or set a larger predictor_penalty.",
             DataWarning,
-            stacklevel=4,
         )
 
     def _facts(self) -> tuple[tuple[str, str], ...]:

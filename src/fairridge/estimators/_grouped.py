@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._warnings import warn_user
 from fairridge.data import Encoding, Piece, Rows, Table, as_table, numeric_vector
 from fairridge.data.groups import Groups, attribute_values, learn_groups, require_discrete
 from fairridge.engines import Engine, MemoryEngine, linear_predictor
@@ -59,10 +59,9 @@ class Grouped(FairModel):
         assert isinstance(encoding, Encoding)
         groups = learn_groups(values, encoding)
         if len(groups.labels) == 1:
-            warnings.warn(
+            warn_user(
                 f"all rows are in one group ({groups.labels[0]}): there is nothing to make fair.",
                 DataWarning,
-                stacklevel=4,
             )
         return groups, groups.codes(values)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from fairridge._warnings import warn_user
 from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._facts import bound_facts
 from fairridge.estimators._parameters import check_count, check_number
@@ -72,11 +72,10 @@ class Penalized(BoundedModel):
 
     def _warn_of_bound(self, solution: Solution) -> None:
         if solution.choice.status == "not-converged":
-            warnings.warn(
+            warn_user(
                 f"the fit did not converge ({self._symbol} = {solution.choice.lambda_:.6g}, "
                 f"achieved unfairness {solution.achieved:.6g}); raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
             return
         super()._warn_of_bound(solution)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._warnings import warn_user
 from fairridge.data import Design, Encoding, Table, as_table, numeric_vector
 from fairridge.engines import linear_predictor
 from fairridge.estimators._bounded import BoundedModel
@@ -88,12 +88,11 @@ class Zafar(BoundedModel):
         if solution.choice.status != "not-converged":
             super()._warn_of_bound(solution)
             return
-        warnings.warn(
+        warn_user(
             f"the fit for unfairness={solution.unfairness:g} did not converge (achieved "
             f"{solution.achieved:.10g}); raise max_iter, or leave out predictors that separate the "
             "classes.",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
     def _warn_of_solutions(
@@ -106,14 +105,13 @@ class Zafar(BoundedModel):
         for solution in solutions:
             if not solution.fit.beta.any() and solution.fit.lambda_ > 0.0:
                 r = f"unfairness={solution.unfairness:g}"
-                warnings.warn(
+                warn_user(
                     f"only the intercept meets {r}: every combination of the predictors is more "
                     "closely associated with S."
                     if solution.unfairness == 0.0 or self.bound == "covariance"
                     else f"only the intercept meets {r} among the models with limited "
                     "covariances; raise the bound, or set bound='covariance'.",
                     BoundWarning,
-                    stacklevel=4,
                 )
                 return
 

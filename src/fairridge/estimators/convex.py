@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from fairridge._warnings import warn_user
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
 from fairridge.estimators._classification import Classification
@@ -57,10 +57,9 @@ class _ConvexFair(Blind, Grouped, Penalized):
         self, problem: Any, solutions: list[Solution], training: Training
     ) -> None:
         if not problem.definition.form(problem.engine, False).any():
-            warnings.warn(
+            warn_user(
                 "no two groups share an outcome, so there is nothing to compare and no penalty.",
                 DataWarning,
-                stacklevel=3,
             )
         if not hasattr(problem, "separated_columns"):
             return
@@ -69,13 +68,12 @@ class _ConvexFair(Blind, Grouped, Penalized):
             used.add(0.0)  # P(b₀) is what the bound relates to
         names = {name for lambda_ in used for name in problem.separated_columns(lambda_)}
         if names:
-            warnings.warn(
+            warn_user(
                 f"column(s) {', '.join(map(repr, sorted(names)))} separate the responses: without "
                 "a penalty their coefficients grow without bound, and P(b₀), to which unfairness "
                 "relates, with them. The deviance has converged; merge rare levels, or give the "
                 "penalty as strength=….",
                 DataWarning,
-                stacklevel=3,
             )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairridge._warnings import warn_user
 from fairridge.engines import Engine
 from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._facts import bound_facts
@@ -183,7 +183,7 @@ class KomiyamaRegressor(Regression, BoundedModel):
                 )
             else:
                 continue
-            warnings.warn(message, BoundWarning, stacklevel=3)
+            warn_user(message, BoundWarning)
             return
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
@@ -231,10 +231,9 @@ def auxiliary_ridge_bias(
         raise ValueError("unfairness=0 leaves no share to compare; use bounds greater than 0.")
     model = KomiyamaRegressor(sensitive=sensitive)
     problem = model._problem(model._read(X, y, sensitive_features, None, None))
-    warnings.warn(
+    warn_user(
         "S and the predictors of this model are correlated: its share of S is not what it is "
         "bounded to be. Use KomiyamaRegressor to fit a model.",
         DataWarning,
-        stacklevel=2,
     )
     return auxiliary_bias(problem.basis, lambdas, bounds)

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._warnings import warn_user
 from fairridge.data import as_table, dense_columns
 from fairridge.data.groups import Groups
 from fairridge.estimators._classification import Classification
@@ -324,18 +325,16 @@ class ReductionsClassifier(Blind, Grouped, Classification):
 
     def _warn(self) -> Self:
         if self.status_ == "not-converged":
-            warnings.warn(
+            warn_user(
                 f"the exponentiated gradient did not converge in max_iter={self.max_iter} rounds "
                 f"(duality gap {self.gap_:.3g}); raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         elif self.status_ == "infeasible":
-            warnings.warn(
+            warn_user(
                 f"no mixture was found that meets unfairness={float(self.unfairness):g}: the one "
                 f"returned has {self.unfairness_:.4g}.",
                 BoundWarning,
-                stacklevel=3,
             )
         return self
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from fairridge._warnings import warn_user
 from fairridge.engines import Engine
 from fairridge.estimators._base import listed
 from fairridge.estimators._classification import Classification
@@ -199,12 +199,11 @@ class ZafarClassifier(Classification, Zafar):
         self._warn_of_intercept(solutions)
         names = problem.separated_columns()
         if names:
-            warnings.warn(
+            warn_user(
                 f"column(s) {listed(names)} separate the classes: their coefficients grow without "
                 "bound. The deviance has converged; for finite coefficients leave the columns "
                 "out, or merge rare levels.",
                 DataWarning,
-                stacklevel=3,
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairridge._warnings import warn_user
 from fairridge.estimators._report.rows import Measured, in_memory
 from fairridge.estimators._training import Inputs, Training, read_inputs
 from fairridge.report.html import Refits, Sample
@@ -111,7 +112,7 @@ def read_case(
     _require_same_model(model, training, problem, solutions[chosen])
     if not hasattr(model, "deviance_"):  # else the user has seen them when the model was fitted
         for warning in caught:
-            warnings.warn(warning.message, stacklevel=4)
+            warn_user(warning.message)
     remarks = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     return Case(fresh, inputs, training, problem, bounds, solutions, chosen, remarks)
 

@@ -1,0 +1,36 @@
+"""Warnings that point at the user's line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from traceback import walk_stack
+from types import FrameType
+
+__all__ = ["warn_user"]
+
+PACKAGE = __name__.partition(".")[0]
+
+
+def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line by which the user's program entered this package.
+
+    That is the caller of the outermost frame of this package, however many
+    frames of it, or of libraries that it calls and that call it back, are
+    in between.
+
+    Parameters
+    ----------
+    message : str or Warning
+        The message; a Warning brings its own category.
+    category : type of Warning
+        Its category.
+    """
+    frames = [frame for frame, _ in walk_stack(sys._getframe())]
+    ours = [_module(frame).partition(".")[0] == PACKAGE for frame in frames]
+    outermost = len(ours) - ours[::-1].index(True)  # counted from this function, which is 1
+    warnings.warn(message, category, stacklevel=outermost + 1)
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
