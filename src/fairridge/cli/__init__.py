@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
 __all__ = ["main"]
 
 MISSING = "fairridge: the command line needs {}: pip install 'fairridge[cli]'\n"
+INTERRUPTED = "fairridge: interrupted.\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,8 +17,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0: done. 2: bad usage or bad input, said in one line. 1: anything else.
     """
+    # Whoever closes a stream does not want what goes there.
+    sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = sys.stderr or io.StringIO()
     try:
         from fairridge.cli.app import run
+    except KeyboardInterrupt:
+        sys.stderr.write(INTERRUPTED)
+        return 1
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("fairridge"):
             raise

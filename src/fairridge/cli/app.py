@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from fairridge.cli import INTERRUPTED
 from fairridge.cli.data_sets import datasets
 from fairridge.cli.demonstration import demo
 from fairridge.cli.errors import explain, notes
@@ -53,23 +54,32 @@ def _options(
     """Regression models that are fair to a degree you choose."""
 
 
+def _forget_output() -> None:
+    """Keep Python from writing at exit what could not be written before."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; errors become one line."""
     arguments = arguments or ["--help"]
     try:
         with notes():
             code = app(args=arguments, prog_name="fairridge", standalone_mode=False)
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("fairridge: interrupted.\n")
+        sys.stderr.write(INTERRUPTED)
         return 1
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; Python must not try to flush the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read the output has seen enough
+        _forget_output()
         return 1
     except Exception as error:
         explained = explain(error)
         if explained is None:
             raise
+        _forget_output()
         sys.stderr.write(f"fairridge: {explained[0]}\n")
         return explained[1]

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from fairridge.cli.inputs import BUILTIN, read, write
-from fairridge.cli.options import AsJson
+from fairridge.cli.errors import BadInputError
+from fairridge.cli.inputs import BUILTIN, read
+from fairridge.cli.options import AsJson, SafeCsv
+from fairridge.cli.outputs import check_place, write
 from fairridge.cli.show import say, show_json, table
 
 __all__ = ["datasets"]
@@ -22,16 +24,22 @@ def datasets(
         str | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write it: CSV or Parquet."),
     ] = None,
+    safe_csv: SafeCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """List the data sets that ship, describe one, or write it to a file."""
+    check_place(out)
+    if name is None and out is not None:
+        raise BadInputError(
+            "--out needs the name of a data set: fairridge datasets NAME --out FILE."
+        )
     if name is None:
         _list(as_json)
         return
     name = name.removeprefix(BUILTIN)
     source = read(f"{BUILTIN}{name}")
     if out is not None:
-        write(_plain(source.table), out)
+        write(_plain(source.table), out, safe=safe_csv)
         say(f"{source.table.num_rows:,} rows: {out}")
         return
     from fairridge.datasets import load

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +29,8 @@ def demo(
 ) -> None:
     """Fit paths on two data sets that ship, show the trade-off, and write both reports."""
     folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "", out)
     folder.mkdir(parents=True, exist_ok=True)
     for name in CASES:
         place = folder / f"{name}.html"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-__all__ = ["BadInputError", "explain", "notes"]
+__all__ = ["BadInputError", "explain", "naming", "notes"]
 
 BAD_INPUT = 2
 FAILED = 1
@@ -33,10 +33,20 @@ def explain(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, BadInputError):
         return _one_line(str(error)), BAD_INPUT
     if isinstance(error, OSError):
-        return _of_file(error), BAD_INPUT
+        return _one_line(_of_file(error)), BAD_INPUT
     if isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError):
         return _one_line(str(error)), BAD_INPUT
     return None
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Say in errors of reading which file it was; the system says so for opening only."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or name
+        raise
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import Source, arrow, as_csv, check_columns, check_place, read, write
+from fairridge.cli.errors import BadInputError, naming
+from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.modeling import Columns, Data, ModelOptions, make_model
 from fairridge.cli.options import (
     AsJson,
@@ -25,6 +25,7 @@ from fairridge.cli.options import (
     PredictorPenalty,
     Predictors,
     Response,
+    SafeCsv,
     Sensitive,
     Separator,
     Stream,
@@ -32,8 +33,10 @@ from fairridge.cli.options import (
     Unfairness,
     Weight,
 )
+from fairridge.cli.outputs import arrow, as_csv, check_both, check_place, write
 from fairridge.cli.show import facts, note, say, show_json, table, waiting
 from fairridge.cli.streams import is_stream, read_training, write_predictions
+from fairridge.outputs import writing
 
 __all__ = ["announce", "fit", "load_model", "path", "predict", "scored_columns"]
 
@@ -61,7 +64,7 @@ def fit(
     definition: Definition = "statistical-parity",
     penalty: Penalty = "ridge",
     predictor_penalty: PredictorPenalty = 0.0,
-    ties: Ties = "breslow",
+    ties: Ties = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show all coefficients, however many.")
     ] = False,
@@ -69,7 +72,7 @@ def fit(
 ) -> None:
     """Fit a model with a bound on unfairness."""
     options = ModelOptions(unfairness, definition, penalty, predictor_penalty, ties)
-    check_place(out)
+    check_place(out, data)
     with waiting("reading and fitting"):
         columns = Columns(
             response, event, sensitive, predictors, drop, weight, offset, family, drop_missing
@@ -118,13 +121,15 @@ def path(
     definition: Definition = "statistical-parity",
     penalty: Penalty = "ridge",
     predictor_penalty: PredictorPenalty = 0.0,
-    ties: Ties = "breslow",
+    ties: Ties = None,
+    safe_csv: SafeCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit the models for many bounds at once."""
     options = ModelOptions(0.0, definition, penalty, predictor_penalty, ties)
-    check_place(out)
-    check_place(plot)
+    check_place(out, data)
+    check_place(plot, data)
+    check_both(out, plot, "--out and --plot")
     with waiting("reading and fitting"):
         columns = Columns(
             response, event, sensitive, predictors, drop, weight, offset, family, drop_missing
@@ -136,7 +141,7 @@ def path(
             training.X, training.y, unfairness=chosen, **training.options
         )
     if out is not None:
-        write(arrow(found.to_frame()), out)
+        write(arrow(found.to_frame()), out, safe=safe_csv)
     if plot is not None:
         _save_figure(found, plot)
     if as_json:
@@ -167,10 +172,11 @@ def predict(
     offset: Offset = None,
     separator: Separator = None,
     stream: Stream = False,
+    safe_csv: SafeCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict new rows, to the last bit as the model did when it was saved."""
-    check_place(out)
+    check_place(out, data, model)
     fitted = load_model(model)
     if is_stream(data, stream):
         written = write_predictions(fitted, data, out, offset)
@@ -186,9 +192,9 @@ def predict(
     for name, column in scores.items():
         result = result.append_column(_free_name(name, result.column_names), column)
     if out is None:
-        sys.stdout.write(as_csv(result))
+        sys.stdout.write(as_csv(result, safe=safe_csv))
         return
-    write(result, out)
+    write(result, out, safe=safe_csv)
     note(f"{source.table.num_rows:,} rows with {', '.join(scores)}: {out}")
 
 
@@ -198,7 +204,8 @@ def load_model(name: str) -> Any:
 
     if Path(name).is_dir():
         raise IsADirectoryError(errno.EISDIR, "", name)
-    return load(name)
+    with naming(name):
+        return load(name)
 
 
 def scored_columns(model: Any, source: Source, offset: str | None = None) -> dict[str, Any]:
@@ -208,6 +215,10 @@ def scored_columns(model: Any, source: Source, offset: str | None = None) -> dic
     X, options = _inputs(model, source)
     if offset is not None:
         check_columns([offset], source, "--offset")
+        if offset in (*model._design.names, *(model._design.sensitive_names or ())):
+            raise BadInputError(
+                f"--offset {offset} is an input of the model; it cannot be the offset, too."
+            )
         options["offset"] = source.table.column(offset)
     found: dict[str, Any] = {"prediction": pa.array(model.predict(X, **options))}
     if not hasattr(model, "predict_proba"):
@@ -352,4 +363,5 @@ def _save_figure(found: Any, place: str) -> None:
         raise ImportError("--plot needs matplotlib: pip install 'fairridge[plot]'") from error
     matplotlib.use("Agg")
     axes = found.plot("coefficients")
-    axes.figure.savefig(place, dpi=140)
+    with writing(place) as file:
+        axes.figure.savefig(file, dpi=140, format=Path(place).suffix[1:].lower() or "png")

@@ -11,22 +11,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fairridge.cli.errors import BadInputError
+from fairridge.cli.errors import BadInputError, naming
 
 __all__ = [
     "BUILTIN",
     "Source",
-    "arrow",
-    "as_csv",
     "check_columns",
-    "check_place",
     "names",
     "read",
-    "write",
 ]
 
 BUILTIN = "builtin:"
 SEPARATORS = ",;\t|"
+# The names by which pyarrow knows that a CSV file is compressed, and how.
+COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".lz4": "lz4", ".zst": "zstd"}
 
 
 @dataclass(frozen=True)
@@ -70,68 +68,31 @@ def read(name: str, separator: str | None = None) -> Source:
     """Read a file, or a data set that ships."""
     if name.startswith(BUILTIN):
         return _builtin(name)
+    if not name:
+        raise BadInputError("the name of the data is empty; name a file.")
     path = Path(name)
     if has_magic(name) and not path.exists():
         raise BadInputError(f"{name} is a pattern; this command takes one file.")
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "", name)
-    with path.open("rb") as file:  # says at once what is wrong with the file, if anything is
-        start = file.read(1 << 16)
-    table = _read_parquet(path) if start[:4] == b"PAR1" else _read_csv(path, start, separator)
+    if path.exists() and not path.is_file():
+        raise BadInputError(f"{name} is a device or a pipe, which is read only once; name a file.")
+    delimiter = _delimiter(separator)
+    start = _start(path)
+    table = _read_parquet(path) if start[:4] == b"PAR1" else _read_csv(path, start, delimiter)
     if table.num_rows == 0:
         raise BadInputError(f"{name} has no rows; add some below the names of the columns.")
     return Source(name, _checked(table, name))
 
 
-def write(table: Any, path: str) -> None:
-    """Write a table: Parquet where the name ends like that, else CSV with all digits."""
-    if path.endswith((".parquet", ".pq")):
-        import pyarrow.parquet as pq
-
-        pq.write_table(table, path)
-        return
-    import pyarrow.csv
-
-    with open(path, "wb") as file:
-        pyarrow.csv.write_csv(table, file)
-
-
-def as_csv(table: Any) -> str:
-    """Return a table as the text of a CSV file, with all digits."""
-    import pyarrow
-    import pyarrow.csv
-
-    sink = pyarrow.BufferOutputStream()
-    pyarrow.csv.write_csv(table, sink)
-    text: str = sink.getvalue().to_pybytes().decode()
-    return text
-
-
-def arrow(frame: Any) -> Any:
-    """Turn a frame of any library into a pyarrow Table."""
-    import narwhals as nw
-
-    return nw.from_native(frame, eager_only=True).to_arrow()
-
-
-def check_place(path: str | None) -> None:
-    """Raise before any work is done if a result cannot be written there."""
-    if path is None:
-        return
-    place = Path(path)
-    if place.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "", path)
-    folder = place.parent
-    if not folder.is_dir():
-        raise BadInputError(f"{path}: there is no folder {str(folder)!r}; make it first.")
-    if not os.access(place if place.exists() else folder, os.W_OK, effective_ids=True):
-        raise PermissionError(errno.EACCES, "", path)
-
-
-def names(values: Sequence[str] | None) -> tuple[str, ...]:
-    """Read names that were given several times, or with commas."""
+def names(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
+    """Read names that were given by repeating an option, or with commas; each once."""
     parts = (part.strip() for value in values or () for part in value.split(","))
-    return tuple(dict.fromkeys(part for part in parts if part))
+    found = tuple(part for part in parts if part)
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if twice is not None:
+        raise BadInputError(f"{option} names {twice!r} more than once; name it once.")
+    return found
 
 
 def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
@@ -150,6 +111,38 @@ def _builtin(name: str) -> Source:
     data = load(name.removeprefix(BUILTIN), backend="pyarrow")
     response = (data.response,) if isinstance(data.response, str) else tuple(data.response)
     return Source(name, data.frame, response, tuple(data.sensitive), data.family)
+
+
+def _delimiter(separator: str | None) -> str | None:
+    """Check what separates columns; a tab may be written as in other languages."""
+    if separator is None or separator == "\\t":
+        return separator and "\t"
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+        raise BadInputError(
+            f"--separator {separator!r} must be one ASCII character, such as ',' or ';', or '\\t' "
+            "for a tab."
+        )
+    return separator
+
+
+def _start(path: Path) -> bytes:
+    """Return the first bytes, decompressed if the name says so; raise if that fails."""
+    import pyarrow
+
+    # Python says at once what is wrong with a file, if anything is.
+    with naming(os.fspath(path)), path.open("rb") as file:
+        start = file.read(1 << 16)
+    compression = COMPRESSED.get(path.suffix)
+    if compression is None:
+        return start
+    try:
+        with pyarrow.input_stream(os.fspath(path), compression=compression) as stream:
+            return bytes(stream.read(1 << 16))
+    except OSError as error:
+        raise BadInputError(
+            f"{path} is not a sound {compression} file, although its name ends in {path.suffix}; "
+            "rename it if it is not compressed, or make it again."
+        ) from error
 
 
 def _read_parquet(path: Path) -> Any:

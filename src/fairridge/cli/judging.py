@@ -8,8 +8,8 @@ import typer
 
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.fitting import announce, load_model, scored_columns
-from fairridge.cli.inputs import Source, arrow, check_columns, check_place, names, read, write
-from fairridge.cli.modeling import Columns, prepare
+from fairridge.cli.inputs import Source, check_columns, names, read
+from fairridge.cli.modeling import Columns, check_roles, prepare
 from fairridge.cli.options import (
     AsJson,
     Drop,
@@ -19,11 +19,13 @@ from fairridge.cli.options import (
     Model,
     Predictors,
     Response,
+    SafeCsv,
     Seed,
     Sensitive,
     Separator,
     Weight,
 )
+from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.show import progress, say, show_json, table, waiting
 
 __all__ = ["audit", "compare"]
@@ -85,22 +87,24 @@ def audit(
         str | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write all figures: CSV or Parquet."),
     ] = None,
+    safe_csv: SafeCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare the predictions of any model between groups of people."""
     from fairridge.metrics import audit as audited
 
-    check_place(out)
+    check_place(out, data, model)
     with waiting("reading and comparing"):
         source = read(data, separator)
         predicted, attributes, positive = _predicted(source, prediction, model, positive)
-        attributes = names(sensitive) or attributes or source.sensitive
+        attributes = names(sensitive, "--sensitive") or attributes or source.sensitive
         if not attributes:
             raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
         check_columns(attributes, source, "--sensitive")
         target = response or (source.response[0] if len(source.response) == 1 else None)
         for name, option in ((target, "--response"), (weight, "--weight")):
             check_columns([] if name is None else [name], source, option)
+        check_roles([] if target is None else [target], attributes, weight, None)
         truth = None if target is None else source.table.column(target)
         found = audited(
             truth,
@@ -115,7 +119,7 @@ def audit(
             reference=_references(reference),
         )
     if out is not None:
-        write(arrow(found.to_frame()), out)
+        write(arrow(found.to_frame()), out, safe=safe_csv)
     if as_json:
         show_json(_audit_facts(found))
         return
@@ -146,10 +150,11 @@ def compare(
         str | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write all figures: CSV or Parquet."),
     ] = None,
+    safe_csv: SafeCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit every model that applies, and measure all of them in the same way."""
-    check_place(out)
+    check_place(out, data)
     columns = Columns(
         response=response, sensitive=sensitive, predictors=predictors, drop=drop, family=family,
         drop_missing=drop_missing,
@@ -164,13 +169,13 @@ def compare(
             _plain(training.y),
             sensitive=list(training.sensitive),
             unfairness=bounds,
-            models=_chosen(names(models), task, training.sensitive),
+            models=_chosen(names(models, "--models"), task, training.sensitive),
             task=task,
             cv=cv,
             random_state=seed,
         )
     if out is not None:
-        write(arrow(found.to_frame()), out)
+        write(arrow(found.to_frame()), out, safe=safe_csv)
     if as_json:
         records = [dict(record) for record in found.records]
         show_json({"models": records, "skipped": found.skipped, "loss": found.loss_name})

@@ -9,7 +9,16 @@ from typing import Any
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names
 
-__all__ = ["FAMILIES", "Columns", "Data", "ModelOptions", "choose_family", "make_model", "prepare"]
+__all__ = [
+    "FAMILIES",
+    "Columns",
+    "Data",
+    "ModelOptions",
+    "check_roles",
+    "choose_family",
+    "make_model",
+    "prepare",
+]
 
 FAMILIES = (
     "gaussian",
@@ -106,7 +115,7 @@ class ModelOptions:
     definition: str = "statistical-parity"
     penalty: str = "ridge"
     predictor_penalty: float = 0.0
-    ties: str = "breslow"
+    ties: str | None = None
 
 
 def make_model(data: Data, options: ModelOptions) -> Any:
@@ -122,7 +131,12 @@ def make_model(data: Data, options: ModelOptions) -> Any:
         "predictor_penalty": options.predictor_penalty,
     }
     if data.family == "cox":
-        return FairRidgeSurvival(**shared, ties=options.ties)
+        return FairRidgeSurvival(**shared, ties="breslow" if options.ties is None else options.ties)
+    if options.ties is not None:
+        raise BadInputError(
+            f"--ties {options.ties} is for survival models, but the family is {data.family}; "
+            "leave it out."
+        )
     if data.family in CLASSES:
         return FairRidgeClassifier(**shared)
     return FairRidgeRegressor(**shared, family=data.family)
@@ -131,7 +145,7 @@ def make_model(data: Data, options: ModelOptions) -> Any:
 def prepare(source: Source, columns: Columns) -> Data:
     """Give the columns of a table their roles."""
     target = _response(source, columns.response, columns.event)
-    attributes = names(columns.sensitive)
+    attributes = names(columns.sensitive, "--sensitive")
     attributes = attributes or tuple(name for name in source.sensitive if name not in target)
     if not attributes:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
@@ -139,9 +153,7 @@ def prepare(source: Source, columns: Columns) -> Data:
     weight, offset = columns.weight, columns.offset
     others = [name for name in (weight, offset) if name is not None]
     check_columns(others, source, "--weight or --offset")
-    for name in (*attributes, *others):
-        if name in target:
-            raise BadInputError(f"{name!r} is the response; it cannot be sensitive or a weight.")
+    check_roles(target, attributes, weight, offset)
     taken = (*target, *attributes, *others)
     chosen = _predictors(source, columns.predictors, columns.drop, taken)
     if not chosen:
@@ -163,6 +175,27 @@ def prepare(source: Source, columns: Columns) -> Data:
     )
 
 
+def check_roles(
+    target: Sequence[str], sensitive: Sequence[str], weight: str | None, offset: str | None
+) -> None:
+    """Raise if a column has two roles."""
+    roles = (
+        ("the response", target[:1]),
+        ("the event", target[1:]),
+        ("sensitive", sensitive),
+        ("the weight", () if weight is None else (weight,)),
+        ("the offset", () if offset is None else (offset,)),
+    )
+    known: dict[str, str] = {}
+    for role, columns in roles:
+        for name in columns:
+            if name in known:
+                raise BadInputError(
+                    f"{name!r} is {known[name]}; it cannot be {role}, too: name another column."
+                )
+            known[name] = role
+
+
 def _response(source: Source, response: str | None, event: str | None) -> tuple[str, ...]:
     if response is None:
         if source.response:
@@ -181,7 +214,7 @@ def _predictors(
     drop: Sequence[str] | None,
     taken: tuple[str, ...],
 ) -> list[str]:
-    wanted, unwanted = names(predictors), names(drop)
+    wanted, unwanted = names(predictors, "--predictors"), names(drop, "--drop")
     check_columns(wanted, source, "--predictors")
     check_columns(unwanted, source, "--drop")
     for name in unwanted:

@@ -20,6 +20,7 @@ __all__ = [
     "PredictorPenalty",
     "Predictors",
     "Response",
+    "SafeCsv",
     "Seed",
     "Sensitive",
     "Separator",
@@ -165,17 +166,27 @@ PredictorPenalty = Annotated[
     ),
 ]
 Ties = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--ties",
         metavar="NAME",
         rich_help_panel=MODEL,
-        help="How survival treats equal times: breslow or efron.",
+        help="How survival treats equal times: breslow (the default) or efron.",
     ),
 ]
 Model = Annotated[
     str | None,
     typer.Option("--model", "-m", metavar="FILE", help="Model file that fit has written."),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of random numbers.")]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of random numbers."),
+]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        help="In CSV output, put ' before text that a spreadsheet would run as a formula.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

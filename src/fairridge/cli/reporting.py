@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from fairridge.cli.errors import BadInputError
 from fairridge.cli.fitting import announce, load_model
-from fairridge.cli.inputs import check_place, names, read
+from fairridge.cli.inputs import names, read
 from fairridge.cli.modeling import Columns, Data, ModelOptions, make_model, prepare
 from fairridge.cli.options import (
     AsJson,
@@ -31,6 +32,7 @@ from fairridge.cli.options import (
     Unfairness,
     Weight,
 )
+from fairridge.cli.outputs import check_place
 from fairridge.cli.show import progress, say, show_json
 
 __all__ = ["report"]
@@ -80,11 +82,13 @@ def report(
     definition: Definition = "statistical-parity",
     penalty: Penalty = "ridge",
     predictor_penalty: PredictorPenalty = 0.0,
-    ties: Ties = "breslow",
+    ties: Ties = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the audit report: one HTML file that opens from disk."""
-    check_place(out)
+    check_place(out, data, model)
+    if model is not None and ties is not None:
+        raise BadInputError("--ties is for a new model; --model has its own: leave one out.")
     fitted = None if model is None else load_model(model)
     columns = Columns(
         response,
@@ -105,8 +109,8 @@ def report(
     with progress("report") as step:
         written = fitted.report(
             out,
-            training.X,
-            training.y,
+            **_columns_of(fitted, training),
+            y=training.y,
             **training.options,
             title=title,
             response=training.response,
@@ -131,13 +135,27 @@ def report(
 
 def _known_sensitive(model: Any, sensitive: list[str] | None) -> list[str] | None:
     """Take sensitive attributes from a model file where none are named."""
-    if model is None or names(sensitive) or model._design.names is None:
+    if model is None or names(sensitive, "--sensitive") or model._design.names is None:
         return sensitive
-    return [model._design.names[k] for k in model._design.positions_sensitive]
+    design = model._design
+    known = design.sensitive_names if design.separate else design.names
+    return None if known is None else [known[k] for k in design.positions_sensitive]
+
+
+def _columns_of(model: Any, training: Data) -> dict[str, Any]:
+    """Hand over the columns as the model had them at fit."""
+    design = model._design if hasattr(model, "_design") else None
+    if design is None or not design.separate:
+        return {"X": training.X}
+    attributes = training.X.select(list(training.sensitive))
+    return {
+        "X": training.X.drop_columns(list(training.sensitive)),
+        "sensitive_features": attributes,
+    }
 
 
 def _known_predictors(model: Any, predictors: list[str] | None) -> list[str] | None:
-    if model is None or names(predictors) or model._design.names is None:
+    if model is None or names(predictors, "--predictors") or model._design.names is None:
         return predictors
     return [model._design.names[k] for k in model._design.positions_predictors]
 

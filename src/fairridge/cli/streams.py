@@ -10,7 +10,7 @@ from typing import Any
 
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, Source, check_columns, names, read
-from fairridge.cli.modeling import Columns, Data, choose_family, prepare
+from fairridge.cli.modeling import Columns, Data, check_roles, choose_family, prepare
 
 __all__ = ["is_stream", "read_training", "write_predictions"]
 
@@ -34,13 +34,16 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
     from fairridge import rows
 
     first = _first_rows(name)
-    target = names([columns.response or ""]) + names([columns.event or ""])
-    attributes = names(columns.sensitive)
+    target = tuple(name for name in (columns.response, columns.event) if name)
+    attributes = names(columns.sensitive, "--sensitive")
     if not columns.response or not attributes:
         raise BadInputError("say which columns are what: --response NAME and --sensitive NAME.")
     if columns.drop_missing:
         raise BadInputError("--drop-missing needs the rows in memory; drop them in the files.")
     check_columns((*target, *attributes), first, "--response or --sensitive")
+    others = [name for name in (columns.weight, columns.offset) if name is not None]
+    check_columns(others, first, "--weight or --offset")
+    check_roles(target, attributes, columns.weight, columns.offset)
     family, reason = choose_family(first.table, target, columns, first)
     source = rows.parquet(
         name,
@@ -81,7 +84,8 @@ def _predictors(
     first: Source, columns: Columns, target: tuple[str, ...], attributes: tuple[str, ...]
 ) -> list[str] | None:
     """Name the predictors where the user chose; None leaves it to the source."""
-    wanted, unwanted = names(columns.predictors), names(columns.drop)
+    wanted = names(columns.predictors, "--predictors")
+    unwanted = names(columns.drop, "--drop")
     check_columns(wanted, first, "--predictors")
     check_columns(unwanted, first, "--drop")
     if wanted:

@@ -13,7 +13,7 @@ from fairridge.data.frames import make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
 from fairridge.data.rows import Rows
-from fairridge.data.table import Table, as_table
+from fairridge.data.table import Table, as_native, as_table
 from fairridge.data.vectors import numeric_vector, one_per_row, weights
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Slab",
     "Table",
     "Unknown",
+    "as_native",
     "as_table",
     "dense_columns",
     "is_missing",

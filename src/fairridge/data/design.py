@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._warnings import warn_user
-from fairridge.data.encoding import Encoding, Piece, Unknown, encode_columns
+from fairridge.data.encoding import Encoding, Piece, Unknown, encode_columns, unique_names
 from fairridge.data.maps import MappedEncoding, learn_map
 from fairridge.data.table import Table
 
@@ -51,6 +51,18 @@ class Design:
         """Encoded names of S, then of X."""
         return self.sensitive.names + self.predictors.names
 
+    def with_unique_names(self) -> Design:
+        """Rename encoded columns that share a name; names of input columns are kept if possible."""
+        names, q = self.encoded_names, len(self.sensitive.names)
+        if len(set(names)) == len(names):
+            return self
+        names = unique_names(names, (*self.sensitive.as_given, *self.predictors.as_given))
+        return replace(
+            self,
+            sensitive=self.sensitive.called(names[:q]),
+            predictors=self.predictors.called(names[q:]),
+        )
+
     @property
     def is_mapped(self) -> bool:
         """Whether S or X is mapped to features."""
@@ -73,7 +85,8 @@ class Design:
                 (self.predictors, pieces[1], predictor_map, "predictor_map"),
             )
         ]
-        return replace(self, sensitive=encodings[0], predictors=encodings[1])
+        mapped = replace(self, sensitive=encodings[0], predictors=encodings[1])
+        return mapped.with_unique_names()
 
     def refitted(self, pieces: Pieces, weight: NDArray[np.float64] | None) -> Design:
         """Fit the same maps to other rows."""
@@ -160,7 +173,7 @@ def learn_design(X: Table, S: Table | None, sensitive: Any) -> Design:
         None if S is None else S.names,
         X.shape[1],
         S is not None,
-    )
+    ).with_unique_names()
 
 
 def _inner(encoding: Encoding | MappedEncoding) -> Encoding:

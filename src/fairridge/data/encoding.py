@@ -8,7 +8,8 @@ rows, or leaves the codes to tabmat.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = [
     "Unknown",
     "dense_columns",
     "encode_columns",
+    "unique_names",
 ]
 
 Unknown = Literal["error", "base"]
@@ -130,14 +132,35 @@ class Encoding:
     ----------
     columns : tuple of NumericColumn or CategoricalColumn
         In the order in which they are encoded.
+    renamed : tuple of (int, str)
+        Encoded columns whose names another one has already, by position, and
+        what they are called instead; see `unique_names`.
     """
 
     columns: tuple[ColumnEncoding, ...]
+    renamed: tuple[tuple[int, str], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Encoded column names."""
-        return tuple(name for column in self.columns for name in column.encoded_names)
+        others = dict(self.renamed)
+        names = (name for column in self.columns for name in column.encoded_names)
+        return tuple(others.get(k, name) for k, name in enumerate(names))
+
+    @property
+    def as_given(self) -> tuple[bool, ...]:
+        """Which encoded columns have the name of an input column."""
+        return tuple(
+            isinstance(column, NumericColumn)
+            for column in self.columns
+            for _ in column.encoded_names
+        )
+
+    def called(self, names: Sequence[str]) -> Encoding:
+        """Return the same encoding with these names of the encoded columns."""
+        usual = Encoding(self.columns).names
+        pairs = enumerate(zip(usual, names, strict=True))
+        return replace(self, renamed=tuple((k, new) for k, (old, new) in pairs if new != old))
 
     @property
     def empty(self) -> frozenset[int]:
@@ -173,6 +196,28 @@ class Encoding:
                 for column, position in zip(self.columns, positions, strict=True)
             ]
         )
+
+
+def unique_names(names: Sequence[str], first: Sequence[bool]) -> tuple[str, ...]:
+    """Make names differ: one that is taken gets ``_2``, ``_3``, … at its end.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names, in order.
+    first : sequence of bool
+        Which of them choose before the others, such as names that users gave.
+    """
+    taken = set(names)
+    given: set[str] = set()
+    unique = list(names)
+    for k in sorted(range(len(names)), key=lambda k: not first[k]):
+        numbered = (f"{names[k]}_{number}" for number in count(2))
+        if names[k] in given:
+            unique[k] = next(name for name in numbered if name not in taken)
+        given.add(unique[k])
+        taken.add(unique[k])
+    return tuple(unique)
 
 
 def encode_columns(table: Table, positions: Sequence[int]) -> Encoding:

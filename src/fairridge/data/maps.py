@@ -8,7 +8,7 @@ model uses. Decorrelating first and mapping after would break it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,15 @@ class MappedEncoding:
     empty: frozenset[int] = frozenset()
     single: tuple[str, ...] = ()
     all_numeric: bool = False
+
+    @property
+    def as_given(self) -> tuple[bool, ...]:
+        """Which features have the name of an input column: none for certain."""
+        return (False,) * len(self.names)
+
+    def called(self, names: Sequence[str]) -> MappedEncoding:
+        """Return the same encoding with these names of the features."""
+        return replace(self, names=tuple(names))
 
     def pieces(self, table: Table, positions: Sequence[int], unknown: Unknown) -> tuple[Piece, ...]:
         """Encode the columns of a table at these positions, and map them."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
 
-__all__ = ["Column", "Table", "as_table"]
+__all__ = ["Column", "Table", "as_native", "as_table"]
 
 Column = NDArray[Any] | Levels
 
@@ -108,9 +108,28 @@ def as_table(data: Any, *, argument: str = "X") -> Table:
     return Table(None, (array.shape[0], array.shape[1]), array, prefix)
 
 
+def as_native(data: Any) -> Any:
+    """Turn frames that narwhals does not read into ones that it reads; the rest stays as it is.
+
+    A pyarrow RecordBatch becomes a Table, and sparse columns of pandas become dense.
+    """
+    arrow, pandas = nw.dependencies.get_pyarrow(), nw.dependencies.get_pandas()
+    if arrow is not None and isinstance(data, arrow.RecordBatch):
+        return arrow.Table.from_batches([data])
+    if pandas is not None and isinstance(data, pandas.DataFrame) and data.columns.is_unique:
+        kinds = data.dtypes.items()
+        sparse = {name: t.subtype for name, t in kinds if isinstance(t, pandas.SparseDtype)}
+        return data.astype(sparse) if sparse else data
+    if pandas is not None and isinstance(data, pandas.Series):
+        return data.sparse.to_dense() if isinstance(data.dtype, pandas.SparseDtype) else data
+    return data
+
+
 def _as_frame(data: Any, argument: str) -> nw.DataFrame[Any] | None:
     try:
-        frame = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
+        frame = nw.from_native(
+            as_native(data), eager_only=True, allow_series=True, pass_through=True
+        )
     except nw.exceptions.DuplicateError as error:
         names = list(data.column_names if nw.dependencies.is_pyarrow_table(data) else data.columns)
         twice = next(name for name in names if names.count(name) > 1)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from fairridge.data.levels import is_missing
+from fairridge.data.table import as_native
 
 __all__ = ["labels", "numeric_vector", "one_per_row", "weights"]
 
@@ -19,7 +20,9 @@ Floats = NDArray[np.float64]
 
 def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     """Read a vector with one entry per row of X."""
-    series = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    series = nw.from_native(
+        as_native(values), eager_only=True, allow_series=True, pass_through=True
+    )
     if isinstance(series, nw.DataFrame) and series.shape[1] == 1:
         series = series.get_column(series.columns[0])
     if isinstance(series, nw.Series):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._warnings import warn_user
+from fairridge.arguments import check_flag
 from fairridge.engines import Engine
 from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._facts import bound_facts
@@ -88,7 +89,7 @@ class FairRidge(BoundedModel):
             "predictor_penalty": check_number(
                 "predictor_penalty", self.predictor_penalty, least=0.0
             ),
-            "standardize": bool(self.standardize),
+            "standardize": check_flag("standardize", self.standardize),
         }
         if isinstance(response.family, Gaussian):
             return gaussian_problem(engine, **options)

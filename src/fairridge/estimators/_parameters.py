@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.arguments import is_number
 from fairridge.data import Design, MappedEncoding
 from fairridge.solvers import FairBasis
 
@@ -29,7 +29,7 @@ def check_bounds(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
     if np.ndim(unfairness) > 1 or np.size(unfairness) == 0:
         raise ValueError("unfairness must be one number, or a list of at least one.")
     for r in np.ravel(np.asarray(unfairness, dtype=object)):
-        if not _is_number(r) or not 0.0 <= r <= most:
+        if not is_number(r) or not 0.0 <= r <= most:
             raise ValueError(
                 f"unfairness={r!r} is not a bound: use numbers from 0 (fair) "
                 + (f"to {most:g} (unconstrained)." if np.isfinite(most) else "on.")
@@ -47,7 +47,7 @@ def check_bound(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
 def check_number(name: str, value: Any, *, least: float, strict: bool = False) -> float:
     """Return a finite number that is at least (or more than) `least`."""
     if (
-        not _is_number(value)
+        not is_number(value)
         or not np.isfinite(value)
         or value < least
         or (strict and value == least)
@@ -57,10 +57,10 @@ def check_number(name: str, value: Any, *, least: float, strict: bool = False) -
     return float(value)
 
 
-def check_count(name: str, value: Any) -> int:
-    """Return a whole number that is at least 1."""
-    if not _is_number(value) or not np.isfinite(value) or value < 1 or value != int(value):
-        raise ValueError(f"{name}={value!r} must be a whole number, at least 1.")
+def check_count(name: str, value: Any, *, least: int = 1) -> int:
+    """Return a whole number that is at least `least`."""
+    if not is_number(value) or not np.isfinite(value) or value < least or value != int(value):
+        raise ValueError(f"{name}={value!r} must be a whole number, at least {least}.")
     return int(value)
 
 
@@ -113,7 +113,3 @@ def _refuse_features(features: int, n_rows: int, advice: str) -> None:
         f"predictor_map makes {features} independent features of X for {n_rows} rows: without a "
         f"penalty they fit any response. {advice}"
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)

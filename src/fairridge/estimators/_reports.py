@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from fairridge.estimators._parameters import check_count
+from fairridge.outputs import writing
 from fairridge.report.html import AuditReport
 
 __all__ = ["Reports"]
@@ -84,6 +85,7 @@ class Reports:
                 f"{type(self).__name__} is not found for many bounds at once, so it has no audit "
                 "report; fairridge.metrics.audit compares groups for its predictions."
             )
+        _check_options(cv, bootstrap)
         options = ReportOptions(
             title, response, cv, bootstrap, random_state, threshold, positive, bins, small,
             source, date,
@@ -91,5 +93,13 @@ class Reports:
         contents = gather(self, X, y, sensitive_features, sample_weight, offset, options, progress)
         report = AuditReport(contents)
         if path is not None:
-            Path(path).write_text(report.html, encoding="utf-8", newline="\n")
+            with writing(path) as file:
+                file.write(report.html.encode())
         return report
+
+
+def _check_options(cv: Any, bootstrap: Any) -> None:
+    if check_count("cv", cv, least=0) == 1:
+        raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
+    if bootstrap is not None:
+        check_count("bootstrap", bootstrap, least=0)

@@ -8,7 +8,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.data import is_missing, numeric_vector
+from fairridge.data import as_native, is_missing, numeric_vector
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._training import Inputs, Response, Training
 from fairridge.families import Cox
@@ -203,7 +203,7 @@ def _times_and_events(y: Any, inputs: Inputs) -> Floats:
 
 def _fields(y: Any) -> dict[str, NDArray[Any]]:
     """Return the columns "time" and "event", found by name or the event by its being boolean."""
-    frame = nw.from_native(y, eager_only=True, pass_through=True)
+    frame = nw.from_native(as_native(y), eager_only=True, pass_through=True)
     columns: dict[str, NDArray[Any]] = {}
     if isinstance(frame, nw.DataFrame):
         columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}

@@ -16,6 +16,7 @@ from fairridge.experiments.registry import EXPERIMENTS
 from fairridge.experiments.runner import run
 from fairridge.experiments.settings import Settings
 from fairridge.experiments.store import FolderError, Store
+from fairridge.outputs import is_same_file
 
 __all__ = ["main"]
 
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         _require_folder(options.docs)
+        _require_apart(options.data, options.out, options.docs)
         with _terminable():
             results = run(names, settings, Store(options.out, settings), options.jobs)
             lines = write_all(results, options.out, options.docs)
@@ -55,6 +57,13 @@ def _require_folder(docs: Path | None) -> None:
     """Refuse a file before the work, and not after it."""
     if docs is not None and docs.exists() and not docs.is_dir():
         raise FolderError(f"{docs} is a file. Name a folder by --docs.")
+
+
+def _require_apart(data: str | None, *outputs: Path | None) -> None:
+    """Refuse to write into the folder that is read."""
+    for folder in outputs:
+        if data is not None and folder is not None and is_same_file(folder, data):
+            raise FolderError(f"{folder} is the folder of the data. Choose another folder.")
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fairridge.outputs import writing
 
 __all__ = ["Row", "Table", "write_whole"]
 
@@ -96,12 +97,8 @@ class Table:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file at once, so that nobody ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_bytes(content.encode() if isinstance(content, str) else content)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)  # where it was interrupted
+    with writing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 def _cell(value: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairridge.export.codec import decode, encode
+from fairridge.outputs import writing
 
 __all__ = ["FORMAT", "read_model", "write_model"]
 
@@ -55,11 +56,10 @@ def write_model(model: Any, path: Any) -> None:
         "fitted": {name: encode(value, f"{name} of {owner}") for name, value in learned.items()},
     }
     document["checksum"] = _checksum(document)
-    path = Path(path)
-    unfinished = path.with_name(path.name + ".unfinished")
     # A lone surrogate, which UTF-8 cannot hold, becomes JSON's own escape of it.
-    unfinished.write_bytes((_layout(document) + "\n").encode("utf-8", "backslashreplace"))
-    os.replace(unfinished, path)
+    content = (_layout(document) + "\n").encode("utf-8", "backslashreplace")
+    with writing(path) as file:
+        file.write(content)
 
 
 def read_model(path: Any, classes: Mapping[str, type[Any]]) -> Any:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.arguments import check_flag
 from fairridge.data import Levels, Table, make_frame
 from fairridge.export.form import LinearForm
 
@@ -116,6 +117,7 @@ def reasons(
         raise ValueError(f"direction={direction!r} is not known; use 'both', 'down' or 'up'.")
     if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
         raise ValueError(f"top={top!r} must be a positive integer, or None for all reasons.")
+    check_flag("sensitive", sensitive)
     by_class = form.contributions(X, S)
     chosen, sign = _chosen(form, by_class, label)
     rows = np.arange(by_class.shape[1])

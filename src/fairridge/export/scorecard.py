@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from fairridge.arguments import check_flag
 from fairridge.data import as_table, make_frame
 from fairridge.data.encoding import CategoricalColumn
 from fairridge.export.form import InputColumn, LinearForm
@@ -165,6 +166,7 @@ def scorecard(
     ):
         if not value > 0.0 or not np.isfinite(value):
             raise ValueError(f"{name}={value!r} must be a positive number.")
+    check_flag("rounded", rounded)
     favorable, sign = _favorable(form, favorable)
     factor = float(points_to_double_odds) / float(np.log(2.0))
     offset = float(base_score) - factor * float(np.log(base_odds))

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.arguments import check_flag
 from fairridge.fairness.base import VarianceShare, share
 from fairridge.solvers import Fit
 
@@ -50,6 +51,7 @@ class StatisticalParity(VarianceShare):
     measure: Measure | None = None
 
     def __post_init__(self) -> None:
+        check_flag("center", self.center)
         if self.measure is not None and self.measure not in MEASURES:
             raise ValueError(
                 f"measure={self.measure!r} is not known; use one of "

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.arguments import check_flag
 from fairridge.data import Table, as_table
 from fairridge.metrics.attribution import MOST_PLAYERS, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
@@ -90,6 +91,7 @@ def audit(
     Audit
     """
     _check_options(confidence, bins, small)
+    check_flag("intersections", intersections)
     table = as_table(sensitive, argument="sensitive")
     outcomes = read_outcomes(
         y,

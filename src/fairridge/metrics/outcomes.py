@@ -9,7 +9,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.data import is_missing, one_per_row, weights
+from fairridge.arguments import check_finite
+from fairridge.data import as_native, is_missing, one_per_row, weights
 
 __all__ = ["Kind", "Outcomes", "read_outcomes"]
 
@@ -65,6 +66,7 @@ def read_outcomes(
     """Read what an audit compares; see `audit` for the parameters."""
     if kind not in (None, "regression", "classification"):
         raise ValueError(f"kind={kind!r} is not known; use 'regression' or 'classification'.")
+    threshold = check_finite("threshold", threshold)
     weight = weights(sample_weight, n_rows)
     keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
     weight = np.ones(n_rows) if weight is None else weight[keep]
@@ -111,12 +113,12 @@ def _classification(
     if positive is None:
         if len(known) > 2:
             raise ValueError(
-                f"there are {len(known)} classes ({', '.join(map(repr, known[:5].tolist()))}…); "
+                f"there are {len(known)} classes ({_listed(known)}); "
                 "say which one the audit is about: positive=…"
             )
         positive = _second(known)
     elif positive not in known.tolist() and not (labels and positive in predicted.tolist()):
-        raise ValueError(f"positive={positive!r} is no class of y: {known.tolist()!r}.")
+        raise ValueError(f"positive={positive!r} is no class of y: {_listed(known)}.")
     if labels:
         if threshold is not None and predicted.dtype.kind not in "buif":
             raise ValueError("prediction holds labels; threshold is for probabilities: leave it.")
@@ -141,7 +143,7 @@ def _as_probability(predicted: NDArray[Any], threshold: float | None) -> tuple[F
             f"prediction ranges from {score.min():g} to {score.max():g}, but y has two classes: "
             "pass probabilities, or for other scores threshold=…, or kind='regression'."
         )
-    return score, 0.5 if threshold is None else float(threshold)
+    return score, 0.5 if threshold is None else threshold
 
 
 def _kind_of(response: NDArray[Any] | None, predicted: NDArray[Any], positive: Any) -> Kind:
@@ -167,6 +169,11 @@ def _are_labels(predicted: NDArray[Any], classes: NDArray[Any] | None) -> bool:
     return classes.dtype.kind in "buif" and bool(np.isin(predicted, classes).all())
 
 
+def _listed(classes: NDArray[Any], most: int = 5) -> str:
+    shown = ", ".join(map(repr, classes[:most].tolist()))
+    return shown + ("…" if len(classes) > most else "")
+
+
 def _second(classes: NDArray[Any]) -> Any:
     """Return the positive class where none is named: the one that classifiers model."""
     if classes.dtype.kind in "uif" and np.isin(classes, (0, 1)).all():
@@ -183,7 +190,7 @@ def _second(classes: NDArray[Any]) -> Any:
 
 def _probabilities(prediction: Any) -> Floats | None:
     """Return probabilities with a column per class, as `predict_proba` has them, else None."""
-    frame = nw.from_native(prediction, eager_only=True, pass_through=True)
+    frame = nw.from_native(as_native(prediction), eager_only=True, pass_through=True)
     array = frame.to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(prediction)
     if array.ndim != 2 or array.shape[1] < 2:
         return None
@@ -204,7 +211,7 @@ def _of_positive(
             "the audit is about, as a vector."
         )
     if positive not in classes.tolist():
-        raise ValueError(f"positive={positive!r} is no class of y: {classes.tolist()!r}.")
+        raise ValueError(f"positive={positive!r} is no class of y: {_listed(classes)}.")
     column = columns[:, int(np.flatnonzero(classes == positive)[0])]
     return _vector(column, n_rows, "prediction", keep)
 

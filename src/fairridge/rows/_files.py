@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from os import fspath
-from os.path import realpath
+from os.path import abspath, dirname, realpath
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
+from fairridge.outputs import refuse_inputs
 from fairridge.rows._changes import FileState, require_same_names, state_of
 from fairridge.rows.roles import ColumnType, column_types
 
@@ -20,6 +21,7 @@ __all__ = [
     "find_files",
     "known_types",
     "read_footers",
+    "refuse_sources",
     "require_same_files",
     "wanted_paths",
 ]
@@ -78,6 +80,31 @@ def require_same_files(paths: tuple[str, ...], files: list[DataFile]) -> None:
     """Raise, naming a file, if the paths lead to other files than they did."""
     now = _once([file for path in paths for file in _found(path)])
     require_same_names((file.path for file in files), (file.path for file in now))
+
+
+def refuse_sources(path: Any, path_or_glob: Any) -> None:
+    """Raise if a file to write is among those to read, or would be read with them later.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to write; it need not exist.
+    path_or_glob : str, path, or list of these
+        Where rows are read from; any file will do, not Parquet files only.
+    """
+    # Elsewhere than on this machine there is nothing that could be overwritten.
+    local = [
+        item for item in wanted_paths(path_or_glob) if "://" not in item or item[:5] == "file:"
+    ]
+    refuse_inputs(path, [file.place for item in local for file in _found(item)])
+    named = Path(realpath(dirname(abspath(path))), Path(path).name)
+    for folder in (Path(realpath(item)) for item in local if Path(item).is_dir()):
+        for place in (named, Path(realpath(path))):
+            if place.is_relative_to(folder) and _is_data(place, fspath(folder)):
+                raise ValueError(
+                    f"{fspath(path)} would be in a folder of inputs ({folder}), and be read with "
+                    "them the next time; choose another folder for the output."
+                )
 
 
 def _once(files: list[DataFile]) -> list[DataFile]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
-from fairridge.data import make_frame
+from fairridge.data import as_native, make_frame
 from fairridge.rows.batch import Batch, add, located, rows_per_batch
 from fairridge.rows.predictions import Predictor
 from fairridge.rows.roles import assign_roles, column_types
@@ -21,6 +21,7 @@ class FrameRows(RowSource):
     """Rows of a frame; see `frame`."""
 
     def __init__(self, native: Any, batch_rows: int | None, **roles: Any) -> None:
+        native = as_native(native)
         self.roles = assign_roles(column_types(native), **roles)
         self._frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         self._batch_rows = batch_rows

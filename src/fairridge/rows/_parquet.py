@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from fairridge.outputs import writing
 from fairridge.rows._changes import require_same_state, state_of
 from fairridge.rows._files import (
     DataFile,
@@ -15,6 +16,7 @@ from fairridge.rows._files import (
     find_files,
     known_types,
     read_footers,
+    refuse_sources,
     require_same_files,
     wanted_paths,
 )
@@ -36,7 +38,7 @@ class ParquetRows(RowSource):
     def __init__(
         self, path_or_glob: Any, progress: bool, batch_rows: int | None, **roles: Any
     ) -> None:
-        self._paths = wanted_paths(path_or_glob)
+        self.paths = wanted_paths(path_or_glob)
         self._files = read_footers(find_files(path_or_glob))
         self._types = known_types(self._files)
         self.roles = assign_roles(self._types, **roles)
@@ -82,7 +84,7 @@ class ParquetRows(RowSource):
         """
         text = [name for name in columns if as_codes and self.roles.kinds[name] == "text"]
         size = self._batch_rows or rows_per_batch(len(columns))
-        require_same_files(self._paths, self._files)
+        require_same_files(self.paths, self._files)
         for part, file in enumerate(self._files):
             yield from _batches_of(file, part, columns, text, size)
 
@@ -192,7 +194,8 @@ class ParquetPredictions:
     def write(self, path: str | PathLike[str], *, keep: str | Sequence[str] = ()) -> Path:
         """Write all predictions to one Parquet file, in the order of the rows.
 
-        The file appears under its name when it is complete.
+        The file appears under its name when it is complete. None of the files that the rows
+        come from is overwritten: such a name is a ValueError.
 
         Parameters
         ----------
@@ -204,30 +207,20 @@ class ParquetPredictions:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        def writer_for(schema: Any) -> Any:
-            # Numbers hardly repeat: a dictionary of them would take memory for nothing.
-            repeating = [field.name for field in schema if not pa.types.is_floating(field.type)]
-            return pq.ParquetWriter(unfinished, schema, use_dictionary=repeating or False)
-
+        refuse_sources(path, self._source.paths)
         kept = self._kept(keep)
-        target = Path(path)
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-        writer = None
-        try:
-            for table in self._tables(kept):
-                writer = writer or writer_for(table.schema)
-                writer.write_table(table.cast(writer.schema))
-            if writer is None:
-                empty = self._source.no_rows(kept) | self._predictor.example()
-                pq.write_table(pa.table(empty), unfinished)
-            else:
-                writer.close()
-            unfinished.replace(target)
-        finally:
-            if writer is not None:
-                writer.close()
-            unfinished.unlink(missing_ok=True)
-        return target
+        tables = self._tables(kept)
+        first = next(tables, None)
+        if first is None:
+            first = pa.table(self._source.no_rows(kept) | self._predictor.example())
+        schema = first.schema
+        # Numbers hardly repeat: a dictionary of them would take memory for nothing.
+        repeating = [field.name for field in schema if not pa.types.is_floating(field.type)]
+        options: Any = {"use_dictionary": repeating or False}
+        with writing(path) as file, pq.ParquetWriter(file, schema, **options) as writer:
+            for table in chain([first], tables):
+                writer.write_table(table.cast(schema))
+        return Path(path)
 
 
 def parquet(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from fairridge.arguments import check_flag
+
 __all__ = ["RowProgress"]
 
 
@@ -12,7 +14,7 @@ class RowProgress:
 
     def __init__(self, total: int, shown: bool, label: str) -> None:
         self._bar: Any = None
-        if shown:
+        if check_flag("progress", shown):
             try:
                 from tqdm.auto import tqdm
             except ImportError as error:

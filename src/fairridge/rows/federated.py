@@ -19,6 +19,7 @@ import numpy as np
 
 from fairridge.data import Design
 from fairridge.engines import Moments, StreamEngine
+from fairridge.outputs import writing
 from fairridge.rows.encoder import BatchEncoder
 from fairridge.rows.responses import Numbers
 from fairridge.rows.source import RowSource
@@ -82,7 +83,7 @@ class RowMoments:
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file (NumPy's npz, without pickles)."""
         m = self.moments
-        with open(path, "wb") as file:
+        with writing(path) as file:
             np.savez(
                 file,
                 survey=np.array(json.dumps(self.survey.to_dict())),

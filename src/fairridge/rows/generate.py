@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.outputs import writing
+
 __all__ = ["generate", "main"]
 
 Floats = NDArray[np.float64]
@@ -85,16 +87,14 @@ def _write(
 ) -> None:
     import pyarrow.parquet as pq
 
-    writer = None
-    for start in range(0, n, ROW_GROUP):
-        table = _table(min(ROW_GROUP, n - start), q, levels, weights, rng)
-        # Random numbers neither repeat nor compress; trying to would cost time at every read.
-        writer = writer or pq.ParquetWriter(
-            path, table.schema, compression="none", use_dictionary=["s1"] if levels else False
-        )
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
+    sizes = [min(ROW_GROUP, n - start) for start in range(0, n, ROW_GROUP)]
+    first = _table(sizes[0], q, levels, weights, rng)
+    # Random numbers neither repeat nor compress; trying to would cost time at every read.
+    options: Any = {"compression": "none", "use_dictionary": ["s1"] if levels else False}
+    with writing(path) as file, pq.ParquetWriter(file, first.schema, **options) as writer:
+        writer.write_table(first)
+        for size in sizes[1:]:
+            writer.write_table(_table(size, q, levels, weights, rng))
 
 
 def _table(n: int, q: int, levels: int, weights: Floats, rng: np.random.Generator) -> Any:

@@ -40,6 +40,10 @@ class Predictor:
     def of(cls, model: Any, method: str, roles: Roles) -> Predictor:
         """Check that the rows have what the model needs."""
         predictor = cls(model, method, roles.offset)
+        if roles.offset in (*predictor._inputs[0], *predictor._inputs[1]):
+            raise ValueError(
+                f"column {roles.offset!r} is an input of the model; it cannot be the offset, too."
+            )
         known = {*roles.columns}
         for name in predictor.columns:
             if name not in known:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fairridge.data import Design, Encoding, Levels, as_table
 from fairridge.data.encoding import CategoricalColumn, NumericColumn, missing_message
+from fairridge.outputs import writing
 from fairridge.rows.batch import Batch
 from fairridge.rows.encoder import kept_rows
 from fairridge.rows.responses import labels_of
@@ -91,7 +92,7 @@ class Survey:
             sensitive_names=None,
             n_columns=len(roles.names),
             separate=False,
-        )
+        ).with_unique_names()
 
     def _column(self, name: str) -> NumericColumn | CategoricalColumn:
         if name not in self.levels:
@@ -112,7 +113,8 @@ class Survey:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the survey as JSON."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
+        with writing(path) as file:
+            file.write(json.dumps(self.to_dict(), indent=1).encode())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Survey:

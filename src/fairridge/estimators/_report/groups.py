@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.arguments import check_finite
 from fairridge.data import Table
 from fairridge.estimators._report.rows import Step
 from fairridge.families import Family
@@ -84,6 +85,7 @@ class Rule:
 
 def decision_rule(audience: Audience, threshold: float | None, positive: Any) -> Rule:
     """Choose who counts as selected where the user did not say."""
+    threshold = check_finite("threshold", threshold)
     labels = audience.labels
     if positive is not None and str(positive) not in labels:
         known = ", ".join(map(repr, labels)) if labels else "none, the response is a number"
@@ -93,14 +95,14 @@ def decision_rule(audience: Audience, threshold: float | None, positive: Any) ->
         return Rule(tuple(chosen), np.nan, "the class is the most likely one")
     if labels:
         class_ = 1 if positive is None else labels.index(str(positive))
-        level = 0.5 if threshold is None else float(threshold)
+        level = 0.5 if threshold is None else threshold
         return Rule((class_,), level, f"the probability of {labels[class_]} is above {level:g}")
     numbers = audience.numbers
     if numbers is None:
-        level = 0.0 if threshold is None else float(threshold)
+        level = 0.0 if threshold is None else threshold
         return Rule((0,), level, f"the log hazard ratio is above {level:g}")
     if threshold is not None:
-        return Rule((0,), float(threshold), f"the prediction is above {threshold:g}")
+        return Rule((0,), threshold, f"the prediction is above {threshold:g}")
     level = float(np.median(numbers))
     return Rule((0,), level, f"the prediction is above {level:g}, the median response")
 

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.base import clone
 
-from fairridge.data import MappedEncoding
+from fairridge.data import MappedEncoding, as_native
 from fairridge.estimators._report.case import Case, Found, ReportOptions, class_labels
 from fairridge.estimators._report.fingerprint import fingerprint
 from fairridge.estimators._report.groups import Rule
@@ -111,7 +111,7 @@ def _shown(value: Any) -> str:
 
 
 def _name_of(y: Any) -> str:
-    frame = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    frame = nw.from_native(as_native(y), eager_only=True, allow_series=True, pass_through=True)
     if isinstance(frame, nw.Series) and frame.name:
         return str(frame.name)
     if isinstance(frame, nw.DataFrame):

@@ -1,0 +1,119 @@
+"""Tables out: CSV and Parquet files, checked before any work is done."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+from fairridge.cli.errors import BadInputError
+from fairridge.cli.inputs import BUILTIN
+from fairridge.outputs import is_same_file, writing
+
+__all__ = ["arrow", "as_csv", "check_both", "check_place", "write"]
+
+PARQUET = (".parquet", ".pq")
+# Spreadsheets read a cell that begins like this as a formula.
+FORMULA = r"^[=+\-@\t\r]"
+
+
+def check_place(path: str | None, *inputs: str | None) -> None:
+    """Raise before any work is done if a result cannot be written there.
+
+    Parameters
+    ----------
+    path : str or None
+        The file to write, if any.
+    *inputs : str or None
+        What the command reads: files, folders, patterns, data sets that ship.
+    """
+    if path is None:
+        return
+    if not path:
+        raise BadInputError("the name of an output is empty; name a file.")
+    # What a link that leads nowhere names is made; /dev/stdout exists, but its own path does not.
+    place = Path(path if os.path.exists(path) else os.path.realpath(path))
+    if place.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "", path)
+    folder = place.parent
+    if not folder.is_dir():
+        raise BadInputError(f"{path}: there is no folder {str(folder)!r}; make it first.")
+    new = not place.exists()
+    needed = [folder] if new else [place, folder] if place.is_file() else [place]
+    if not all(os.access(item, os.W_OK, effective_ids=True) for item in needed):
+        raise PermissionError(errno.EACCES, "", path)
+    _refuse_inputs(path, *inputs)
+
+
+def _refuse_inputs(path: str, *inputs: str | None) -> None:
+    from fairridge.rows._files import refuse_sources
+
+    for name in inputs:
+        if name is not None and not name.startswith(BUILTIN):
+            refuse_sources(path, name)
+
+
+def check_both(one: str | None, other: str | None, options: str) -> None:
+    """Raise if two results would go to one file."""
+    if one is not None and other is not None and is_same_file(one, other):
+        raise BadInputError(f"{options} name the same file, {one}; choose another name for one.")
+
+
+def write(table: Any, path: str, *, safe: bool = False) -> None:
+    """Write a table: Parquet if the name ends like that, else CSV with all digits.
+
+    Parameters
+    ----------
+    table : pyarrow Table
+        What to write.
+    path : str
+        The file.
+    safe : bool
+        Whether to keep spreadsheets from reading text in a CSV file as a formula.
+    """
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    with writing(path) as file:
+        if path.endswith(PARQUET):
+            pq.write_table(table, file)
+        else:
+            pyarrow.csv.write_csv(_quoted(table) if safe else table, file)
+
+
+def as_csv(table: Any, *, safe: bool = False) -> str:
+    """Return a table as the text of a CSV file, with all digits."""
+    import pyarrow
+    import pyarrow.csv
+
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.csv.write_csv(_quoted(table) if safe else table, sink)
+    text: str = sink.getvalue().to_pybytes().decode()
+    return text
+
+
+def arrow(frame: Any) -> Any:
+    """Turn a frame of any library into a pyarrow Table."""
+    import narwhals as nw
+
+    return nw.from_native(frame, eager_only=True).to_arrow()
+
+
+def _quoted(table: Any) -> Any:
+    """Put an apostrophe before names and text that a spreadsheet would execute, as OWASP advises.
+
+    Numbers are left alone: a minus sign is part of them.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    def text(column: Any) -> Any:
+        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        if not (types.is_string(kind) or types.is_large_string(kind)):
+            return column
+        return pc.replace_substring_regex(column.cast(kind), FORMULA, r"'\0")
+
+    names = pc.replace_substring_regex(pa.array(table.column_names), FORMULA, r"'\0")
+    return pa.table([text(column) for column in table.columns], names=names.to_pylist())

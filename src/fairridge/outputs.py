@@ -1,0 +1,129 @@
+"""Files out: complete or not at all, through links to what they name, and never onto an input."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from os import PathLike
+from typing import BinaryIO
+
+__all__ = ["is_same_file", "refuse_inputs", "writing"]
+
+Name = str | PathLike[str]
+
+# Errors of writing that the system reports without the name of the file.
+NAMELESS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def writing(path: Name) -> Iterator[BinaryIO]:
+    """Open a file to write; it appears under its name when the block has ended without an error.
+
+    The content goes to a hidden file in the same folder, which then replaces
+    the old file and takes over its permissions. If anything fails, the old
+    file is untouched. A symbolic link stays, and the file that it names is
+    replaced. Devices, pipes and standard output are written to as streams.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    """
+    path = os.fspath(path)
+    try:
+        with _as_stream(path) or _as_replacement(path) as file:
+            yield file
+    except OSError as error:
+        if error.filename is None and error.errno in NAMELESS:
+            error.filename = path
+        raise
+
+
+def refuse_inputs(path: Name, inputs: Iterable[Name]) -> None:
+    """Raise if a file to write is one of the files to read, under whatever name.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to write; it need not exist.
+    inputs : iterable of str or path
+        The files to read.
+    """
+    for name in inputs:
+        # A pipe or a terminal, as in /dev/stdin and /dev/stdout, has nothing to lose.
+        if is_same_file(path, name) and (os.path.isfile(name) or os.path.isdir(name)):
+            raise ValueError(
+                f"{os.fspath(path)} is an input ({os.fspath(name)}), which would be overwritten; "
+                "choose another name for the output."
+            )
+
+
+def is_same_file(one: Name, other: Name) -> bool:
+    """Whether two names are of one file, through symbolic and hard links."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them does not exist
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _as_stream(path: str) -> BinaryIO | None:
+    """Open what cannot be replaced: a device, a pipe, or the standard streams."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        # Even if it is a file: what is printed before and after must stay around this.
+        with suppress(OSError):
+            if os.path.samestat(found, os.fstat(number)):
+                stream.flush()
+                return open(os.dup(number), "wb")
+    if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
+        return None
+    return open(path, "wb")
+
+
+@contextmanager
+def _as_replacement(path: str) -> Iterator[BinaryIO]:
+    """Write beside a regular file, and take its place in the end."""
+    target = os.path.realpath(path)
+    if os.path.islink(target):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    # To replace a file takes no right to write to it, but it was protected for a reason.
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    # The name neither ends like data nor begins like it, lest someone reads it meanwhile.
+    unfinished = os.path.join(os.path.dirname(target), f".fairridge-{secrets.token_hex(8)}")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(unfinished, flags, 0o666)
+    except OSError as error:
+        error.filename = path
+        raise
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+        _keep_permissions(target, unfinished)
+        os.replace(unfinished, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise
+
+
+def _keep_permissions(old: str, new: str) -> None:
+    try:
+        found = os.stat(old)
+    except FileNotFoundError:
+        return
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):  # only the superuser gives files away
+            os.chown(new, found.st_uid, found.st_gid)
+    os.chmod(new, stat.S_IMODE(found.st_mode))
