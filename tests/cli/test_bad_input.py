@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeRegressor
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.cli.errors import explain
 
 # A command, and what the line must say.
@@ -87,6 +88,48 @@ COMMANDS = {
     "compare ok.csv -y y -s s --models nope": ("nope", "FRRM"),
     "compare ok.csv -y y -s s --unfairness x": ("--unfairness x",),
     "datasets nope": ("nope", "german_credit"),
+    "datasets --out all.csv": ("--out", "the name of a data set"),
+    # One column, two roles.
+    "fit ok.csv -y y -s s --weight s": ("'s' is sensitive", "the weight"),
+    "fit ok.csv -y y -s s --offset s": ("'s' is sensitive", "the offset"),
+    "fit ok.csv -y y -s s --weight y": ("'y' is the response", "the weight"),
+    "fit ok.csv -y y -s s --offset y": ("'y' is the response", "the offset"),
+    "fit ok.csv -y y -s s --weight x --offset x": ("'x' is the weight", "the offset"),
+    "fit more.csv -y y --event y -s s": ("'y' is the response", "the event"),
+    "fit ok.parquet --stream -y y -s s --weight s": ("'s' is sensitive", "the weight"),
+    "fit ok.parquet --stream -y y -s s --weight x --offset x": ("'x' is the weight",),
+    "fit ok.parquet --stream -y y -s s --offset y": ("'y' is the response", "the offset"),
+    "fit ok.parquet --stream -y y -s s --weight nope": ("'nope'", "--weight"),
+    "path ok.csv -y y -s s --weight s": ("'s' is sensitive",),
+    "report ok.csv -y y -s s --offset s": ("'s' is sensitive",),
+    "audit ok.csv -p x -y y -s s --weight s": ("'s' is sensitive",),
+    "audit ok.csv -p x -y y -s s --weight y": ("'y' is the response",),
+    "predict ok.csv -m model.json --offset x": ("--offset x", "an input of the model"),
+    "predict ok.parquet --stream -m model.json --offset x -o p.parquet": ("'x' is an input",),
+    # Values that options cannot have.
+    "fit ok.csv -y y -s s,s": ("--sensitive names 's' more than once",),
+    "fit ok.csv -y y -s s --predictors x,x": ("--predictors names 'x' more than once",),
+    "audit ok.csv -p x -y y -s s -s s": ("--sensitive names 's' more than once",),
+    "fit ok.csv -y y -s s --separator ab": ("--separator 'ab'", "one ASCII character"),
+    "fit ok.csv -y y -s s --separator ''": ("--separator ''", "one ASCII character"),
+    "fit ok.csv -y y -s s --ties efron": ("--ties efron", "survival", "gaussian"),
+    "report ok.csv -y y -m model.json --ties x": ("--ties",),
+    "report ok.csv -y y -s s --seed -1": ("--seed", "greater than or equal to 0"),
+    "compare ok.csv -y y -s s --seed -1": ("--seed",),
+    "report ok.csv -y y -s s --cv -1": ("cv=-1", "at least 0"),
+    "report ok.csv -y y -s s --cv 1": ("cv=1", "0 for none"),
+    "compare ok.csv -y y -s s --cv -1": ("n_splits=-1",),
+    "report ok.csv -y y -s s --bootstrap -1": ("bootstrap=-1", "at least 0"),
+    "report ok.csv -y y -s s --threshold nan": ("threshold=nan", "finite"),
+    "audit ok.csv -p x -y y -s s --threshold nan": ("threshold=nan", "finite"),
+    # Files that are not what they say, or not files.
+    "fit fake.csv.gz -y y -s s": ("fake.csv.gz is not a sound gzip file",),
+    "fit /dev/null -y y -s s": ("/dev/null is a device or a pipe",),
+    "fit '' -y y -s s": ("empty",),
+    "fit ok.csv -y y -s s --out ''": ("empty",),
+    "demo --out ok.csv": ("ok.csv", "no folder"),
+    "fit 'two\nlines.csv' -y y -s s": ("two lines.csv", "no such file"),
+    "audit ok.csv -m classes.json -y x": ("is no class of y: 1.0, 2.0, 2.5, 3.0, 4.0…",),
 }
 
 
@@ -106,6 +149,7 @@ def files(folder):
         "dates.csv": "day,s,x\n2020-01-01,a,1\n2020-01-02,b,2\n2020-01-03,a,4\n",
         "other.json": "{}",
         "fake.parquet": "PAR1 and nothing else",
+        "fake.csv.gz": "y,s,x\n1,a,2\n",
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
@@ -122,6 +166,7 @@ def files(folder):
     ok.assign(s="zzz").to_csv("unseen.csv", index=False)
     model = FairRidgeRegressor(sensitive=["s"]).fit(ok[["s", "x"]], ok["y"])
     model.save("model.json")
+    FairRidgeClassifier(sensitive=["s"]).fit(ok[["s", "x"]], list("abbaab")).save("classes.json")
     text = (folder / "model.json").read_text()
     (folder / "cut.json").write_text(text[:300])
     document = json.loads(text)
@@ -198,6 +243,45 @@ def test_exit_codes_reach_the_shell(files):
     bad = code("fit", "nothere.csv", "-y", "y", "-s", "s")
     assert bad.returncode == 2
     assert bad.stderr == "fairridge: nothere.csv: there is no such file; check the name.\n"
+
+
+def shell(command):
+    """Run a line in a shell, in which `fairridge` is the command line with buffered output."""
+    start = f'set -o pipefail; fairridge() {{ {sys.executable} -m fairridge.cli "$@"; }}; '
+    own = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    return subprocess.run(
+        ["bash", "-c", start + command], capture_output=True, text=True, timeout=60, env=own
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "error"),
+    [
+        ("fairridge --version > /dev/full", 2, "fairridge: no space is left on the device.\n"),
+        ("fairridge --version | true", 1, ""),
+        ("fairridge --version >&-", 0, ""),
+        ("fairridge nope 2>&-", 2, ""),
+    ],
+)
+def test_streams_that_take_nothing(folder, command, code, error):
+    done = shell(command)
+    assert (done.returncode, done.stderr) == (code, error)
+
+
+def test_interrupted_while_it_starts(folder):
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "fairridge.cli", "datasets"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    seen = ""
+    for line in process.stderr:  # libraries are being imported
+        seen += line
+        if "numpy" in line:
+            process.send_signal(signal.SIGINT)
+            break
+    out, error = process.communicate(timeout=60)
+    said = [line for line in (seen + error).splitlines() if not line.startswith("import time:")]
+    assert (process.returncode, out, said) == (1, "", ["fairridge: interrupted."])
 
 
 def test_without_the_extra(monkeypatch, capsys):

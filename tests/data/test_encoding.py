@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
 
 from fairridge.data import Indicators, Slab, as_table, learn_design
 
@@ -128,3 +129,36 @@ def test_a_column_that_changes_its_kind_is_an_error_that_names_it(frame_of):
         encoded(design, as_table(frame_of({"s": ["a", "b"], "t": ["a", "b"]})))
     with pytest.raises(ValueError, match="'t' held the levels 'a', 'b' at fit but now holds num"):
         encoded(design, as_table(frame_of({"s": [1, 2], "t": [1, 2]})))
+
+
+def test_encoded_names_are_unique():
+    """Input columns keep their names; a level whose name is taken gets a number at its end."""
+    frame = pd.DataFrame({
+        "reg": list("abcb"),
+        "reg[b]": [1.0, 2.0, 3.0, 5.0],
+        "reg[c]": [1.0, 4.0, 3.0, 5.0],
+        "reg[c]_2": [1.0, 4.0, 3.0, 6.0],
+        "n": pd.Categorical([1, "1", 2, "1"], categories=[2, 1, "1"]),
+    })  # fmt: skip
+    table = as_table(frame)
+    design = learn_design(table, None, ["reg", "reg[c]"])
+    assert design.encoded_names == (
+        "reg[b]_2", "reg[c]_3", "reg[c]", "reg[b]", "reg[c]_2", "n[1]", "n[1]_2"
+    )  # fmt: skip
+    assert encoded(design, table)[:, 0].tolist() == [0.0, 1.0, 0.0, 1.0]
+    assert learn_design(table, None, ["reg", "reg[c]"]) == design
+
+
+def test_arrays_and_frames_may_share_a_name():
+    attributes = as_table(pd.DataFrame({"x0": [1.0, 2.0]}), argument="sensitive_features")
+    design = learn_design(as_table(np.array([[1.0], [3.0]])), attributes, None)
+    assert design.encoded_names == ("x0", "x0_2")
+
+
+def test_features_of_two_maps_have_different_names():
+    rng = np.random.default_rng(0)
+    table = as_table(rng.normal(size=(9, 4)))
+    design = learn_design(table, None, [0, 1])
+    pieces = design.encode(table, None, "error", owner="Model")
+    mapped = design.with_maps(pieces, None, PCA(2), PCA(2))
+    assert mapped.encoded_names == ("pca0", "pca1", "pca0_2", "pca1_2")

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from fairridge import FairRidgeRegressor, rows
 from fairridge.data import as_table, frames, make_frame
 
 TYPES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
@@ -36,3 +37,46 @@ def test_no_library_at_all_is_an_error_that_says_what_to_install(monkeypatch):
     monkeypatch.setattr(frames, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install"):
         make_frame(COLUMNS)
+
+
+def test_a_record_batch_is_a_frame():
+    batch = pa.RecordBatch.from_pydict({"a": [1.0, 2.0], "b": ["x", None]})
+    table = as_table(batch)
+    assert table.names == ("a", "b")
+    assert table.column(0).tolist() == [1.0, 2.0]
+    assert table.column(1).levels == ("x",)
+
+
+def test_sparse_columns_of_pandas_are_dense():
+    frame = pd.DataFrame({
+        "a": pd.arrays.SparseArray([0.0, 1.5, 0.0]),
+        "b": pd.arrays.SparseArray([0, 0, 2]),
+        "c": pd.arrays.SparseArray([True, False, False]),
+        "d": [1.0, 2.0, 3.0],
+    })  # fmt: skip
+    table = as_table(frame)
+    assert table.names == ("a", "b", "c", "d")
+    assert [table.column(k).tolist() for k in range(4)] == [
+        frame[name].to_numpy().tolist() for name in frame
+    ]
+    assert as_table(frame["a"], argument="S").column(0).tolist() == [0.0, 1.5, 0.0]
+    twice = frame.rename(columns={"b": "a"})
+    with pytest.raises(ValueError, match="more than one column named 'a'"):
+        as_table(twice)
+
+
+def test_models_take_record_batches_and_sparse_columns():
+    dense = pd.DataFrame({"s": [0.0, 0, 1, 1, 0, 2], "x": [1.0, 0, 0, 3, 4, 0]})
+    y = pd.Series([1.0, 0, 0, 2, 5, 0], name="y")
+    sparse = dense.astype(pd.SparseDtype(float, 0.0))
+    wanted = FairRidgeRegressor(sensitive=["s"]).fit(dense, y)
+    for X, target in (
+        (sparse, y.astype(pd.SparseDtype(float, 0.0))),
+        (pa.RecordBatch.from_pandas(dense), pa.RecordBatch.from_pydict({"y": y.tolist()})),
+    ):
+        model = FairRidgeRegressor(sensitive=["s"]).fit(X, target)
+        assert model.feature_names_in_.tolist() == ["s", "x"]
+        assert model.raw_coef_ == pytest.approx(wanted.raw_coef_, rel=1e-12)
+        assert model.predict(X) == pytest.approx(wanted.predict(dense), rel=1e-12)
+        source = rows.frame(X, sensitive="s", response="x")
+        assert source.roles.kinds == {"s": "number", "x": "number"}

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from fairridge import FairRidgeRegressor
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, cross_validate
 from fairridge.exceptions import BoundWarning
+from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
+from fairridge.metrics import audit
 from fairridge.penalties import Ridge
 
 BOUNDS = [-0.1, 1.1, -1e-12, np.nan, np.inf, True, False, "0.1", None, [0.05], [0.1, 0.2], [[0.1]]]
@@ -64,6 +66,9 @@ def test_the_bound_of_a_model_on_a_path_is_a_number_from_zero_to_one(numbers, un
         ("max_iter", -1),
         ("max_iter", np.inf),
         ("max_iter", "many"),
+        ("standardize", "yes"),
+        ("standardize", 1),
+        ("standardize", None),
         ("unknown", "x"),
         ("unknown", None),
         ("unknown", "Base"),
@@ -138,3 +143,44 @@ def test_a_bound_out_of_reach_is_said_in_a_warning_that_points_at_the_call(numbe
         model.fit(numbers.Z, numbers.y)
     assert (model.status_, model.converged_) == ("infeasible", False)
     assert [warning.filename for warning in record] == [__file__]
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_flags_are_true_or_false(numbers, value):
+    """What merely looks true may mean the opposite: "no" is true in Python."""
+    model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y)
+    label = FairRidgeClassifier(sensitive=[0]).fit(numbers.Z, np.arange(len(numbers.y)) % 2)
+    with pytest.raises(ValueError, match="center="):
+        StatisticalParity(center=value)
+    with pytest.raises(ValueError, match="intersections="):
+        audit(numbers.y, numbers.y, numbers.Z[:, 0], intersections=value)
+    with pytest.raises(ValueError, match="rounded="):
+        label.scorecard(rounded=value)
+    with pytest.raises(ValueError, match="sensitive="):
+        model.reasons(numbers.Z, sensitive=value)
+    with pytest.raises(ValueError, match="progress="):
+        cross_validate(model, numbers.Z, numbers.y, unfairness=[0.1], cv=2, progress=value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cv": -1}, "cv=-1"),
+        ({"cv": 1}, "cv=1"),
+        ({"cv": 2.5}, "cv=2.5"),
+        ({"bootstrap": -1}, "bootstrap=-1"),
+        ({"bootstrap": True}, "bootstrap=True"),
+        ({"threshold": np.nan}, "threshold=nan"),
+        ({"threshold": "high"}, "threshold='high'"),
+    ],
+)
+def test_options_of_reports_are_checked(numbers, options, message):
+    model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y)
+    with pytest.raises(ValueError, match=message):
+        model.report(None, numbers.Z, numbers.y, **({"cv": 0, "bootstrap": 0} | options))
+
+
+@pytest.mark.parametrize("threshold", [np.nan, np.inf, "high", True])
+def test_the_threshold_of_an_audit_is_finite(numbers, threshold):
+    with pytest.raises(ValueError, match="threshold="):
+        audit(numbers.y, numbers.y, numbers.Z[:, 0], threshold=threshold)

@@ -204,7 +204,7 @@ def test_people_can_read_the_file(fitted, path):
     assert document["fitted"]["raw_coef_"]["values"] == model.raw_coef_.tolist()
     lines = path.read_text().splitlines()
     assert '  "class": "FairRidgeRegressor",' in lines
-    assert not (path.parent / "model.json.unfinished").exists()
+    assert [item.name for item in path.parent.iterdir()] == [path.name]
 
 
 def test_a_failed_save_leaves_the_old_file_alone(fitted, path, workers):

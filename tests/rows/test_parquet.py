@@ -243,6 +243,13 @@ def test_weights_must_be_weights(small, tmp_path):
     [
         ({"response": "pay", "sensitive": "age"}, "response names 'pay'; the columns are"),
         ({"response": "wage", "sensitive": ["age", "wage"]}, "'wage' is both in response and in"),
+        ({**ROLES, "weight": "age"}, "'age' is both in sensitive and in weight"),
+        ({**ROLES, "offset": "wage"}, "'wage' is both in response and in offset"),
+        (
+            {**ROLES, "weight": "years", "offset": "years"},
+            "'years' is both in weight and in offset",
+        ),
+        ({**ROLES, "sensitive": ["age", "age"]}, "'age' is in sensitive more than once"),
         ({"response": "wage"}, "name the sensitive column"),
         ({"sensitive": "age"}, "name the response column"),
         ({"response": ["wage", "years"], "sensitive": "age"}, "response names 2 columns"),

@@ -1,5 +1,8 @@
 """Predictions for rows in files: written in batches, beside columns that are kept."""
 
+import os
+import threading
+
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -149,3 +152,40 @@ def test_scores_need_rows_in_memory(folder, small):
     model = in_memory(small)
     with pytest.raises(TypeError, match="score needs rows in memory: pass a frame"):
         model.score(rows.parquet(folder, response="wage", sensitive=SENSITIVE))
+
+
+def test_predictions_are_not_written_onto_their_rows(folder, small, tmp_path):
+    """Nor into a folder that is read as a whole; the files are as they were."""
+    predictions = in_memory(small).predict(rows.parquet(folder))
+    first = min(folder.glob("*.parquet"))
+    (tmp_path / "link.parquet").symlink_to(first)
+    (tmp_path / "hard.parquet").hardlink_to(first)
+    (tmp_path / "elsewhere").symlink_to(folder)
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    for place in (first, tmp_path / "link.parquet", tmp_path / "hard.parquet"):
+        with pytest.raises(ValueError, match="would be overwritten"):
+            predictions.write(place)
+    with pytest.raises(ValueError, match="in a folder of inputs"):
+        predictions.write(tmp_path / "elsewhere" / "new.parquet")
+    assert {file: file.read_bytes() for file in folder.iterdir()} == before
+    alone = in_memory(small).predict(rows.parquet([first]))
+    alone.write(folder / "new.parquet")  # of one file by name, the others are no inputs
+
+
+def test_predictions_follow_links_and_go_to_pipes(folder, small, tmp_path):
+    predictions = in_memory(small).predict(rows.parquet(folder))
+    (tmp_path / "link.parquet").symlink_to("out.parquet")
+    assert predictions.write(tmp_path / "link.parquet").is_symlink()
+    os.mkfifo(tmp_path / "pipe")
+    found = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    predictions.write(tmp_path / "pipe")
+    reader.join(10)
+    assert (tmp_path / "pipe").is_fifo()
+    assert pq.read_table(pa.BufferReader(found[0])).equals(pq.read_table(tmp_path / "out.parquet"))
+
+
+def test_an_offset_is_not_an_input_of_the_model(folder, small):
+    with pytest.raises(ValueError, match="'age' is an input of the model"):
+        in_memory(small).predict(rows.parquet(folder, offset="age"))

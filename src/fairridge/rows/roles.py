@@ -126,6 +126,8 @@ def assign_roles(
         for name in columns:
             if name not in types:
                 raise ValueError(f"{role} names {name!r}; the columns are {', '.join(types)}.")
+            if owner.get(name) == role:
+                raise ValueError(f"column {name!r} is in {role} more than once.")
             if name in owner:
                 raise ValueError(f"column {name!r} is both in {owner[name]} and in {role}.")
             owner[name] = role

@@ -1,0 +1,164 @@
+"""Where commands write: never onto what they read, and CSV that spreadsheets do not execute."""
+
+import os
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeRegressor
+
+
+@pytest.fixture
+def files(folder):
+    """Data, a model, and other names for both."""
+    table = pd.DataFrame(
+        {"y": [1, 2, 3, 4, 5, 0.5], "s": list("ababab"), "x": [2, 1, 4, 3, 7, 2.5]}
+    )
+    table.to_csv("d.csv", index=False)
+    os.mkdir("parts")
+    table[:3].to_parquet("parts/1.parquet")
+    table[3:].to_parquet("parts/2.parquet")
+    os.symlink("d.csv", "link.csv")
+    os.link("d.csv", "hard.csv")
+    os.link("parts/1.parquet", "hard.parquet")
+    os.symlink("parts", "folder")
+    FairRidgeRegressor(sensitive=["s"]).fit(table[["s", "x"]], table["y"]).save("m.json")
+    os.symlink("m.json", "model-link.json")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fit d.csv -y y -s s -o d.csv",
+        "fit link.csv -y y -s s -o d.csv",
+        "path d.csv -y y -s s -o link.csv",
+        "path d.csv -y y -s s --plot hard.csv",
+        "report d.csv -y y -s s -o hard.csv",
+        "report d.csv -y y -m m.json -o model-link.json",
+        "predict d.csv -m m.json -o ./d.csv",
+        "predict d.csv -m m.json -o m.json",
+        "audit d.csv -p x -y y -s s -o link.csv",
+        "audit d.csv -m m.json -y y -o m.json",
+        "compare d.csv -y y -s s -o hard.csv",
+        "fit parts --stream -y y -s s -o parts/1.parquet",
+        "fit 'parts/*.parquet' -y y -s s -o hard.parquet",
+        "path folder --stream -y y -s s -o parts/2.parquet",
+        "predict parts --stream -m m.json -o folder/1.parquet",
+        "predict parts --stream -m m.json -o hard.parquet",
+        "predict 'parts/*.parquet' -m m.json -o parts/2.parquet",
+        # It would be one of the inputs of the next run.
+        "predict parts --stream -m m.json -o folder/new.parquet",
+    ],
+)
+def test_inputs_are_not_overwritten(run, files, command):
+    def contents():
+        places = sorted(item for item in files.rglob("*") if item.is_file())
+        return {item: (item.is_symlink(), item.read_bytes()) for item in places}
+
+    before = contents()
+    shown = run(*shlex.split(command))
+    assert shown.code == 2
+    assert shown.error.count("\n") == 1
+    assert "input" in shown.error
+    assert contents() == before
+
+
+@pytest.mark.parametrize(
+    ("command", "out"),
+    [
+        ("fit d.csv -y y -s s -o", "o.json"),
+        ("path d.csv -y y -s s --bounds 0,1 -o", "o.csv"),
+        ("path d.csv -y y -s s --bounds 0,1 --plot", "o.png"),
+        ("report d.csv -y y -s s --cv 0 --bootstrap 0 -o", "o.html"),
+        ("predict d.csv -m m.json -o", "o.csv"),
+        ("predict d.csv -m m.json -o", "o.parquet"),
+        ("predict parts --stream -m m.json -o", "o.parquet"),
+        ("audit d.csv -p x -y y -s s -o", "o.csv"),
+        ("datasets rossi -o", "o.csv"),
+    ],
+)
+def test_links_stay_and_permissions_too(run, files, command, out):
+    place = Path(f"real-{out}")
+    place.write_text("old")
+    place.chmod(0o640)
+    Path(out).symlink_to(place)
+    shown = run(*shlex.split(command), out)
+    assert shown.code == 0, shown.error
+    assert Path(out).is_symlink()
+    assert place.read_bytes() != b"old"
+    assert place.stat().st_mode & 0o777 == 0o640
+    assert run(*shlex.split(command), "/dev/null" if out != "o.parquet" else out).code == 0
+    assert not [item for item in os.listdir() if item.startswith(".")]
+
+
+def test_a_model_may_go_beside_the_data(run, files):
+    assert run("fit", "parts", "--stream", "-y", "y", "-s", "s", "-o", "parts/m.json").code == 0
+    assert run("fit", "parts", "--stream", "-y", "y", "-s", "s").code == 0
+
+
+def test_two_outputs_need_two_files(run, files):
+    shown = run("path", "d.csv", "-y", "y", "-s", "s", "-o", "a", "--plot", "./a")
+    assert shown.code == 2
+    assert "--out and --plot name the same file" in shown.error
+
+
+@pytest.mark.parametrize("command", ["fit d.csv -y y -s s -o", "predict d.csv -m m.json -o"])
+def test_a_full_device(run, files, command):
+    shown = run(*shlex.split(command), "/dev/full")
+    assert (shown.code, shown.out) == (2, "")
+    assert shown.error == "fairridge: /dev/full: no space is left on the device.\n"
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@sum", "\tx", "plain", "a=b", "'quoted", None]
+
+
+def test_safe_csv(run, files):
+    """Text that a spreadsheet would execute gets an apostrophe; numbers do not."""
+    pd.DataFrame({"s": list("ababababa"), "x": [-2, 1, 4, 3, 7, 2.5, 1, 1, 0], "=cell": FORMULAS})\
+        .to_parquet("new.parquet")  # fmt: skip
+    run("predict", "new.parquet", "-m", "m.json", "-o", "plain.csv")
+    run("predict", "new.parquet", "-m", "m.json", "-o", "safe.csv", "--safe-csv")
+    plain, safe = (pd.read_csv(f"{name}.csv", keep_default_na=False) for name in ("plain", "safe"))
+    assert list(safe) == ["s", "x", "'=cell", "prediction"]
+    assert plain["=cell"].tolist() == [text or "" for text in FORMULAS]
+    assert safe["'=cell"].tolist() == [
+        "'=1+1", "'+1", "'-1", "'@sum", "'\tx", "plain", "a=b", "'quoted", "",
+    ]  # fmt: skip
+    assert safe["x"].tolist() == plain["x"].tolist()
+    assert safe["prediction"].tolist() == plain["prediction"].tolist()
+    shown = run("predict", "new.parquet", "-m", "m.json", "--safe-csv").out
+    assert shown == Path("safe.csv").read_bytes().decode()
+
+
+def test_every_command_that_writes_csv_can_be_safe(run, files):
+    pd.read_csv("d.csv").replace({"s": {"a": "=a"}}).to_csv("e.csv", index=False)
+    for command in (
+        "path e.csv -y y -s s --bounds 0,1",
+        "audit e.csv -p x -y y -s s",
+        "compare e.csv -y y -s s --models FRRM --cv 2",
+        "datasets rossi",
+    ):
+        shown = run(*shlex.split(command), "--out", "o.csv", "--safe-csv")
+        assert shown.code == 0, shown.error
+    run("audit", "e.csv", "-p", "x", "-y", "y", "-s", "s", "--out", "o.csv", "--safe-csv")
+    assert "'=a" in pd.read_csv("o.csv")["group"].tolist()
+
+
+def test_compressed_csv(run, files):
+    pd.read_csv("d.csv").to_csv("d.csv.gz", index=False)
+    plain, packed = (run("fit", name, "-y", "y", "-s", "s") for name in ("d.csv", "d.csv.gz"))
+    assert packed.code == 0, packed.error
+    assert packed.out == plain.out
+    Path("cut.csv.gz").write_bytes(Path("d.csv.gz").read_bytes()[:40])
+    assert "not a sound gzip file" in run("fit", "cut.csv.gz", "-y", "y", "-s", "s").error
+
+
+def test_report_of_a_model_with_separate_attributes(run, files):
+    table = pd.read_csv("d.csv")
+    model = FairRidgeRegressor(0.1).fit(table[["x"]], table["y"], sensitive_features=table[["s"]])
+    model.save("separate.json")
+    shown = run("report", "d.csv", "-y", "y", "-m", "separate.json", "--cv", 0, "--bootstrap", 0)
+    assert shown.code == 0, shown.error

@@ -1,0 +1,149 @@
+"""Files out: whole or not at all, through links, to streams, and never onto an input."""
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from fairridge.outputs import is_same_file, refuse_inputs, writing
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+
+def write(path, content=b"new"):
+    with writing(path) as file:
+        file.write(content)
+
+
+def test_a_new_file_has_the_permissions_that_open_gives(tmp_path):
+    write(tmp_path / "new")
+    (tmp_path / "other").write_bytes(b"new")
+    assert (tmp_path / "new").read_bytes() == b"new"
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_permissions_of_a_replaced_file_are_kept(tmp_path):
+    place = tmp_path / "file"
+    place.write_bytes(b"old")
+    place.chmod(0o640)
+    write(place)
+    assert place.read_bytes() == b"new"
+    assert stat.S_IMODE(place.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    place = tmp_path / "file"
+    place.write_bytes(b"old")
+
+    def fail():
+        with writing(place) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert place.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_readers_see_the_old_file_until_the_new_one_is_complete(tmp_path):
+    place = tmp_path / "file"
+    place.write_bytes(b"old")
+    with writing(place) as file:
+        file.write(b"new")
+        file.flush()
+        assert place.read_bytes() == b"old"
+    assert place.read_bytes() == b"new"
+
+
+def test_a_link_stays_and_its_target_is_replaced(tmp_path):
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "file", tmp_path / "link"
+    link.symlink_to(target)
+    for content in (b"first", b"second"):  # at first the link leads nowhere
+        write(link, content)
+        assert link.is_symlink()
+        assert target.read_bytes() == content
+        assert not target.is_symlink()
+    assert os.listdir(tmp_path / "there") == ["file"]
+
+
+def test_links_in_a_circle(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(OSError, match="symbolic links"):
+        write(tmp_path / "a")
+    assert (tmp_path / "a").is_symlink()
+
+
+def test_a_folder_and_a_missing_folder_are_named(tmp_path):
+    with pytest.raises(IsADirectoryError, match=r"folder"):
+        write(tmp_path / ".." / tmp_path.name / ".")
+    with pytest.raises(FileNotFoundError) as raised:
+        write(tmp_path / "no" / "file")
+    assert raised.value.filename == str(tmp_path / "no" / "file")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write to any file")
+def test_a_protected_file(tmp_path):
+    place = tmp_path / "file"
+    place.write_bytes(b"old")
+    place.chmod(0o444)
+    with pytest.raises(PermissionError):
+        write(place)
+
+
+def test_devices_stay_devices():
+    write("/dev/null")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    with pytest.raises(OSError, match="/dev/full"):
+        write("/dev/full")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    pipe, found = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    write(pipe)
+    reader.join(10)
+    assert found == [b"new"]
+    assert pipe.is_fifo()
+
+
+def test_standard_output_that_goes_to_a_file_keeps_its_order(tmp_path):
+    code = (
+        "import sys; from fairridge.outputs import writing\n"
+        "print('before')\n"
+        "with writing('/dev/stdout') as file: file.write(b'table\\n')\n"
+        "print('after')"
+    )
+    place = tmp_path / "all.txt"
+    with place.open("wb") as out:
+        subprocess.run(
+            [sys.executable, "-c", code], stdout=out, check=True, timeout=60,
+            env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        )  # fmt: skip
+    assert place.read_text() == "before\ntable\nafter\n"
+
+
+def test_inputs_are_known_under_any_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("x\n")
+    (tmp_path / "link").symlink_to("data.csv")
+    os.link("data.csv", "hard")
+    (tmp_path / "new").symlink_to("not-yet")
+    for name in ("data.csv", "./data.csv", tmp_path / "data.csv", "link", "hard"):
+        for source in ("data.csv", "link"):
+            with pytest.raises(ValueError, match="would be overwritten"):
+                refuse_inputs(name, [source])
+    refuse_inputs("other.csv", ["data.csv", "missing.csv"])
+    refuse_inputs("/dev/null", ["/dev/null"])
+    assert is_same_file("new", "not-yet")
+    assert not is_same_file("new", "other")
