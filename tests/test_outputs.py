@@ -98,12 +98,13 @@ def test_a_protected_file(tmp_path):
         write(place)
 
 
-def test_devices_stay_devices():
-    write("/dev/null")
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-    with pytest.raises(OSError, match="/dev/full"):
-        write("/dev/full")
-    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+def test_devices_stay_devices(device):
+    null, full = device("null"), device("full")
+    write(null)
+    assert stat.S_ISCHR(os.stat(null).st_mode)
+    with pytest.raises(OSError, match=full):
+        write(full)
+    assert stat.S_ISCHR(os.stat(full).st_mode)
 
 
 def test_a_pipe_is_written_to(tmp_path):

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
         SteinbergRegressor,
         ZafarClassifier,
         ZafarRegressor,
-        compare,
         cross_validate,
     )
     from fairridge.estimators._exports import load, save
+    from fairridge.estimators.compare import compare
 
 __version__ = "0.1.0"
 __all__ = [

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from typing import BinaryIO
 
-__all__ = ["is_same_file", "refuse_inputs", "writing"]
+__all__ = ["is_same_file", "is_writable", "refuse_inputs", "writing"]
 
 Name = str | PathLike[str]
 
@@ -71,6 +71,11 @@ def is_same_file(one: Name, other: Name) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
+def is_writable(path: Name) -> bool:
+    """Whether this process may write to a file or a folder that exists."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
 def _as_stream(path: str) -> BinaryIO | None:
     """Open what cannot be replaced: a device, a pipe, or the standard streams."""
     try:
@@ -97,7 +102,7 @@ def _as_replacement(path: str) -> Iterator[BinaryIO]:
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     # To replace a file takes no right to write to it, but it was protected for a reason.
-    if os.path.exists(target) and not os.access(target, os.W_OK):
+    if os.path.exists(target) and not is_writable(target):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
     # The name neither ends like data nor begins like it, lest someone reads it meanwhile.
     unfinished = os.path.join(os.path.dirname(target), f".fairridge-{secrets.token_hex(8)}")

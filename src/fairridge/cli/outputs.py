@@ -9,7 +9,7 @@ from typing import Any
 
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN
-from fairridge.outputs import is_same_file, writing
+from fairridge.outputs import is_same_file, is_writable, writing
 
 __all__ = ["arrow", "as_csv", "check_both", "check_place", "write"]
 
@@ -41,7 +41,7 @@ def check_place(path: str | None, *inputs: str | None) -> None:
         raise BadInputError(f"{path}: there is no folder {str(folder)!r}; make it first.")
     new = not place.exists()
     needed = [folder] if new else [place, folder] if place.is_file() else [place]
-    if not all(os.access(item, os.W_OK, effective_ids=True) for item in needed):
+    if not all(is_writable(item) for item in needed):
         raise PermissionError(errno.EACCES, "", path)
     _refuse_inputs(path, *inputs)
 
