@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from fairridge import FairRidgeRegressor
+from fairridge import FairRidgeRegressor, cross_validate
 from fairridge.exceptions import BoundWarning
 from fairridge.fairness import (
     AbsoluteDifference,
     Combined,
     EqualityOfOpportunity,
     IndividualFairness,
+    MaximalCorrelation,
+    MaximalCovariance,
     StatisticalParity,
     resolve_definition,
 )
@@ -180,3 +182,74 @@ def test_impossible_combinations_are_refused(arguments, message):
 def test_an_unknown_distance_is_refused():
     with pytest.raises(ValueError, match="distance='euclid'"):
         IndividualFairness("euclid")
+
+
+# ---------------------------------------------------------- what a definition says of itself
+
+
+ONLY_MOMENTS = {
+    "variance": StatisticalParity(measure="variance"),
+    "opportunity": EqualityOfOpportunity(),
+    "correlation": MaximalCorrelation(),
+    "largest": Combined([StatisticalParity(), MaximalCovariance()]),
+    "mean": Combined([StatisticalParity(), EqualityOfOpportunity()], weights=[1, 2]),
+}
+
+
+class FromRows(FairRidgeRegressor):
+    """Cross-validated from rows, whatever its definition says."""
+
+    _only_moments = False
+
+
+@pytest.mark.parametrize("name", ONLY_MOMENTS)
+def test_moments_give_what_rows_give_where_they_suffice(data, name):
+    definition = ONLY_MOMENTS[name]
+    assert definition.needs_only_moments
+    found, rows = (
+        cross_validate(
+            model(sensitive=[0, 1], definition=definition),
+            *data,
+            unfairness=[0.0, 0.03, 0.4],
+            cv=3,
+            random_state=1,
+        ).to_frame()
+        for model in (FairRidgeRegressor, FromRows)
+    )
+    for column in ("loss", "train_loss", "achieved_unfairness", "train_unfairness"):
+        np.testing.assert_allclose(found[column], rows[column], rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        StatisticalParity(measure="deviance"),
+        IndividualFairness(),
+        Combined([StatisticalParity(), IndividualFairness()]),
+        resolve_definition(lambda fit: 0.0),
+    ],
+    ids=lambda definition: definition.name,
+)
+def test_definitions_that_need_rows_say_so(definition):
+    assert not definition.needs_only_moments
+
+
+class Spread:
+    """A definition that knows nothing of this library."""
+
+    def value(self, fit):
+        return fit.sensitive_variance / (fit.sensitive_variance + fit.predictor_variance)
+
+
+def test_any_object_with_a_value_is_a_definition(data):
+    Z, y = data
+    model = model_of(data, Spread(), 0.1)
+    np.testing.assert_allclose(model.alpha_, model_of(data, StatisticalParity(), 0.1).alpha_)
+    assert model.components_ == {"Spread": pytest.approx(0.1)}
+    cross_validate(model, Z, y, unfairness=[0.1], cv=2)
+
+
+def test_a_mean_of_definitions_is_as_unknown_as_its_parts():
+    unknown = resolve_definition(Combined([StatisticalParity(), lambda fit: 0.0]))
+    assert unknown.arbitrary
+    assert not Combined([StatisticalParity(), IndividualFairness()]).arbitrary

@@ -12,7 +12,7 @@ from fairridge.fairness import (
     IndividualFairness,
     StatisticalParity,
 )
-from fairridge.metrics import explained_by_sensitive, held_out_unfairness, sequential_share
+from fairridge.metrics import explained_by_sensitive, sequential_share
 from fairridge.penalties import Ridge
 from fairridge.search import gaussian_problem, solve
 
@@ -140,7 +140,7 @@ def measured(fit, other, rows):
     """Return a function from definitions to values on the other rows."""
     S, _, eta, y = rows
     scatter = scatter_of(S, eta, y)
-    return lambda definition: held_out_unfairness(definition, fit, other, scatter, 2, 1)
+    return lambda definition: definition.held_out(fit, other, scatter, 2, 1)
 
 
 def in_pairs(alpha, S, y):

@@ -6,6 +6,7 @@ import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, rows
 from fairridge.exceptions import DataWarning
+from fairridge.fairness import StatisticalParity
 from fairridge.rows import RowMoments, Survey
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of
@@ -194,6 +195,8 @@ def test_models_that_need_rows(parties):
         FairRidgeClassifier().fit(total)
     with pytest.raises(ValueError, match="this definition of fairness needs the rows"):
         FairRidgeRegressor(definition="individual").fit(total)
+    with pytest.raises(ValueError, match="this definition of fairness needs the rows"):
+        FairRidgeRegressor(definition=StatisticalParity(measure="deviance")).fit(total)
     with pytest.raises(ValueError, match="leave y out"):
         FairRidgeRegressor().fit(total, [1.0, 2.0])
 

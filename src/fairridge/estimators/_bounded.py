@@ -20,7 +20,6 @@ from fairridge.estimators._training import Response, Training
 from fairridge.estimators.path import FairnessPath
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Definition
-from fairridge.families import Gaussian
 from fairridge.search import Problem, Solution
 
 __all__ = ["BoundedModel"]
@@ -135,7 +134,7 @@ class BoundedModel(FairModel):
 
     def _threads(self, training: Training) -> AbstractContextManager[None]:
         """Share the cores: a gaussian model is all matrices, the others are passes over rows."""
-        if isinstance(training.response.family, Gaussian):
+        if training.response.family.least_squares:
             return nullcontext()
         return threads_for_blocks(len(training.engine.names))
 
@@ -168,7 +167,7 @@ class BoundedModel(FairModel):
         self._remember_solution(problem.basis, solution)
         if training.response.classes is not None:
             self.classes_ = training.response.classes
-        self.family_: Any = training.response.family
+        self.family_: Any = problem.family
         self.dispersion_ = problem.dispersion(solution.fit)
         self.loglik_ = problem.loglik(solution.fit)
         null = problem.null_deviance
@@ -209,7 +208,7 @@ class BoundedModel(FairModel):
             if np.ndim(fits[0].alpha) == 1 or training.response.classes is None
             else tuple(str(label) for label in training.response.classes),
             definition=self._definition.name,
-            score_name="r_squared" if isinstance(problem.family, Gaussian) else "d_squared",
+            score_name="r_squared" if problem.family.least_squares else "d_squared",
             _deviations=(
                 np.sqrt(np.diag(basis.sensitive.scatter()) / basis.weight),
                 np.sqrt(np.diag(basis.predictors.scatter()) / basis.weight),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairridge.families import Gaussian
-
 __all__ = ["bound_facts"]
 
 SHARES = {
@@ -25,11 +23,10 @@ def bound_facts(model: Any, multiplier: str) -> tuple[tuple[str, str], ...]:
     multiplier : str
         What `lambda_` is called.
     """
-    gaussian = isinstance(model.family_, Gaussian)
     facts = {
         "Family": model.family_.name,
         "Rows": f"{model.n_rows_:,}",
-        "R²" if gaussian else "D²": f"{model.explained_deviance_:.4f}",
+        "R²" if model.family_.least_squares else "D²": f"{model.explained_deviance_:.4f}",
         "Log-likelihood": f"{model.loglik_:.2f}",
         "Definition": model._definition.name,
         "Bound r": f"{float(model.unfairness):g}",

@@ -15,13 +15,7 @@ from fairridge.estimators._facts import bound_facts
 from fairridge.estimators._parameters import PENALTY_OR_FEWER, check_count, check_number
 from fairridge.estimators._training import Response, Training
 from fairridge.exceptions import DataWarning
-from fairridge.fairness import (
-    Definition,
-    EqualityOfOpportunity,
-    StatisticalParity,
-    resolve_definition,
-)
-from fairridge.families import Gaussian
+from fairridge.fairness import Definition, resolve_definition
 from fairridge.penalties import resolve_penalty
 from fairridge.search import (
     GLMProblem,
@@ -73,7 +67,7 @@ class FairRidge(BoundedModel):
 
     @property
     def _only_moments(self) -> bool:
-        return isinstance(self._definition, StatisticalParity | EqualityOfOpportunity)
+        return self._definition.needs_only_moments
 
     def _penalizes_predictors(self) -> bool:
         return bool(self.predictor_penalty > 0.0)
@@ -91,7 +85,7 @@ class FairRidge(BoundedModel):
             ),
             "standardize": check_flag("standardize", self.standardize),
         }
-        if isinstance(response.family, Gaussian):
+        if response.family.least_squares:
             return gaussian_problem(engine, **options)
         return glm_problem(
             engine,

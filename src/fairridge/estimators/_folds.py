@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from fairridge.engines import KnownMoments, MemoryEngine, Moments
-from fairridge.families import Family, Gaussian
-from fairridge.metrics import concordance_index, held_out_unfairness, scatter_of
+from fairridge.families import Family
+from fairridge.metrics import concordance_index, scatter_of
 from fairridge.search import Problem, Solution
 from fairridge.solvers import FairBasis
 from fairridge.solvers.factor import WELL_CONDITIONED
@@ -47,8 +47,8 @@ class FoldScores:
 
 def uses_moments(model: BoundedModel, training: Training) -> bool:
     """Whether everything a model needs is in the moments of [S, X, y]."""
-    gaussian = isinstance(training.response.family, Gaussian)
-    return gaussian and model._only_moments and training.unmapped is None
+    closed = training.response.family.least_squares
+    return closed and model._only_moments and training.unmapped is None
 
 
 # ---------------------------------------------------------- gaussian: moments
@@ -164,7 +164,7 @@ def moment_scores(
             "train_loss": float(np.sqrt(fit.deviance / basis.weight)),
             "loss": rmse,
             "train_unfairness": solution.achieved,
-            "achieved_unfairness": held_out_unfairness(definition, fit, rows, joint, q, 1),
+            "achieved_unfairness": definition.held_out(fit, rows, joint, q, 1),
             "variance_share": _variance_share(basis, fit.alpha, fit.beta, variance),
             "status": solution.choice.status,
             "lambda_": fit.lambda_,
@@ -229,7 +229,7 @@ def general_fold(
 def _require_response(training: Training, train: MemoryEngine) -> None:
     """Raise where no model can be fitted to the training rows of a fold."""
     family, classes = training.response.family, training.response.classes
-    if family.name == "cox" and not train.response[:, 1].any():
+    if family.reads == "times" and not train.response[:, 1].any():
         raise ValueError("the training rows of a fold have no events; use other or fewer folds.")
     if classes is not None:
         present = np.unique(train.response[:, 0]).astype(np.intp)
@@ -312,8 +312,8 @@ def _row_scores(
             "train_loss": _loss(family, fit.deviance, train_size),
             "loss": _loss(family, deviance, size),
             "train_unfairness": solution.achieved,
-            "achieved_unfairness": held_out_unfairness(
-                definition, fit, test, joint, held_out.span.shape[1], eta.shape[1]
+            "achieved_unfairness": definition.held_out(
+                fit, test, joint, held_out.span.shape[1], eta.shape[1]
             ),
             "variance_share": _variance_share(
                 problem.basis, fit.alpha, fit.beta, held_out.variance
@@ -328,21 +328,21 @@ def _row_scores(
 def _loss(family: Family, deviance: float, size: float) -> float:
     """RMSE for gaussian models, mean deviance for others; missing without any events."""
     mean = deviance / size if size > 0.0 else float("nan")
-    return float(np.sqrt(mean)) if isinstance(family, Gaussian) else float(mean)
+    return float(np.sqrt(mean)) if family.least_squares else float(mean)
 
 
 def _size(family: Family, response: Floats, weight: Floats) -> float:
     """Return what a mean deviance is divided by: rows, or events for Cox models."""
-    return float(weight @ response[:, 1]) if family.name == "cox" else float(weight.sum())
+    return float(weight @ response[:, 1]) if family.reads == "times" else float(weight.sum())
 
 
 def _accuracy(
     family: Family, response: Floats, eta: Floats, by_predictor: Floats, weight: Floats
 ) -> dict[str, float]:
     """Further scores: of classes, of survival, or of numbers."""
-    if family.name in ("binomial", "multinomial"):
+    if family.reads == "classes":
         return _classification(response[:, 0].astype(np.intp), eta, family, by_predictor, weight)
-    if family.name == "cox":
+    if family.reads == "times":
         return _concordance(response, eta[:, 0], weight)
     y, mean = response[:, 0], family.mean(by_predictor)[:, 0]
     squares = float(weight @ (y - mean) ** 2)

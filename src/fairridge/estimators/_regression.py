@@ -64,7 +64,7 @@ class Regression(RegressorMixin, FairModel):
         """Return R² for gaussian models, D² (explained deviance) for others."""
         inputs, eta = self._scored(X, sensitive_features, sample_weight, offset)
         response = numeric_vector(y, inputs.n_given, "y", inputs.keep)
-        if isinstance(self.family_, Gaussian):
+        if self.family_.least_squares:
             return float(r2_score(response, eta, sample_weight=inputs.weight))
         family, weight, values = self.family_, inputs.weights, response[:, None]
         family.check_values(response)
@@ -80,13 +80,13 @@ class Regression(RegressorMixin, FairModel):
         response = numeric_vector(y, inputs.n_given, "y", inputs.keep)
         family.check(response)
         targets = response
-        if isinstance(family, Gaussian) and inputs.offset is not None:
+        if family.least_squares and inputs.offset is not None:
             response = targets = response - inputs.offset  # all that an offset means here
         return Response(family, response[:, None], targets[:, None])
 
     def _streamed_response(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
         family, nothing = self._family, np.empty((0, 1))
-        reader = Numbers(less_offset=isinstance(family, Gaussian))
+        reader = Numbers(less_offset=family.least_squares)
         return Response(family, nothing, nothing), reader
 
 

@@ -29,7 +29,6 @@ from fairridge.estimators._folds import (
 from fairridge.estimators._parameters import check_count
 from fairridge.estimators._streaming import refuse_more_data, unread_response
 from fairridge.exceptions import BoundWarning, DataWarning
-from fairridge.families import Gaussian
 from fairridge.rows import RowMoments, RowSource
 from fairridge.rows.encoder import BatchEncoder
 from fairridge.rows.folds import StreamedFolds
@@ -105,7 +104,7 @@ def cross_validate_rows(
 def _require_moments(name: str, model: Any, source: RowSource) -> None:
     if not isinstance(model, BoundedModel):
         raise TypeError(f"model {name!r} is a {type(model).__name__}, which needs rows in memory.")
-    if not isinstance(unread_response(model, source.roles).family, Gaussian):
+    if not unread_response(model, source.roles).family.least_squares:
         raise ValueError(
             f"model {name!r}: only gaussian models are cross-validated on rows that are not in "
             "memory."

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairridge.engines import Engine, KnownMoments, StreamEngine
 from fairridge.estimators._training import Response, Training
-from fairridge.families import Family, Gaussian
+from fairridge.families import Family
 from fairridge.rows import RowMoments, RowSource
 from fairridge.rows.encoder import BatchEncoder
 from fairridge.rows.roles import Roles
@@ -45,7 +45,7 @@ def streamed_training(model: FairModel, data: RowSource | RowMoments) -> Trainin
         has_offset=roles.offset is not None and not reader.less_offset,
     )
     _require_two(engine.n_rows, model)
-    if response.family.name == "cox" and not engine.first.high[1]:
+    if response.family.reads == "times" and not engine.first.high[1]:
         raise ValueError("y has no events (all rows are censored); a Cox model needs some.")
     if hasattr(response.family, "check") and response.classes is None:
         response.family.check(np.concatenate([engine.first.low, engine.first.high]))
@@ -60,7 +60,7 @@ def _without_idle_offset(roles: Roles, family: Family) -> Roles:
 def _of_moments(model: FairModel, data: RowMoments) -> Training:
     """Fit to moments alone, which is all that a gaussian model needs."""
     response = unread_response(model, data.survey.roles)
-    if not isinstance(response.family, Gaussian):
+    if not response.family.least_squares:
         raise ValueError(
             f"{type(model).__name__} needs the rows: only gaussian models are fitted to moments."
         )

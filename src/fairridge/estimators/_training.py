@@ -19,7 +19,7 @@ from fairridge.data import (
     weights,
 )
 from fairridge.engines import Engine, MemoryEngine
-from fairridge.families import Family, Gaussian
+from fairridge.families import Family
 
 __all__ = ["Inputs", "Response", "Training", "read_inputs", "training_of"]
 
@@ -194,11 +194,9 @@ def _has_offset(family: Family) -> bool:
     A gaussian response is read less its offset; of classes, what is added to
     the linear predictors of all of them cancels.
     """
-    return not isinstance(family, Gaussian) and family.n_predictors == 1
+    return not family.least_squares and family.n_predictors == 1
 
 
 def engine_of(rows: Rows, family: Family) -> MemoryEngine:
     """Sum over rows as a family needs it."""
-    return MemoryEngine(
-        rows, separable=family.separable, many_passes=not isinstance(family, Gaussian)
-    )
+    return MemoryEngine(rows, separable=family.separable, many_passes=not family.least_squares)

@@ -208,7 +208,7 @@ def fold_records(
         jobs = Parallel(n_jobs=n_jobs, return_as="generator")
         if isinstance(model, BoundedModel):
             training = model._read(X, y, sensitive_features, None, None)
-            gaussian, backend = training.response.family.name == "gaussian", training.backend
+            gaussian, backend = training.response.family.least_squares, training.backend
             found = _of_bounded(model, training, repeated, bounds, jobs)
         else:
             data = AnyData.of(X, y, sensitive_features, getattr(model, "sensitive", None))

@@ -136,7 +136,10 @@ class FairRidgeRegressor(Regression, FairRidge):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        name = getattr(self.family, "name", self.family)
-        tags.target_tags.positive_only = name in ("poisson", "gamma", "tweedie")
-        tags.regressor_tags.poor_score = bool(name != "gaussian" and self.unfairness < 1.0)
+        try:
+            family = self._family
+        except ValueError:  # fit says what is wrong with it
+            return tags
+        tags.target_tags.positive_only = family.link == "log"
+        tags.regressor_tags.poor_score = bool(not family.least_squares and self.unfairness < 1.0)
         return tags

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import Design, Encoding, Table, Unknown, dense_columns
 from fairridge.data.encoding import CategoricalColumn, NumericColumn
+from fairridge.families.base import Link
 
-__all__ = ["InputColumn", "LinearForm", "Link"]
+__all__ = ["InputColumn", "LinearForm"]
 
 Floats = NDArray[np.float64]
-Link = Literal["identity", "log", "logit", "softmax"]
-
-LINKS: dict[str, Link] = {
-    "gaussian": "identity",
-    "poisson": "log",
-    "gamma": "log",
-    "tweedie": "log",
-    "binomial": "logit",
-    "quasi-binomial": "logit",
-    "multinomial": "softmax",
-    # The prediction of a Cox model is its linear predictor, the log hazard ratio.
-    "cox": "identity",
-}
 
 
 @dataclass(frozen=True)
@@ -98,7 +86,8 @@ class LinearForm:
     @property
     def link(self) -> Link:
         """How η becomes a mean."""
-        return LINKS[self.family.name]
+        link: Link = self.family.link
+        return link
 
     @cached_property
     def columns(self) -> tuple[InputColumn, ...]:

@@ -70,11 +70,9 @@ def _linear(form: LinearForm, order: NDArray[np.intp]) -> Any:
 def _regressor(form: LinearForm, width: int) -> Any:
     if form.link != "log":
         return LinearRegression()
-    model = {
-        "poisson": PoissonRegressor,
-        "gamma": GammaRegressor,
-        "tweedie": lambda: TweedieRegressor(power=form.family.power, link="log"),
-    }[form.family.name]()
+    power = form.family.power
+    special = {1.0: PoissonRegressor, 2.0: GammaRegressor}.get(power)
+    model = TweedieRegressor(power=power, link="log") if special is None else special()
     # A fit to nothing sets up what the estimator keeps to itself.
     return model.fit(np.zeros((2, width)), np.ones(2))
 

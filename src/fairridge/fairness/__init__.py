@@ -1,7 +1,7 @@
 """Definitions of fairness, one per file.
 
-A definition is an object with `value(fit)` and `components(fit)`; a plain
-function of the fit works too.
+A definition is an object with `value(fit)` and `components(fit)`, best a
+`Definition`; a plain function of the fit works too.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fairridge.engines import (
 from fairridge.fairness.base import (
     CallableDefinition,
     Definition,
+    OtherDefinition,
     VarianceShare,
     is_variance_share,
 )
@@ -65,8 +66,10 @@ def resolve_definition(definition: Any) -> Definition:
         return replace(
             definition, definitions=[resolve_definition(d) for d in definition.definitions]
         )
-    if hasattr(definition, "value") and not isinstance(definition, type):
+    if isinstance(definition, Definition):
         return definition
+    if hasattr(definition, "value") and not isinstance(definition, type):
+        return OtherDefinition(definition)
     if callable(definition) and not isinstance(definition, type):
         return CallableDefinition(definition)
     raise TypeError(

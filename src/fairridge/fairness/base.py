@@ -3,47 +3,91 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard
+from typing import Any, TypeGuard
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Engine
 from fairridge.solvers import Fit
 
-__all__ = ["CallableDefinition", "Definition", "VarianceShare", "is_variance_share", "share"]
+__all__ = [
+    "CallableDefinition",
+    "Definition",
+    "OtherDefinition",
+    "PooledShare",
+    "VarianceShare",
+    "is_variance_share",
+    "share",
+]
+
+Floats = NDArray[np.float64]
+# Maps the scatter of [S, η, y], and the numbers of columns of S and of η, to a share.
+PooledShare = Callable[[Floats, int, int], float]
 
 
-class Definition(Protocol):
+class Definition(ABC):
     """A number in [0, 1] that says how unfair a fit is; 0 is fair."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """How it is called in tables."""
-        ...
 
+    @abstractmethod
     def value(self, fit: Fit) -> float:
         """Return how unfair the fit is."""
-        ...
 
+    @abstractmethod
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the quantities the value is made of, by name."""
-        ...
+
+    @property
+    def needs_only_moments(self) -> bool:
+        """Whether a least-squares model needs only the moments of [S, X, y], not the rows."""
+        return False
+
+    @property
+    def arbitrary(self) -> bool:
+        """Whether nothing is known of how the value changes with λ."""
+        return False
+
+    @property
+    def maximum_of(self) -> Sequence[Definition]:
+        """Definitions of which this is the largest; empty where it is not such a maximum."""
+        return ()
+
+    @property
+    def pooled(self) -> PooledShare | None:
+        """The measure on other rows, if it needs the scatter of [S, η, y] only."""
+        return None
+
+    def held_out(self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int) -> float:
+        """Return how unfair a fit is on other rows, with the training centers.
+
+        Parameters
+        ----------
+        fit : Fit
+            The model.
+        engine : Engine
+            Where the other rows are.
+        scatter : ndarray of shape (q+m+t, q+m+t)
+            Centered scatter of [S, η, y] there: q, m and t columns.
+        q, m : int
+            Columns of S and of η.
+        """
+        pooled = self.pooled
+        return self.value(fit.on(engine)) if pooled is None else pooled(scatter, q, m)
 
 
-class VarianceShare(ABC):
+class VarianceShare(Definition):
     """A definition of the form VAR(Sα) / (VAR(Sα) + rest).
 
     Where `rest` does not depend on α, as in gaussian models, meeting the bound
     r is the equation VAR(Sα) = r/(1−r) · rest, which has one root.
     """
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """How it is called in tables."""
-
-    @abstractmethod
-    def components(self, fit: Fit) -> dict[str, float]:
-        """Return the quantities the value is made of, by name."""
 
     def applies_to(self, family: Any) -> bool:
         """Whether the definition has this form for a family."""
@@ -65,7 +109,7 @@ def is_variance_share(definition: Definition, family: Any) -> TypeGuard[Variance
 
 
 @dataclass(frozen=True)
-class CallableDefinition:
+class CallableDefinition(Definition):
     """A plain function of the fit as a definition.
 
     Parameters
@@ -75,6 +119,7 @@ class CallableDefinition:
     """
 
     function: Callable[[Fit], float]
+    arbitrary = True
 
     @property
     def name(self) -> str:
@@ -87,6 +132,35 @@ class CallableDefinition:
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the value alone."""
+        return {self.name: self.value(fit)}
+
+
+@dataclass(frozen=True)
+class OtherDefinition(Definition):
+    """An object that offers `value(fit)`, and maybe `name` and `components(fit)`, as a definition.
+
+    Parameters
+    ----------
+    definition : object
+        The object.
+    """
+
+    definition: Any
+    arbitrary = True
+
+    @property
+    def name(self) -> str:
+        """The object's own name, or that of its class."""
+        return str(getattr(self.definition, "name", type(self.definition).__name__))
+
+    def value(self, fit: Fit) -> float:
+        """Return the object's value."""
+        return float(self.definition.value(fit))
+
+    def components(self, fit: Fit) -> dict[str, float]:
+        """Return the object's components, or the value alone."""
+        if hasattr(self.definition, "components"):
+            return dict(self.definition.components(fit))
         return {self.name: self.value(fit)}
 
 

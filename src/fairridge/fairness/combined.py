@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fairridge.engines import Engine
 from fairridge.fairness.base import Definition
 from fairridge.solvers import Fit
 
 __all__ = ["Combined"]
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
-class Combined:
+class Combined(Definition):
     """The largest of several definitions, or a weighted mean of them (paper, section 4.3).
 
     Parameters
@@ -56,6 +60,21 @@ class Combined:
         return self.how == "max" or (self.how is None and self.weights is None)
 
     @property
+    def needs_only_moments(self) -> bool:
+        """Whether moments suffice for all of them."""
+        return all(definition.needs_only_moments for definition in self.definitions)
+
+    @property
+    def arbitrary(self) -> bool:
+        """Whether nothing is known of one of them."""
+        return any(definition.arbitrary for definition in self.definitions)
+
+    @property
+    def maximum_of(self) -> Sequence[Definition]:
+        """All of them, if every one is bounded."""
+        return self.definitions if self.is_maximum else ()
+
+    @property
     def name(self) -> str:
         """What is combined, and how."""
         parts = ", ".join(definition.name for definition in self.definitions)
@@ -63,7 +82,13 @@ class Combined:
 
     def value(self, fit: Fit) -> float:
         """Return the maximum or the weighted mean."""
-        values = [definition.value(fit) for definition in self.definitions]
+        return self._combine([definition.value(fit) for definition in self.definitions])
+
+    def held_out(self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int) -> float:
+        """Return the maximum or the weighted mean on other rows."""
+        return self._combine([d.held_out(fit, engine, scatter, q, m) for d in self.definitions])
+
+    def _combine(self, values: list[float]) -> float:
         return max(values) if self.is_maximum else float(np.average(values, weights=self.weights))
 
     def components(self, fit: Fit) -> dict[str, float]:

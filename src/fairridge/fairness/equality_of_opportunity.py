@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairridge.fairness.base import VarianceShare
+from fairridge.fairness.base import PooledShare, VarianceShare
 from fairridge.solvers import Fit
+from fairridge.solvers.shares import sequential_share
 
 __all__ = ["EqualityOfOpportunity"]
 
@@ -25,6 +26,12 @@ class EqualityOfOpportunity(VarianceShare):
     """
 
     name = "equality-of-opportunity"
+    needs_only_moments = True
+
+    @property
+    def pooled(self) -> PooledShare:
+        """The same sequential sums of squares on other rows."""
+        return sequential_share
 
     def rest(self, fit: Fit) -> float:
         """COV(Uβ, y⊥)² / VAR(y⊥)."""

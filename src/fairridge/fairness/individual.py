@@ -15,6 +15,7 @@ from fairridge.engines import (
     PairwiseDistance,
     SquaredDifference,
 )
+from fairridge.fairness.base import Definition
 from fairridge.solvers import Fit
 
 __all__ = ["IndividualFairness"]
@@ -27,7 +28,7 @@ NAMED: dict[str, Distance] = {
 
 
 @dataclass(frozen=True)
-class IndividualFairness:
+class IndividualFairness(Definition):
     """Different treatment of pairs, relative to the unconstrained model.
 
     D_IF = f(α)/f(α₀) with f(α) = Σᵢⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)² = αᵀMα (paper,

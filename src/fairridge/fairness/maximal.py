@@ -6,12 +6,14 @@ in the sense of `StatisticalParity` bounds what all of them explain together.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.engines import Engine
+from fairridge.fairness.base import Definition
 from fairridge.solvers import Fit
 
 __all__ = ["Maximal", "MaximalCorrelation", "MaximalCovariance"]
@@ -22,14 +24,14 @@ Floats = NDArray[np.float64]
 NO_VARIANCE = 1e-12
 
 
-class Maximal(ABC):
+class Maximal(Definition):
     """max_j of some association of Sⱼ with the linear predictor η.
 
     Over classes, where there are several linear predictors, the largest counts.
     """
 
-    name: str
     measure: str
+    needs_only_moments = True
 
     @abstractmethod
     def associations(
@@ -50,6 +52,20 @@ class Maximal(ABC):
     def value(self, fit: Fit) -> float:
         """Return the largest association."""
         return float(self._of(fit).max(initial=0.0))
+
+    def held_out(self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int) -> float:
+        """Return the largest association on other rows, from their moments."""
+        moments, n_sensitive = engine.moments(), engine.n_sensitive
+        raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
+        columns = moments.scatter[: raw.shape[1], : raw.shape[1]]
+        products = raw @ columns
+        found = self.associations(
+            products[:, :n_sensitive],
+            np.diag(columns)[:n_sensitive],
+            np.maximum((products * raw).sum(axis=1), 0.0),
+            moments.weight,
+        )
+        return float(found.max(initial=0.0))
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the association of every encoded sensitive column, by name."""

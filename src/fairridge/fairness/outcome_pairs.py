@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
-from fairridge.fairness.base import share
+from fairridge.fairness.base import Definition, share
 from fairridge.solvers import Fit
 from fairridge.solvers.outcome_pairs import outcome_bins, pair_form
 
@@ -20,7 +20,7 @@ Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class OutcomePairs:
+class OutcomePairs(Definition):
     """Squared differences of linear predictors between groups, relative to no penalty.
 
     P(b)/P(b₀) with P(b) = bᵀMb the mean of (xᵢ·b − xⱼ·b)² over pairs of rows
@@ -68,7 +68,7 @@ class OutcomePairs:
         return {"pairwise": ours, "pairwise_unconstrained": theirs}
 
     def _pair(self, fit: Fit) -> tuple[float, float]:
-        M = self.form(fit.engine, fit.family.name not in ("binomial", "multinomial"))
+        M = self.form(fit.engine, fit.family.reads == "numbers")
         both = np.atleast_2d(fit.beta), np.atleast_2d(fit.unconstrained().beta)
         ours, theirs = (_form(b, M) for b in both)
         return ours, theirs

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.arguments import check_flag
-from fairridge.fairness.base import VarianceShare, share
+from fairridge.fairness.base import PooledShare, VarianceShare, share
 from fairridge.solvers import Fit
+from fairridge.solvers.shares import explained_by_sensitive
 
 __all__ = ["Measure", "StatisticalParity"]
 
@@ -65,6 +66,16 @@ class StatisticalParity(VarianceShare):
             "statistical-parity" if self.measure is None else f"statistical-parity ({self.measure})"
         )
 
+    @property
+    def needs_only_moments(self) -> bool:
+        """Whether variances are compared, in a least-squares model."""
+        return self.measure in (None, "variance")
+
+    @property
+    def pooled(self) -> PooledShare:
+        """R² of η on S, whatever the measure in training."""
+        return explained_by_sensitive
+
     def applies_to(self, family: Any) -> bool:
         """Whether variances are compared."""
         return (self.measure or family.share) == "variance"
@@ -94,7 +105,7 @@ class StatisticalParity(VarianceShare):
         )
 
     def _tjur(self, fit: Fit) -> float:
-        if fit.family.name not in ("binomial", "quasi-binomial"):
+        if not fit.family.proportion:
             raise ValueError(f"Tjur's R² needs a binomial model, not a {fit.family.name} one.")
 
         family = fit.family  # all that may travel to rows elsewhere

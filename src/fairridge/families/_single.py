@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from fairridge.engines import AbsoluteDifference, Distance
-from fairridge.families.base import RowSums, Share
+from fairridge.families.base import Link, Reads, RowSums, Share
 
 __all__ = ["SinglePredictor"]
 
@@ -19,10 +20,15 @@ Floats = NDArray[np.float64]
 class SinglePredictor(ABC):
     """A family given by its unit deviance d(y, η), convex in η."""
 
+    name: str
+    link: Link
+    reads: ClassVar[Reads] = "numbers"
+    least_squares = False
+    proportion = False
+    has_intercept = True
     n_predictors = 1
     separable = True
     share: Share = "deviance"
-    name: str
 
     @property
     def distance(self) -> Distance:
@@ -38,7 +44,7 @@ class SinglePredictor(ABC):
         """Return ∂d/∂η and ∂²d/∂η² for each row."""
 
     @abstractmethod
-    def link(self, mu: Floats) -> Floats:
+    def to_eta(self, mu: Floats) -> Floats:
         """Return η for a mean."""
 
     @abstractmethod
@@ -55,13 +61,13 @@ class SinglePredictor(ABC):
 
     def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return an intercept near that of the null model."""
-        level = float(self.link(np.asarray(np.average(y[:, 0], weights=weight))))
+        level = float(self.to_eta(np.asarray(np.average(y[:, 0], weights=weight))))
         return np.array([level - (0.0 if offset is None else np.average(offset, weights=weight))])
 
     def null_level(self, y: Floats, weight: Floats, offset: Floats | None) -> float:
         """Return the intercept of the null model, which keeps the offset; it may be infinite."""
         with np.errstate(divide="ignore"):
-            level = float(self.link(np.asarray(np.average(y[:, 0], weights=weight))))
+            level = float(self.to_eta(np.asarray(np.average(y[:, 0], weights=weight))))
         if offset is None or not np.isfinite(level) or offset.min() == offset.max():
             return level - (0.0 if offset is None else float(offset[0]))
 

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from fairridge.engines import Distance
 
-__all__ = ["Family", "RowSums", "Share"]
+__all__ = ["Family", "Link", "Reads", "RowSums", "Share"]
 
 Floats = NDArray[np.float64]
 Share = Literal["deviance", "variance"]
+Reads = Literal["numbers", "classes", "times"]
+Link = Literal["identity", "log", "logit", "softmax"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,35 @@ class Family(Protocol):
     @property
     def name(self) -> str:
         """Short name."""
+        ...
+
+    @property
+    def reads(self) -> Reads:
+        """What a response holds: numbers, codes of classes, or times with events."""
+        ...
+
+    @property
+    def link(self) -> Link:
+        """How η becomes what the model predicts, `mean`."""
+        ...
+
+    @property
+    def least_squares(self) -> bool:
+        """Whether the deviance is the residual sum of squares.
+
+        Then every λ has a closed form in the moments of [S, X, y], an offset
+        is taken off the response, and the explained deviance is R².
+        """
+        ...
+
+    @property
+    def proportion(self) -> bool:
+        """Whether the mean is the probability of y = 1."""
+        ...
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether the deviance depends on the intercept."""
         ...
 
     @property

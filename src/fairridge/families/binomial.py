@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from scipy.special import expit, logit, xlogy
 
 from fairridge.engines import AbsoluteDifference, ClassDifference, Distance
 from fairridge.families._single import SinglePredictor
+from fairridge.families.base import Reads
 
 __all__ = ["Binomial", "QuasiBinomial"]
 
@@ -21,6 +23,9 @@ class Binomial(SinglePredictor):
     """P(y = 1) = 1/(1 + e^−η) for y in {0, 1}, with deviance −2 log-likelihood."""
 
     name = "binomial"
+    reads: ClassVar[Reads] = "classes"
+    link = "logit"
+    proportion = True
 
     @property
     def distance(self) -> Distance:
@@ -38,7 +43,7 @@ class Binomial(SinglePredictor):
         mu = expit(eta)
         return 2.0 * (mu - y), 2.0 * mu * (1.0 - mu)
 
-    def link(self, mu: Floats) -> Floats:
+    def to_eta(self, mu: Floats) -> Floats:
         """Return log(μ/(1 − μ))."""
         return logit(mu)
 
@@ -70,6 +75,7 @@ class QuasiBinomial(Binomial):
     """
 
     name = "quasi-binomial"
+    reads: ClassVar[Reads] = "numbers"
 
     @property
     def distance(self) -> Distance:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import AbsoluteDifference, Distance
-from fairridge.families.base import RowSums, Share
+from fairridge.families.base import Link, Reads, RowSums, Share
 from fairridge.families.cox_sweep import CoxSweep
 from fairridge.families.risk_sets import CoxTerms, RiskSets, Ties
 
@@ -48,6 +49,11 @@ class Cox:
 
     ties: Ties = "breslow"
     name = "cox"
+    reads: ClassVar[Reads] = "times"
+    link: ClassVar[Link] = "identity"
+    least_squares = False
+    proportion = False
+    has_intercept = False
     n_predictors = 1
     separable = False
     share: Share = "variance"

@@ -20,6 +20,8 @@ class Gaussian(SinglePredictor):
     """E(y) = η, with the residual sum of squares as deviance."""
 
     name = "gaussian"
+    link = "identity"
+    least_squares = True
     share: Share = "variance"
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
@@ -30,7 +32,7 @@ class Gaussian(SinglePredictor):
         """2(η − y) and 2."""
         return 2.0 * (eta - y), np.full_like(eta, 2.0)
 
-    def link(self, mu: Floats) -> Floats:
+    def to_eta(self, mu: Floats) -> Floats:
         """Return μ."""
         return mu
 

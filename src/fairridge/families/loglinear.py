@@ -10,21 +10,22 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from fairridge.families._single import SinglePredictor
 
-__all__ = ["Gamma", "Poisson", "Tweedie"]
+__all__ = ["Gamma", "LogLink", "Poisson", "Tweedie"]
 
 Floats = NDArray[np.float64]
 
 
-class _LogLink(SinglePredictor):
+class LogLink(SinglePredictor):
     """μ = e^η and VAR(y) ∝ μ^power, with 1 ≤ power ≤ 2.
 
     Unit deviances are written in d = η − log y = log(μ/y), so that responses
     of any size leave all digits to what is not explained.
     """
 
+    link = "log"
     power: float
 
-    def link(self, mu: Floats) -> Floats:
+    def to_eta(self, mu: Floats) -> Floats:
         """Return log μ."""
         return np.log(mu)
 
@@ -68,7 +69,7 @@ class _LogLink(SinglePredictor):
 
 
 @dataclass(frozen=True)
-class Poisson(_LogLink):
+class Poisson(LogLink):
     """Counts, or rates with weights: D = 2Σ(y log(y/μ) − y + μ)."""
 
     name = "poisson"
@@ -92,7 +93,7 @@ class Poisson(_LogLink):
 
 
 @dataclass(frozen=True)
-class Gamma(_LogLink):
+class Gamma(LogLink):
     """Positive amounts: D = 2Σ(log(μ/y) + y/μ − 1)."""
 
     name = "gamma"
@@ -129,7 +130,7 @@ class Gamma(_LogLink):
 
 
 @dataclass(frozen=True)
-class Tweedie(_LogLink):
+class Tweedie(LogLink):
     """Amounts with exact zeros: compound Poisson–gamma, VAR(y) ∝ μ^power.
 
     Its density has no closed form; `loglik` is the quasi log-likelihood

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from scipy.linalg import helmert
 from scipy.special import softmax
 
 from fairridge.engines import ClassDifference, Distance
-from fairridge.families.base import RowSums, Share
+from fairridge.families.base import Link, Reads, RowSums, Share
 
 __all__ = ["Multinomial"]
 
@@ -35,6 +36,11 @@ class Multinomial:
 
     n_classes: int
     name = "multinomial"
+    reads: ClassVar[Reads] = "classes"
+    link: ClassVar[Link] = "softmax"
+    least_squares = False
+    proportion = False
+    has_intercept = True
     separable = True
     share: Share = "deviance"
 

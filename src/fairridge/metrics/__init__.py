@@ -13,12 +13,7 @@ from fairridge.metrics.group_measures import (
     GroupMeasures,
 )
 from fairridge.metrics.groups import Grouping, groupings
-from fairridge.metrics.held_out import (
-    explained_by_sensitive,
-    held_out_unfairness,
-    scatter_of,
-    sequential_share,
-)
+from fairridge.metrics.held_out import explained_by_sensitive, scatter_of, sequential_share
 from fairridge.metrics.intervals import Estimate
 
 __all__ = [
@@ -39,7 +34,6 @@ __all__ = [
     "dependence",
     "explained_by_sensitive",
     "groupings",
-    "held_out_unfairness",
     "lmg",
     "proxies",
     "scatter_of",

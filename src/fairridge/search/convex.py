@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from fairridge.engines import Engine, triangular_factor
 from fairridge.fairness import Definition
 from fairridge.fairness.outcome_pairs import OutcomePairs
-from fairridge.families import Family, Gaussian
+from fairridge.families import Family
 from fairridge.search.crossing import sparse_profile
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
@@ -384,9 +384,8 @@ def convex_problem(
     factor = factorize(engine, engine.moments(), n_targets)
     q = engine.n_sensitive
     basis = fair_basis(factor, q, standardize=True, n_targets=n_targets)
-    gaussian = isinstance(family, Gaussian)
     definition = OutcomePairs(bins)
-    M = definition.form(engine, gaussian, groups)
+    M = definition.form(engine, family.reads == "numbers", groups)
     space = pair_space(factor, q, M, n_targets)
-    kind = _ConvexGaussian if gaussian else _ConvexGLM
+    kind = _ConvexGaussian if family.least_squares else _ConvexGLM
     return kind(engine, basis, family, space, definition, max_iter)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import Engine
-from fairridge.fairness import Combined, Definition, VarianceShare, is_variance_share
+from fairridge.fairness import Definition, VarianceShare, is_variance_share
 from fairridge.families import Gaussian
 from fairridge.penalties import Penalty, SecularPenalty
 from fairridge.search.crossing import dense_profile
@@ -119,8 +119,8 @@ class GaussianProblem:
         self, definition: Definition, bounds: Floats, tol: float, max_iter: int
     ) -> list[Choice]:
         """Choose λ(r) for every bound, from a secular equation where there is one."""
-        if isinstance(definition, Combined) and definition.is_maximum:
-            parts = [self.choose(part, bounds, tol, max_iter) for part in definition.definitions]
+        if definition.maximum_of:
+            parts = [self.choose(part, bounds, tol, max_iter) for part in definition.maximum_of]
             return [_strictest(options) for options in zip(*parts, strict=True)]
         if is_variance_share(definition, self.family) and isinstance(self.penalty, SecularPenalty):
             return self._choose_secular(self.penalty, definition, bounds, max_iter)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import Engine
-from fairridge.fairness import CallableDefinition, Definition, is_variance_share
+from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Family
 from fairridge.penalties import Penalty
 from fairridge.search.crossing import sparse_profile
@@ -214,7 +214,7 @@ class GLMProblem:
 
     def _scan(self, definition: Definition) -> dict[str, Any]:
         """Scan λ finely where passes cost little, or where nothing is known of a definition."""
-        unknown = isinstance(definition, CallableDefinition)
+        unknown = definition.arbitrary
         if unknown or self.engine.n_rows * len(self.engine.names) <= SMALL:
             return {"step": 2.0, "floor": 1e-3, "reach": 30.0 if unknown else 0.0}
         return {}

@@ -76,7 +76,7 @@ class Minima:
         weight = 0.0 if held else lambda_
         everything = np.arange(coordinates.size, dtype=np.intp)
         zero = coordinates.of_sensitive if held else everything[:0]
-        fixed = zero if self._has_level else np.append(zero, coordinates.of_level)
+        fixed = zero if self.family.has_intercept else np.append(zero, coordinates.of_level)
         l1 = np.zeros(len(everything))
         l1[coordinates.of_sensitive] = 2.0 * weight * self.penalty.l1
         K = weight * self.penalty.quadratic(self.basis.sensitive)
@@ -101,10 +101,6 @@ class Minima:
                 self.family, self.basis.center, raw[:, 0], raw[:, 1:], order
             )
         return (sums.deviance, *self.coordinates.derivatives(sums))
-
-    @property
-    def _has_level(self) -> bool:
-        return self.family.name != "cox"  # the partial likelihood has no intercept
 
     @property
     def has_ceiling(self) -> bool:
@@ -162,7 +158,7 @@ class Minima:
     @cached_property
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only."""
-        if not self._has_level:
+        if not self.family.has_intercept:
             return self.start.deviance
         levels = self.coordinates.of_level
         others = np.setdiff1d(np.arange(len(self.start.theta)), levels)

@@ -21,7 +21,7 @@ from fairridge.estimators._report.groups import Audience, Rule, audited, decisio
 from fairridge.estimators._report.record import subject_of
 from fairridge.estimators._report.rows import Measured, measure_folds, measure_training, refit
 from fairridge.estimators._report.terms import attributions, coefficient_terms, known_of_predictors
-from fairridge.families import Gaussian
+from fairridge.families import Family
 from fairridge.report.html import Curve, ReportContents, Sample
 
 __all__ = ["gather"]
@@ -30,14 +30,17 @@ Floats = NDArray[np.float64]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 Progress = Callable[[str, int, int], None]
 
-# Measures of accuracy, the most telling one first, by family; the rest is measured like "other".
+# Measures of accuracy, the most telling one first, by what the family reads.
 MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
-    "gaussian": (("r_squared", "R²", True), ("rmse", "RMSE", False)),
-    "binomial": (("auc", "AUC", True), ("accuracy", "Accuracy", True)),
-    "multinomial": (("accuracy", "Accuracy", True), ("auc", "AUC (one against the rest)", True)),
-    "cox": (("concordance", "Concordance", True),),
-    "other": (("r_squared", "R²", True),),
+    "numbers": (("r_squared", "R²", True),),
+    "classes": (("auc", "AUC", True), ("accuracy", "Accuracy", True)),
+    "several classes": (
+        ("accuracy", "Accuracy", True),
+        ("auc", "AUC (one against the rest)", True),
+    ),
+    "times": (("concordance", "Concordance", True),),
 }
+RMSE = ("rmse", "RMSE", False)
 LOSS = ("loss", "Mean deviance", False)
 # Work that refits may take together, in multiplications.
 REFIT_WORK = 4e10
@@ -60,7 +63,7 @@ def gather(
     found = _measured(case, options, audience, rule, progress)
     training, fits = case.training, [solution.fit for solution in case.solutions]
     terms, left_out = coefficient_terms(fits, training, audience.labels)
-    family = training.response.family.name
+    family = training.response.family
     return ReportContents(
         subject=subject_of(case, y, options, rule, found),
         unfairness=case.bounds,
@@ -117,7 +120,7 @@ def _measured(
 def _audience(case: Case) -> Audience:
     design, response, inputs = case.training.design, case.training.response, case.inputs
     table = inputs.table if inputs.attributes is None else inputs.attributes
-    values = None if response.family.name == "cox" else response.values[:, 0]
+    values = None if response.family.reads == "times" else response.values[:, 0]
     return Audience(
         table.select(design.positions_sensitive),
         inputs.weight,
@@ -125,7 +128,7 @@ def _audience(case: Case) -> Audience:
         response.family,
         class_labels(case),
         # A gaussian response has the offset taken off; readers want it back.
-        inputs.offset if isinstance(response.family, Gaussian) else None,
+        inputs.offset if response.family.least_squares else None,
     )
 
 
@@ -145,10 +148,10 @@ def _replicates(case: Case, wanted: int | None) -> int:
     """As many refits as were asked for, or as are done in reasonable time."""
     if wanted is not None:
         return int(wanted)
-    gaussian = isinstance(case.training.response.family, Gaussian)
+    closed = case.training.response.family.least_squares
     columns = len(case.training.design.encoded_names)
-    work = case.training.n_rows * columns**2 * (1 if gaussian else 30)
-    return int(np.clip(REFIT_WORK / work, 20, 400 if gaussian else 100))
+    work = case.training.n_rows * columns**2 * (1 if closed else 30)
+    return int(np.clip(REFIT_WORK / work, 20, 400 if closed else 100))
 
 
 def _dependence_curve(training: Measured, held_out: Measured | None) -> Curve:
@@ -174,10 +177,11 @@ def _dependence_name(model: Any) -> str:
 
 
 def _accuracy_curves(
-    family: str, training: Measured, held_out: Measured | None
+    family: Family, training: Measured, held_out: Measured | None
 ) -> tuple[Curve, ...]:
-    wanted = MEASURES.get(family, MEASURES["other"])
-    wanted += () if family == "gaussian" else (LOSS,)
+    several = family.n_predictors > 1
+    wanted = MEASURES["several classes" if several else family.reads]
+    wanted += (RMSE,) if family.least_squares else (LOSS,)
     curves = []
     for key, name, larger in wanted:
         if key not in training.measures:

@@ -30,6 +30,8 @@ def subject_of(case: Case, y: Any, options: ReportOptions, rule: Rule, found: Fo
         title=options.title or f"Fairness audit of a model for {name}",
         model=type(case.model).__name__,
         family=response.family.name,
+        reads=response.family.reads,
+        link=response.family.link,
         definition=str(case.model._definition.name),
         response=name,
         outcome=labels[rule.outcomes[0]] if len(labels) == 2 else "",

@@ -16,14 +16,8 @@ from fairridge.engines import MemoryEngine, one_blas_thread
 from fairridge.estimators._report.scores import scores
 from fairridge.estimators._training import Training, engine_of
 from fairridge.exceptions import BoundWarning, DataWarning
-from fairridge.fairness import Definition, EqualityOfOpportunity, StatisticalParity
-from fairridge.families import Gaussian
-from fairridge.metrics import (
-    explained_by_sensitive,
-    held_out_unfairness,
-    scatter_of,
-    sequential_share,
-)
+from fairridge.fairness import Definition
+from fairridge.metrics import scatter_of
 from fairridge.report.html import Refits
 from fairridge.search import Problem, Solution
 
@@ -115,7 +109,7 @@ def in_memory(training: Training) -> Training:
     engine = training.engine
     if not isinstance(engine, MemoryEngine):
         raise TypeError("an audit report needs the rows in memory; pass a frame or an array.")
-    if isinstance(training.response.family, Gaussian) and engine.offset is not None:
+    if training.response.family.least_squares and engine.offset is not None:
         # A gaussian response has the offset taken off already.
         rows = replace(engine.rows, offset=None)
         return replace(training, engine=engine_of(rows, training.response.family))
@@ -157,7 +151,7 @@ def measure_folds(
         eta = np.array([part.eta(own, solution) for solution in solutions])
         found.append(part.scores(own, eta))
         etas.append(eta)
-        if _pooled(model._definition) is None:
+        if model._definition.pooled is None:
             values = zip(solutions, eta, strict=True)
             unfairness.append([_unfairness(model._definition, part, s, e) for s, e in values])
         step()
@@ -240,23 +234,16 @@ def _solve(
         return own, rough._solve(own, bounds)
 
 
-def _pooled(definition: Definition) -> Callable[[Floats, int, int], float] | None:
-    """Return the measure that needs nothing but the scatter of [S, η, y], if there is one."""
-    if isinstance(definition, StatisticalParity):
-        return explained_by_sensitive
-    return sequential_share if isinstance(definition, EqualityOfOpportunity) else None
-
-
 def _unfairness(definition: Definition, part: _Part, solution: Solution, eta: Floats) -> float:
     q, k = part.engine.n_sensitive, eta.shape[1]
-    return held_out_unfairness(definition, solution.fit, part.engine, part.scatter(eta), q, k)
+    return definition.held_out(solution.fit, part.engine, part.scatter(eta), q, k)
 
 
 def _jackknife(
     definition: Definition, part: _Part, eta: Floats, folds: list[Fold]
 ) -> tuple[Floats, Floats]:
     """Return a pooled measure of every bound, and its standard error from leaving out folds."""
-    share = _pooled(definition)
+    share = definition.pooled
     assert share is not None
     q, k = part.engine.n_sensitive, eta.shape[2]
     whole = np.array([share(part.scatter(one), q, k) for one in eta])
@@ -273,7 +260,7 @@ def _can_be_fitted(training: Training, rows: NDArray[np.intp]) -> bool:
     classes = training.response.classes
     if classes is not None:
         return len(np.unique(values[:, 0])) == len(classes)
-    if training.response.family.name == "cox":
+    if training.response.family.reads == "times":
         return bool(values[:, 1].any())
     return bool(np.ptp(values[:, 0]) > 0.0)
 

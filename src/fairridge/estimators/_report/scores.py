@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.families import Family, Gaussian
+from fairridge.families import Family
 from fairridge.metrics import concordance_index
 
 __all__ = ["area_under_curve", "scores"]
@@ -27,15 +27,15 @@ def scores(family: Family, response: Floats, eta: Floats, weight: Floats) -> dic
     weight : ndarray of shape (n,)
         Weights.
     """
-    if family.name == "cox":
+    if family.reads == "times":
         return _of_times(family, response, eta, weight)
     by_predictor = family.by_predictor(eta.T).T
     found: dict[str, float] = {}
-    if family.name in ("binomial", "multinomial"):
+    if family.reads == "classes":
         found |= _of_classes(response[:, 0], eta, family.mean(by_predictor), weight)
     else:
         found |= _of_numbers(response[:, 0], family.mean(by_predictor)[:, 0], weight)
-    if not isinstance(family, Gaussian):
+    if not family.least_squares:
         deviance = family.rows(response, by_predictor, weight, 0).deviance
         found["loss"] = float(deviance / weight.sum())
     return found

@@ -32,6 +32,8 @@ class Subject:
     ----------
     title, model, family, definition, response : str
         Names.
+    reads, link : str
+        What the family reads, and how it links linear predictors to predictions.
     outcome : str
         The class or event that scores are of; "" for numbers.
     n_rows : int
@@ -51,6 +53,8 @@ class Subject:
     title: str
     model: str
     family: str
+    reads: str
+    link: str
     definition: str
     response: str
     outcome: str
@@ -259,7 +263,7 @@ class ReportContents:
     @property
     def on_predictions(self) -> Floats | None:
         """R² of predictions on S, where those are not the linear predictors themselves."""
-        if self.subject.family in ("gaussian", "cox") or self.main.outcome:
+        if self.subject.link == "identity" or self.main.outcome:
             return None
         return np.array([audit.r_squared for audit in self.main.audits])
 

@@ -70,11 +70,11 @@ def limits_section(contents: ReportContents) -> Html:
 
 
 def _limits(contents: ReportContents) -> list[tuple[str, str]]:
-    family = contents.subject.family
+    times = contents.subject.reads == "times"
     first, needed, *others = LIMITS
     if contents.subject.needs_sensitive:
         others.insert(0, needed)
-    if family == "gaussian":
+    if contents.subject.link == "identity" and not times:
         return [first, NUMBERS, *others]
-    what = "log hazard ratios" if family == "cox" else "linear predictors"
+    what = "log hazard ratios" if times else "linear predictors"
     return [first, (OWN_SCALE[0], OWN_SCALE[1].format(what)), *others]

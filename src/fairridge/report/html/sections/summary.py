@@ -88,7 +88,7 @@ def sentences(contents: ReportContents) -> list[str]:
 def _asked(contents: ReportContents) -> str:
     subject = contents.subject
     k, free = contents.chosen, float(contents.achieved[contents.free])
-    family = "Cox" if subject.family == "cox" else subject.family
+    family = "Cox" if subject.reads == "times" else subject.family
     outcome = f"{subject.response} = {subject.outcome}" if subject.outcome else subject.response
     text = (
         f"This {family} model of {outcome} rests on {count(subject.n_rows)} rows and "
