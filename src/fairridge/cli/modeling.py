@@ -10,7 +10,6 @@ from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names
 
 __all__ = [
-    "FAMILIES",
     "Columns",
     "Data",
     "ModelOptions",
@@ -20,16 +19,6 @@ __all__ = [
     "prepare",
 ]
 
-FAMILIES = (
-    "gaussian",
-    "binomial",
-    "multinomial",
-    "poisson",
-    "gamma",
-    "tweedie",
-    "quasi-binomial",
-    "cox",
-)
 CLASSES = ("binomial", "multinomial")
 # Text with more values than this is no response, but a name, a date or a comment.
 MOST_CLASSES = 20
@@ -284,8 +273,8 @@ def choose_family(
 ) -> tuple[str, str]:
     """Return the family, and why."""
     family = columns.family
-    if family is not None and family not in FAMILIES:
-        raise BadInputError(f"--family {family} is not known; use one of {', '.join(FAMILIES)}.")
+    if family is not None and family not in _families():
+        raise BadInputError(f"--family {family} is not known; use one of {', '.join(_families())}.")
     if len(target) == 2:
         if family not in (None, "cox"):
             raise BadInputError(f"--event means survival times, not --family {family}.")
@@ -299,6 +288,12 @@ def choose_family(
         return guess, reason
     _check_family(family, guess, table.column(target[0]), target[0])
     return family, "you said so"
+
+
+def _families() -> tuple[str, ...]:
+    from fairridge.families import REGRESSION_FAMILIES
+
+    return (*REGRESSION_FAMILIES, *CLASSES, "cox")
 
 
 def _guess(column: Any, name: str) -> tuple[str, str]:

@@ -134,8 +134,8 @@ Family = Annotated[
         "--family",
         metavar="NAME",
         rich_help_panel=MODEL,
-        help="gaussian, binomial, multinomial, poisson, gamma, tweedie, quasi-binomial or cox; "
-        "guessed from the response by default.",
+        help="Distribution of the response, such as gaussian, binomial, poisson or cox; guessed "
+        "from the response by default.",
     ),
 ]
 Definition = Annotated[

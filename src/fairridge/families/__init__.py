@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairridge.families._single import SinglePredictor
 from fairridge.families.base import Family, RowSums
 from fairridge.families.binomial import Binomial, QuasiBinomial
 from fairridge.families.cox import Cox
@@ -25,28 +26,30 @@ __all__ = [
     "resolve_regression_family",
 ]
 
-_REGRESSION: dict[str, type[Any]] = {
-    "gaussian": Gaussian,
-    "poisson": Poisson,
-    "gamma": Gamma,
-    "tweedie": Tweedie,
-    "quasi-binomial": QuasiBinomial,
+# The public families that read numbers, by their short names.
+REGRESSION_FAMILIES: dict[str, type[Any]] = {
+    family.name: family
+    for family in map(globals().get, __all__)
+    if isinstance(family, type)
+    and issubclass(family, SinglePredictor)
+    and family.reads == "numbers"
 }
 
 
 def resolve_regression_family(family: Any) -> Family:
     """Return the family of a numeric response meant by a short name or an object."""
-    if isinstance(family, str) and family in _REGRESSION:
-        resolved: Family = _REGRESSION[family]()
+    if isinstance(family, str) and family in REGRESSION_FAMILIES:
+        resolved: Family = REGRESSION_FAMILIES[family]()
         return resolved
-    if isinstance(family, tuple(_REGRESSION.values())):
+    if isinstance(family, tuple(REGRESSION_FAMILIES.values())):
         return family  # type: ignore[return-value]
     hint = {
         "binomial": "; for classes use FairRidgeClassifier, for proportions 'quasi-binomial'",
         "multinomial": "; use FairRidgeClassifier",
         "cox": "; use FairRidgeSurvival",
     }.get(str(family), "")
+    known = ", ".join(map(repr, REGRESSION_FAMILIES))
     raise ValueError(
-        f"family={family!r} is not known here; use one of {', '.join(map(repr, _REGRESSION))} "
-        f"or such an object from fairridge.families{hint}."
+        f"family={family!r} is not known here; use one of {known} or such an object from "
+        f"fairridge.families{hint}."
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from fairridge.engines import AbsoluteDifference, Distance
-from fairridge.families.base import Link, Reads, RowSums, Share
+from fairridge.families.base import FreeModels, Link, Reads, RowSums, Share
 
 __all__ = ["SinglePredictor"]
 
@@ -97,6 +97,10 @@ class SinglePredictor(ABC):
     def by_predictor(self, coefficients: Floats) -> Floats:
         """Return the coefficients as they are."""
         return coefficients
+
+    def completed(self, free: FreeModels) -> Self:
+        """Return the family itself: no parameter is open."""
+        return self
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return the log-likelihood of a model with this deviance."""

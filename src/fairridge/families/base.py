@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.engines import Distance
+from fairridge.engines import Distance, RowFunction
 
-__all__ = ["Family", "Link", "Reads", "RowSums", "Share"]
+__all__ = ["Family", "FreeModels", "Link", "Reads", "RowSums", "Share"]
 
 Floats = NDArray[np.float64]
 Share = Literal["deviance", "variance"]
@@ -40,6 +40,10 @@ class RowSums:
     gradient: Floats | None = None
     curvature: Floats | None = None
     coupling: Callable[[Floats], Floats] | None = None
+
+
+# Maps a family to the sums over rows of its model at λ = 0.
+FreeModels = Callable[["Family"], Callable[[RowFunction], Floats]]
 
 
 class Family(Protocol):
@@ -117,6 +121,17 @@ class Family(Protocol):
 
     def mean(self, eta: Floats) -> Any:
         """Return the expected response for linear predictors of shape (n, m)."""
+        ...
+
+    def completed(self, free: FreeModels) -> Family:
+        """Return the family with the parameters that it leaves open estimated from the rows.
+
+        Parameters
+        ----------
+        free : callable
+            Fits the model without a bound for a family whose parameters are all
+            known, and returns what sums functions over the rows at its η.
+        """
         ...
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:

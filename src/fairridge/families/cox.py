@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import AbsoluteDifference, Distance
-from fairridge.families.base import Link, Reads, RowSums, Share
+from fairridge.families.base import FreeModels, Link, Reads, RowSums, Share
 from fairridge.families.cox_sweep import CoxSweep
 from fairridge.families.risk_sets import CoxTerms, RiskSets, Ties
 
@@ -82,6 +82,10 @@ class Cox:
     def by_predictor(self, coefficients: Floats) -> Floats:
         """Return the coefficients as they are."""
         return coefficients
+
+    def completed(self, free: FreeModels) -> Self:
+        """Return the family itself: no parameter is open."""
+        return self
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return the log partial likelihood."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from scipy.linalg import helmert
 from scipy.special import softmax
 
 from fairridge.engines import ClassDifference, Distance
-from fairridge.families.base import Link, Reads, RowSums, Share
+from fairridge.families.base import FreeModels, Link, Reads, RowSums, Share
 
 __all__ = ["Multinomial"]
 
@@ -96,6 +96,10 @@ class Multinomial:
     def mean(self, eta: Floats) -> Floats:
         """Return class probabilities for contrasts of shape (n, K − 1)."""
         return softmax(eta @ self.contrasts.T, axis=1)
+
+    def completed(self, free: FreeModels) -> Self:
+        """Return the family itself: no parameter is open."""
+        return self
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return −½ deviance."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.engines import Engine
+from fairridge.engines import Engine, RowFunction
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Family
 from fairridge.penalties import Penalty
@@ -273,4 +273,18 @@ def glm_problem(
     """Decompose S and X as for a gaussian model; the response waits for the passes."""
     factor = factorize(engine, engine.moments(), n_targets)
     basis = fair_basis(factor, engine.n_sensitive, standardize=standardize, n_targets=n_targets)
-    return GLMProblem(Minima(engine, basis, family, penalty, predictor_penalty, max_iter))
+    seed: Floats | None = None
+
+    def minima_of(family: Family) -> Minima:
+        return Minima(engine, basis, family, penalty, predictor_penalty, max_iter)
+
+    def free(family: Family) -> Callable[[RowFunction], Floats]:
+        nonlocal seed
+        minima = minima_of(family)
+        if seed is not None:
+            minima.plant(seed)
+        raw = minima.coordinates.raw(minima.point(0.0).theta)
+        seed = np.column_stack([raw[:, 0] - raw[:, 1:] @ basis.center, raw[:, 1:]])
+        return lambda function: engine.total(function, basis.center, raw[:, 0], raw[:, 1:])
+
+    return GLMProblem(minima_of(family.completed(free)))
