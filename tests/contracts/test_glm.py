@@ -24,6 +24,7 @@ NAMED = {
     "Multinomial": ["multinomial"],
     "Poisson": ["poisson"],
     "QuasiBinomial": ["quasi-binomial"],
+    "QuasiPoisson": ["quasi-poisson"],
     "Tweedie": ["tweedie"],
 }
 OTHERS = {"Family", "Gaussian", "RowSums", "resolve_regression_family"}
@@ -70,6 +71,7 @@ class Data:
             "quasi-binomial": lambda: rng.binomial(4, expit(eta)) / 4.0,
             "gamma": lambda: rng.gamma(2.0, np.exp(eta) / 2.0),
             "poisson": lambda: rng.poisson(np.exp(eta)),
+            "quasi-poisson": lambda: 3.0 * rng.poisson(np.exp(eta) / 3.0),
             "tweedie": lambda: rng.poisson(np.exp(eta / 2)) * rng.gamma(2.0, np.exp(eta / 2) / 2),
         }[family]()
 
@@ -138,6 +140,7 @@ class Data:
             ),
             "gamma": lambda: eta - np.log(y) + y / mu - 1.0,
             "poisson": lambda: xlogy(y, y / mu) - y + mu,
+            "quasi-poisson": lambda: xlogy(y, y / mu) - y + mu,
             "tweedie": lambda: y**b / (a * b) - y * mu**a / a + mu**b / b,
         }[self.family]()
         return 2.0 * w @ unit
@@ -156,6 +159,7 @@ class Data:
             "quasi-binomial": lambda: expit(eta) - y,
             "gamma": lambda: 1.0 - y / mu,
             "poisson": lambda: mu - y,
+            "quasi-poisson": lambda: mu - y,
             "tweedie": lambda: (mu - y) * mu ** (1.0 - POWER),
         }[self.family]()
         return (2.0 * w * unit)[:, None]

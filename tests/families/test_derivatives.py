@@ -15,6 +15,7 @@ INSTANCES = {
     "Multinomial": [families.Multinomial(3), families.Multinomial(5)],
     "Poisson": [families.Poisson()],
     "QuasiBinomial": [families.QuasiBinomial()],
+    "QuasiPoisson": [families.QuasiPoisson()],
     "Tweedie": [families.Tweedie(1.1), families.Tweedie(), families.Tweedie(1.9)],
 }
 FAMILIES = [
@@ -37,6 +38,7 @@ def response(family, rng):
         "gaussian": lambda: rng.normal(size=(N, 1)),
         "multinomial": lambda: rng.integers(0, family.n_predictors + 1, (N, 1)),
         "poisson": lambda: rng.poisson(1.0, (N, 1)),
+        "quasi-poisson": lambda: 1.7 * rng.poisson(1.0, (N, 1)),
         "tweedie": lambda: rng.gamma(1.0, 2.0, (N, 1)) * rng.integers(0, 2, (N, 1)),
     }[family.name]().astype(np.float64)
 

@@ -31,9 +31,11 @@ class FairRidgeRegressor(Regression, FairRidge):
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`, `predict` and `score`.
-    family : {"gaussian", "poisson", "gamma", "tweedie", "quasi-binomial"} or object
-        Distribution of the response, "gaussian" by default. Gamma and tweedie
-        models use the log link, the others their canonical links.
+    family : str or object, default="gaussian"
+        Distribution of the response: "gaussian", "poisson", "quasi-poisson",
+        "gamma", "tweedie", "quasi-binomial", or an object from
+        `fairridge.families`. Gamma and tweedie models use the log link, the
+        others their canonical links.
     definition : str, object or callable, default="statistical-parity"
         What unfairness means: "statistical-parity", "equality-of-opportunity",
         "individual", an object from `fairridge.fairness`, or ``f(fit) -> float``.

@@ -11,6 +11,7 @@ from fairridge.families.cox import Cox
 from fairridge.families.gaussian import Gaussian
 from fairridge.families.loglinear import Gamma, Poisson, Tweedie
 from fairridge.families.multinomial import Multinomial
+from fairridge.families.quasi_poisson import QuasiPoisson
 
 __all__ = [
     "Binomial",
@@ -21,6 +22,7 @@ __all__ = [
     "Multinomial",
     "Poisson",
     "QuasiBinomial",
+    "QuasiPoisson",
     "RowSums",
     "Tweedie",
     "resolve_regression_family",

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from fairridge.engines import AbsoluteDifference, Distance
 from fairridge.families.base import FreeModels, Link, Reads, RowSums, Share
 
-__all__ = ["SinglePredictor"]
+__all__ = ["SinglePredictor", "quasi_loglik"]
 
 Floats = NDArray[np.float64]
 
@@ -109,3 +109,8 @@ class SinglePredictor(ABC):
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
         """Return Pearson's χ² of the rows; None where the dispersion is fixed at 1."""
         return None
+
+
+def quasi_loglik(deviance: float, dispersion: float) -> float:
+    """Return −½ deviance/dispersion, the quasi log-likelihood."""
+    return -0.5 * deviance / dispersion if dispersion > 0.0 else 0.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, xlogy
 
 from fairridge.engines import AbsoluteDifference, ClassDifference, Distance
-from fairridge.families._single import SinglePredictor
+from fairridge.families._single import SinglePredictor, quasi_loglik
 from fairridge.families.base import Reads
 
 __all__ = ["Binomial", "QuasiBinomial"]
@@ -88,7 +88,7 @@ class QuasiBinomial(Binomial):
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return the quasi log-likelihood, −½ deviance/dispersion."""
-        return -0.5 * deviance / dispersion if dispersion > 0.0 else 0.0
+        return quasi_loglik(deviance, dispersion)
 
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
         """Σ w (y − μ)²/(μ(1 − μ))."""

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, xlogy
 
-from fairridge.families._single import SinglePredictor
+from fairridge.families._single import SinglePredictor, quasi_loglik
 
-__all__ = ["Gamma", "LogLink", "Poisson", "Tweedie"]
+__all__ = ["Gamma", "LogLink", "Poisson", "Tweedie", "log_ratio", "power_pearson"]
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ class Poisson(LogLink):
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
         """2y(e^d − 1 − d), and 2e^η where y = 0."""
-        d, positive = _log_ratio(y, eta)
+        d, positive = log_ratio(y, eta)
         growth = np.expm1(np.minimum(d, 700.0))
         return 2.0 * np.where(positive, y * (growth - d), growth + 1.0)
 
@@ -101,7 +101,7 @@ class Gamma(LogLink):
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
         """2(d + e^−d − 1)."""
-        d, _ = _log_ratio(y, eta)
+        d, _ = log_ratio(y, eta)
         return 2.0 * (d + np.expm1(np.minimum(-d, 700.0)))
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
@@ -126,7 +126,7 @@ class Gamma(LogLink):
 
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
         """Σ w (y/μ − 1)²."""
-        return float(weight @ (y[:, 0] * self.mean(-eta[:, 0]) - 1.0) ** 2)
+        return power_pearson(self, y, eta, weight)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Tweedie(LogLink):
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
         """2y^b((e^(bd) − 1)/b − (e^(ad) − 1)/a), a = 1 − p, b = 2 − p; 2e^(bη)/b where y = 0."""
         a, b = 1.0 - self.power, 2.0 - self.power
-        d, positive = _log_ratio(y, eta)
+        d, positive = log_ratio(y, eta)
         up, down = (np.expm1(np.minimum(c * d, 700.0)) / c for c in (b, a))
         return 2.0 * np.where(positive, y**b * (up - down), up + 1.0 / b)
 
@@ -167,17 +167,22 @@ class Tweedie(LogLink):
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return −½ deviance/dispersion."""
-        return -0.5 * deviance / dispersion if dispersion > 0.0 else 0.0
+        return quasi_loglik(deviance, dispersion)
 
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
         """Σ w (y − μ)²/μ^power."""
-        half, eta = 0.5 * self.power, eta[:, 0]
-        # Divided before it is squared: μ^power may be too small a number, where y = 0.
-        residual = y[:, 0] * self.mean(-half * eta) - self.mean((1.0 - half) * eta)
-        return float(weight @ residual**2)
+        return power_pearson(self, y, eta, weight)
 
 
-def _log_ratio(y: Floats, eta: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def power_pearson(family: LogLink, y: Floats, eta: Floats, weight: Floats) -> float:
+    """Σ w (y − μ)²/μ^power."""
+    half, eta = 0.5 * family.power, eta[:, 0]
+    # Divided before it is squared: μ^power may be too small a number, where y = 0.
+    residual = y[:, 0] * family.mean(-half * eta) - family.mean((1.0 - half) * eta)
+    return float(weight @ residual**2)
+
+
+def log_ratio(y: Floats, eta: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return log(μ/y), or η where y = 0, and where y is positive."""
     positive = y > 0.0
     return eta - np.log(np.where(positive, y, 1.0)), positive
