@@ -22,6 +22,7 @@ NAMED = {
     "Cox": ["cox", "efron"],
     "Gamma": ["gamma"],
     "Multinomial": ["multinomial"],
+    "NegativeBinomial": ["negative-binomial"],
     "Poisson": ["poisson"],
     "QuasiBinomial": ["quasi-binomial"],
     "QuasiPoisson": ["quasi-poisson"],
@@ -31,7 +32,7 @@ OTHERS = {"Family", "Gaussian", "RowSums", "resolve_regression_family"}
 FAMILIES = [name for names in NAMED.values() for name in names]
 PENALTIES = {"ridge": "ridge", "radial": "radial", "lasso": "lasso", "elastic": ElasticNet(0.3)}
 L1 = {"ridge": 0.0, "radial": 0.0, "lasso": 1.0, "elastic": 0.3}
-POWER = 1.4
+POWER, KAPPA = 1.4, 0.6
 
 
 def test_every_family_is_here():
@@ -70,6 +71,7 @@ class Data:
             "binomial": lambda: (rng.random(n) < expit(eta)) * 1,
             "quasi-binomial": lambda: rng.binomial(4, expit(eta)) / 4.0,
             "gamma": lambda: rng.gamma(2.0, np.exp(eta) / 2.0),
+            "negative-binomial": lambda: rng.poisson(np.exp(eta) * rng.gamma(2.0, 0.5, n)),
             "poisson": lambda: rng.poisson(np.exp(eta)),
             "quasi-poisson": lambda: 3.0 * rng.poisson(np.exp(eta) / 3.0),
             "tweedie": lambda: rng.poisson(np.exp(eta / 2)) * rng.gamma(2.0, np.exp(eta / 2) / 2),
@@ -94,7 +96,11 @@ class Data:
         if self.family in ("cox", "efron"):
             ties = "efron" if self.family == "efron" else "breslow"
             return FairRidgeSurvival(r, ties=ties, **options)
-        family = families.Tweedie(POWER) if self.family == "tweedie" else self.family
+        objects = {
+            "tweedie": families.Tweedie(POWER),
+            "negative-binomial": families.NegativeBinomial(KAPPA),
+        }
+        family = objects.get(self.family, self.family)
         return FairRidgeRegressor(r, family=family, **options)
 
     def fit(self, r=0.05, **options):
@@ -139,6 +145,9 @@ class Data:
                 np.logaddexp(0, eta) - y * eta + xlogy(y, y) + xlogy(1 - y, 1 - y)
             ),
             "gamma": lambda: eta - np.log(y) + y / mu - 1.0,
+            "negative-binomial": lambda: (
+                xlogy(y, y / mu) - (y + 1 / KAPPA) * np.log((1 + KAPPA * y) / (1 + KAPPA * mu))
+            ),
             "poisson": lambda: xlogy(y, y / mu) - y + mu,
             "quasi-poisson": lambda: xlogy(y, y / mu) - y + mu,
             "tweedie": lambda: y**b / (a * b) - y * mu**a / a + mu**b / b,
@@ -158,6 +167,7 @@ class Data:
             "binomial": lambda: expit(eta) - y,
             "quasi-binomial": lambda: expit(eta) - y,
             "gamma": lambda: 1.0 - y / mu,
+            "negative-binomial": lambda: (mu - y) / (1.0 + KAPPA * mu),
             "poisson": lambda: mu - y,
             "quasi-poisson": lambda: mu - y,
             "tweedie": lambda: (mu - y) * mu ** (1.0 - POWER),

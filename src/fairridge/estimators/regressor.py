@@ -33,9 +33,9 @@ class FairRidgeRegressor(Regression, FairRidge):
         pass `sensitive_features` to `fit`, `predict` and `score`.
     family : str or object, default="gaussian"
         Distribution of the response: "gaussian", "poisson", "quasi-poisson",
-        "gamma", "tweedie", "quasi-binomial", or an object from
-        `fairridge.families`. Gamma and tweedie models use the log link, the
-        others their canonical links.
+        "negative-binomial", "gamma", "tweedie", "quasi-binomial", or an object
+        from `fairridge.families`. Negative binomial, gamma and tweedie models
+        use the log link, the others their canonical links.
     definition : str, object or callable, default="statistical-parity"
         What unfairness means: "statistical-parity", "equality-of-opportunity",
         "individual", an object from `fairridge.fairness`, or ``f(fit) -> float``.

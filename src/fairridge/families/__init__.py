@@ -11,6 +11,7 @@ from fairridge.families.cox import Cox
 from fairridge.families.gaussian import Gaussian
 from fairridge.families.loglinear import Gamma, Poisson, Tweedie
 from fairridge.families.multinomial import Multinomial
+from fairridge.families.negative_binomial import NegativeBinomial
 from fairridge.families.quasi_poisson import QuasiPoisson
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "Multinomial",
+    "NegativeBinomial",
     "Poisson",
     "QuasiBinomial",
     "QuasiPoisson",

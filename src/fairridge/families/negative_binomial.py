@@ -1,0 +1,150 @@
+"""The negative binomial family: counts whose variance grows with the square of their mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import betaln, digamma
+
+from fairridge.families._single import SinglePredictor
+from fairridge.families.base import FreeModels
+from fairridge.families.loglinear import LogLink, Poisson, log_ratio
+
+__all__ = ["NegativeBinomial"]
+
+Floats = NDArray[np.float64]
+
+# e^x beyond this x would be infinite.
+LARGEST = 700.0
+# Below this κ, ψ(y + 1/κ) − ψ(1/κ) is a series, because the difference has lost its digits.
+NEARLY_POISSON = 1e-2
+# log κ below which a model is a Poisson model.
+SMALLEST = np.log(1e-12)
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(LogLink):
+    """Counts with VAR(y) = μ + κμ² and μ = e^η (NB2).
+
+    D = 2Σ(y log(y/μ) − (y + 1/κ) log((1 + κy)/(1 + κμ))).
+
+    Parameters
+    ----------
+    dispersion : float, optional
+        κ ≥ 0; 0 is the Poisson family. By default κ is estimated by maximum
+        likelihood together with the coefficients of the model without a bound,
+        and then held for all bounds. `family_.dispersion` of a fitted model has
+        the estimate, which is 0 where counts vary less than Poisson counts.
+    """
+
+    dispersion: float | None = None
+    name = "negative-binomial"
+    # As μ → 0; the null model without κ, from which to start, is that of a Poisson model.
+    power = 1.0
+
+    def __post_init__(self) -> None:
+        if self.dispersion is not None and not 0.0 <= self.dispersion < np.inf:
+            raise ValueError(
+                f"dispersion={self.dispersion!r} must be zero or positive, or None to estimate it."
+            )
+
+    @property
+    def kappa(self) -> float:
+        """κ; 0 until it is estimated."""
+        return 0.0 if self.dispersion is None else float(self.dispersion)
+
+    def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
+        """2y(log(1 + s(e^d − 1))/s − d), d = log(μ/y), s = κy/(1 + κy); 2log(1 + κμ)/κ at y = 0.
+
+        For s > ½ that is 2(log(1 + c(e^−d − 1))/c + d)/κ with c = 1 − s: written
+        in the smaller of the two, the limits at κ = 0 and ∞ keep all digits.
+        """
+        kappa = self.kappa
+        if kappa == 0.0:
+            return Poisson().unit_deviance(y, eta)
+        d, positive = log_ratio(y, eta)
+        small = kappa * y < 1.0
+        share = np.where(small, np.where(positive, kappa * y, 0.5), 1.0) / (1.0 + kappa * y)
+        x = np.where(small, d, -d)
+        bent = np.log1p(share * np.expm1(np.minimum(x, LARGEST))) + np.maximum(x - LARGEST, 0.0)
+        bent = bent / share + np.where(small, -d, d)
+        at_zero = np.log1p(kappa * self.mean(eta)) + np.maximum(eta - LARGEST, 0.0)
+        return 2.0 * np.where(positive, np.where(small, y, 1.0 / kappa) * bent, at_zero / kappa)
+
+    def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
+        """2(μ − y)/(1 + κμ) and 2μ(1 + κy)/(1 + κμ)²."""
+        mu = self.mean(eta)
+        below = 1.0 + self.kappa * mu
+        return 2.0 * (mu - y) / below, 2.0 * (mu / below) * ((1.0 + self.kappa * y) / below)
+
+    def null_level(self, y: Floats, weight: Floats, offset: Floats | None) -> float:
+        """Return the intercept of the null model, which keeps the offset."""
+        return SinglePredictor.null_level(self, y, weight, offset)
+
+    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
+        """Return −½ deviance plus the log-likelihood of the saturated model."""
+        kappa = self.kappa
+        if kappa == 0.0:
+            return Poisson().loglik(deviance, y, weight, dispersion)
+        some = np.where(y[:, 0] > 0.0, y[:, 0], 1.0)
+        each = np.log(some) + betaln(some, 1.0 / kappa)
+        each += np.log1p(kappa * some) / kappa + some * np.log1p(1.0 / (kappa * some))
+        return -0.5 * deviance - float(weight @ np.where(y[:, 0] > 0.0, each, 0.0))
+
+    # ------------------------------------------------------------- estimating κ
+
+    def completed(self, free: FreeModels) -> NegativeBinomial:
+        """Return the family with κ estimated.
+
+        The slope of the log-likelihood in κ, at the coefficients that belong to
+        κ, has its root where both are at their maximum.
+        """
+        if self.dispersion is not None:
+            return self
+        poisson = NegativeBinomial(0.0)
+        excess, squares = free(poisson)(_excess)
+        if excess <= 0.0:
+            return poisson
+
+        @cache
+        def slope(log_kappa: float) -> float:
+            family = NegativeBinomial(float(np.exp(log_kappa)))
+            return float(free(family)(family.slope)[0])
+
+        low = high = float(np.log(excess / squares))  # right if every μ were
+        while slope(high) > 0.0:
+            low, high = high, high + 1.0
+        while slope(low) <= 0.0:
+            low, high = low - 1.0, low
+            if low < SMALLEST:
+                return poisson
+        return NegativeBinomial(float(np.exp(brentq(slope, low, high, xtol=1e-11))))
+
+    def slope(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
+        """Return Σ w ∂ℓ/∂log κ, for κ > 0."""
+        kappa, y, mu = self.kappa, y[:, 0], self.mean(eta[:, 0])
+        above, below = 1.0 + kappa * y, 1.0 + kappa * mu
+        # log(above/below), about 1 from the side on which it cannot be −∞.
+        gap = kappa * (y - mu)
+        ratio = np.where(gap > 0.0, 1.0, -1.0) * np.log1p(np.abs(gap) / np.minimum(above, below))
+        return np.array([weight @ (gap / below - ratio - _digamma_gap(kappa, y))]) / kappa
+
+
+def _excess(y: Floats, eta: Floats, weight: Floats) -> Floats:
+    """Return Σ w((y − μ)² − y), twice the slope of ℓ in κ at κ = 0, and Σ wμ²."""
+    mu = np.exp(np.minimum(eta[:, 0], 0.5 * LARGEST))
+    return np.array([weight @ ((y[:, 0] - mu) ** 2 - y[:, 0]), weight @ mu**2])
+
+
+def _digamma_gap(kappa: float, y: Floats) -> Floats:
+    """Return ψ(y + 1/κ) − ψ(1/κ) − log(1 + κy)."""
+    if kappa > NEARLY_POISSON:
+        return digamma(y + 1.0 / kappa) - digamma(1.0 / kappa) - np.log1p(kappa * y)
+    # From ψ(x) = log x − 1/(2x) − 1/(12x²) + 1/(120x⁴) − …
+    share = kappa * y / (1.0 + kappa * y)
+    gap = kappa / 2.0 * share + kappa**2 / 12.0 * share * (2.0 - share)
+    return gap - kappa**4 / 120.0 * (1.0 - (1.0 - share) ** 4)
