@@ -49,6 +49,14 @@ def test_fit_is_the_library(run, people_csv):
     assert got == pytest.approx(wanted, rel=1e-9)
 
 
+def test_a_link_is_passed_on(run, shop):
+    roles = ("-y", "came", "-s", "sex", "--predictors", "age,income")
+    found = json.loads(run("fit", "shop.csv", *roles, "--link", "probit", "--json").out)
+    model = FairRidgeClassifier(0.05, sensitive=["sex"], link="probit")
+    model.fit(shop[["sex", "age", "income"]], shop["came"])
+    assert found["log_likelihood"] == pytest.approx(model.loglik_, rel=1e-9)
+
+
 def test_fit_prints_what_it_guessed_and_found(run, people_csv):
     shown = run("fit", "people.csv", *ROLES)
     assert shown.code == 0

@@ -8,14 +8,14 @@ from fairridge import families
 NOT_FAMILIES = {"Family", "RowSums", "resolve_regression_family"}
 # Every family of the package must be here, with each of its options.
 INSTANCES = {
-    "Binomial": [families.Binomial()],
+    "Binomial": [families.Binomial(link) for link in ("logit", "probit", "cloglog")],
     "Cox": [families.Cox("breslow"), families.Cox("efron")],
     "Gamma": [families.Gamma()],
     "Gaussian": [families.Gaussian()],
     "Multinomial": [families.Multinomial(3), families.Multinomial(5)],
     "NegativeBinomial": [families.NegativeBinomial(kappa) for kappa in (1e-9, 0.7, 30.0)],
     "Poisson": [families.Poisson()],
-    "QuasiBinomial": [families.QuasiBinomial()],
+    "QuasiBinomial": [families.QuasiBinomial(), families.QuasiBinomial("cloglog")],
     "QuasiPoisson": [families.QuasiPoisson()],
     "Tweedie": [families.Tweedie(1.1), families.Tweedie(), families.Tweedie(1.9)],
 }

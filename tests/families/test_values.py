@@ -11,6 +11,7 @@ from fairridge.families import (
     Gamma,
     Gaussian,
     Multinomial,
+    NegativeBinomial,
     Poisson,
     QuasiBinomial,
     Tweedie,
@@ -20,6 +21,8 @@ from fairridge.families import (
 LOG = sm.families.links.Log()
 PAIRS = {
     "binomial": (Binomial(), sm.families.Binomial()),
+    "probit": (Binomial("probit"), sm.families.Binomial(sm.families.links.Probit())),
+    "cloglog": (Binomial("cloglog"), sm.families.Binomial(sm.families.links.CLogLog())),
     "quasi-binomial": (QuasiBinomial(), sm.families.Binomial()),
     "gamma": (Gamma(), sm.families.Gamma(LOG)),
     "gaussian": (Gaussian(), sm.families.Gaussian()),
@@ -35,6 +38,8 @@ def case(request):
     rng = np.random.default_rng(4)
     y = {
         "binomial": rng.integers(0, 2, 30),
+        "probit": rng.integers(0, 2, 30),
+        "cloglog": rng.integers(0, 2, 30),
         "quasi-binomial": rng.integers(0, 6, 30) / 5.0,
         "gamma": rng.gamma(2.0, 1.0, 30),
         "gaussian": rng.normal(size=30),
@@ -98,6 +103,8 @@ NULL = {
     "gamma": (Gamma(), sm.families.Gamma(LOG)),
     "tweedie": (Tweedie(1.3), sm.families.Tweedie(LOG, var_power=1.3)),
     "quasi-binomial": (QuasiBinomial(), sm.families.Binomial()),
+    "probit": (QuasiBinomial("probit"), sm.families.Binomial(sm.families.links.Probit())),
+    "negative-binomial": (NegativeBinomial(0.7), sm.families.NegativeBinomial(LOG, 0.7)),
 }
 
 
@@ -106,7 +113,8 @@ NULL = {
 def test_the_null_model_keeps_its_offset(name, spread):
     family, theirs = NULL[name]
     rng = np.random.default_rng(12)
-    y = {"poisson": rng.poisson(2.0, 50), "quasi-binomial": rng.integers(0, 5, 50) / 4.0}.get(
+    shares = rng.integers(0, 5, 50) / 4.0
+    y = {"poisson": rng.poisson(2.0, 50), "quasi-binomial": shares, "probit": shares}.get(
         name, rng.gamma(2.0, 1.0, 50)
     )[:, None] * 1.0
     weight = rng.uniform(0.5, 2.0, 50)

@@ -20,6 +20,7 @@ from fairridge.cli.options import (
     Event,
     Family,
     Input,
+    Link,
     Offset,
     Penalty,
     PredictorPenalty,
@@ -65,13 +66,14 @@ def fit(
     penalty: Penalty = "ridge",
     predictor_penalty: PredictorPenalty = 0.0,
     ties: Ties = None,
+    link: Link = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show all coefficients, however many.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a model with a bound on unfairness."""
-    options = ModelOptions(unfairness, definition, penalty, predictor_penalty, ties)
+    options = ModelOptions(unfairness, definition, penalty, predictor_penalty, ties, link)
     check_place(out, data)
     with waiting("reading and fitting"):
         columns = Columns(
@@ -122,11 +124,12 @@ def path(
     penalty: Penalty = "ridge",
     predictor_penalty: PredictorPenalty = 0.0,
     ties: Ties = None,
+    link: Link = None,
     safe_csv: SafeCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit the models for many bounds at once."""
-    options = ModelOptions(0.0, definition, penalty, predictor_penalty, ties)
+    options = ModelOptions(0.0, definition, penalty, predictor_penalty, ties, link)
     check_place(out, data)
     check_place(plot, data)
     check_both(out, plot, "--out and --plot")

@@ -20,6 +20,8 @@ __all__ = [
 ]
 
 CLASSES = ("binomial", "multinomial")
+# Options that only some families have, which, and whose models these are.
+OWN_OPTIONS = (("ties", ("cox",), "survival models"), ("link", CLASSES, "classifiers"))
 # Text with more values than this is no response, but a name, a date or a comment.
 MOST_CLASSES = 20
 # Whole numbers whose median is at most this are counts.
@@ -105,6 +107,7 @@ class ModelOptions:
     penalty: str = "ridge"
     predictor_penalty: float = 0.0
     ties: str | None = None
+    link: str | None = None
 
 
 def make_model(data: Data, options: ModelOptions) -> Any:
@@ -119,13 +122,16 @@ def make_model(data: Data, options: ModelOptions) -> Any:
         "penalty": options.penalty,
         "predictor_penalty": options.predictor_penalty,
     }
+    for name, families, whom in OWN_OPTIONS:
+        value = getattr(options, name)
+        if value is not None and data.family not in families:
+            raise BadInputError(
+                f"--{name} {value} is for {whom}, but the family is {data.family}; leave it out."
+            )
+        if value is not None:
+            shared[name] = value
     if data.family == "cox":
-        return FairRidgeSurvival(**shared, ties="breslow" if options.ties is None else options.ties)
-    if options.ties is not None:
-        raise BadInputError(
-            f"--ties {options.ties} is for survival models, but the family is {data.family}; "
-            "leave it out."
-        )
+        return FairRidgeSurvival(**shared)
     if data.family in CLASSES:
         return FairRidgeClassifier(**shared)
     return FairRidgeRegressor(**shared, family=data.family)

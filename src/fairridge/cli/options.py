@@ -14,6 +14,7 @@ __all__ = [
     "Event",
     "Family",
     "Input",
+    "Link",
     "Model",
     "Offset",
     "Penalty",
@@ -172,6 +173,15 @@ Ties = Annotated[
         metavar="NAME",
         rich_help_panel=MODEL,
         help="How survival treats equal times: breslow (the default) or efron.",
+    ),
+]
+Link = Annotated[
+    str | None,
+    typer.Option(
+        "--link",
+        metavar="NAME",
+        rich_help_panel=MODEL,
+        help="How two classes get their probabilities: logit, probit or cloglog.",
     ),
 ]
 Model = Annotated[

@@ -19,6 +19,7 @@ from fairridge.cli.options import (
     Event,
     Family,
     Input,
+    Link,
     Model,
     Offset,
     Penalty,
@@ -83,6 +84,7 @@ def report(
     penalty: Penalty = "ridge",
     predictor_penalty: PredictorPenalty = 0.0,
     ties: Ties = None,
+    link: Link = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the audit report: one HTML file that opens from disk."""
@@ -104,7 +106,7 @@ def report(
     training = prepare(read(data, separator), columns)
     if fitted is None:
         fitted = make_model(
-            training, ModelOptions(unfairness, definition, penalty, predictor_penalty, ties)
+            training, ModelOptions(unfairness, definition, penalty, predictor_penalty, ties, link)
         )
     with progress("report") as step:
         written = fitted.report(

@@ -26,6 +26,7 @@ class Classification(ClassifierMixin, FairModel):
     """Classes and probabilities from linear predictors."""
 
     unfairness: Any
+    link: Any = "logit"
     classes_: NDArray[Any]
     family_: Any
 
@@ -36,8 +37,7 @@ class Classification(ClassifierMixin, FairModel):
         if isinstance(X, RowSource):
             return X.predictions(self, "predict")
         scores = self.decision_function(X, sensitive_features=sensitive_features, offset=offset)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[codes]
+        return self.classes_[self.family_.likeliest(_by_column(scores))]
 
     def predict_proba(
         self, X: Any, *, sensitive_features: Any = None, offset: Any = None
@@ -46,10 +46,8 @@ class Classification(ClassifierMixin, FairModel):
         if isinstance(X, RowSource):
             return X.predictions(self, "predict_proba")
         scores = self.decision_function(X, sensitive_features=sensitive_features, offset=offset)
-        if scores.ndim == 1:
-            one = Binomial().mean(scores)
-            return np.column_stack([Binomial().mean(-scores), one])
-        return self.family_.mean(scores @ self.family_.contrasts)
+        probabilities: Floats = self.family_.probabilities(_by_column(scores))
+        return probabilities
 
     def decision_function(
         self, X: Any, *, sensitive_features: Any = None, offset: Any = None
@@ -70,7 +68,7 @@ class Classification(ClassifierMixin, FairModel):
     ) -> float:
         """Return the accuracy."""
         inputs, scores = self._scored(X, sensitive_features, sample_weight, offset)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = self.family_.likeliest(_by_column(scores))
         truth = labels(y, inputs.n_given, "y", inputs.keep)
         return float(accuracy_score(truth, self.classes_[codes], sample_weight=inputs.weight))
 
@@ -87,9 +85,18 @@ class Classification(ClassifierMixin, FairModel):
         _require_two(classes)
         values = codes.astype(np.float64)[:, None]
         if len(classes) == 2:
-            return Response(Binomial(), values, values, classes)
+            return Response(Binomial(self.link), values, values, classes)
+        self._require_softmax(classes)
         indicators = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
         return Response(Multinomial(len(classes)), values, indicators, classes)
+
+    def _require_softmax(self, classes: NDArray[Any]) -> None:
+        Binomial(self.link)  # refuses what is no link at all
+        if self.link != "logit":
+            raise ValueError(
+                f"link={self.link!r} is for two classes, and y has {len(classes)}; use "
+                "link='logit'."
+            )
 
     _reads_labels = True
 
@@ -99,9 +106,15 @@ class Classification(ClassifierMixin, FairModel):
         _require_two(classes)
         nothing, reader = np.empty((0, 1)), Labels(classes)
         if len(classes) == 2:
-            return Response(Binomial(), nothing, nothing, classes), reader
+            return Response(Binomial(self.link), nothing, nothing, classes), reader
+        self._require_softmax(classes)
         indicators = np.empty((0, len(classes)))
         return Response(Multinomial(len(classes)), nothing, indicators, classes), reader
+
+
+def _by_column(scores: Floats) -> Floats:
+    """Return linear predictors of shape (n, 1) for two classes, (n, K) for more."""
+    return scores.reshape(len(scores), -1)
 
 
 def _require_two(classes: NDArray[Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn import metrics
 
 from fairridge.engines import KnownMoments, MemoryEngine, Moments
 from fairridge.families import Family
+from fairridge.families.base import ClassFamily
 from fairridge.metrics import concordance_index, scatter_of
 from fairridge.search import Problem, Solution
 from fairridge.solvers import FairBasis
@@ -341,7 +342,8 @@ def _accuracy(
 ) -> dict[str, float]:
     """Further scores: of classes, of survival, or of numbers."""
     if family.reads == "classes":
-        return _classification(response[:, 0].astype(np.intp), eta, family, by_predictor, weight)
+        codes = response[:, 0].astype(np.intp)
+        return _classification(codes, eta, cast(ClassFamily, family), weight)
     if family.reads == "times":
         return _concordance(response, eta[:, 0], weight)
     y, mean = response[:, 0], family.mean(by_predictor)[:, 0]
@@ -360,10 +362,9 @@ def _concordance(response: Floats, eta: Floats, weight: Floats) -> dict[str, flo
 
 
 def _classification(
-    y: Integers, eta: Floats, family: Family, by_predictor: Floats, weight: Floats
+    y: Integers, eta: Floats, family: ClassFamily, weight: Floats
 ) -> dict[str, float]:
-    binary = eta.shape[1] == 1
-    predicted = (eta[:, 0] > 0).astype(np.intp) if binary else eta.argmax(axis=1)
+    binary, predicted = eta.shape[1] == 1, family.likeliest(eta)
     options: dict[str, Any] = {
         "average": "binary" if binary else "macro", "zero_division": 0.0, "sample_weight": weight,
     }  # fmt: skip
@@ -377,8 +378,7 @@ def _classification(
     if binary and present == 2:
         scores["auc"] = metrics.roc_auc_score(y, eta[:, 0], sample_weight=weight)
     elif not binary and present == eta.shape[1]:
-        probability = family.mean(by_predictor)
         scores["auc"] = metrics.roc_auc_score(
-            y, probability, multi_class="ovr", sample_weight=weight
+            y, family.probabilities(eta), multi_class="ovr", sample_weight=weight
         )
     return {name: float(value) for name, value in scores.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fairridge.estimators._classification import Classification
 from fairridge.estimators._fair_ridge import FairRidge
 
@@ -22,6 +24,11 @@ class FairRidgeClassifier(Classification, FairRidge):
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`, `predict` and `score`.
+    link : {"logit", "probit", "cloglog"}, default="logit"
+        How the linear predictor η becomes the probability of the second of two
+        classes: 1/(1 + e^−η), Φ(η) or 1 − exp(−e^η). With more classes only
+        "logit". The predicted class is the likelier one: with "cloglog" the
+        second for η > log(log 2), with the others for η > 0.
     definition : str, object or callable, default="statistical-parity"
         What unfairness means; by default the share of the explained deviance
         that the sensitive attributes explain.
@@ -45,3 +52,34 @@ class FairRidgeClassifier(Classification, FairRidge):
     classes_ : ndarray of shape (K,)
         Labels, sorted. With two, the model is of the second.
     """
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        link: Any = "logit",
+        definition: Any = "statistical-parity",
+        penalty: Any = "ridge",
+        predictor_penalty: float = 0.0,
+        standardize: bool = True,
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 100,
+    ) -> None:
+        super().__init__(
+            unfairness,
+            sensitive=sensitive,
+            definition=definition,
+            penalty=penalty,
+            predictor_penalty=predictor_penalty,
+            standardize=standardize,
+            unknown=unknown,
+            predictor_map=predictor_map,
+            sensitive_map=sensitive_map,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.link = link

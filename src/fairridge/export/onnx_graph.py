@@ -30,8 +30,9 @@ def to_onnx(form: LinearForm) -> Any:
     classes, ``probabilities``.
 
     A level that was not there at fit is an error or the base level, as
-    `unknown` says. NaN gives NaN, but a predicted label cannot be missing:
-    look for NaN before.
+    `unknown` says. Probabilities of the probit link are exact to 1e-7 only,
+    because runtimes have its function in 32 bits. NaN gives NaN, but a
+    predicted label cannot be missing: look for NaN before.
     """
     try:
         import onnx
@@ -145,18 +146,16 @@ def _outputs(graph: _Graph, form: LinearForm, eta: str) -> list[Any]:
     m = len(form.intercept)
     outputs = [graph.value(eta, "DOUBLE", ["n", m])]
     if form.classes is None:
-        mean = {"identity": _identity, "log": _exponential, "logit": _logistic}[form.link]
-        mean(graph, eta, "prediction")
+        MEANS[form.link](graph, eta, "prediction")
         return [*outputs, graph.value("prediction", "DOUBLE", ["n", 1])]
-    if form.link == "logit":
-        one = _logistic(graph, eta, None)
-        zero = _logistic(graph, graph.node("Neg", eta), None)
-        graph.node("Concat", zero, one, output="probabilities", axis=1)
-        above = graph.node("Greater", eta, graph.constant(np.zeros(1)))
-        codes = graph.node("Cast", above, to=graph.onnx.TensorProto.INT64)
-    else:
+    if form.link == "softmax":
         graph.node("Softmax", eta, output="probabilities", axis=1)
         codes = graph.node("ArgMax", eta, axis=1, keepdims=1)
+    else:
+        one, zero = MEANS[form.link](graph, eta, None), COMPLEMENTS[form.link](graph, eta)
+        graph.node("Concat", zero, one, output="probabilities", axis=1)
+        above = graph.node("Greater", eta, graph.constant(np.array([form.family.threshold])))
+        codes = graph.node("Cast", above, to=graph.onnx.TensorProto.INT64)
     kind, labels = _labels(form.classes)
     graph.node("Gather", graph.constant(labels), codes, output="prediction")
     return [
@@ -175,11 +174,11 @@ def _labels(classes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     return ("BOOL", classes) if kind == "b" else ("STRING", classes)
 
 
-def _identity(graph: _Graph, eta: str, output: str) -> str:
+def _identity(graph: _Graph, eta: str, output: str | None) -> str:
     return graph.node("Identity", eta, output=output)
 
 
-def _exponential(graph: _Graph, eta: str, output: str) -> str:
+def _exponential(graph: _Graph, eta: str, output: str | None) -> str:
     capped = graph.node("Min", eta, graph.constant(np.array([700.0])))
     return graph.node("Exp", capped, output=output)
 
@@ -191,3 +190,44 @@ def _logistic(graph: _Graph, eta: str, output: str | None) -> str:
     positive = graph.node("GreaterOrEqual", eta, graph.constant(np.zeros(1)))
     top = graph.node("Where", positive, one, power)
     return graph.node("Div", top, graph.node("Add", one, power), output=output)
+
+
+def _normal(graph: _Graph, eta: str, output: str | None) -> str:
+    """Φ(η) = ½(1 + erf(η/√2)); runtimes have erf in 32 bits only."""
+    float32, float64 = graph.onnx.TensorProto.FLOAT, graph.onnx.TensorProto.DOUBLE
+    scaled = graph.node("Mul", eta, graph.constant(np.array([np.sqrt(0.5)])))
+    erf = graph.node("Cast", graph.node("Erf", graph.node("Cast", scaled, to=float32)), to=float64)
+    both = graph.node("Add", erf, graph.constant(np.ones(1)))
+    return graph.node("Mul", both, graph.constant(np.array([0.5])), output=output)
+
+
+def _complementary_log_log(graph: _Graph, eta: str, output: str | None) -> str:
+    """1 − e^−t with t = e^η, by its series where t is small."""
+    one, t = graph.constant(np.ones(1)), _exponential(graph, eta, None)
+    series = one
+    for k in (4.0, 3.0, 2.0):
+        term = graph.node("Mul", graph.node("Div", t, graph.constant(np.array([k]))), series)
+        series = graph.node("Sub", one, term)
+    large = graph.node("Sub", one, graph.node("Exp", graph.node("Neg", t)))
+    small = graph.node("Less", t, graph.constant(np.array([1e-3])))
+    return graph.node("Where", small, graph.node("Mul", t, series), large, output=output)
+
+
+def _exp_exp(graph: _Graph, eta: str) -> str:
+    """e^−t with t = e^η."""
+    return graph.node("Exp", graph.node("Neg", _exponential(graph, eta, None)))
+
+
+MEANS = {
+    "identity": _identity,
+    "log": _exponential,
+    "logit": _logistic,
+    "probit": _normal,
+    "cloglog": _complementary_log_log,
+}
+# Of what is not chosen, without a difference.
+COMPLEMENTS = {
+    "logit": lambda graph, eta: _logistic(graph, graph.node("Neg", eta), None),
+    "probit": lambda graph, eta: _normal(graph, graph.node("Neg", eta), None),
+    "cloglog": _exp_exp,
+}

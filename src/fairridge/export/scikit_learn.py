@@ -41,6 +41,11 @@ def to_sklearn(form: LinearForm) -> Any:
     values are refused, except that with ``unknown="base"`` the encoder takes a
     missing category, too, for the base level.
     """
+    if form.link in ("probit", "cloglog"):
+        raise ValueError(
+            f"scikit-learn has no model with the {form.link} link of this {form.owner}; fit it "
+            "with link='logit', or use to_onnx."
+        )
     if form.all_numeric:
         order = np.concatenate([np.arange(c.encoded.start, c.encoded.stop) for c in form.inputs])
         model = _linear(form, order)

@@ -158,7 +158,7 @@ def scorecard(
     if form.link != "logit":
         raise ValueError(
             f"a scorecard turns the log odds of two outcomes into points; this {form.owner} is "
-            f"a {form.family.name} model."
+            f"a {form.family.name} model with the {form.link} link."
         )
     for name, value in (
         ("points_to_double_odds", points_to_double_odds),

@@ -116,6 +116,8 @@ DIALECTS = {
 }
 # Largest finite 64-bit float: NaN and infinity are not at most that.
 LARGEST = 1.7976931348623157e308
+# η beyond which e^−t with t = e^η is zero, and e^t not yet an error.
+LARGEST_RATE = 6.0
 ETA = "linear_predictor"
 
 Step = dict[str, str]
@@ -219,15 +221,38 @@ def _inverse_link(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:
         largest = d.number(700.0)  # as in predict: a finite number serves as infinity would
         capped = f"CASE WHEN {eta} > {largest} THEN EXP({largest}) ELSE {d.exp(eta)} END"
         return [{eta: eta, prediction: capped}]
-    # 1/(1 + e^−η), from e^−|η|, which never overflows.
-    power, one = d.identifier("power"), d.number(1.0)
-    mean = f"CASE WHEN {eta} >= 0 THEN {one} ELSE {power} END / ({one} + {power})"
-    first = {eta: eta, power: d.exp(f"(-ABS({eta}))")}
+    power, middle = d.identifier("power"), d.number(form.family.threshold)
+    written = {"logit": _logistic, "cloglog": _complementary_log_log}
+    if form.link not in written:
+        raise ValueError(
+            f"SQL has no function for the {form.link} link of this {form.owner}; fit it with "
+            "link='logit' or 'cloglog', or use to_onnx."
+        )
+    rate, mean = written[form.link](d, eta, power)
+    first = {eta: eta, power: rate}
     if form.classes is None:
         return [first, {eta: eta, prediction: mean}]
     no, yes = (d.literal(label) for label in form.classes)
-    label = f"CASE WHEN {eta} > 0 THEN {yes} WHEN {eta} <= 0 THEN {no} END"
+    label = f"CASE WHEN {eta} > {middle} THEN {yes} WHEN {eta} <= {middle} THEN {no} END"
     return [first, {eta: eta, d.identifier("probability"): mean, prediction: label}]
+
+
+def _logistic(d: Dialect, eta: str, power: str) -> tuple[str, str]:
+    """Write e^−|η|, which never overflows, and 1/(1 + e^−η) in it."""
+    one = d.number(1.0)
+    mean = f"CASE WHEN {eta} >= 0 THEN {one} ELSE {power} END / ({one} + {power})"
+    return d.exp(f"(-ABS({eta}))"), mean
+
+
+def _complementary_log_log(d: Dialect, eta: str, t: str) -> tuple[str, str]:
+    """Write t = e^η, as large as it matters, and 1 − e^−t, by its series where t is small."""
+    one, largest = d.number(1.0), d.number(LARGEST_RATE)
+    rate = f"CASE WHEN {eta} > {largest} THEN EXP({largest}) ELSE {d.exp(eta)} END"
+    series = one
+    for k in (4, 3, 2):
+        series = f"({one} - {t} / {d.number(k)} * {series})"
+    small = f"{t} < {d.number(1e-3)}"
+    return rate, f"CASE WHEN {small} THEN {t} * {series} ELSE {one} - {d.exp(f'(-{t})')} END"
 
 
 def _softmax(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from fairridge.engines import Distance, RowFunction
 
-__all__ = ["Family", "FreeModels", "Link", "Reads", "RowSums", "Share"]
+__all__ = ["ClassFamily", "Family", "FreeModels", "Link", "Reads", "RowSums", "Share"]
 
 Floats = NDArray[np.float64]
 Share = Literal["deviance", "variance"]
 Reads = Literal["numbers", "classes", "times"]
-Link = Literal["identity", "log", "logit", "softmax"]
+Link = Literal["identity", "log", "logit", "probit", "cloglog", "softmax"]
 
 
 @dataclass(frozen=True)
@@ -140,4 +140,16 @@ class Family(Protocol):
 
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
         """Return Pearson's χ² of the rows; None where the dispersion is fixed at 1."""
+        ...
+
+
+class ClassFamily(Family, Protocol):
+    """A family that reads classes, with η of shape (n, 1) for two of them and (n, K) for more."""
+
+    def probabilities(self, eta: Floats) -> Floats:
+        """Return the probability of every class, of shape (n, K)."""
+        ...
+
+    def likeliest(self, eta: Floats) -> NDArray[np.intp]:
+        """Return the code of the likeliest class."""
         ...

@@ -1,31 +1,44 @@
-"""Binomial and quasi-binomial families with the logit link."""
+"""Binomial and quasi-binomial families."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, xlogy
+from scipy.special import xlogy
 
 from fairridge.engines import AbsoluteDifference, ClassDifference, Distance
 from fairridge.families._single import SinglePredictor, quasi_loglik
 from fairridge.families.base import Reads
+from fairridge.families.links import LINKS
 
 __all__ = ["Binomial", "QuasiBinomial"]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Binomial(SinglePredictor):
-    """P(y = 1) = 1/(1 + e^−η) for y in {0, 1}, with deviance −2 log-likelihood."""
+    """P(y = 1) = μ(η) for y in {0, 1}, with deviance −2 log-likelihood.
 
+    Parameters
+    ----------
+    link : {"logit", "probit", "cloglog"}, default="logit"
+        μ = 1/(1 + e^−η), Φ(η) or 1 − exp(−e^η).
+    """
+
+    link: Literal["logit", "probit", "cloglog"] = "logit"
     name = "binomial"
     reads: ClassVar[Reads] = "classes"
-    link = "logit"
     proportion = True
+
+    def __post_init__(self) -> None:
+        if self.link not in LINKS:
+            known = ", ".join(map(repr, LINKS))
+            raise ValueError(f"link={self.link!r} is not known; use one of {known}.")
 
     @property
     def distance(self) -> Distance:
@@ -33,23 +46,33 @@ class Binomial(SinglePredictor):
         return ClassDifference()
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
-        """2(log(1 + e^η) − yη)."""
-        # As a sum without differences, so that a separated outcome keeps its digits.
-        wrong = (1.0 - y) * np.maximum(eta, 0.0) + y * np.maximum(-eta, 0.0)
-        return 2.0 * (np.log1p(np.exp(-np.abs(eta))) + wrong)
+        """−2(y log μ + (1 − y) log(1 − μ))."""
+        return LINKS[self.link].deviance(y, eta)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
-        """2(μ − y) and 2μ(1 − μ)."""
-        mu = expit(eta)
-        return 2.0 * (mu - y), 2.0 * mu * (1.0 - mu)
+        """Its derivatives in η; 2(μ − y) and 2μ(1 − μ) for the logit."""
+        return LINKS[self.link].derivatives(y, eta)
 
     def to_eta(self, mu: Floats) -> Floats:
-        """Return log(μ/(1 − μ))."""
-        return logit(mu)
+        """Return η for a probability."""
+        return LINKS[self.link].to_eta(mu)
 
     def mean(self, eta: Floats) -> Floats:
-        """Return 1/(1 + e^−η)."""
-        return expit(eta)
+        """Return μ."""
+        return LINKS[self.link].mean(eta)
+
+    def probabilities(self, eta: Floats) -> Floats:
+        """Return 1 − μ and μ for η of shape (n, 1)."""
+        return np.hstack([LINKS[self.link].complement(eta), self.mean(eta)])
+
+    @property
+    def threshold(self) -> float:
+        """η above which y = 1 is the likelier outcome."""
+        return float(self.to_eta(np.asarray(0.5)))
+
+    def likeliest(self, eta: Floats) -> Integers:
+        """Return the likelier outcome for η of shape (n, 1)."""
+        return (eta[:, 0] > self.threshold).astype(np.intp)
 
     def check_values(self, y: Floats) -> None:
         """Refuse responses outside [0, 1]."""
@@ -83,7 +106,7 @@ class QuasiBinomial(Binomial):
         return AbsoluteDifference()
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
-        """2(log(1 + e^η) − yη), less its value in the saturated model."""
+        """−2(y log μ + (1 − y) log(1 − μ)), less its value in the saturated model."""
         return super().unit_deviance(y, eta) + 2.0 * (xlogy(y, y) + xlogy(1.0 - y, 1.0 - y))
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:

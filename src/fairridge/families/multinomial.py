@@ -93,6 +93,14 @@ class Multinomial:
         """Map classes (rows) to contrasts."""
         return self.contrasts.T @ coefficients
 
+    def probabilities(self, eta: Floats) -> Floats:
+        """Return class probabilities for η of shape (n, K), one per class."""
+        return softmax(eta, axis=1)
+
+    def likeliest(self, eta: Floats) -> NDArray[np.intp]:
+        """Return the code of the likeliest class for η of shape (n, K)."""
+        return eta.argmax(axis=1)
+
     def mean(self, eta: Floats) -> Floats:
         """Return class probabilities for contrasts of shape (n, K − 1)."""
         return softmax(eta @ self.contrasts.T, axis=1)

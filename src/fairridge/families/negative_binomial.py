@@ -122,7 +122,7 @@ class NegativeBinomial(LogLink):
             low, high = low - 1.0, low
             if low < SMALLEST:
                 return poisson
-        return NegativeBinomial(float(np.exp(brentq(slope, low, high, xtol=1e-11))))
+        return NegativeBinomial(float(np.exp(brentq(slope, low, high, xtol=1e-9))))
 
     def slope(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
         """Return Σ w ∂ℓ/∂log κ, for κ > 0."""

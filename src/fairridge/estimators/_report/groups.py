@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from fairridge.arguments import check_finite
 from fairridge.data import Table
 from fairridge.estimators._report.rows import Step
 from fairridge.families import Family
+from fairridge.families.base import ClassFamily
 from fairridge.metrics import Audit, Grouping, GroupMeasures, audit, groupings
 from fairridge.report.html import Decisions, Sample
 
@@ -160,11 +161,8 @@ def audited(
 def _scores(audience: Audience, eta: Floats) -> dict[int, Floats]:
     """Return what decisions rest on: probabilities of classes, means, or log hazard ratios."""
     family = audience.family
-    if len(audience.labels) > 2:
-        probability = family.mean(family.by_predictor(eta.T).T)
-        return dict(enumerate(probability.T))
     if audience.labels:
-        return {0: family.mean(-eta[:, 0]), 1: family.mean(eta[:, 0])}
+        return dict(enumerate(cast(ClassFamily, family).probabilities(eta).T))
     score = eta[:, 0] if audience.response is None else family.mean(eta[:, 0])
     return {0: score if audience.shift is None else score + audience.shift}
 

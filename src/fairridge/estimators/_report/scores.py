@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.families import Family
+from fairridge.families.base import ClassFamily
 from fairridge.metrics import concordance_index
 
 __all__ = ["area_under_curve", "scores"]
@@ -32,7 +35,7 @@ def scores(family: Family, response: Floats, eta: Floats, weight: Floats) -> dic
     by_predictor = family.by_predictor(eta.T).T
     found: dict[str, float] = {}
     if family.reads == "classes":
-        found |= _of_classes(response[:, 0], eta, family.mean(by_predictor), weight)
+        found |= _of_classes(response[:, 0], eta, cast(ClassFamily, family), weight)
     else:
         found |= _of_numbers(response[:, 0], family.mean(by_predictor)[:, 0], weight)
     if not family.least_squares:
@@ -55,12 +58,14 @@ def area_under_curve(positive: NDArray[np.bool_], score: Floats, weight: Floats)
     return float(of_positive @ below) / pairs if pairs > 0.0 else float("nan")
 
 
-def _of_classes(codes: Floats, eta: Floats, mean: Floats, weight: Floats) -> dict[str, float]:
+def _of_classes(
+    codes: Floats, eta: Floats, family: ClassFamily, weight: Floats
+) -> dict[str, float]:
+    right = family.likeliest(eta) == codes
     if eta.shape[1] == 1:
-        right = (eta[:, 0] > 0) == (codes > 0)
         area = area_under_curve(codes > 0, eta[:, 0], weight)
     else:
-        right = eta.argmax(axis=1) == codes
+        mean = family.probabilities(eta)
         # The mean over classes of one against the rest, as scikit-learn has it.
         area = float(
             np.mean([area_under_curve(codes == k, mean[:, k], weight) for k in range(eta.shape[1])])
