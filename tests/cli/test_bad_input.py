@@ -49,7 +49,7 @@ COMMANDS = {
     "fit ok.csv -y s -s x --family gaussian": ("'s' holds 'a'", "--family binomial"),
     "fit negative.csv -y y -s s --family poisson": ("zero or positive", "-1"),
     "fit more.csv -y y -s s --event e --family poisson": ("survival",),
-    "fit ok.csv -y y -s s --link probit": ("--link is for two classes", "gaussian"),
+    "fit ok.csv -y y -s s --link probit": ("--link probit is for classifiers", "gaussian"),
     "fit ok.csv -y s -s x --link nope": ("link='nope'", "'cloglog'"),
     "fit ok.csv -y y -s s --definition nope": ("definition='nope'",),
     "fit ok.csv -y y -s s --penalty nope": ("penalty='nope'",),
