@@ -120,7 +120,7 @@ COMMANDS = {
     "compare ok.csv -y y -s s --seed -1": ("--seed",),
     "report ok.csv -y y -s s --cv -1": ("cv=-1", "at least 0"),
     "report ok.csv -y y -s s --cv 1": ("cv=1", "0 for none"),
-    "compare ok.csv -y y -s s --cv -1": ("n_splits=-1",),
+    "compare ok.csv -y y -s s --cv -1": ("cv=-1",),
     "report ok.csv -y y -s s --bootstrap -1": ("bootstrap=-1", "at least 0"),
     "report ok.csv -y y -s s --threshold nan": ("threshold=nan", "finite"),
     "audit ok.csv -p x -y y -s s --threshold nan": ("threshold=nan", "finite"),
