@@ -129,6 +129,18 @@ def _wait_for(condition, process):
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize("option", ["--out", "--docs"])
+def test_the_folder_of_the_data_is_not_written_to(tmp_path, capsys, option):
+    data = tmp_path / "data"
+    data.mkdir()
+    (tmp_path / "link").symlink_to(data)
+    options = {"--out": tmp_path / "out"} | {option: tmp_path / "link"}
+    given = [str(item) for pair in options.items() for item in pair]
+    assert main(["bias", "--data", str(data), *given]) == 2
+    assert "folder of the data" in capsys.readouterr().err
+    assert not list(data.iterdir())
+
+
 def test_results_depend_on_the_seed_alone(reproduce, tmp_path, capsys):
     def run(out, *options):
         return main(["definitions", "--runs", "3", "--out", str(tmp_path / out), *options])
