@@ -1,0 +1,78 @@
+"""The Python of the README and of every page runs as it stands, and prints what it says."""
+
+import re
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pytest
+from threadpoolctl import threadpool_limits
+
+from fairridge import datasets
+
+matplotlib.use("Agg")
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT.parent / "shared" / "reference"
+# A block of code, and the block of text that follows it with its output.
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+# A difference that rounds to zero has the sign of its rounding errors.
+SIGNED_ZERO = re.compile(r" -(0\.0+)(?!\d)")
+
+
+def blocks_of(page):
+    return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+
+
+PAGES = [
+    page
+    for page in ("README.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md"))))
+    if blocks_of(page)
+]
+
+
+def lines(text):
+    return [SIGNED_ZERO.sub(r"  \1", line).rstrip() for line in text.splitlines()]
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask, to pandas
+@pytest.mark.parametrize("page", PAGES)
+def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
+    blocks = blocks_of(page)
+    if any("fetch_fairml" in code for code, _ in blocks):
+        # Without a network: the folder of the environment variable, and the one the page names.
+        pytest.importorskip("rdata", reason="the extra `data` is not installed")
+        if not REFERENCE.is_dir():
+            pytest.skip("fairml's data are not here: shared/reference/rda")
+        monkeypatch.setenv("FAIRRIDGE_DATA", str(REFERENCE / "rda"))
+        (tmp_path / "fairml-data").symlink_to(REFERENCE / "rda")
+    (tmp_path / "tests").symlink_to(ROOT / "tests")  # the README reads a file of a clone
+    monkeypatch.chdir(tmp_path)
+    reader = {"__name__": "__main__"}  # who reads a page from its beginning
+    with threadpool_limits(1, "blas"):
+        for code, output in blocks:
+            exec(compile(code, page, "exec"), reader)
+            printed = capsys.readouterr().out
+            assert not output or lines(printed) == lines(output), code
+    plt.close("all")
+
+
+def test_pages_say_what_they_print():
+    """At most the first words of a newcomer print without the output beside them."""
+    silent = [page for page in PAGES if not any(output for _, output in blocks_of(page))]
+    assert set(silent) <= {"README.md", "docs/index.md", "docs/report.md"}
+
+
+@pytest.mark.parametrize("name", [info.name for info in datasets.available()])
+def test_every_data_set_has_a_fit_that_stands_alone(name):
+    code = [code for code, _ in blocks_of("docs/datasets.md") if f"load_{name}()" in code][-1]
+    assert code.startswith("from fairridge import FairRidge")
+    assert f"from fairridge.datasets import load_{name}\n" in code
+    assert ".fit(" in code or ".path(" in code
+
+
+@pytest.mark.spark
+def test_the_spark_example_compiles():
+    text = (ROOT / "docs" / "larger-than-memory.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```py\n(.*?)^```\n", text, re.DOTALL | re.MULTILINE)
+    compile(code, "larger-than-memory.md", "exec")
