@@ -55,7 +55,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 reproduce: $(READY)
-	$(BIN)/python -m fairridge.experiments $(REPRODUCE)
+	$(BIN)/python -m reproduction $(REPRODUCE)
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"

@@ -33,7 +33,7 @@ def test_version_and_help(run):
     for arguments in ((), ("--help",)):
         shown = run(*arguments)
         assert shown.code == 0
-        for name in ("fit", "path", "predict", "audit", "compare", "report", "reproduce"):
+        for name in ("fit", "path", "predict", "audit", "compare", "report"):
             assert f" {name} " in shown.out
 
 

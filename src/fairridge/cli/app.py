@@ -16,7 +16,6 @@ from fairridge.cli.examples import epilog
 from fairridge.cli.fitting import fit, path, predict
 from fairridge.cli.judging import audit, compare
 from fairridge.cli.reporting import report
-from fairridge.cli.reproduction import reproduce
 
 __all__ = ["app", "run"]
 
@@ -29,11 +28,6 @@ app = typer.Typer(
 )
 for command in (fit, path, predict, audit, compare, report, datasets, demo):
     app.command(epilog=epilog(command.__name__))(command)
-app.command(
-    epilog=epilog("reproduce"),
-    add_help_option=False,
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-)(reproduce)
 
 
 def _version(wanted: bool) -> None:

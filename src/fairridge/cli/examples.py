@@ -26,7 +26,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "compare": ("fairridge compare builtin:german_credit --unfairness 0.05 --models FGRRM,ZLRM",),
     "report": ("fairridge report builtin:german_credit --unfairness 0.05 --cv 5 --bootstrap 20",),
-    "reproduce": ("fairridge reproduce --list",),
     "demo": ("fairridge demo",),
 }
 

@@ -1,0 +1,108 @@
+"""From results to files: tables, figures, claims and the page."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from markdown_it import MarkdownIt
+
+from reproduction.claims import CLAIMS, judge
+from reproduction.drawing import draw_sheet, draw_verdicts, render
+from reproduction.figures import FIGURES
+from reproduction.page import TITLE, Judged, claims_table, markdown_page, verdicts_by_section
+from reproduction.results import Results, SkippedError
+
+STYLE = """
+body { font: 16px/1.55 system-ui, sans-serif; color: #222; max-width: 62rem; margin: 2rem auto;
+       padding: 0 1.2rem; }
+h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 2.6rem; } h3 { margin-top: 2rem; }
+img { max-width: 100%; height: auto; } p > em { color: #555; font-size: 0.9rem; }
+table { border-collapse: collapse; font-size: 0.86rem; margin: 1rem 0; display: block;
+        overflow-x: auto; }
+th, td { border-bottom: 1px solid #ddd; padding: 0.4rem 0.6rem; text-align: left;
+         vertical-align: top; }
+th { border-bottom: 2px solid #999; } code { background: #f3f3f3; padding: 0.1rem 0.25rem; }
+"""
+
+
+def write_all(results: Results, out: Path, docs: Path | None = None) -> list[str]:
+    """Write everything into a folder, and return lines that say what was written.
+
+    The folder gets ``tables/``, ``figures/``, ``claims.csv``, ``index.md`` and
+    ``index.html``; `docs`, a folder of documentation, the page and its figures.
+    """
+    order = sorted(CLAIMS, key=lambda one: (one.section, one.number))
+    judged = [(one, judge(one, results)) for one in order]
+    tables = _tables(results)
+    figures = _figures(tables, judged)
+    images = {name: kinds["png"] for name, kinds in figures.items()}
+    page = markdown_page(results, judged, {name: f"figures/{name}.png" for name in images})
+    files: dict[str, bytes] = {
+        f"figures/{name}.{kind}": content
+        for name, kinds in figures.items()
+        for kind, content in kinds.items()
+    }
+    texts = {f"tables/{name}.csv": table.to_csv(index=False) for name, table in tables.items()}
+    texts |= {
+        "claims.csv": claims_table(judged).to_csv(index=False),
+        "index.md": page,
+        "index.html": html_page(page, images),
+    }
+    _write(out, files | {name: text.encode() for name, text in texts.items()})
+    lines = [f"{len(tables)} tables, {len(figures)} figures, {len(judged)} claims: {out}"]
+    lines.append(f"page: {out / 'index.html'}")
+    if docs is not None:
+        places = {name: f"img/reproduction/{name}.png" for name in images}
+        page = markdown_page(results, judged, places)
+        _write(docs, {places[name]: image for name, image in images.items()})
+        _write(docs, {"reproduction.md": page.encode()})
+        lines.append(f"page: {docs / 'reproduction.md'}")
+    return lines
+
+
+def _tables(results: Results) -> dict[str, pd.DataFrame]:
+    """Return the tables of the figures for which there are results."""
+    tables = {}
+    for figure in FIGURES:
+        try:
+            tables[figure.name] = figure.table(results)
+        except SkippedError:
+            continue
+    return tables
+
+
+def _figures(tables: Mapping[str, pd.DataFrame], judged: Judged) -> dict[str, dict[str, bytes]]:
+    """Draw the figures for which there are results, each as PNG and as SVG."""
+    files = {
+        figure.name: render(draw_sheet(figure.sheet(tables[figure.name])))
+        for figure in FIGURES
+        if figure.name in tables
+    }
+    return files | {"verdicts": render(draw_verdicts(verdicts_by_section(judged)))}
+
+
+def html_page(page: str, images: Mapping[str, bytes]) -> str:
+    """Return a Markdown page as HTML that needs no other file."""
+    body: str = MarkdownIt().enable("table").render(page)
+
+    def embedded(match: re.Match[str]) -> str:
+        data = base64.b64encode(images[match[1]]).decode()
+        return f'src="data:image/png;base64,{data}"'
+
+    body = re.sub(r'src="figures/([^"]+)\.png"', embedded, body)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{TITLE}</title><style>{STYLE}</style></head>\n<body>\n{body}</body></html>\n"
+    )
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)

@@ -1,0 +1,57 @@
+"""What the experiments found, as frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from reproduction.settings import Settings
+
+
+class SkippedError(LookupError):
+    """Results that are not there, with the reason."""
+
+
+def pick(table: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """Return the rows that have these values."""
+    for name, value in values.items():
+        table = table[table[name] == value]
+    return table
+
+
+@dataclass(frozen=True)
+class Results:
+    """All results of a reproduction.
+
+    `tables` holds one frame per experiment. `seconds` of CPU time and the
+    reasons why something was `skipped` are by experiment and data set.
+    """
+
+    settings: Settings
+    tables: dict[str, pd.DataFrame]
+    seconds: dict[tuple[str, str], float] = field(default_factory=dict)
+    skipped: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def __getitem__(self, experiment: str) -> pd.DataFrame:
+        """Return the results of an experiment; raise SkippedError if there are none."""
+        table = self.tables.get(experiment)
+        if table is None or table.empty:
+            reasons = {why for (name, _), why in self.skipped.items() if name == experiment}
+            raise SkippedError("; ".join(sorted(reasons)) or f"{experiment!r} was not asked for")
+        return table
+
+    def of(self, experiment: str, *cases: str) -> pd.DataFrame:
+        """Return the results on some data sets; raise SkippedError if there are none."""
+        table = self[experiment]
+        table = table[table["case"].isin(cases)]
+        if table.empty:
+            found = [self.skipped.get((experiment, case), "not asked for") for case in cases]
+            raise SkippedError("; ".join(dict.fromkeys(found)))
+        return table
+
+    def without(self, *experiments: str) -> str:
+        """Say which data sets of experiments were skipped, if any."""
+        cases = [case for name, case in self.skipped if name in experiments]
+        return f" Skipped: {', '.join(cases)}." if cases else ""

@@ -1,1 +1,0 @@
-"""The paper, reproduced: ``python -m fairridge.experiments all --out DIR``."""

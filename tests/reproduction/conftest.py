@@ -1,0 +1,84 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from reproduction.claims import CLAIMS, judge
+from reproduction.linear import PAPER
+from reproduction.results import Results
+from reproduction.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+BOUNDS = (0.0, 0.05, 0.2)
+BY_NUMBER = {one.number: one for one in CLAIMS}
+
+
+def results(**tables):
+    named = {name.replace("_", "-"): pd.DataFrame(rows) for name, rows in tables.items()}
+    return Results(Settings(runs=3), named)
+
+
+def verdict(number, **tables):
+    return judge(BY_NUMBER[number], results(**tables))
+
+
+def linear(*, cases=PAPER, **models):
+    """Rows of the linear experiment; a model is a number, or a function of case and r."""
+    base = {"FRRM": 1.0, "NCLM": 1.0, "ZLM": 1.0, "intercept only": 2.0, "ZLM, dropping": 2.0}
+    for case in cases:
+        for name, level in (base | models).items():
+            for r in BOUNDS:
+                for run in range(3):
+                    value = level(case, r) if callable(level) else level
+                    value = value * (1 + 1e-3 * run)
+                    yield {
+                        "case": case, "run": run, "model": name, "r": r, "rmse": value,
+                        "train_rmse": value, "train_unfairness": r, "unfairness": r,
+                        "covariance": r, "test_covariance": r, "active": 1.0,
+                    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def settings():
+    return Settings(runs=2, folds=5)
+
+
+@pytest.fixture
+def offline(tmp_path):
+    """An environment without fairml's data, and without a way to get them."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    nowhere = "http://127.0.0.1:9"
+    return os.environ | {
+        "FAIRRIDGE_DATA": str(empty),
+        "http_proxy": nowhere,
+        "https_proxy": nowhere,
+        "no_proxy": "",
+    }
+
+
+@pytest.fixture
+def reproduce(offline, tmp_path):
+    """Run the command as a process; return what it said."""
+    started = []
+
+    def run(*arguments, out="out", wait=True, jobs="1"):
+        command = [sys.executable, "-W", "error", "-m", "reproduction", *arguments]
+        command += ["--out", str(tmp_path / out), "--jobs", jobs]
+        options = {"env": offline, "cwd": ROOT, "text": True, "stdout": subprocess.PIPE}
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, **options)
+        started.append(process)
+        if not wait:
+            return process
+        said, warned = process.communicate(timeout=300)
+        return process.returncode, said, warned
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
