@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.ready-for-demo
 TESTS  ?= tests
+BROWSERS := chromium chromium-browser google-chrome chrome
 # Spark is a large package, and its tests run only where Java is.
 COMMA  := ,
 EXTRAS := dev$(if $(shell command -v java 2>/dev/null),$(COMMA)spark)
@@ -12,11 +13,12 @@ EXTRAS := dev$(if $(shell command -v java 2>/dev/null),$(COMMA)spark)
 REPRODUCE ?= all --out reproduce-output
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench reproduce docs clean
+.PHONY: help demo test test-all browser check format bench reproduce docs clean
 
 help:
 	@echo "make demo    fit fair paths on two data sets, show the trade-off, write the audit reports"
-	@echo "make test    run the tests"
+	@echo "make test    run the tests that take moments"
+	@echo "make test-all  run all tests: clusters, browsers, wheels and long reproductions as well"
 	@echo "make check   format, lint, types, import layers"
 	@echo "make format  rewrite the code in the house format"
 	@echo "make bench   measure against other libraries"
@@ -39,7 +41,18 @@ demo: $(DEMO)
 	$(BIN)/fairridge demo
 
 test: $(READY)
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto -m "not slow" $(TESTS)
+
+test-all: $(READY) browser
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto $(TESTS)
+
+# The audit report is tested in a real browser; without one these tests skip with the reason.
+browser:
+	@for name in $(BROWSERS); do command -v $$name && exit; done; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing Chromium for the tests of the audit report"; \
+		apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; \
+	else echo "no browser: install Chromium to run the tests of the audit report"; fi
 
 check: $(READY)
 	$(BIN)/ruff format --check .
