@@ -67,6 +67,7 @@ def environment():
     return {k: v for k, v in os.environ.items() if k not in hidden} | {"COLUMNS": "100"}
 
 
+@pytest.mark.slow
 def test_every_command_runs_from_a_wheel_in_an_empty_folder(installed, tmp_path):
     folder = tmp_path / "empty"
     folder.mkdir()
@@ -90,6 +91,7 @@ def test_every_command_runs_from_a_wheel_in_an_empty_folder(installed, tmp_path)
     assert all(1e5 < item.stat().st_size < 3e6 for item in reports)
 
 
+@pytest.mark.slow
 def test_the_script_is_there(installed, tmp_path):
     def call(*arguments):
         command = [installed / "fairridge", *arguments]

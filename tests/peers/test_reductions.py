@@ -46,8 +46,13 @@ def by_fairlearn(frame, y, constraint, bound, base):
     ("constraint", "bound", "estimator"),
     [
         ("demographic-parity", 0.05, None),
-        ("equalized-odds", 0.1, None),
-        ("equalized-odds", 0.15, DecisionTreeClassifier(max_depth=3, random_state=0)),
+        pytest.param("equalized-odds", 0.1, None, marks=pytest.mark.slow),
+        pytest.param(
+            "equalized-odds",
+            0.15,
+            DecisionTreeClassifier(max_depth=3, random_state=0),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_it_is_fairlearns_mixture(data, constraint, bound, estimator):
@@ -72,6 +77,7 @@ def fair(data):
     return ReductionsClassifier(0.05, sensitive=SENSITIVE).fit(*data)
 
 
+@pytest.mark.slow
 def test_the_randomized_classifier_meets_the_bound(data, fair):
     frame, y = data
     chance = fair.predict_proba(frame)[:, 1]
@@ -88,6 +94,7 @@ def test_the_randomized_classifier_meets_the_bound(data, fair):
     assert free.training_score_ > fair.training_score_
 
 
+@pytest.mark.slow
 def test_equalized_odds_compares_within_classes(data):
     frame, y = data
     model = ReductionsClassifier(0.05, sensitive="sex", constraint="equalized-odds").fit(frame, y)
@@ -128,6 +135,7 @@ def test_the_attributes_are_no_predictors(fair):
     assert fair.predictor_names_.tolist() == ["skill", "job[cook]", "job[nurse]"]
 
 
+@pytest.mark.slow
 def test_several_attributes_are_one(data, fair):
     frame, y = data
     merged = frame.assign(both=frame["sex"] + frame["race"]).drop(columns=SENSITIVE)

@@ -184,6 +184,7 @@ def objective(theta, Z, y, gamma, attributes):
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [30.0, 400.0])
 def test_no_other_coefficients_are_better(workers, gamma):
     frame, y = workers

@@ -6,7 +6,9 @@ import pytest
 from fairridge import FairRidgeRegressor
 
 
-@pytest.mark.parametrize("name", ["vu.gaussian", "communities", "compas"])
+@pytest.mark.parametrize(
+    "name", ["vu.gaussian", pytest.param("communities", marks=pytest.mark.slow), "compas"]
+)
 def test_exact_gaussian_answers(reference, name):
     answers = reference.json(f"exact/exact_frrm_{name}.json")
     task, frame = reference.task(name)

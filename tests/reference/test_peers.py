@@ -177,7 +177,9 @@ def test_fairml_misses_the_optimum_on_compas(reference):
         assert exceeds or answer["deviance"] >= model.deviance_ * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("name", ["vu.gaussian", "compas", "communities"])
+@pytest.mark.parametrize(
+    "name", ["vu.gaussian", "compas", pytest.param("communities", marks=pytest.mark.slow)]
+)
 def test_correlation_bounds_on_data_of_others(reference, name):
     file = "vu_zlm" if name == "vu.gaussian" else f"paper_zlm_{name}"
     sensitive, frame, y, S, X = prepared(reference, name)
@@ -194,7 +196,9 @@ def test_correlation_bounds_on_data_of_others(reference, name):
         assert residual_of_optimality(model, X, y, S) < 1e-8
 
 
-@pytest.mark.parametrize("name", ["vu.gaussian", "compas", "communities"])
+@pytest.mark.parametrize(
+    "name", ["vu.gaussian", "compas", pytest.param("communities", marks=pytest.mark.slow)]
+)
 def test_nclm_on_data_of_others_is_never_worse_than_fairml(reference, name):
     file = "vu_nclm" if name == "vu.gaussian" else f"paper_nclm_{name}"
     sensitive, frame, y, _, _ = prepared(reference, name)

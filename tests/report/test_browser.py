@@ -10,7 +10,7 @@ import pytest
 from fairridge import FairRidgeClassifier
 from fairridge.report.html import numbers
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 NASTY = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'

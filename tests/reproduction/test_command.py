@@ -22,6 +22,7 @@ def parts(folder):
     return sorted((folder / "cache").rglob("output.pkl"))
 
 
+@pytest.mark.slow
 def test_quick_mode_offline(reproduce, tmp_path):
     code, said, warned = reproduce("all", "--quick", jobs="2")
     assert code == 0, warned
@@ -52,6 +53,7 @@ def test_quick_mode_offline(reproduce, tmp_path):
     assert "claims: " in said
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(reproduce, tmp_path):
     whole = reproduce(*SMALL, out="whole")
     assert whole[0] == 0, whole[2]
@@ -71,6 +73,7 @@ def test_a_killed_run_goes_on(reproduce, tmp_path):
     assert tables(broken) == tables(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_says_what_is_kept(reproduce, tmp_path, name):
     process = reproduce(*SMALL, wait=False)
@@ -85,6 +88,7 @@ def test_an_interrupted_run_says_what_is_kept(reproduce, tmp_path, name):
     assert "Traceback" not in warned
 
 
+@pytest.mark.slow
 def test_a_terminated_run_leaves_no_workers(reproduce, tmp_path):
     process = reproduce("bias", "--runs", "30", wait=False, jobs="2")
     _wait_for(lambda: len(parts(tmp_path / "out")) >= 1, process)
@@ -97,6 +101,7 @@ def test_a_terminated_run_leaves_no_workers(reproduce, tmp_path):
     assert not psutil.wait_procs(workers, timeout=10)[1]
 
 
+@pytest.mark.slow
 def test_a_damaged_part_is_computed_again(tmp_path, capsys):
     options = ["--runs", "2", "--jobs", "1", "--out", str(tmp_path)]
     assert main(["definitions", *options]) == 0
@@ -146,6 +151,7 @@ def test_the_folder_of_the_data_is_not_written_to(tmp_path, capsys, option):
     assert not list(data.iterdir())
 
 
+@pytest.mark.slow
 def test_results_depend_on_the_seed_alone(reproduce, tmp_path, capsys):
     def run(out, *options):
         return main(["definitions", "--runs", "3", "--out", str(tmp_path / out), *options])
@@ -168,6 +174,7 @@ def test_docs_get_the_page_and_its_figures(tmp_path):
     assert (docs / "img" / "reproduction" / "definitions.png").exists()
 
 
+@pytest.mark.slow
 def test_earlier_results_stay_on_the_page(tmp_path):
     options = ["--runs", "1", "--jobs", "1", "--out", str(tmp_path)]
     for name in ("definitions", "profiles"):

@@ -111,6 +111,7 @@ def test_an_intercept_only_is_the_mean(linear_run, settings):
     np.testing.assert_allclose(found, np.sqrt(squares / 1000), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_logistic_runs_are_those_of_the_classifiers():
     settings = Settings(folds=2)
     data = sources.load("German", settings)
@@ -146,6 +147,7 @@ def test_steinberg_and_frrm_have_the_same_share():
     assert (theirs["train_rmse"] >= free["train_rmse"].iloc[0] * (1 - 1e-12)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # by fairlearn
 def test_a_narrow_bound_costs_fairlearn_errors():
     rng = np.random.default_rng(0)

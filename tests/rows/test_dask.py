@@ -58,6 +58,7 @@ def unconstrained(people):
     return FairRidgeClassifier(1.0, sensitive=SENSITIVE).fit(people[COLUMNS], people["hired"])
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_model(cluster, people, tmp_path):
     chosen = {"response": "years", "sensitive": SENSITIVE, "predictors": ["skill", "region"]}
     model = FairRidgeRegressor().fit(rows.dask(partitions(people, tmp_path), **chosen))
@@ -67,6 +68,7 @@ def test_a_cluster_gives_the_same_model(cluster, people, tmp_path):
     assert reads(tmp_path) == PARTITIONS * 2  # levels, then moments
 
 
+@pytest.mark.slow
 def test_rows_that_are_kept_on_the_cluster_are_read_once(cluster, people, unconstrained, tmp_path):
     kept = partitions(people, tmp_path).persist()
     model = FairRidgeClassifier(1.0).fit(rows.dask(kept, response="hired", sensitive=SENSITIVE))
@@ -75,6 +77,7 @@ def test_rows_that_are_kept_on_the_cluster_are_read_once(cluster, people, uncons
     assert reads(tmp_path) == PARTITIONS
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_a_fit_changes_nothing(
     cluster, people, unconstrained, tmp_path
 ):

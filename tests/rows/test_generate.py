@@ -12,6 +12,7 @@ from fairridge import FairRidgeRegressor, rows
 from fairridge.rows.generate import generate, main
 
 
+@pytest.mark.slow
 def test_the_command_writes_rows_that_fit(tmp_path):
     command = [sys.executable, "-m", "fairridge.rows.generate"]
     options = ["--rows", "5_000", "--columns", "6", "--rows-per-file", "2000"]

@@ -84,6 +84,7 @@ def test_squared_differences_are_exact(home, people, family):
     assert_same_model(ours, theirs)
 
 
+@pytest.mark.slow
 def test_squared_differences_of_times_are_exact(people):
     # Far from 0, where −log time, the target of the moments, would be a bad center.
     frame = people[[*COLUMNS, "weight"]].assign(
@@ -127,6 +128,7 @@ def test_the_stated_error_holds(monkeypatch, groups, transform):
     assert bound < 40.0 / groups**2
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),

@@ -14,6 +14,7 @@ MEGABYTE = 1 << 20
 REPEATS = 16
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
 def test_a_fit_needs_less_memory_than_the_file(tmp_path):
     (small,) = generate(tmp_path / "small", rows=131_072, columns=26, sensitive=2)

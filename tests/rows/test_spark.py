@@ -15,6 +15,7 @@ from .conftest import COLUMNS, SENSITIVE, assert_same_model, write_files
 sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.spark,
     pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed"),
     # Spark's own remarks about versions and sockets.
