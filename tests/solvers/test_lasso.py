@@ -1,10 +1,11 @@
-"""Coordinate descent for a small quadratic problem with absolute values."""
+"""A small quadratic problem with absolute values, on its own and as a Newton step."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
 from fairridge.solvers import lasso_minimum
+from fairridge.solvers.lasso import proximal_step
 
 
 def problem(seed, n=30, q=6):
@@ -96,3 +97,15 @@ def test_nearly_equal_columns_are_solved_to_all_digits(gap, size):
     H, b = A.T @ A, A.T @ (A @ [1.0, 2.0, 0.0, 0.0, 3.0])
     x = lasso_minimum(H, b, np.full(5, size))
     assert violation(H, b, np.full(5, size), x) < 1e-11
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_step_is_optimal_where_hardly_any_curvature_is_left(seed):
+    rng = np.random.default_rng(seed)
+    smooth, rough, rank = 3, 4, int(rng.integers(2, 6))
+    A = rng.normal(size=(rank, smooth + rough)) * 10.0 ** -rng.integers(0, 7, size=(rank, 1))
+    H, theta = A.T @ A, rng.normal(size=smooth + rough)
+    gradient = H @ rng.normal(size=smooth + rough)
+    l1 = np.append(np.zeros(smooth), np.full(rough, 0.01 * np.abs(gradient).max()))
+    x = theta + proximal_step(H, gradient, theta, l1)
+    assert violation(H, H @ theta - gradient, l1, x) < 1e-9

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from fairridge.solvers.triangle import solve_definite
+from fairridge.solvers.triangle import small_qr, solve_upper
 
 __all__ = ["lasso_minimum", "proximal_step"]
 
@@ -121,17 +121,31 @@ def _rounding(H: Floats, b: Floats, weights: Floats, x: Floats) -> Floats:
 def proximal_step(H: Floats, gradient: Floats, theta: Floats, l1: Floats) -> Floats:
     """Step to the minimum of the quadratic model plus absolute values.
 
-    The smooth coordinates are eliminated by a Schur complement; what is left
-    is a lasso in the penalized ones.
+    With the smooth coordinates first, H = RᵀR for an upper triangular R, whose
+    last block R₂₂ leaves a lasso with R₂₂ᵀR₂₂ in the penalized ones.
     """
-    rough, smooth = np.flatnonzero(l1), np.flatnonzero(l1 == 0.0)
-    right = H @ theta - gradient  # the model in the new point x: ½xᵀHx − rightᵀx + l1|x|
-    cross = H[np.ix_(smooth, rough)]
-    eliminated = np.column_stack([cross, right[smooth]])
-    solved = np.column_stack([solve_definite(H[np.ix_(smooth, smooth)], c) for c in eliminated.T])
-    schur = H[np.ix_(rough, rough)] - cross.T @ solved[:, :-1]
+    rough = np.flatnonzero(l1)
+    order = np.append(np.flatnonzero(l1 == 0.0), rough)
+    k = len(order) - len(rough)
+    scale = np.sqrt(np.maximum(np.diag(H)[order], 1e-300))
+    R = _root(H[np.ix_(order, order)] / np.outer(scale, scale))
+    right = (H @ theta - gradient)[order] / scale  # the new point x: ½xᵀHx − rightᵀx + l1|x|
+    first = solve_upper(R[:k, :k], right[:k], transposed=True)
+    # R₂₂ᵀR₂₂ is definite by construction. The same matrix as a difference, H₂₂ − H₂₁H₁₁⁻¹H₁₂, is
+    # not once separation has left hardly any curvature, and then the signs never settle.
+    reduced, b = R[k:, k:].T @ R[k:, k:], right[k:] - R[:k, k:].T @ first
     x = np.empty_like(theta)
-    b = right[rough] - cross.T @ solved[:, -1]
-    x[rough] = lasso_minimum(0.5 * (schur + schur.T), b, l1[rough], theta[rough])
-    x[smooth] = solved[:, -1] - solved[:, :-1] @ x[rough]
+    tail = lasso_minimum(reduced, b, l1[rough] / scale[k:], theta[rough] * scale[k:])
+    x[order[:k]] = solve_upper(R[:k, :k], first - R[:k, k:] @ tail) / scale[:k]
+    x[rough] = tail / scale[k:]
     return x - theta
+
+
+def _root(H: Floats) -> Floats:
+    """Return an upper triangular R with RᵀR = H, for an H that rounding may leave indefinite."""
+    try:
+        return np.asarray(scipy.linalg.cholesky(H, check_finite=False), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(H)
+        values = np.maximum(values, PROXIMAL * values[-1])
+        return np.triu(small_qr((vectors * np.sqrt(values)).T)[1])
