@@ -93,16 +93,30 @@ class StatisticalParity(VarianceShare):
             return 0.0
         if measure == "tjur":
             return self._tjur(fit)
-        without = fit.deviance_without(predictors=True, center=self.center)
-        null = fit.deviance_without(predictors=False, center=self.center)
-        weight = fit.basis.weight
-        if null - fit.deviance <= NOTHING * (weight + abs(null)):
+        # All deviances are divided by the size of the largest, which cancels in shares.
+        log_size = 0.0 if self.center else fit.log_size_uncentered
+        without, null = (
+            fit.deviance_without(predictors=kept, center=self.center, log_size=log_size)
+            for kept in (True, False)
+        )
+        unit = np.exp(-log_size)
+        deviance, weight = fit.deviance * unit, fit.basis.weight * unit
+        if null - deviance <= NOTHING * (weight + abs(null)):
             return 0.0  # nothing is explained, but for rounding
         if measure == "deviance":
-            return share(fit.deviance - without, fit.deviance - null)
-        return 1.0 - share(
-            np.expm1((without - null) / weight), np.expm1((fit.deviance - null) / weight)
-        )
+            return share(deviance - without, deviance - null)
+        return self._nagelkerke(without - null, deviance - null, weight)
+
+    def _nagelkerke(self, without: float, full: float, weight: float) -> float:
+        """1 − R²(0, β)/R²(α, β), from differences of deviances to D(0, 0)."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            value = 1.0 - share(*(np.expm1(np.divide(d, weight)) for d in (without, full)))
+        if not np.isfinite(value):
+            raise ValueError(
+                "StatisticalParity(measure='nagelkerke'): the likelihood without S is beyond "
+                "floating point. Use measure='deviance', or, with center=False, code S nearer to 0."
+            )
+        return float(value)
 
     def _tjur(self, fit: Fit) -> float:
         if not fit.family.proportion:

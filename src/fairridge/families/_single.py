@@ -90,6 +90,10 @@ class SinglePredictor(ABC):
         gradient = (weight * first)[:, None]
         return RowSums(deviance, gradient, (weight * second)[:, None, None] if order > 1 else None)
 
+    def log_size(self, shift: float) -> float:
+        """Return 0: a shift of η adds to deviances."""
+        return 0.0
+
     def by_class(self, coordinates: Floats) -> Floats:
         """Return the coefficients as they are: one linear predictor, one row."""
         return coordinates

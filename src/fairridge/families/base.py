@@ -111,6 +111,14 @@ class Family(Protocol):
         """Return the deviance, its gradient (order ≥ 1) and curvature (order 2)."""
         ...
 
+    def log_size(self, shift: float) -> float:
+        """Return log c, where a shift of η multiplies deviances by c at most; 0 where they add.
+
+        A family that returns more than 0 takes log c as third argument of
+        `unit_deviance`, and divides by c what may be beyond floating point.
+        """
+        ...
+
     def by_class(self, coordinates: Floats) -> Floats:
         """Map coefficients of the m linear predictors (rows) to those users see."""
         ...

@@ -75,6 +75,10 @@ class Cox:
         """Return the linear predictor itself, the log hazard ratio."""
         return eta
 
+    def log_size(self, shift: float) -> float:
+        """Return 0: a shift of η adds to deviances."""
+        return 0.0
+
     def by_class(self, coordinates: Floats) -> Floats:
         """Return the coefficients as they are: one linear predictor, one row."""
         return coordinates

@@ -34,6 +34,10 @@ class LogLink(SinglePredictor):
         # Beyond e⁷⁰⁰ a finite number serves as infinity would, and times 0 is 0.
         return np.exp(np.minimum(eta, 700.0))
 
+    def log_size(self, shift: float) -> float:
+        """Return the larger exponent of e^((2−power)·shift) and e^((1−power)·shift)."""
+        return max((2.0 - self.power) * shift, (1.0 - self.power) * shift)
+
     def null_level(self, y: Floats, weight: Floats, offset: Floats | None) -> float:
         """Return log(Σ w y e^((1−power)·offset) / Σ w e^((2−power)·offset))."""
         above, below = self.log_sums(y, weight, offset)
@@ -75,11 +79,11 @@ class Poisson(LogLink):
     name = "poisson"
     power = 1.0
 
-    def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
+    def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2y(e^d − 1 − d), and 2e^η where y = 0."""
-        d, positive = log_ratio(y, eta)
-        growth = np.expm1(np.minimum(d, 700.0))
-        return 2.0 * np.where(positive, y * (growth - d), growth + 1.0)
+        (d, positive), one = log_ratio(y, eta), np.exp(-log_size)
+        growth = _growth(d, log_size)
+        return 2.0 * np.where(positive, y * (growth - one * d), growth + one)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y) and 2μ."""
@@ -99,10 +103,10 @@ class Gamma(LogLink):
     name = "gamma"
     power = 2.0
 
-    def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
+    def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2(d + e^−d − 1)."""
         d, _ = log_ratio(y, eta)
-        return 2.0 * (d + np.expm1(np.minimum(-d, 700.0)))
+        return 2.0 * (np.exp(-log_size) * d + _growth(-d, log_size))
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(1 − y/μ) and 2y/μ."""
@@ -152,12 +156,12 @@ class Tweedie(LogLink):
                 "for 1 use family='poisson', for 2 family='gamma'."
             )
 
-    def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
+    def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2y^b((e^(bd) − 1)/b − (e^(ad) − 1)/a), a = 1 − p, b = 2 − p; 2e^(bη)/b where y = 0."""
         a, b = 1.0 - self.power, 2.0 - self.power
         d, positive = log_ratio(y, eta)
-        up, down = (np.expm1(np.minimum(c * d, 700.0)) / c for c in (b, a))
-        return 2.0 * np.where(positive, y**b * (up - down), up + 1.0 / b)
+        up, down = (_growth(c * d, log_size) / c for c in (b, a))
+        return 2.0 * np.where(positive, y**b * (up - down), up + np.exp(-log_size) / b)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ^(2−p) − y μ^(1−p)) and its derivative, positive for 1 < p < 2."""
@@ -186,3 +190,10 @@ def log_ratio(y: Floats, eta: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return log(μ/y), or η where y = 0, and where y is positive."""
     positive = y > 0.0
     return eta - np.log(np.where(positive, y, 1.0)), positive
+
+
+def _growth(x: Floats, log_size: float) -> Floats:
+    """Return (e^x − 1)e^−log_size; beyond e⁷⁰⁰ a finite number serves as infinity would."""
+    if log_size == 0.0:
+        return np.expm1(np.minimum(x, 700.0))
+    return np.exp(np.minimum(x - log_size, 700.0)) - np.exp(-log_size)

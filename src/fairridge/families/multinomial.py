@@ -85,6 +85,10 @@ class Multinomial:
         curvature = inner - PC[:, :, None] * PC[:, None, :]
         return RowSums(deviance, gradient, 2.0 * weight[:, None, None] * curvature)
 
+    def log_size(self, shift: float) -> float:
+        """Return 0: a shift of η adds to deviances."""
+        return 0.0
+
     def by_class(self, coordinates: Floats) -> Floats:
         """Map contrasts (rows) to classes."""
         return self.contrasts @ coordinates

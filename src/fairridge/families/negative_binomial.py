@@ -57,7 +57,7 @@ class NegativeBinomial(LogLink):
         """κ; 0 until it is estimated."""
         return 0.0 if self.dispersion is None else float(self.dispersion)
 
-    def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
+    def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2y(log(1 + s(e^d − 1))/s − d), d = log(μ/y), s = κy/(1 + κy); 2log(1 + κμ)/κ at y = 0.
 
         For s > ½ that is 2(log(1 + c(e^−d − 1))/c + d)/κ with c = 1 − s: written
@@ -65,7 +65,7 @@ class NegativeBinomial(LogLink):
         """
         kappa = self.kappa
         if kappa == 0.0:
-            return Poisson().unit_deviance(y, eta)
+            return Poisson().unit_deviance(y, eta, log_size)
         d, positive = log_ratio(y, eta)
         small = kappa * y < 1.0
         share = np.where(small, np.where(positive, kappa * y, 0.5), 1.0) / (1.0 + kappa * y)
@@ -74,6 +74,10 @@ class NegativeBinomial(LogLink):
         bent = bent / share + np.where(small, -d, d)
         at_zero = np.log1p(kappa * self.mean(eta)) + np.maximum(eta - LARGEST, 0.0)
         return 2.0 * np.where(positive, np.where(small, y, 1.0 / kappa) * bent, at_zero / kappa)
+
+    def log_size(self, shift: float) -> float:
+        """Return 0: deviances grow with η itself; without dispersion as Poisson's do."""
+        return super().log_size(shift) if self.kappa == 0.0 else 0.0
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y)/(1 + κμ) and 2μ(1 + κy)/(1 + κμ)²."""

@@ -3,7 +3,7 @@
 from fairridge.solvers.basis import FairBasis, fair_basis
 from fairridge.solvers.coordinates import Coordinates
 from fairridge.solvers.factor import Factor, factorize
-from fairridge.solvers.fit import Fit
+from fairridge.solvers.fit import Fit, Separation
 from fairridge.solvers.lasso import lasso_minimum
 from fairridge.solvers.newton import Objective, Point, minimize
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
@@ -15,6 +15,7 @@ __all__ = [
     "Fit",
     "Objective",
     "Point",
+    "Separation",
     "Spectrum",
     "factorize",
     "fair_basis",

@@ -13,9 +13,29 @@ from numpy.typing import NDArray
 from fairridge.engines import Engine, FamilyFunction, RowFunction
 from fairridge.solvers.basis import FairBasis
 
-__all__ = ["Fit"]
+__all__ = ["Fit", "Separation"]
 
 Floats = NDArray[np.float64]
+
+# Logarithm of a deviance, above which it is divided by its size.
+HUGE = 100.0
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Columns that separate the responses: the deviance has a limit instead of a minimum.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns of S and X whose coefficients grow without bound.
+    sensitive : tuple of str
+        Columns of S whose α is not determined. A predictor takes the α of every attribute it is
+        correlated with along: x = u + sB.
+    """
+
+    columns: tuple[str, ...]
+    sensitive: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -44,6 +64,8 @@ class Fit:
         Where the rows are.
     unconstrained : callable
         Returns the fit at λ = 0.
+    separation : Separation or None
+        Columns whose coefficients have no limit, if there are any.
     """
 
     lambda_: float
@@ -55,7 +77,10 @@ class Fit:
     basis: FairBasis
     engine: Engine
     unconstrained: Callable[[], Fit]
-    _memory: dict[tuple[bool, bool], float] = field(default_factory=dict, repr=False, compare=False)
+    separation: Separation | None = None
+    _memory: dict[tuple[bool, bool, float], float] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -128,16 +153,26 @@ class Fit:
         both = self.family.by_predictor(both)
         return self.engine.total(function, self.basis.center, both[:, 0], both[:, 1:])
 
-    def deviance_without(self, *, predictors: bool, center: bool) -> float:
-        """Return the deviance at α = 0, with β or without it."""
-        key = (predictors, center)
+    def deviance_without(self, *, predictors: bool, center: bool, log_size: float = 0.0) -> float:
+        """Return the deviance at α = 0, with β or without it, divided by e^log_size."""
+        key = (predictors, center, log_size)
         if key not in self._memory:
-            self._memory[key] = float(
-                self.total(
-                    _Deviance(self.family), sensitive=False, predictors=predictors, center=center
-                )[0]
-            )
+            function = _Deviance(self.family, log_size)
+            total = self.total(function, sensitive=False, predictors=predictors, center=center)
+            self._memory[key] = float(total[0])
         return self._memory[key]
+
+    @property
+    def log_size_uncentered(self) -> float:
+        """Logarithm of what deviances at α = 0 are multiplied by where S is not centered.
+
+        η then moves by −s̄α in every row; under a log link, and where S is far
+        from zero, floating point does not hold the deviance there.
+        """
+        if np.ndim(self.alpha) > 1:
+            return 0.0
+        size = self.family.log_size(-float(self.alpha @ self.basis.center_sensitive))
+        return float(size) if size > HUGE else 0.0
 
 
 class _MovedFit(Fit):
@@ -157,8 +192,13 @@ class _MovedFit(Fit):
         return float(np.average(scores**2, axis=0, weights=self.weights).sum())
 
 
+@dataclass(frozen=True)
 class _Deviance(FamilyFunction):
-    """The deviance of some rows."""
+    """The deviance of some rows, divided by e^log_size."""
+
+    log_size: float = 0.0
 
     def __call__(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
-        return np.array([self.family.rows(y, eta, weight, 0).deviance])
+        if self.log_size == 0.0:
+            return np.array([self.family.rows(y, eta, weight, 0).deviance])
+        return np.array([weight @ self.family.unit_deviance(y[:, 0], eta[:, 0], self.log_size)])
