@@ -109,27 +109,20 @@ class FairRidge(BoundedModel):
     ) -> None:
         if not isinstance(problem, GLMProblem):
             return
-        names = problem.separated_columns(float(solution.fit.lambda_) for solution in solutions)
-        if names:
-            warn_user(
-                f"column(s) {', '.join(map(repr, names))} separate the responses: their "
-                "coefficients grow without bound. The deviance has converged; for finite "
-                "coefficients set a small predictor_penalty, or merge rare levels.",
-                DataWarning,
-            )
-        self._warn_of_levels(problem, solutions)
-
-    def _warn_of_levels(self, problem: GLMProblem, solutions: list[Solution]) -> None:
-        """Say that a bound means little where a level without events runs away."""
-        bounded = [solution.fit for solution in solutions if solution.unfairness < 1.0]
-        levels = problem.deciding_levels(bounded) if bounded else {}
-        if not levels:
+        columns = problem.separating_columns(solution.fit for solution in solutions)
+        if not columns:
             return
-        listed = ", ".join(f"{name!r} ({value:.3g})" for name, value in levels.items())
+        predictors = set(columns) & set(training.design.predictors.names)
+        bounded = any(solution.unfairness < 1.0 for solution in solutions)
+        infinite = any(solution.fit.separation for solution in solutions)
+        values = ", ".join(f"{value:.3g}" for value in columns.values())
+        growth = "grow without bound; the deviance has converged." if infinite else "are extreme."
+        # The residual of such a column on S is not zero in the other rows.
+        loophole = " Through them S returns to predictions of other rows, unseen by the bound."
         warn_user(
-            f"level(s) {listed} decide the response alone: their coefficients bring S back into "
-            "the predictions of all other rows, which the bound does not see. Merge or leave out "
-            "such levels, or set a larger predictor_penalty.",
+            f"column(s) {', '.join(map(repr, columns))} separate the responses: their coefficients "
+            f"({values}) {growth}{loophole if predictors and bounded else ''} Merge rare levels"
+            f"{', or set a larger predictor_penalty' if predictors else ''}.",
             DataWarning,
         )
 

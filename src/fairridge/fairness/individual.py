@@ -32,7 +32,9 @@ class IndividualFairness(Definition):
     """Different treatment of pairs, relative to the unconstrained model.
 
     D_IF = f(α)/f(α₀) with f(α) = Σᵢⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)² = αᵀMα (paper,
-    section 4.3) and α₀ the coefficients at λ = 0.
+    section 4.3) and α₀ the coefficients at λ = 0. Where columns separate the
+    responses so that α₀ has no limit, neither has D_IF, and bounds between 0
+    and 1 are refused.
 
     Parameters
     ----------
@@ -54,13 +56,19 @@ class IndividualFairness(Definition):
 
     def value(self, fit: Fit) -> float:
         """Return αᵀMα / α₀ᵀMα₀; 0 where the unconstrained model treats all alike."""
+        if not fit.alpha.any():
+            return 0.0
         ours, theirs = self._pair(fit)
+        free = fit.unconstrained()
+        if fit.lambda_ > 0.0 and theirs > 0.0 and not _has_limit(free):
+            raise ValueError(_without_limit(free))
         return ours / theirs if theirs > 0.0 else 0.0
 
     def components(self, fit: Fit) -> dict[str, float]:
-        """Return f(α) and f(α₀)."""
+        """Return f(α), and f(α₀) if it has a limit."""
         ours, theirs = self._pair(fit)
-        return {"pairwise": ours, "pairwise_unconstrained": theirs}
+        unconstrained = {"pairwise_unconstrained": theirs}
+        return {"pairwise": ours} | (unconstrained if _has_limit(fit.unconstrained()) else {})
 
     def _pair(self, fit: Fit) -> tuple[float, float]:
         M = fit.engine.pairwise(self._resolved(fit))
@@ -79,3 +87,24 @@ class IndividualFairness(Definition):
         else:
             chosen = PairwiseDistance(self.distance)
         return chosen
+
+
+def _has_limit(free: Fit) -> bool:
+    """Whether the α of an unconstrained fit is determined."""
+    return free.separation is None or not free.separation.sensitive
+
+
+def _without_limit(free: Fit) -> str:
+    """Say which columns leave α₀ undetermined, and what to do."""
+    assert free.separation is not None
+    columns, sensitive = (
+        ", ".join(map(repr, names))
+        for names in (free.separation.columns, free.separation.sensitive)
+    )
+    predictors = set(free.separation.columns) & set(free.engine.names[free.engine.n_sensitive :])
+    penalty = "set a predictor_penalty, " if predictors else ""
+    return (
+        f"individual fairness relates to the unconstrained model, but column(s) {columns} separate "
+        f"the responses: without a bound the coefficients of {sensitive} have no limit. Merge rare "
+        f"levels, {penalty}or use another definition."
+    )

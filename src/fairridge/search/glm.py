@@ -50,6 +50,7 @@ class GLMProblem:
     def __init__(self, minima: Minima) -> None:
         self.minima = minima
         self._fits: dict[float, Fit] = {}
+        self._is_reference = False
 
     @property
     def engine(self) -> Engine:
@@ -87,36 +88,37 @@ class GLMProblem:
         return [self.fit(float(x)) for x in lambda_]
 
     def unconstrained(self) -> Fit:
-        """Return the model at λ = 0."""
+        """Return the model at λ = 0, to which a definition relates others."""
+        self._is_reference = True
         return self.fit(0.0)
 
     def converged(self, lambda_: float) -> bool:
-        """Whether the coefficients at a λ are a minimum."""
-        return self.minima.point(lambda_).converged
+        """Whether the coefficients at a λ, and those they were compared with, are a minimum."""
+        compared = {lambda_, 0.0} if self._is_reference else {lambda_}
+        return all(self.minima.point(x).converged for x in compared)
 
-    def separated_columns(self, lambdas: Iterable[float]) -> list[str]:
-        """Name the columns whose coefficients grow without bound at some λ, if there are any."""
-        found = {k for lambda_ in lambdas for k in self.minima.separated_columns(lambda_)}
-        return [self.engine.names[k] for k in sorted(found)]
+    def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
+        """Return columns that separate the responses, each with its largest coefficient.
 
-    def deciding_levels(self, fits: Iterable[Fit]) -> dict[str, float]:
-        """Return 0/1 predictors whose coefficients no rows can have asked for, with the largest.
-
-        A level without events costs nothing however far its coefficient runs.
-        The residual of its column on S is in all rows, so that with such a
-        coefficient S is back in η, which the share of deviance does not see.
+        These are the columns whose coefficients grow without bound, and the
+        0/1 predictors whose coefficients are so large that only a penalty can
+        have ended their growth: a level without events costs nothing however
+        far its coefficient runs.
         """
+        names, q = self.engine.names, self.engine.n_sensitive
         means = self.basis.center_predictors
-        variances = self.minima.deviations[self.engine.n_sensitive :] ** 2
+        variances = self.minima.deviations[q:] ** 2
         binary = np.abs(variances - means * (1.0 - means)) <= 1e-8 * np.abs(means)
-        largest = np.zeros(len(means))
+        largest: dict[str, float] = {}
         for fit in fits:
-            beta = np.atleast_2d(fit.beta)
-            here = beta[np.abs(beta).argmax(axis=0), np.arange(len(means))]
-            largest = np.where(np.abs(here) > np.abs(largest), here, largest)
-        names = self.engine.names[self.engine.n_sensitive :]
-        found = np.flatnonzero(binary & (np.abs(largest) > DECIDED))
-        return {names[k]: float(largest[k]) for k in found}
+            raw = np.atleast_2d(self.basis.raw_coefficients(fit.alpha, fit.beta))
+            raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
+            levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > DECIDED))
+            found = {names[k] for k in levels}
+            found |= set(fit.separation.columns if fit.separation else ())
+            here = {name: float(raw[names.index(name)]) for name in found}
+            largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
+        return {name: largest[name] for name in names if name in largest}
 
     @property
     def null_deviance(self) -> float:
@@ -158,6 +160,7 @@ class GLMProblem:
             basis=self.basis,
             engine=self.engine,
             unconstrained=self.unconstrained,
+            separation=self.minima.separation(point),
         )
 
     # ----------------------------------------------------------------- search

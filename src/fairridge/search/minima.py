@@ -6,13 +6,14 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.penalties import Penalty
-from fairridge.solvers import Coordinates, FairBasis, Objective, Point, minimize
-from fairridge.solvers.newton import CLOSE
+from fairridge.solvers import Coordinates, FairBasis, Objective, Point, Separation, minimize
+from fairridge.solvers.newton import CLOSE, FLAT
 
 __all__ = ["Minima"]
 
@@ -20,6 +21,12 @@ Floats = NDArray[np.float64]
 
 # A rough minimum: coefficients to about six digits, enough to see which side of a bound it is on.
 ROUGH = 1e-12
+# Share of S in the variance of a direction, above which α moves along it.
+MOVES = 1e-10
+# Curvature, relative to the largest, that is nothing but rounding.
+NOTHING = 1e-13
+# Decrease promised by a Newton step, relative to the deviance, that may be left at a minimum.
+LITTLE = 1e-17
 
 
 class Minima:
@@ -194,9 +201,48 @@ class Minima:
         # Coefficients that grew large at another λ can be worse than none at this one.
         start = nearest if np.isinf(lambda_) else min(nearest, self.start, key=objective.value)
         found = minimize(objective, start, self.max_iter, close)
-        if found.converged or start is self.start:
+        # Where there is a limit instead of a minimum, where λ = 0 ends must not depend on what
+        # was asked before.
+        loose = lambda_ == 0.0 and len(self._flattened(objective, found)[1]) > 0
+        if start is not self.start and (loose or not found.converged):
+            found = minimize(objective, self.start, self.max_iter, close)
+        if lambda_ > 0.0 or not found.converged:
             return found
-        return minimize(objective, self.start, self.max_iter, close)
+        return replace(found, separated=self._undetermined(objective, found))
+
+    def _undetermined(self, objective: Objective, point: Point) -> Floats | None:
+        """Return directions in which a point is not determined; orthonormal, None without any.
+
+        They have lost their curvature, and still there is something to gain.
+        Newton's method itself may end far out in such a direction without
+        having met it.
+        """
+        lost, kept = self._flattened(objective, point)
+        slope = (point.gradient + 2.0 * objective.quadratic @ point.theta) @ lost
+        promised = slope**2 > LITTLE * (1.0 + abs(point.deviance)) * kept
+        lost = lost[:, promised | (kept < NOTHING)]
+        return np.linalg.qr(lost / np.linalg.norm(lost, axis=0))[0].T if lost.size else None
+
+    def _flattened(self, objective: Objective, point: Point) -> tuple[Floats, Floats]:
+        """Return directions that lost their curvature since the null model, and what is left of it.
+
+        The directions are columns, with a curvature of one at the null model.
+        """
+        free, bent = objective.free, 2.0 * objective.quadratic
+        before, after = (
+            (H + bent)[np.ix_(free, free)] for H in (self.start.hessian, point.hessian)
+        )
+        scale = np.sqrt(np.where(np.diag(before) > 0.0, np.diag(before), 1.0))
+        before, after = (H / np.outer(scale, scale) for H in (before, after))
+        if _is_definite(after - FLAT * before):
+            return np.zeros((len(point.theta), 0)), np.zeros(0)
+        sizes, vectors = np.linalg.eigh(before)
+        there = sizes > NOTHING * sizes[-1]  # collinear columns had no curvature to lose
+        white = vectors[:, there] / np.sqrt(sizes[there])
+        kept, vectors = np.linalg.eigh(white.T @ after @ white)
+        lost = np.zeros((len(point.theta), int(np.count_nonzero(kept < FLAT))))
+        lost[free] = (white @ vectors[:, kept < FLAT]) / scale[:, None]
+        return lost, kept[kept < FLAT]
 
     def _nearest(self, lambda_: float, objective: Objective) -> Point:
         """Return the solved point whose λ is nearest, on a log scale that ends at 0 and ∞."""
@@ -215,15 +261,24 @@ class Minima:
 
     # --------------------------------------------------------------- separation
 
-    def separated_columns(self, lambda_: float) -> list[int]:
-        """Return the columns whose coefficients grow without bound at a λ, if there are any."""
-        point = self.point(lambda_)
+    def separation(self, point: Point) -> Separation | None:
+        """Name the columns whose coefficients grow without bound at a point, if there are any."""
         if point.separated is None:
-            return []
+            return None
+        names, q = self.engine.names, self.engine.n_sensitive
         # The part of θ that has gone far is the part along those directions.
         gone = self.coordinates.raw(point.separated.T @ (point.separated @ point.theta))
-        effect = np.abs(gone[:, 1:]).max(axis=0) * self.deviations
-        return np.flatnonzero(effect > 0.25 * effect.max()).tolist()
+        sensitive = np.zeros(q)
+        for direction in point.separated:
+            _, alpha, beta = self.coordinates.split(self.coordinates.by_predictor(direction))
+            moved = float(np.sum(self.basis.sensitive_variance(alpha)))
+            if moved > MOVES * (moved + float(np.sum(self.basis.predictor_variance(beta)))):
+                sensitive = np.maximum(sensitive, np.abs(alpha).max(axis=0))
+        columns = _largest(np.abs(gone[:, 1:]).max(axis=0) * self.deviations)
+        return Separation(
+            tuple(names[k] for k in columns),
+            tuple(names[k] for k in _largest(sensitive * self.deviations[:q])),
+        )
 
     @property
     def deviations(self) -> Floats:
@@ -231,3 +286,17 @@ class Minima:
         basis, scatter = self.basis, self.basis.sensitive.scatter()
         ours = np.diag(basis.B.T @ scatter @ basis.B) + np.diag(basis.predictors.scatter())
         return np.sqrt(np.append(np.diag(scatter), ours) / basis.weight)
+
+
+def _is_definite(H: Floats) -> bool:
+    """Whether a matrix has a Cholesky factor, which costs much less than its eigenvalues."""
+    try:
+        scipy.linalg.cholesky(H, check_finite=False)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _largest(effect: Floats) -> list[int]:
+    """Return the places of what is not small beside the largest."""
+    return np.flatnonzero(effect > 0.25 * effect.max(initial=0.0)).tolist()

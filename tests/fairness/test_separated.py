@@ -1,0 +1,147 @@
+"""Individual fairness where columns separate the responses: a denominator that exists, or none."""
+
+import warnings
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
+from fairridge.exceptions import DataWarning
+from fairridge.fairness import Combined
+
+FAMILIES = ["binomial", "multinomial", "poisson", "cox"]
+
+
+def problem(family, n=200):
+    """S, x, a rare level of six rows without events (or all of one class), and y."""
+    rng = np.random.default_rng(3)
+    s, level = rng.integers(0, 2, n).astype(float), (np.arange(n) < 6).astype(float)
+    x = rng.normal(size=n) + 0.5 * s
+    eta = x + s - 0.5
+    if family == "poisson":
+        y = np.where(level, 0, rng.poisson(np.exp(0.5 * eta)))
+    elif family == "cox":
+        event = (rng.random(n) < 0.7) & (level == 0)
+        y = np.column_stack([rng.exponential(np.exp(-eta)), event])
+    else:
+        cuts = [0.0] if family == "binomial" else [-1.0, 1.0]
+        y = np.where(level, 0, np.digitize(eta + rng.logistic(size=n), cuts))
+    return s, x, level, y
+
+
+def fitted(family, r, S, X, y, **options):
+    kind, fixed = {
+        "poisson": (FairRidgeRegressor, {"family": "poisson"}),
+        "cox": (FairRidgeSurvival, {}),
+    }.get(family, (FairRidgeClassifier, {}))
+    model = kind(r, **{"definition": "individual", **fixed, **options})
+    return model.fit(np.column_stack(X), y, sensitive_features=np.column_stack(S))
+
+
+def ratio(model, free, S, y):
+    """D_IF from coefficients of two models, over all pairs."""
+
+    def treatment(alpha):
+        scores = np.column_stack(S) @ np.atleast_2d(alpha).T
+        return ((scores[:, None] - scores[None]) ** 2).sum(axis=2)
+
+    gaps = np.abs(np.subtract.outer(*2 * [y if y.ndim == 1 else y[:, 0]]).astype(float))
+    if y.ndim > 1:
+        gaps *= np.abs(np.subtract.outer(y[:, 1], y[:, 1]))
+    elif isinstance(model, FairRidgeClassifier):
+        gaps = (gaps > 0).astype(float)
+    return (gaps * treatment(model.alpha_)).sum() / (gaps * treatment(free.alpha_)).sum()
+
+
+@pytest.mark.parametrize("predictor_penalty", [0.0, 1.0])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_attribute_that_separates_is_refused_by_name(family, predictor_penalty):
+    s, x, level, y = problem(family)
+    order = np.random.default_rng(0).permutation(len(s))
+    messages = set()
+    for rows, unit in ((slice(None), 1.0), (order, 1.0), (slice(None), -1000.0)):
+        with pytest.raises(ValueError, match=r"column\(s\) 's1' separate the responses") as caught:
+            fitted(
+                family,
+                0.2,
+                [s[rows], unit * level[rows]],
+                [x[rows]],
+                y[rows],
+                predictor_penalty=predictor_penalty,
+            )
+        messages.add(str(caught.value))
+    (message,) = messages
+    assert message.endswith("Merge rare levels, or use another definition.")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_bounds_of_nothing_and_of_everything_need_no_denominator(family):
+    s, x, level, y = problem(family)
+    with pytest.warns(DataWarning, match=r"column\(s\) 's1' separate") as record:
+        free = fitted(family, 1.0, [s, level], [x], y)
+    assert len(record) == 1
+    assert (free.status_, free.unfairness_) == ("inactive", 1.0)
+    fair = fitted(family, 0.0, [s, level], [x], y)
+    assert fair.unfairness_ == 0.0
+    assert not fair.alpha_.any()
+    assert set(free.components_) == set(fair.components_) == {"pairwise"}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_predictor_that_takes_the_attribute_along_is_refused_until_it_is_penalized(family):
+    s, x, level, y = problem(family)
+    with pytest.raises(ValueError, match=r"'x1' separate.*set a predictor_penalty"):
+        fitted(family, 0.2, [s], [x, level], y)
+    model, free = (fitted(family, r, [s], [x, level], y, predictor_penalty=1.0) for r in (0.2, 1.0))
+    assert model.status_ == "converged"
+    assert ratio(model, free, [s], y) == pytest.approx(0.2, abs=1e-8)
+
+
+def test_a_combination_is_refused_too():
+    s, x, level, y = problem("binomial")
+    both = Combined(["statistical-parity", "individual"])
+    with pytest.raises(ValueError, match="'s1' separate"):
+        fitted("binomial", 0.2, [s, level], [x], y, definition=both)
+
+
+@pytest.fixture
+def balanced():
+    """A level without events in which S is as it is in the other rows: B = 0."""
+    rng = np.random.default_rng(5)
+    s, level = np.tile([0.0, 1.0], 100), (np.arange(200) < 8).astype(float)
+    y = np.where(level, 0, rng.random(200) < expit(s - 0.5)).astype(int)
+    return s, level, y
+
+
+@pytest.mark.filterwarnings("ignore:column")
+def test_a_predictor_that_leaves_the_attribute_alone_has_a_limit(balanced):
+    s, level, y = balanced
+    model, free = (fitted("binomial", r, [s], [level], y) for r in (0.2, 1.0))
+    rest = level == 0
+    exact = sm.Logit(y[rest], sm.add_constant(s[rest])).fit(disp=0, tol=1e-12).params[1]
+    assert free.alpha_[0] == pytest.approx(exact, rel=1e-8)
+    assert model.unfairness_ == pytest.approx(0.2, abs=1e-8)
+    assert ratio(model, free, [s], y) == pytest.approx(0.2, abs=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:column")
+def test_the_unconstrained_model_does_not_depend_on_other_bounds(balanced):
+    s, level, y = balanced
+    model = FairRidgeClassifier(definition="individual")
+    X, S = level[:, None], s[:, None]
+    alone = model.path(X, y, sensitive_features=S, unfairness=[1.0])
+    among = model.path(X, y, sensitive_features=S, unfairness=[0.01, 0.2, 0.9, 1.0])
+    np.testing.assert_array_equal(among.alpha[-1], alone.alpha[-1])
+    np.testing.assert_array_equal(among.deviance[-1], alone.deviance[-1])
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-5])
+def test_nearly_collinear_attributes_separate_nothing(gap):
+    s, x, _, y = problem("binomial")
+    other = s + gap * np.random.default_rng(1).normal(size=len(s))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fitted("binomial", 0.2, [s, other], [x], y)
+    assert model.unfairness_ == pytest.approx(0.2, abs=1e-8)
