@@ -130,14 +130,14 @@ def test_the_radial_penalty_keeps_the_direction(spectrum):
 
 
 @pytest.mark.parametrize("penalty", [Ridge(), Radial()], ids=str)
-def test_explained_is_the_size_of_the_fit_and_its_slope(rows, spectrum, penalty):
+def test_length_is_that_of_the_fit_with_its_relative_slope(rows, spectrum, penalty):
     _, s, _ = rows
     lambdas = np.array([0.0, 0.7, 20.0])
-    value, slope = penalty.explained(*spectrum, lambdas)
+    length, slope = penalty.length(*spectrum, lambdas)
     fitted = coefficients(penalty, spectrum, *lambdas) @ s.T
-    np.testing.assert_allclose(value, (fitted**2).sum(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(length, np.linalg.norm(fitted, axis=1), rtol=1e-10)
     step = 1e-5
-    ends = [penalty.explained(*spectrum, lambdas + h)[0] for h in (-step, step)]
+    ends = [np.log(penalty.length(*spectrum, lambdas + h)[0]) for h in (-step, step)]
     np.testing.assert_allclose(slope, (ends[1] - ends[0]) / (2 * step), rtol=1e-5)
 
 

@@ -44,8 +44,8 @@ class Penalty(Protocol):
 class SecularPenalty(Penalty, Protocol):
     """A penalty for which 1/‖Sα(λ)‖ is concave in λ, so that Newton's method is monotone."""
 
-    def explained(
+    def length(
         self, spectrum: Spectrum, projection: Floats, lambda_: Floats
     ) -> tuple[Floats, Floats]:
-        """Return ‖Sα(λ)‖² and its derivative in λ."""
+        """Return ‖Sα(λ)‖ and the derivative of its logarithm in λ."""
         ...

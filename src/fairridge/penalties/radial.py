@@ -38,9 +38,9 @@ class Radial:
         """Return ∞: α never reaches zero."""
         return np.inf
 
-    def explained(
+    def length(
         self, spectrum: Spectrum, projection: Floats, lambda_: Floats
     ) -> tuple[Floats, Floats]:
-        """Return ‖Sα(λ)‖² = ‖c‖²/(1+λ)² and its derivative, for several λ."""
-        fitted = float(projection @ projection) / (1.0 + lambda_) ** 2
-        return fitted, -2.0 * fitted / (1.0 + lambda_)
+        """Return ‖Sα(λ)‖ = ‖c‖/(1+λ) and the derivative of its logarithm, for several λ."""
+        shrinkage = 1.0 / (1.0 + lambda_)
+        return float(np.linalg.norm(projection)) * shrinkage, -shrinkage

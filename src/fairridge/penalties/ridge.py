@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.solvers import Spectrum
+from fairridge.solvers import Spectrum, shrinking_length
 
 __all__ = ["Ridge"]
 
@@ -33,10 +33,9 @@ class Ridge:
         """Return ∞: a ridge never reaches zero."""
         return np.inf
 
-    def explained(
+    def length(
         self, spectrum: Spectrum, projection: Floats, lambda_: Floats
     ) -> tuple[Floats, Floats]:
-        """Return ‖Sα(λ)‖² = Σ (lᵢcᵢ/(lᵢ+λ))² and its derivative, for several λ."""
-        denominator = spectrum.eigenvalues + lambda_[:, None]
-        fitted = (spectrum.eigenvalues * projection / denominator) ** 2
-        return fitted.sum(axis=1), -2.0 * (fitted / denominator).sum(axis=1)
+        """Return ‖Sα(λ)‖, Sα(λ) = (lᵢcᵢ/(lᵢ+λ))ᵢ, and the derivative of its logarithm."""
+        rates = 1.0 / (spectrum.eigenvalues + lambda_[:, None])
+        return shrinking_length(spectrum.eigenvalues * rates * projection, rates)

@@ -67,4 +67,4 @@ def orthogonal_solution(
         return OrthogonalSolution(0.0, products / n)
     if allowed == 0.0:
         return OrthogonalSolution(np.inf, np.zeros_like(products))
-    return OrthogonalSolution(norm / allowed - n, allowed * products / norm)
+    return OrthogonalSolution(max(norm / allowed - n, 0.0), allowed * products / norm)

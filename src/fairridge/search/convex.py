@@ -36,6 +36,7 @@ from fairridge.solvers import (
     factorize,
     fair_basis,
     minimize,
+    shrinking_length,
 )
 
 __all__ = ["ConvexProblem", "PairSpace", "convex_problem"]
@@ -235,12 +236,12 @@ class _ConvexGaussian(ConvexProblem):
         used = self.space.nu > 0.0
         nu, target = self.basis.weight * self.space.nu[used], self.space.target[used]
 
-        def pairwise(lambda_: Floats) -> tuple[Floats, Floats]:
+        def length(lambda_: Floats) -> tuple[Floats, Floats]:
             shrunk = 1.0 / (1.0 + lambda_[:, None] * nu)
-            value = shrunk**2 @ (nu * target**2)
-            return value, -2.0 * shrunk**3 @ (nu**2 * target**2)
+            return shrinking_length(np.sqrt(nu) * target * shrunk, nu * shrunk)
 
-        roots, converged = secular_roots(pairwise, bounds * pairwise(np.zeros(1))[0], max_iter)
+        limits = np.sqrt(bounds) * length(np.zeros(1))[0]
+        roots, converged = secular_roots(length, limits, max_iter)
         return [
             Choice(
                 float(root),

@@ -220,19 +220,21 @@ def sparse_profile(
     """
     wanted = bounds[bounds < 1.0]
     positive = wanted[wanted > 0.0]
+    # As floats, of which a ratio may be infinite: then the step is the longest.
+    least, most_wanted = float(positive.min(initial=1.0)), float(wanted.max(initial=0.0))
     scan = _Scan(value, step, {}, slope)
     if positive.size:
         at = scan.visit(min(start, ceiling / step))
         most = min(ceiling, 1e15 * typical)
-        while at < most and (scan.known[at] > positive.min() or at < reach * typical):
-            at = scan.visit(min(at * scan.stride(at, positive.min()), ceiling))
+        while at < most and (scan.known[at] > least or at < reach * typical):
+            at = scan.visit(min(at * scan.stride(at, least), ceiling))
         at = min(scan.known)
-        while scan.known[at] <= wanted.max() and at > floor * typical:
-            at = scan.visit(at / scan.stride(at, wanted.max()))
-        if scan.known[at] <= wanted.max():
+        while scan.known[at] <= most_wanted and at > floor * typical:
+            at = scan.visit(at / scan.stride(at, most_wanted))
+        if scan.known[at] <= most_wanted:
             scan.visit(0.0)
             scan.climb(HILL * typical, at, wanted, peek or value)
-    if not positive.size or wanted.min() == 0.0 or scan.last > positive.min():
+    if not positive.size or wanted.min() == 0.0 or scan.last > least:
         scan.visit(ceiling)
     grid = np.array(sorted(scan.known))
     return Profile(value, grid, np.array([scan.known[x] for x in grid]), ceiling)

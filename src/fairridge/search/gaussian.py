@@ -130,13 +130,13 @@ class GaussianProblem:
         self, penalty: SecularPenalty, definition: VarianceShare, bounds: Floats, max_iter: int
     ) -> list[Choice]:
         rest = definition.rest(self.unconstrained()) * self.basis.weight
-        with np.errstate(divide="ignore", invalid="ignore"):
-            targets = np.where(bounds < 1.0, bounds / (1.0 - bounds) * rest, np.inf)
-
-        def explained(lambda_: Floats) -> tuple[Floats, Floats]:
-            return penalty.explained(self.basis.sensitive, self._projection, lambda_)
-
-        roots, converged = secular_roots(explained, targets, max_iter)
+        active = bounds < 1.0
+        odds = bounds / np.where(active, 1.0 - bounds, 1.0)
+        # A root of each factor: their product may be too small a number.
+        limits = np.where(active, np.sqrt(odds) * np.sqrt(rest), np.inf)
+        roots, converged = secular_roots(
+            lambda x: penalty.length(self.basis.sensitive, self._projection, x), limits, max_iter
+        )
         states = ["converged" if done else "not-converged" for done in converged]
         return [
             Choice(float(root), "inactive" if root == 0.0 else state)  # type: ignore[arg-type]

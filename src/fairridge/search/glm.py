@@ -240,13 +240,13 @@ class GLMProblem:
         positive, typical = bounds[(bounds > 0.0) & (bounds < 1.0)], self.minima.typical
         if len(positive) != 1 or self.minima.has_ceiling:
             return typical
-        grid = typical * np.logspace(3.0, -2.0, 8)
+        grid, r = typical * np.logspace(3.0, -2.0, 8), float(positive[0])
         values = [self._modeled(definition, float(x)) for x in grid]
-        above = [k for k, value in enumerate(values) if value > positive.min()]
+        above = [k for k, value in enumerate(values) if value > r]
         if not above or above[0] == 0 or values[above[0] - 1] <= 0.0:
             return typical
         k = above[0]
-        share = np.log(values[k] / positive.min()) / np.log(values[k] / values[k - 1])
+        share = np.log(values[k] / r) / np.log(values[k] / values[k - 1])
         return float(grid[k] * (grid[k - 1] / grid[k]) ** share)
 
     def _modeled(self, definition: Definition, lambda_: float) -> float:

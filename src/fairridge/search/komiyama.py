@@ -142,13 +142,13 @@ def place_of(a: float, predictors: Block, penalty: float, r: float, nothing: flo
     values = predictors.spectrum.eigenvalues
     free = values / (values + penalty) * predictors.projection
     b = float(np.linalg.norm(free))
-    if (1.0 - r) * a**2 <= r * b**2:
+    x, y = np.sqrt(r), np.sqrt(1.0 - r)
+    if y * a <= x * b:
         return Place(1.0, free, 0.0)
     if r <= TINY or not values.size:
         return Place(0.0, free, np.inf)
     if penalty > 0.0 or b <= nothing:
         return _penalized_place(a, predictors, penalty, r, nothing)
-    x, y = np.sqrt(r), np.sqrt(1.0 - r)
     t = x * a + y * b
     multiplier = (y * a - x * b) / (r * y * a + (1.0 - r) * x * b)
     return Place(float(x * t / a), y * t / b * free, float(multiplier))
@@ -183,9 +183,12 @@ def _penalized_place(
         # Any multiple of the direction at the pole would meet the bound; none is taken.
         _, fitted = sizes(0.0)
         return Place(float(np.linalg.norm(fitted)) / (edge * a), fitted, most, False)
-    nearest = size / (r * edge * a) if size > nothing else 0.0  # there the excess is positive
-    gap = brentq(excess, nearest, most, xtol=1e-300, rtol=1e-15, maxiter=1000)
-    return Place(*sizes(gap), most - gap)
+    if excess(most) >= 0.0:  # but for rounding the bound is inactive
+        return Place(*sizes(most), 0.0)
+    gap = size / (r * edge * a) if size > nothing else 0.0
+    if excess(gap) > 0.0:  # but for rounding it is
+        gap = brentq(excess, gap, most, xtol=1e-300, rtol=1e-15, maxiter=1000)
+    return Place(*sizes(gap), max(most - gap, 0.0))
 
 
 @dataclass(frozen=True)

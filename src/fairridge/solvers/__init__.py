@@ -6,7 +6,7 @@ from fairridge.solvers.factor import Factor, factorize
 from fairridge.solvers.fit import Fit, Separation
 from fairridge.solvers.lasso import lasso_minimum
 from fairridge.solvers.newton import Objective, Point, minimize
-from fairridge.solvers.spectrum import Spectrum, spectrum_of
+from fairridge.solvers.spectrum import Spectrum, shrinking_length, spectrum_of
 
 __all__ = [
     "Coordinates",
@@ -21,5 +21,6 @@ __all__ = [
     "fair_basis",
     "lasso_minimum",
     "minimize",
+    "shrinking_length",
     "spectrum_of",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Spectrum", "spectrum_of"]
+__all__ = ["Spectrum", "shrinking_length", "spectrum_of"]
 
 Floats = NDArray[np.float64]
 
@@ -98,6 +98,25 @@ def spectrum_of(root: Floats, scale: Floats, noise: float) -> tuple[Spectrum, Fl
     rank = int(np.count_nonzero(values > noise * values[0]))
     spectrum = Spectrum(values[:rank] ** 2, At[:rank].T, scale, _dependent(scaled, rank))
     return spectrum, P[:, :rank], P[:, rank:]
+
+
+def shrinking_length(parts: Floats, rates: Floats) -> tuple[Floats, Floats]:
+    """Length of a vector whose parts shrink, and the derivative of its logarithm.
+
+    Squares of the parts may be too small to be numbers; their ratios are not.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (m, k)
+        One vector per row.
+    rates : ndarray of shape (m, k)
+        −d log partⱼ/dλ.
+    """
+    largest = np.abs(parts).max(axis=1, initial=0.0)
+    shares = (parts / np.where(largest > 0.0, largest, 1.0)[:, None]) ** 2
+    total = shares.sum(axis=1)
+    slope = (shares * rates).sum(axis=1) / np.where(total > 0.0, total, 1.0)
+    return largest * np.sqrt(total), -slope
 
 
 def _dependent(scaled: Floats, rank: int) -> tuple[int, ...]:
