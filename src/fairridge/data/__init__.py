@@ -14,7 +14,7 @@ from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
 from fairridge.data.rows import Rows
 from fairridge.data.table import Table, as_native, as_table
-from fairridge.data.vectors import numeric_vector, one_per_row, weights
+from fairridge.data.vectors import numeric_vector, one_per_row, require_usual_size, weights
 
 __all__ = [
     "Design",
@@ -35,5 +35,6 @@ __all__ = [
     "make_frame",
     "numeric_vector",
     "one_per_row",
+    "require_usual_size",
     "weights",
 ]

@@ -13,9 +13,12 @@ from sklearn.utils.validation import column_or_1d
 from fairridge.data.levels import is_missing
 from fairridge.data.table import as_native
 
-__all__ = ["labels", "numeric_vector", "one_per_row", "weights"]
+__all__ = ["labels", "numeric_vector", "one_per_row", "require_usual_size", "weights"]
 
 Floats = NDArray[np.float64]
+
+# The largest weight lies between these, so that weighted sums of squares remain numbers.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e250
 
 
 def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
@@ -115,7 +118,19 @@ def weights(sample_weight: Any, n_rows: int) -> Floats | None:
         )
     if not (vector > 0).any():
         raise ValueError("sample_weight is zero in every row; at least one must be positive.")
+    require_usual_size(vector, "sample_weight")
     return vector
+
+
+def require_usual_size(weight: Floats, argument: str) -> None:
+    """Raise for weights so large or so small that weighted sums of squares are no numbers."""
+    largest = float(weight.max(initial=0.0))
+    if largest > 0.0 and not LEAST_WEIGHT <= largest <= MOST_WEIGHT:
+        size = "large" if largest > 1.0 else "small"
+        raise ValueError(
+            f"{argument} is too {size} to compute with (its largest value is {largest:g}); "
+            "divide the weights by their mean."
+        )
 
 
 def _numbers_of_objects(vector: NDArray[Any], argument: str) -> Floats:

@@ -27,6 +27,8 @@ Result = TypeVar("Result")
 
 # Up to this size the rows are written out once and kept for all passes.
 KEEP_BYTES = 1 << 30
+# A sum of squares below this has lost digits to the end of the range of numbers.
+LEAST_SQUARES = 1e-290
 
 
 class MemoryEngine:
@@ -103,7 +105,7 @@ class MemoryEngine:
                 return self._block(block).gram(None if weight is None else weight[block])
 
         total = self._sum(gram, self._slices)
-        self._require_finite(total)
+        self._require_numbers(total)
         self._gram = total
         return Moments.from_raw(self.rows.n_rows, total, self._typical_row)
 
@@ -300,14 +302,18 @@ class MemoryEngine:
             row[np.concatenate(coded)] = 0.0
         return row
 
-    def _require_finite(self, gram: Floats) -> None:
-        """Raise for a column with NaN, infinity or numbers too large to square."""
-        bad = np.flatnonzero(~np.isfinite(np.diag(gram)[1:]))
-        if not bad.size:
-            return
+    def _require_numbers(self, gram: Floats) -> None:
+        """Raise for a column with NaN, infinity, or differences too large or small to square."""
+        squares = np.diag(gram)[1:]
         names = (*self.names, *(["y"] * self.rows.targets.shape[1]))
-        values = _dense(self._pieces, self.rows.n_rows, only=int(bad[0]))
-        raise ValueError(_not_finite_message(names[bad[0]], values))
+        for k in np.flatnonzero(~np.isfinite(squares) | (squares < LEAST_SQUARES)):
+            values = _dense(self._pieces, self.rows.n_rows, only=int(k))
+            if not np.isfinite(squares[k]):
+                raise ValueError(_not_finite_message(names[k], values))
+            if np.ptp(values) > 0.0:
+                raise ValueError(
+                    f"Input column {names[k]!r} holds numbers too small to square; rescale it."
+                )
 
     def _dense(self, pieces: tuple[Piece, ...]) -> Floats:
         return _dense(pieces, self.rows.n_rows)

@@ -51,7 +51,7 @@ class Moments:
         weight = self.weight + other.weight
         gap = other.mean - self.mean
         mean = self.mean + gap * (other.weight / weight)
-        between = (self.weight * other.weight / weight) * np.outer(gap, gap)
+        between = (self.weight * (other.weight / weight)) * np.outer(gap, gap)
         scatter = self.scatter + other.scatter + between
         return Moments(self.n_rows + other.n_rows, weight, mean, scatter)
 
@@ -61,6 +61,6 @@ class Moments:
             raise ValueError("subtract the moments of a proper subset of the rows.")
         gap = other.mean - self.mean
         mean = self.mean - gap * (other.weight / weight)
-        between = (self.weight * other.weight / weight) * np.outer(gap, gap)
+        between = (self.weight * (other.weight / weight)) * np.outer(gap, gap)
         scatter = self.scatter - other.scatter - between
         return Moments(self.n_rows - other.n_rows, weight, mean, scatter)

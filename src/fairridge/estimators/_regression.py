@@ -70,7 +70,8 @@ class Regression(RegressorMixin, FairModel):
         family.check_values(response)
         deviance = family.rows(values, eta[:, None], weight, 0).deviance
         null = _null_deviance(family, values, weight, inputs.offset)
-        nothing = 1e-12 * float(weight.sum())
+        mean = float(np.average(response, weights=weight))
+        nothing = 1e-12 * float(weight.sum()) * family.unit(mean)
         if null <= nothing:
             return 1.0 if deviance <= nothing else 0.0  # as scikit-learn's r2_score has it
         return float(1.0 - deviance / null)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge.engines import (
     AbsoluteDifference,
@@ -19,6 +20,11 @@ from fairridge.fairness.base import Definition
 from fairridge.solvers import Fit
 
 __all__ = ["IndividualFairness"]
+
+Floats = NDArray[np.float64]
+
+# Products below this have lost digits to the end of the range of numbers.
+SMALLEST = 1e-290
 
 NAMED: dict[str, Distance] = {
     "absolute": AbsoluteDifference(),
@@ -58,7 +64,7 @@ class IndividualFairness(Definition):
         """Return αᵀMα / α₀ᵀMα₀; 0 where the unconstrained model treats all alike."""
         if not fit.alpha.any():
             return 0.0
-        ours, theirs = self._pair(fit)
+        ours, theirs, _ = self._forms(fit)
         free = fit.unconstrained()
         if fit.lambda_ > 0.0 and theirs > 0.0 and not _has_limit(free):
             raise ValueError(_without_limit(free))
@@ -66,16 +72,42 @@ class IndividualFairness(Definition):
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return f(α), and f(α₀) if it has a limit."""
-        ours, theirs = self._pair(fit)
-        unconstrained = {"pairwise_unconstrained": theirs}
-        return {"pairwise": ours} | (unconstrained if _has_limit(fit.unconstrained()) else {})
+        ours, theirs, unit = self._forms(fit)
+        unconstrained = {"pairwise_unconstrained": theirs * unit}
+        return {"pairwise": ours * unit} | (
+            unconstrained if _has_limit(fit.unconstrained()) else {}
+        )
 
-    def _pair(self, fit: Fit) -> tuple[float, float]:
-        M = fit.engine.pairwise(self._resolved(fit))
-        alphas = np.atleast_2d(fit.alpha), np.atleast_2d(fit.unconstrained().alpha)
+    def _forms(self, fit: Fit) -> tuple[float, float, float]:
+        """Return f(α) and f(α₀) in a unit, and that unit.
+
+        Forms are cubes of the response: in units of their own they are numbers
+        wherever the response is.
+        """
+        M = self._form(fit)
+        free = np.atleast_2d(fit.unconstrained().alpha)
+        size, unit = _power_of_two(free), _power_of_two(M)
         # Over classes, where there are several, the forms add.
-        ours, theirs = (float(np.einsum("ki,ij,kj->", a, M, a)) for a in alphas)
-        return ours, theirs
+        ours, theirs = (
+            float(np.einsum("ki,ij,kj->", a, M / unit, a))
+            for a in (np.atleast_2d(fit.alpha) / size, free / size)
+        )
+        return ours, theirs, size * size * unit
+
+    def _form(self, fit: Fit) -> Floats:
+        """Return M, which must consist of numbers."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            M, weight = fit.engine.pairwise(self._resolved(fit)), fit.basis.weight
+        sizes = np.array([weight * weight, np.abs(M).max(initial=0.0)])
+        if not (
+            np.isfinite(sizes).all() and ((sizes == 0.0) | (sizes > SMALLEST)).all() and sizes[0]
+        ):
+            raise ValueError(
+                "individual fairness multiplies weights, distances and squares of sensitive "
+                "columns, and the products leave the range of numbers; divide the weights by "
+                "their mean, or rescale the columns."
+            )
+        return M
 
     def _resolved(self, fit: Fit) -> Distance:
         if self.distance is None:
@@ -108,3 +140,8 @@ def _without_limit(free: Fit) -> str:
         f"the responses: without a bound the coefficients of {sensitive} have no limit. Merge rare "
         f"levels, {penalty}or use another definition."
     )
+
+
+def _power_of_two(values: Floats) -> float:
+    """Return a power of two of the size of the largest value; dividing by it loses no digits."""
+    return float(np.ldexp(1.0, np.frexp(np.abs(values).max(initial=0.0))[1]))

@@ -100,7 +100,7 @@ class MaximalCorrelation(Maximal):
         self, cross: Floats, sensitive: Floats, predicted: Floats, weight: float
     ) -> Floats:
         """|COR(Sⱼ, η)|; 0 where one of them does not vary."""
-        scale = np.sqrt(np.outer(predicted, sensitive))
+        scale = np.outer(np.sqrt(predicted), np.sqrt(sensitive))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(scale > 0.0, np.abs(cross) / scale, 0.0).max(axis=0)
 

@@ -99,9 +99,10 @@ class StatisticalParity(VarianceShare):
             fit.deviance_without(predictors=kept, center=self.center, log_size=log_size)
             for kept in (True, False)
         )
-        unit = np.exp(-log_size)
-        deviance, weight = fit.deviance * unit, fit.basis.weight * unit
-        if null - deviance <= NOTHING * (weight + abs(null)):
+        divisor = np.exp(-log_size)
+        deviance, weight = fit.deviance * divisor, fit.basis.weight * divisor
+        unit = fit.family.unit(float(fit.basis.center_targets[0]))
+        if null - deviance <= NOTHING * (weight * unit + abs(null)):
             return 0.0  # nothing is explained, but for rounding
         if measure == "deviance":
             return share(deviance - without, deviance - null)

@@ -80,6 +80,10 @@ class SinglePredictor(ABC):
             return low
         return high if slope(high) <= 0.0 else float(brentq(slope, low, high))
 
+    def unit(self, mean: float) -> float:
+        """Return 1: the deviance does not scale with the response."""
+        return 1.0
+
     def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return the deviance, its gradient (order ≥ 1) and curvature (order 2)."""
         y, eta = y[:, 0], eta[:, 0]

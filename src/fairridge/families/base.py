@@ -107,6 +107,13 @@ class Family(Protocol):
         """Return the m intercepts from which to start."""
         ...
 
+    def unit(self, mean: float) -> float:
+        """Return what a row's deviance is measured in: 1, or a power of the mean response.
+
+        0 where nothing but the deviance itself tells.
+        """
+        ...
+
     def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return the deviance, its gradient (order ≥ 1) and curvature (order 2)."""
         ...

@@ -99,6 +99,10 @@ class Cox:
         """Return None: the dispersion is fixed at 1."""
         return None
 
+    def unit(self, mean: float) -> float:
+        """Return 1: the deviance does not scale with the response."""
+        return 1.0
+
     def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return the deviance and its derivatives in η.
 

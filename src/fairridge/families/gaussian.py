@@ -32,6 +32,10 @@ class Gaussian(SinglePredictor):
         """2(η − y) and 2."""
         return 2.0 * (eta - y), np.full_like(eta, 2.0)
 
+    def unit(self, mean: float) -> float:
+        """Return 0: squares of the response have no scale of their own."""
+        return 0.0
+
     def to_eta(self, mu: Floats) -> Floats:
         """Return μ."""
         return mu

@@ -81,9 +81,9 @@ class Poisson(LogLink):
 
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2y(e^d − 1 − d), and 2e^η where y = 0."""
-        (d, positive), one = log_ratio(y, eta), np.exp(-log_size)
-        growth = _growth(d, log_size)
-        return 2.0 * np.where(positive, y * (growth - one * d), growth + one)
+        d, positive = log_ratio(y, eta)
+        explained = y * (_growth(d, log_size) - np.exp(-log_size) * d)
+        return 2.0 * np.where(positive, explained, self.mean(d - log_size))
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y) and 2μ."""
@@ -161,13 +161,17 @@ class Tweedie(LogLink):
         a, b = 1.0 - self.power, 2.0 - self.power
         d, positive = log_ratio(y, eta)
         up, down = (_growth(c * d, log_size) / c for c in (b, a))
-        return 2.0 * np.where(positive, y**b * (up - down), up + np.exp(-log_size) / b)
+        return 2.0 * np.where(positive, y**b * (up - down), self.mean(b * d - log_size) / b)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ^(2−p) − y μ^(1−p)) and its derivative, positive for 1 < p < 2."""
         a, b = 1.0 - self.power, 2.0 - self.power
         up, down = self.mean(b * eta), y * self.mean(a * eta)
         return 2.0 * (up - down), 2.0 * (b * up - a * down)
+
+    def unit(self, mean: float) -> float:
+        """Return mean^(2−p), by which the deviance scales."""
+        return float(mean ** (2.0 - self.power))
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return −½ deviance/dispersion."""

@@ -64,6 +64,10 @@ class Multinomial:
         counts = np.bincount(y[:, 0].astype(np.intp), weights=weight, minlength=self.n_classes)
         return np.log(counts / counts.sum()) @ self.contrasts
 
+    def unit(self, mean: float) -> float:
+        """Return 1: the deviance does not scale with the response."""
+        return 1.0
+
     def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return −2 log-likelihood and its derivatives in the contrasts."""
         chosen = np.arange(len(y)), y[:, 0].astype(np.intp)

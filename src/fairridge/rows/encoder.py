@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.data import Design, Piece, Rows, as_table
+from fairridge.data import Design, Piece, Rows, as_table, require_usual_size
 from fairridge.engines import Placed
 from fairridge.rows.batch import Batch
 from fairridge.rows.responses import ResponseReader, numbers_of
@@ -104,6 +104,7 @@ def kept_rows(frame: nw.DataFrame[Any], weight: str | None) -> tuple[Any, Floats
             f"weight column {weight!r} has the negative value {values[np.argmax(values < 0)]:g}; "
             "weights must be zero or positive."
         )
+    require_usual_size(values, f"weight column {weight!r}")
     if values.all():
         return slice(None), values
     keep = np.flatnonzero(values)

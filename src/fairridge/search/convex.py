@@ -38,6 +38,7 @@ from fairridge.solvers import (
     minimize,
     shrinking_length,
 )
+from fairridge.solvers.newton import SHARE_OF_ROWS
 
 __all__ = ["ConvexProblem", "PairSpace", "convex_problem"]
 
@@ -292,6 +293,7 @@ class _ConvexGLM(ConvexProblem):
             np.zeros(m * width),
             np.setdiff1d(everything, zero),
             zero,
+            unit=SHARE_OF_ROWS * self.basis.weight,
         )
 
     @cached_property
@@ -332,7 +334,8 @@ class _ConvexGLM(ConvexProblem):
         if (bounds == 1.0).all() or definition.value(self.fit(0.0)) == 0.0:
             return [free for _ in bounds]
         used = self.space.nu[self.space.nu > 0.0]
-        typical = 0.5 * np.diag(self._start.hessian).mean() / (self.basis.weight * used.mean())
+        curvature = np.diag(self._start.hessian).reshape(self._shape)[:, 1:].mean()
+        typical = 0.5 * curvature / (self.basis.weight * used.mean())
         profile = sparse_profile(
             lambda x: definition.value(self.fit(x)), float(typical), float(typical), np.inf, bounds
         )

@@ -18,7 +18,7 @@ from fairridge.families import Family
 from fairridge.search.predictor_space import PredictorSpace
 from fairridge.solvers import FairBasis, Objective, Point, minimize
 from fairridge.solvers.bounded import BoundedObjective, ModelMinimum, bounded_objective
-from fairridge.solvers.newton import CLOSE
+from fairridge.solvers.newton import CLOSE, SHARE_OF_ROWS
 
 __all__ = ["LimitedModels", "Solved"]
 
@@ -159,6 +159,11 @@ class LimitedModels:
 
         return evaluate
 
+    @property
+    def unit(self) -> float:
+        """What deviances are measured in."""
+        return SHARE_OF_ROWS * self.basis.weight
+
     @cached_property
     def null(self) -> Point:
         """The model with an intercept only."""
@@ -166,7 +171,12 @@ class LimitedModels:
         evaluate = self._evaluation(self.space, 0.0)
         everything, N = np.arange(len(theta), dtype=np.intp), len(theta)
         objective = Objective(
-            evaluate, np.zeros((N, N)), np.zeros(N), everything[:1], everything[1:]
+            evaluate,
+            np.zeros((N, N)),
+            np.zeros(N),
+            everything[:1],
+            everything[1:],
+            unit=self.unit,
         )
         return minimize(objective, _point_at(evaluate, theta), self.max_iter)
 
@@ -184,15 +194,15 @@ class LimitedModels:
         """Return the minimum in another space without a limit, and θ after a last step."""
         evaluate = self._evaluation(space, self.ridge)
         start = np.append(self.null.theta[0], np.zeros(space.dimension))
-        objective = bounded_objective(evaluate, np.zeros((len(start), 0)), np.inf)
+        objective = bounded_objective(evaluate, np.zeros((len(start), 0)), np.inf, self.unit)
         point = minimize(objective, _point_at(evaluate, start), self.max_iter)
         model = self._last_step(objective, point)
-        return point, model.theta if _is_near(model, point) else point.theta
+        return point, model.theta if self._is_near(model, point) else point.theta
 
     def _last_step(self, objective: BoundedObjective, point: Point) -> ModelMinimum:
         """Return the next minimum of the model: without ε, unless only ε keeps it near."""
         plain = objective.model(self.plain(point))
-        return plain if _is_near(plain, point) else objective.model(point)
+        return plain if self._is_near(plain, point) else objective.model(point)
 
     def plain(self, point: Point) -> Point:
         """Return the same point without ε‖w‖² in its deviance and derivatives."""
@@ -219,6 +229,14 @@ class LimitedModels:
             )
         return (space.to_coefficients @ vectors[:, values < FLAT * self.curvature]).T
 
+    def _is_near(self, model: ModelMinimum, point: Point) -> bool:
+        """Whether the next step is short; a long one leads where the deviance is flat."""
+        # Coordinates of fitted values have the scale of the root of the weights.
+        unit = np.full(len(point.theta), np.sqrt(self.basis.weight))
+        unit[0] = 1.0
+        move = float(np.abs((model.theta - point.theta) / unit).max())
+        return move <= SMALL * (1.0 + float(np.abs(point.theta / unit).max()))
+
     def at(self, limit: float, close: float = CLOSE) -> Solved:
         """Return the model at a limit.
 
@@ -240,7 +258,7 @@ class LimitedModels:
             return replace(free, limit=limit)
         normals = np.vstack([np.zeros(self.space.normals.shape[1]), self.space.normals])
         evaluate = self._evaluation(self.space, self.ridge)
-        objective = bounded_objective(evaluate, normals, limit)
+        objective = bounded_objective(evaluate, normals, limit, self.unit)
         nearest = self._nearest(limit)
         start = self._start(objective, nearest)
         if nearest is None and self._halfway is None and np.isfinite(limit):
@@ -253,9 +271,9 @@ class LimitedModels:
             free = self.at(np.inf)
             if free.top <= limit:
                 return replace(free, limit=limit)
-        if close > CLOSE and not _is_near(model, point):
+        if close > CLOSE and not self._is_near(model, point):
             return self._minimized(limit, CLOSE)
-        theta = model.theta if _is_near(model, point) else point.theta
+        theta = model.theta if self._is_near(model, point) else point.theta
         top = float(np.abs(self.space.normals.T @ theta[1:]).max(initial=0.0))
         solved = Solved(limit, point, theta, model, top, close > CLOSE)
         if nearest is None and not solved.is_active and not solved.is_rough:
@@ -313,9 +331,3 @@ def _without_level(hessian: Floats) -> tuple[Floats, Floats]:
     cross = hessian[0, 1:]
     values, vectors = np.linalg.eigh(hessian[1:, 1:] - np.outer(cross, cross) / hessian[0, 0])
     return values, vectors
-
-
-def _is_near(model: ModelMinimum, point: Point) -> bool:
-    """Whether the next step is short; a long one leads where the deviance is flat."""
-    move = float(np.abs(model.theta - point.theta).max())
-    return move <= SMALL * (1.0 + float(np.abs(point.theta).max()))

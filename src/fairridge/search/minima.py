@@ -13,7 +13,7 @@ from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.penalties import Penalty
 from fairridge.solvers import Coordinates, FairBasis, Objective, Point, Separation, minimize
-from fairridge.solvers.newton import CLOSE, FLAT
+from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
 
 __all__ = ["Minima"]
 
@@ -98,7 +98,14 @@ class Minima:
             zero,
             null=self.start.deviance,
             curvature=np.diag(self.start.hessian),
+            unit=self._unit,
         )
+
+    @cached_property
+    def _unit(self) -> float:
+        """What deviances are measured in."""
+        mean = float(self.basis.center_targets[0])
+        return SHARE_OF_ROWS * self.basis.weight * self.family.unit(mean)
 
     def _evaluate(self, theta: Floats, order: int) -> tuple[float, Floats, Floats | None]:
         """Return the deviance and its derivatives in θ: one pass over the rows."""

@@ -149,7 +149,7 @@ class SteinbergProblem:
         if self._determined:
             return np.zeros(0)
         explained = float(self._least_squares @ self._least_squares)
-        return GRID * self.basis.weight * explained / self.basis.residual[0, 0]
+        return GRID * self.basis.weight * (explained / self.basis.residual[0, 0])
 
     def point(self, gamma: float) -> Minimum:
         """Return the best minimum known at γ.

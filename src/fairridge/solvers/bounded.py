@@ -99,7 +99,10 @@ class BoundedObjective(Objective):
         """Return θ where the bounds hold, else the nearest point where they do."""
         if (np.abs(self.normals.T @ theta) <= self.limit).all():
             return theta
-        return project_on_slabs(self.normals, theta, self.limit).point
+        # Coordinates that no bound sees stay, whatever their units.
+        out, seen = theta.copy(), self.normals.any(axis=1)
+        out[seen] = project_on_slabs(self.normals[seen], theta[seen], self.limit).point
+        return out
 
     @cached_property
     def _length(self) -> float:
@@ -110,6 +113,7 @@ def bounded_objective(
     evaluate: Callable[[Floats, int], tuple[float, Floats, Floats | None]],
     normals: Floats,
     limit: float,
+    unit: float = 1.0,
 ) -> BoundedObjective:
     """Return a deviance under bounds, infinite where a trial point exceeds them.
 
@@ -117,7 +121,7 @@ def bounded_objective(
     ----------
     evaluate : callable
         Maps θ and an order to (deviance, gradient, Hessian or None).
-    normals, limit
+    normals, limit, unit
         As in `BoundedObjective`.
     """
     N = normals.shape[0]
@@ -129,7 +133,7 @@ def bounded_objective(
         return evaluate(theta, order)
 
     objective = BoundedObjective(
-        inside, np.zeros((N, N)), np.zeros(N), everything, everything[:0], normals, limit
+        inside, np.zeros((N, N)), np.zeros(N), everything, everything[:0], normals, limit, unit=unit
     )
     return objective
 

@@ -25,6 +25,9 @@ __all__ = ["Objective", "Point", "minimize"]
 
 Floats = NDArray[np.float64]
 
+# The unit of deviances, as that of a share of the weight of all rows: the same for rows that
+# are weighted and rows that are repeated, and proportional to the weights.
+SHARE_OF_ROWS = 0.1
 # Predicted decrease, relative to the deviance, below which the last step is taken unseen.
 CLOSE = 1e-24
 # Below this, a decrease is too small for the objective itself to show it,
@@ -101,6 +104,9 @@ class Objective:
         Deviance of the null model; 0 where a perfect fit is nothing to end at.
     curvature : ndarray of shape (N,) or None
         Its second derivative in each coordinate; None for that of the start.
+    unit : float
+        What deviances are measured in: a decrease is small relative to this and
+        to the deviance, whatever the scale of weights and responses.
     """
 
     evaluate: Callable[[Floats, int], tuple[float, Floats, Floats | None]]
@@ -110,6 +116,7 @@ class Objective:
     zero: NDArray[np.intp]
     null: float = field(default=0.0, kw_only=True)
     curvature: Floats | None = field(default=None, kw_only=True)
+    unit: float = field(default=1.0, kw_only=True)
 
     def value(self, point: Point) -> float:
         """Return the objective at a point that was evaluated."""
@@ -201,13 +208,19 @@ class _State:
     point: Point
     step: Floats
     decrease: float
+    unit: float
     renew: bool
     length: float = 1.0
+
+    @classmethod
+    def at(cls, objective: Objective, point: Point, *, renew: bool) -> _State:
+        """Ask the objective for a step."""
+        return cls(point, *objective.step(point), objective.unit, renew)
 
     @property
     def scale(self) -> float:
         """What a decrease is compared with."""
-        return 1.0 + abs(self.point.deviance)
+        return self.unit + abs(self.point.deviance)
 
 
 def minimize(objective: Objective, start: Point, max_iter: int, close: float = CLOSE) -> Point:
@@ -227,7 +240,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
     if objective.curvature is None:
         objective = replace(objective, curvature=np.diag(start.hessian))
     point = _restricted(objective, start)
-    state = _State(point, *objective.step(point), renew=False)
+    state = _State.at(objective, point, renew=False)
     if state.decrease > FAR * state.scale:
         # Far from the minimum every step wants its own Hessian; near it an old one will do.
         state = replace(state, renew=True)
@@ -254,7 +267,7 @@ def _advanced(objective: Objective, state: _State, close: float) -> _State | Non
     trial, length = _search(objective, state)
     if trial is None:
         return _renewed(objective, state.point) if not state.renew else None
-    after = _State(trial, *objective.step(trial), state.renew)
+    after = _State.at(objective, trial, renew=state.renew)
     if not state.renew:
         slow = _passes_left(after, state.decrease, close) > HESSIAN_COSTS
         return (
@@ -281,13 +294,13 @@ def _held(objective: Objective, state: _State) -> _State:
     if state.point.separated is not None:
         return state
     point = replace(state.point, separated=objective.flat(state.point))
-    return _State(point, *objective.step(point), renew=False)
+    return _State.at(objective, point, renew=False)
 
 
 def _renewed(objective: Objective, point: Point) -> _State:
     """Go on from the same point with its own Hessian."""
     point = _evaluated(objective, point, point.theta, 2)
-    return _State(point, *objective.step(point), renew=True)
+    return _State.at(objective, point, renew=True)
 
 
 def _passes_left(state: _State, before: float, close: float) -> float:
@@ -310,7 +323,7 @@ def _settled(objective: Objective, state: _State) -> bool:
     if state.point.separated is None:
         return True
     point = replace(state.point, separated=None)
-    return _exhausted(objective, _State(point, *objective.step(point), renew=False))
+    return _exhausted(objective, _State.at(objective, point, renew=False))
 
 
 def _restricted(objective: Objective, start: Point) -> Point:
@@ -344,14 +357,15 @@ def _updated(hessian: Floats, move: Floats, change: Floats) -> Floats:
     old, bent = float(move @ along), float(move @ change)
     if not 0.1 * old < bent < np.inf or old <= 0.0:
         return hessian  # a long way, or rounding: nothing to learn
-    return hessian + np.outer(change, change) / bent - np.outer(along, along) / old
+    change, along = change / np.sqrt(bent), along / np.sqrt(old)
+    return hessian + np.outer(change, change) - np.outer(along, along)
 
 
 def _search(objective: Objective, state: _State) -> tuple[Point | None, float]:
     """Shorten the step until the objective falls; no point where it never does."""
     point, order = state.point, 2 if state.renew else 1
     before = objective.value(point)
-    slack = (1e-13 if state.decrease > BLIND * state.scale else 1e-9) * (1.0 + abs(before))
+    slack = (1e-13 if state.decrease > BLIND * state.scale else 1e-9) * (state.unit + abs(before))
     length, trial = state.length, point
     for _ in range(30):
         theta = point.theta + length * state.step

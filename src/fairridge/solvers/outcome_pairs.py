@@ -19,6 +19,9 @@ __all__ = ["outcome_bins", "pair_form"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
+# What sums of weights may have lost, relative to their total.
+ROUNDING = 1e-12
+
 
 def pair_form(X: Floats, groups: Integers, outcomes: Integers, weight: Floats) -> Floats:
     """Return M with bᵀMb the mean squared difference between groups within outcomes.
@@ -55,9 +58,10 @@ def pair_form(X: Floats, groups: Integers, outcomes: Integers, weight: Floats) -
 def outcome_bins(y: Floats, weight: Floats, bins: int) -> Integers:
     """Cut a numeric response into bins of about equal weight; equal values stay together.
 
-    The bin of a value is ⌊bins·(P(y < value) + ½P(y = value))⌋.
+    The bin of a value is ⌊bins·(P(y < value) + ½P(y = value))⌋, where a
+    product that misses a whole number by rounding is that number.
     """
     _, codes = np.unique(y, return_inverse=True)
     at = np.bincount(codes, weights=weight)
     middle = (np.cumsum(at) - 0.5 * at) / at.sum()
-    return np.minimum(bins * middle, bins - 1).astype(np.intp)[codes]
+    return np.minimum(bins * middle * (1.0 + ROUNDING), bins - 1).astype(np.intp)[codes]
