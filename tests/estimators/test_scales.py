@@ -186,3 +186,51 @@ def test_streamed_weights_that_cannot_be_squared_are_refused():
     source = rows.frame(frame, response="y", sensitive=["a", "b"], weight="w")
     with pytest.raises(ValueError, match="weight column 'w' is too small"):
         FairRidgeRegressor().fit(source)
+
+
+# ------------------------------------------------------------------- rank decisions
+
+
+@pytest.mark.parametrize("shifted", ["nothing", "y", "s", "x"])
+@pytest.mark.parametrize("unit", [1e-20, 1e4, 1e8, 1e20])
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+@pytest.mark.parametrize("side", ["sensitive", "predictors"])
+def test_no_unit_and_no_origin_makes_a_column_collinear(side, family, unit, shifted):
+    """One column in other units, and one far from zero: the same model without standardizing."""
+    kind = FairRidgeRegressor if family == "gaussian" else FairRidgeClassifier
+    plain = S, X, RESPONSES[family]
+    sensitive, predictors, y = (array.astype(float) for array in plain)
+    scaled = sensitive if side == "sensitive" else predictors
+    if shifted == "y" and family == "gaussian":
+        y = y + 1e8
+    if shifted in ("s", "x"):
+        (sensitive if shifted == "s" else predictors)[:, 0] += 1e8
+    scaled[:, 1] *= unit
+    models = [
+        kind(1.0, standardize=standardize).fit(A, b, sensitive_features=C)
+        for standardize, (C, A, b) in (
+            (False, (sensitive, predictors, y)),
+            (True, plain),
+        )
+    ]
+    assert models[0].deviance_ == pytest.approx(models[1].deviance_, rel=1e-6)
+    scale = np.array([1.0, unit, 1.0])[: scaled.shape[1]]
+    expected = models[1].alpha_ if side == "sensitive" else models[1].beta_
+    found = models[0].alpha_ if side == "sensitive" else models[0].beta_
+    np.testing.assert_allclose(found * scale, expected, rtol=1e-5)
+    assert models[0].status_ == "inactive"
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e8])
+def test_collinear_columns_of_different_units_are_found_without_standardizing(unit):
+    """Of a, b, a + b and a constant two directions are left, and the bound holds for them."""
+    a, b = S.T
+    collinear = np.column_stack([a, b * unit, a + b, np.full(N, 3.0)])
+    with pytest.warns(UserWarning, match="linear combinations"):
+        model = FairRidgeRegressor(0.05, standardize=False).fit(
+            X, RESPONSES["gaussian"], sensitive_features=collinear
+        )
+    predicted = model.predict(X, sensitive_features=collinear)
+    centered = S - S.mean(0)
+    onto = centered @ np.linalg.lstsq(centered, predicted, rcond=None)[0]
+    assert onto.var() / predicted.var() == pytest.approx(0.05, rel=1e-7)

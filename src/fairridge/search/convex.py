@@ -92,6 +92,7 @@ def pair_space(factor: Factor, q: int, M: Floats, n_targets: int) -> PairSpace:
         factor,
         center=factor.center[q:],
         scale=factor.scale[q:],
+        noise=factor.noise[q:],
         R=triangular_factor(factor.R[:, q:]),
     )
     basis = fair_basis(alone, 0, standardize=True, n_targets=n_targets)

@@ -115,14 +115,15 @@ class PredictorSpaces:
         if self.at_zero == "project":
             return self.whole.uncorrelated()
         q, R = self.n_sensitive, self.factor.R / np.sqrt(self.factor.weight)
-        correlations = np.abs(R[:, :q].T @ R[:, q:-1]).max(axis=0, initial=0.0)
-        return _space_of(self.factor, q, self.bound, correlations <= self.factor.noise)
+        noise = self.factor.noise
+        none = np.abs(R[:, :q].T @ R[:, q:-1]) <= noise[:q, None] + noise[q:-1]
+        return _space_of(self.factor, q, self.bound, none.all(axis=0))
 
 
 def _space_of(factor: Factor, q: int, bound: Bound, allowed: NDArray[np.bool_]) -> PredictorSpace:
     scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:-1], factor.scale[-1]
     root = np.where(allowed, factor.R[:, q:-1], 0.0) * scale_X
-    spectrum, P, N = spectrum_of(root, scale_X, factor.noise)
+    spectrum, P, N = spectrum_of(root, scale_X, factor.noise[q:-1])
     S, response = factor.R[:, :q], factor.R[:, -1] * scale_y
     length = np.linalg.norm(S, axis=0)
     varies = length > 0.5 * np.sqrt(factor.weight)  # all others are constant, to rounding

@@ -116,8 +116,12 @@ def fair_basis(
     R_S, R_SX, r_S = factor.R[:q, :q], factor.R[:q, q:last], factor.R[:q, last:]
     scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
 
+    noise_S, noise_X = factor.noise[:q], factor.noise[q:last]
+
     penalty_scale = scale_S if standardize else np.ones(q)
-    sensitive, P, N = spectrum_of(R_S * scale_S, penalty_scale, factor.noise)
+    sensitive, P, N = spectrum_of(R_S * scale_S, penalty_scale, noise_S, scale_S)
+    roots = np.sqrt(sensitive.eigenvalues)
+    B = sensitive.vectors / roots @ (P.T @ R_SX) * scale_X / penalty_scale[:, None]
     # What X and y have outside the span of S: rows below, and the null directions of S.
     outside = np.vstack([N.T @ factor.R[:q, q:], factor.R[q:, q:]])
     outside = triangular_factor(outside)
@@ -125,15 +129,16 @@ def fair_basis(
 
     spread = np.linalg.norm(R_U, axis=0) / np.sqrt(factor.weight)
     total = np.linalg.norm(factor.R[:, q:last], axis=0) / np.sqrt(factor.weight)
-    in_span = spread <= factor.noise * np.maximum(total, 1.0)
-    R_U = np.where(in_span, 0.0, R_U)
-    scale_U = np.where(in_span, 1.0, spread) * scale_X if standardize else np.ones(last - q)
-    predictors, P_U, N_U = spectrum_of(R_U * scale_X, scale_U, factor.noise)
+    # Rounding of X, and of the columns of S that explain it.
+    noise_U = noise_X + noise_S @ np.abs(B * scale_S[:, None] / scale_X)
+    in_span = spread <= noise_U * np.maximum(total, 1.0)
+    R_U, spread_U = np.where(in_span, 0.0, R_U), np.where(in_span, 1.0, spread)
+    unit = spread_U * scale_X
+    scale_U = unit if standardize else np.ones(last - q)
+    predictors, P_U, N_U = spectrum_of(R_U * scale_X, scale_U, noise_U / spread_U, unit)
 
     on_sensitive, on_predictors = P.T @ r_S * scale_y, P_U.T @ r_U * scale_y
     rest = N_U.T @ r_U * scale_y
-    roots = np.sqrt(sensitive.eigenvalues)
-    B = sensitive.vectors / roots @ (P.T @ R_SX) * scale_X / penalty_scale[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         explained = np.where(total > 0, 1.0 - (np.where(in_span, 0.0, spread) / total) ** 2, 0.0)
     return FairBasis(

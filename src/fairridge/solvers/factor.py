@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 WELL_CONDITIONED = 1e5
 # A residual this small against the response has lost its digits in the scatter matrix.
 TINY_RESIDUAL = 1e-8
+# Beyond this a column's rounding no longer counts: a column far from zero is no constant yet.
+MOST_NOISE = 1e-6
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -46,9 +48,9 @@ class Factor:
         Their standard deviations (divisor n); 1 for constant columns.
     R : ndarray of shape (k, k)
         RᵀR is the scatter of the centered columns divided by `scale`.
-    noise : float
-        What rounding of the input alone can contribute, relative to a column's spread:
-        directions below it are collinear to the precision of the data.
+    noise : ndarray of shape (k,)
+        What rounding of the input alone can contribute to each column, relative to its
+        spread: directions below it are collinear to the precision of the data.
     condition : float
         Estimated condition number of the scaled scatter of [S, X].
     """
@@ -57,7 +59,7 @@ class Factor:
     center: Floats
     scale: Floats
     R: Floats
-    noise: float
+    noise: Floats
     condition: float
 
 
@@ -66,13 +68,13 @@ def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
     scale = column_scale(moments)
     cholesky = _from_scatter(moments, scale, n_targets)
     relative = np.abs(moments.mean) / scale
-    noise = 8 * len(scale) * EPS * (1.0 + float(relative.max(initial=0.0)))
+    noise = np.minimum(8 * len(scale) * EPS * (1.0 + relative), MOST_NOISE)
     if cholesky is not None:
         R, condition = cholesky
     else:
         R = engine.triangle(moments.mean, scale)
         condition = _condition(R, n_targets)
-    return Factor(moments.weight, moments.mean, scale, R, min(noise, 1e-6), condition)
+    return Factor(moments.weight, moments.mean, scale, R, noise, condition)
 
 
 def column_scale(moments: Moments) -> Floats:

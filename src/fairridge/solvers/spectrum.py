@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 __all__ = ["Spectrum", "shrinking_length", "spectrum_of"]
 
@@ -69,8 +70,13 @@ class Spectrum:
         return (self.rotate(coefficients) ** 2).sum(axis=-1)
 
 
-def spectrum_of(root: Floats, scale: Floats, noise: float) -> tuple[Spectrum, Floats, Floats]:
+def spectrum_of(
+    root: Floats, scale: Floats, noise: float | Floats, unit: Floats | None = None
+) -> tuple[Spectrum, Floats, Floats]:
     """Decompose a square root of ZᵀZ.
+
+    Which directions have variance is decided on columns in units of their own
+    spread, so that it does not depend on what a penalty divides them by.
 
     Parameters
     ----------
@@ -78,8 +84,11 @@ def spectrum_of(root: Floats, scale: Floats, noise: float) -> tuple[Spectrum, Fl
         Any matrix with rootᵀroot = ZᵀZ, columns on their original scale.
     scale : ndarray of shape (k,)
         What to divide the columns by.
-    noise : float
-        Singular values below this, relative to the largest, are zero.
+    noise : float or ndarray of shape (k,)
+        What rounding can contribute to each column, relative to its unit. A singular value
+        below what it contributes to its direction, relative to the largest, is zero.
+    unit : ndarray of shape (k,), optional
+        Spread of the columns, `scale` by default.
 
     Returns
     -------
@@ -89,15 +98,45 @@ def spectrum_of(root: Floats, scale: Floats, noise: float) -> tuple[Spectrum, Fl
     N : ndarray of shape (m, m − rank)
         An orthonormal basis of what they leave.
     """
-    scaled = root / scale
+    unit = scale if unit is None else unit
+    scaled = root / unit
+    m, k = scaled.shape
     if not scaled.size or not np.any(scaled):
-        m, k = scaled.shape
         empty = Spectrum(np.zeros(0), np.zeros((k, 0)), scale, tuple(range(k)))
         return empty, np.zeros((m, 0)), np.eye(m)
     P, values, At = np.linalg.svd(scaled, full_matrices=True)
-    rank = int(np.count_nonzero(values > noise * values[0]))
-    spectrum = Spectrum(values[:rank] ** 2, At[:rank].T, scale, _dependent(scaled, rank))
-    return spectrum, P[:, :rank], P[:, rank:]
+    of_direction = np.linalg.norm(At[: len(values)] * noise, axis=1)
+    kept = values > of_direction * values[0]
+    rank = int(np.count_nonzero(kept))
+    if not kept[:rank].all():  # a direction of noisy columns, before one of exact columns
+        order = np.argsort(~kept, kind="stable")
+        values, P[:, : len(order)], At[: len(order)] = values[order], P[:, order], At[order]
+    P, N, values, A = P[:, :rank], P[:, rank:], values[:rank], At[:rank].T
+    if not np.array_equal(unit, scale):
+        P, values, A = _rescaled(P, scaled, unit / scale)
+    return Spectrum(values**2, A, scale, _dependent(scaled, rank)), P, N
+
+
+def _rescaled(P: Floats, root: Floats, factors: Floats) -> tuple[Floats, Floats, Floats]:
+    """Decompose root·diag(factors) = P diag(values) Aᵀ, given P of the root itself.
+
+    The factors may differ by any orders of magnitude. Jacobi's method finds
+    singular values and vectors of columns of full rank as accurately as those
+    of the root. Of collinear columns the triangle of the sorted ones serves.
+    """
+    rank = P.shape[1]
+    if rank == root.shape[1]:
+        values, P, A, work, _, failed = lapack.dgejsv(root * factors, joba=0, jobr=0, jobp=0)
+        if failed:
+            raise np.linalg.LinAlgError("the singular value decomposition did not converge.")
+        return P, values * (work[0] / work[1]), A
+    columns = (P.T @ root * factors).T
+    order = np.argsort(-np.linalg.norm(columns, axis=1))
+    Q, triangle = np.linalg.qr(columns[order])
+    B, values, Vt = np.linalg.svd(triangle)
+    A = np.empty_like(Q)
+    A[order] = Q @ B
+    return P @ Vt.T, values, A
 
 
 def shrinking_length(parts: Floats, rates: Floats) -> tuple[Floats, Floats]:
