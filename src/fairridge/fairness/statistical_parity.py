@@ -99,7 +99,7 @@ class StatisticalParity(VarianceShare):
             fit.deviance_without(predictors=kept, center=self.center, log_size=log_size)
             for kept in (True, False)
         )
-        divisor = np.exp(-log_size)
+        divisor = float(np.exp(-log_size))
         deviance, weight = fit.deviance * divisor, fit.basis.weight * divisor
         unit = fit.family.unit(float(fit.basis.center_targets[0]))
         if null - deviance <= NOTHING * (weight * unit + abs(null)):
