@@ -105,7 +105,7 @@ def test_functions(people):
         lambda: auxiliary_ridge_bias(frame, wage, penalties=[1.0], sensitive="s"), DataWarning
     )
     model = fairridge.FairRidgeRegressor(0.05, sensitive="s")
-    assert_points_here(lambda: model.report(None, frame, wage, bootstrap=0), DataWarning)
+    assert_points_here(lambda: fairridge.report(model, frame, wage, bootstrap=0), DataWarning)
 
 
 def test_rows_that_are_not_in_memory(people):

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
         ZafarRegressor,
         cross_validate,
     )
-    from fairridge.estimators._exports import load, save
+    from fairridge.estimators._files import load, save
     from fairridge.estimators.compare import compare
+    from fairridge.export import attribution, proxies
+    from fairridge.metrics import audit
+    from fairridge.validation.report import report
 
 __version__ = "0.1.0"
 __all__ = [
@@ -38,11 +41,24 @@ __all__ = [
     "ZafarClassifier",
     "ZafarRegressor",
     "__version__",
+    "attribution",
+    "audit",
     "compare",
     "cross_validate",
     "load",
+    "proxies",
+    "report",
     "save",
 ]
+# Where the functions are that estimators do not export.
+_HOMES = {
+    "attribution": "export",
+    "audit": "metrics",
+    "load": "estimators._files",
+    "proxies": "export",
+    "report": "validation.report",
+    "save": "estimators._files",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -52,8 +68,8 @@ def __getattr__(name: str) -> Any:
     command line must already be able to answer, or to be interrupted.
     """
     if name in __all__:
-        module = "estimators._exports" if name in ("load", "save") else "estimators"
-        value = getattr(import_module(f"{__name__}.{module}"), name)
+        home = _HOMES.get(name, "estimators")
+        value = getattr(import_module(f"{__name__}.{home}"), name)
     elif name.isidentifier() and not name.startswith("_") and find_spec(f"{__name__}.{name}"):
         value = import_module(f"{__name__}.{name}")
     else:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.cli.errors import explain
 
@@ -131,7 +132,8 @@ COMMANDS = {
     "fit ok.csv -y y -s s --out ''": ("empty",),
     "demo --out ok.csv": ("ok.csv", "no folder"),
     "fit 'two\nlines.csv' -y y -s s": ("two lines.csv", "no such file"),
-    "audit ok.csv -m classes.json -y x": ("is no class of y: 1.0, 2.0, 2.5, 3.0, 4.0…",),
+    "audit ok.csv -m classes.json -y x": ("is not a class of 'x': 1.0, 2.0, 2.5, 3.0, 4.0…",),
+    "audit ok.csv -p y -s s -y x --positive 2.0": ("'y' ranges from", "'x' has two classes"),
 }
 
 
@@ -167,8 +169,10 @@ def files(folder):
     ok.drop(columns="x").to_csv("few.csv", index=False)
     ok.assign(s="zzz").to_csv("unseen.csv", index=False)
     model = FairRidgeRegressor(sensitive=["s"]).fit(ok[["s", "x"]], ok["y"])
-    model.save("model.json")
-    FairRidgeClassifier(sensitive=["s"]).fit(ok[["s", "x"]], list("abbaab")).save("classes.json")
+    fairridge.save(model, "model.json")
+    fairridge.save(
+        FairRidgeClassifier(sensitive=["s"]).fit(ok[["s", "x"]], list("abbaab")), "classes.json"
+    )
     text = (folder / "model.json").read_text()
     (folder / "cut.json").write_text(text[:300])
     document = json.loads(text)

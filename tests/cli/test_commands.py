@@ -193,7 +193,7 @@ def test_a_model_from_python_with_separate_attributes(run, people_csv):
     model = FairRidgeRegressor()
     model.fit(people_csv[["income", "score"]], people_csv["gaussian"],
               sensitive_features=people_csv[["sex"]])  # fmt: skip
-    model.save("separate.json")
+    fairridge.save(model, "separate.json")
     found = json.loads(run("predict", "people.csv", "-m", "separate.json", "--json").out)
     wanted = model.predict(people_csv[["income", "score"]], sensitive_features=people_csv[["sex"]])
     assert found["prediction"] == wanted.tolist()
@@ -220,7 +220,9 @@ def test_audit_of_any_predictions(run, people_csv):
     frame.to_csv("guess.csv", index=False)
     base = ("audit", "guess.csv", "-p", "guess", "-y", "binomial", "-s", "sex,age")
     found = json.loads(run(*base, "--threshold", 0.6, "--json").out)
-    wanted = audit(frame["binomial"], frame["guess"], frame[["sex", "age"]], threshold=0.6)
+    wanted = audit(
+        frame["binomial"], frame["guess"], sensitive_features=frame[["sex", "age"]], threshold=0.6
+    )
     assert found["demographic_parity_ratio"] == pytest.approx(wanted.demographic_parity_ratio)
     groups = {(row["attribute"], row["group"]): row for row in found["groups"]}
     for part in wanted.attributes:
@@ -242,7 +244,7 @@ def test_audit_of_a_model(run, people_csv):
                            "--json").out)  # fmt: skip
     model = FairRidgeClassifier(sensitive=["sex"]).fit(people_csv[columns], people_csv["binomial"])
     wanted = audit(people_csv["binomial"], model.predict_proba(people_csv[columns]),
-                   people_csv[["sex"]])  # fmt: skip
+                   sensitive_features=people_csv[["sex"]])  # fmt: skip
     assert found["r_squared_on_sensitive"] == pytest.approx(wanted.r_squared)
     first = str(model.classes_[0])
     other = json.loads(run("audit", "people.csv", "-m", "model.json", "-y", "binomial",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import fairridge
 from fairridge import FairRidgeRegressor
 
 
@@ -24,7 +25,7 @@ def files(folder):
     os.link("d.csv", "hard.csv")
     os.link("parts/1.parquet", "hard.parquet")
     os.symlink("parts", "folder")
-    FairRidgeRegressor(sensitive=["s"]).fit(table[["s", "x"]], table["y"]).save("m.json")
+    fairridge.save(FairRidgeRegressor(sensitive=["s"]).fit(table[["s", "x"]], table["y"]), "m.json")
     os.symlink("m.json", "model-link.json")
     return folder
 
@@ -170,6 +171,6 @@ def test_compressed_csv(run, files):
 def test_report_of_a_model_with_separate_attributes(run, files):
     table = pd.read_csv("d.csv")
     model = FairRidgeRegressor(0.1).fit(table[["x"]], table["y"], sensitive_features=table[["s"]])
-    model.save("separate.json")
+    fairridge.save(model, "separate.json")
     shown = run("report", "d.csv", "-y", "y", "-m", "separate.json", "--cv", 0, "--bootstrap", 0)
     assert shown.code == 0, shown.error

@@ -8,7 +8,9 @@ import pytest
 import statsmodels.api as sm
 from sklearn.metrics import accuracy_score, log_loss
 
+import fairridge
 from fairridge import FairRidgeClassifier, cross_validate, load, rows
+from fairridge.export import scorecard, to_onnx, to_sklearn, to_sql
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Binomial, QuasiBinomial
 
@@ -115,7 +117,7 @@ def test_rows_in_files_give_the_same_model(data, link, tmp_path):
 def test_a_model_survives_its_file(data, link, tmp_path):
     Z, y, _, _ = data
     model = fair(link).fit(Z, y)
-    model.save(tmp_path / "model.json")
+    fairridge.save(model, tmp_path / "model.json")
     again = load(tmp_path / "model.json")
     assert (again.link, again.family_) == (link, Binomial(link))
     np.testing.assert_array_equal(again.predict_proba(Z), model.predict_proba(Z))
@@ -146,7 +148,7 @@ def test_more_than_two_classes_have_the_logit_only(data, link):
 
 
 def onnx_of(model, Z):
-    session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
     return session.run(["prediction", "probabilities"], {"X": Z})
 
 
@@ -167,7 +169,7 @@ def test_a_query_has_the_same_probabilities(data, dialect):
     Z, y, _, _ = data
     model = fair("cloglog").fit(Z, y)
     wide = np.vstack([Z, 20.0 * Z])
-    query = model.to_sql(dialect)
+    query = to_sql(model, dialect)
     found = duckdb.query_df(pd.DataFrame(wide, columns=NAMES), "data", query).df()
     np.testing.assert_allclose(found["probability"], model.predict_proba(wide)[:, 1], rtol=1e-11)
     assert found["prediction"].tolist() == model.predict(wide).tolist()
@@ -178,11 +180,11 @@ def test_exports_that_cannot_express_a_link_say_so(data):
     for link in THEIRS:
         model = fair(link).fit(Z, y)
         with pytest.raises(ValueError, match=f"scikit-learn has no model with the {link} link"):
-            model.to_sklearn()
+            to_sklearn(model)
         with pytest.raises(ValueError, match=f"log odds .* with the {link} link"):
-            model.scorecard()
+            scorecard(model)
     with pytest.raises(ValueError, match="SQL has no function for the probit link"):
-        fair("probit").fit(Z, y).to_sql()
+        to_sql(fair("probit").fit(Z, y))
 
 
 def test_a_family_object_may_have_its_link_too(data):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, cross_validate
 from fairridge.exceptions import BoundWarning
+from fairridge.export import reasons, scorecard
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
 from fairridge.metrics import audit
@@ -153,11 +155,11 @@ def test_flags_are_true_or_false(numbers, value):
     with pytest.raises(ValueError, match="center="):
         StatisticalParity(center=value)
     with pytest.raises(ValueError, match="intersections="):
-        audit(numbers.y, numbers.y, numbers.Z[:, 0], intersections=value)
+        audit(numbers.y, numbers.y, sensitive_features=numbers.Z[:, 0], intersections=value)
     with pytest.raises(ValueError, match="rounded="):
-        label.scorecard(rounded=value)
+        scorecard(label, rounded=value)
     with pytest.raises(ValueError, match="sensitive="):
-        model.reasons(numbers.Z, sensitive=value)
+        reasons(model, numbers.Z, sensitive=value)
     with pytest.raises(ValueError, match="progress="):
         cross_validate(model, numbers.Z, numbers.y, unfairness=[0.1], cv=2, progress=value)
 
@@ -177,10 +179,10 @@ def test_flags_are_true_or_false(numbers, value):
 def test_options_of_reports_are_checked(numbers, options, message):
     model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y)
     with pytest.raises(ValueError, match=message):
-        model.report(None, numbers.Z, numbers.y, **({"cv": 0, "bootstrap": 0} | options))
+        fairridge.report(model, numbers.Z, numbers.y, **({"cv": 0, "bootstrap": 0} | options))
 
 
 @pytest.mark.parametrize("threshold", [np.nan, np.inf, "high", True])
 def test_the_threshold_of_an_audit_is_finite(numbers, threshold):
     with pytest.raises(ValueError, match="threshold="):
-        audit(numbers.y, numbers.y, numbers.Z[:, 0], threshold=threshold)
+        audit(numbers.y, numbers.y, sensitive_features=numbers.Z[:, 0], threshold=threshold)

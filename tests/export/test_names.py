@@ -7,6 +7,7 @@ import pytest
 
 import fairridge
 from fairridge import FairRidgeClassifier, rows
+from fairridge.export import scorecard, to_sklearn, to_sql
 
 NAMES = ["sex", "reg[b]_2", "reg[c]", "reg[b]"]
 
@@ -43,15 +44,15 @@ def test_exports_agree_with_the_model(model, data, tmp_path):
     probability = model.predict_proba(X)[:, 1]
     with duckdb.connect() as connection:
         connection.register("data", X)
-        found = connection.execute(model.to_sql()).df()
+        found = connection.execute(to_sql(model)).df()
     np.testing.assert_allclose(found["probability"], probability, rtol=1e-12)
-    plain = model.to_sklearn().predict_proba(X)[:, 1]
+    plain = to_sklearn(model).predict_proba(X)[:, 1]
     np.testing.assert_allclose(plain, probability, rtol=1e-12)
-    card = model.scorecard(rounded=False)
+    card = scorecard(model, rounded=False)
     odds = np.log(probability / (1.0 - probability))
     scores = np.asarray(card.score(X), dtype=float)
     assert np.corrcoef(scores, odds)[0, 1] == pytest.approx(1.0, abs=1e-12)
-    model.save(tmp_path / "m.json")
+    fairridge.save(model, tmp_path / "m.json")
     loaded = fairridge.load(tmp_path / "m.json")
     assert loaded.encoded_names_.tolist() == NAMES
     assert loaded._design == model._design

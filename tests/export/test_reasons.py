@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from fairridge.export import reasons
 
 
 def explained_eta(model, X, label=None, **options):
@@ -16,7 +17,7 @@ def explained_eta(model, X, label=None, **options):
 
 @pytest.mark.parametrize("sensitive", [False, True])
 def test_contributions_add_up_to_the_linear_predictor(model, workers, sensitive):
-    found = model.reasons(workers.X, sensitive=sensitive, top=None)
+    found = reasons(model, workers.X, sensitive=sensitive, top=None)
     np.testing.assert_allclose(
         found.linear_predictor, explained_eta(model, workers.X), rtol=1e-10, atol=1e-10
     )
@@ -28,7 +29,7 @@ def test_contributions_add_up_to_the_linear_predictor(model, workers, sensitive)
 
 def test_contributions_are_relative_to_the_training_mean(fitted, workers):
     model = fitted("gaussian")
-    found = model.reasons(workers.X, top=None)
+    found = reasons(model, workers.X, top=None)
     np.testing.assert_allclose(found.contributions.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(found.level, workers.y["gaussian"].mean(), rtol=1e-10)
     coefficient = model.raw_coef_[model.encoded_names_ == "skill"]
@@ -45,16 +46,16 @@ def test_reasons_of_predictors_do_not_depend_on_sensitive_attributes(model, work
     rows = workers.X.head(20)
     changed = rows.assign(sex=np.where(rows["sex"] == "f", "m", "f"), age=rows["age"] + 7.0)
     label = getattr(model, "classes_", [None])[0]
-    found, other = (model.reasons(X, label=label, top=None) for X in (rows, changed))
+    found, other = (reasons(model, X, label=label, top=None) for X in (rows, changed))
     np.testing.assert_array_equal(found.contributions, other.contributions)
     assert found.ranking == other.ranking
     assert (found.rest != other.rest).all()
 
 
 def test_sensitive_attributes_are_named_only_on_request(model, workers):
-    quiet = model.reasons(workers.X, top=None).to_frame()
+    quiet = reasons(model, workers.X, top=None).to_frame()
     assert not {"sex", "age"} & set(quiet["attribute"])
-    asked = model.reasons(workers.X, top=None, sensitive=True).to_frame()
+    asked = reasons(model, workers.X, top=None, sensitive=True).to_frame()
     assert {"sex", "age"} <= set(asked["attribute"])
 
 
@@ -65,7 +66,7 @@ def test_the_sensitive_part_takes_back_what_predictors_carry(workers):
     )
     y = workers.y["gaussian"] + X["skill"]
     model = FairRidgeRegressor(0.0, sensitive=["sex"]).fit(X, y)
-    found = model.reasons(X, top=None)
+    found = reasons(model, X, top=None)
     male = X["sex"] == "m"
     through_skill = found.contributions[:, 0]
     gap = through_skill[male].mean() - through_skill[~male].mean()
@@ -76,7 +77,7 @@ def test_the_sensitive_part_takes_back_what_predictors_carry(workers):
 
 @pytest.mark.parametrize("direction", ["both", "down", "up"])
 def test_reasons_are_ranked(fitted, workers, direction):
-    found = fitted("binomial").reasons(workers.X, direction=direction, top=3)
+    found = reasons(fitted("binomial"), workers.X, direction=direction, top=3)
     assert len(found) == len(workers.X)
     for row in range(40):
         values = [value for _, _, value in found[row]]
@@ -93,7 +94,7 @@ def test_reasons_are_ranked(fitted, workers, direction):
 
 
 def test_the_frame_tells_rank_value_and_contribution(fitted, workers):
-    found = fitted("binomial").reasons(workers.X.head(2), top=2)
+    found = reasons(fitted("binomial"), workers.X.head(2), top=2)
     table = found.to_frame()
     assert table.columns.tolist() == ["row", "rank", "attribute", "value", "contribution"]
     assert table["row"].tolist() == [0, 0, 1, 1]
@@ -108,40 +109,40 @@ def test_the_frame_tells_rank_value_and_contribution(fitted, workers):
 def test_a_class_can_be_chosen(fitted, workers):
     model = fitted("multinomial")
     for label in model.classes_:
-        found = model.reasons(workers.X, label=label)
+        found = reasons(model, workers.X, label=label)
         np.testing.assert_allclose(
             found.linear_predictor, explained_eta(model, workers.X, label), rtol=1e-9, atol=1e-12
         )
     two = fitted("binomial")
-    no, yes = (two.reasons(workers.X, label=label) for label in ("no", "yes"))
+    no, yes = (reasons(two, workers.X, label=label) for label in ("no", "yes"))
     np.testing.assert_array_equal(no.contributions, -yes.contributions)
     np.testing.assert_allclose(
         no.linear_predictor, explained_eta(two, workers.X, "no"), rtol=1e-9, atol=1e-12
     )
     with pytest.raises(ValueError, match="label='x' is no class of this model"):
-        two.reasons(workers.X, label="x")
+        reasons(two, workers.X, label="x")
     with pytest.raises(ValueError, match="label='x' is no class of this model; its classes: none"):
-        fitted("gaussian").reasons(workers.X, label="x")
+        reasons(fitted("gaussian"), workers.X, label="x")
 
 
 def test_separate_sensitive_features_and_arrays(workers):
     S, X = workers.X[["sex"]], workers.X[["skill", "region"]]
     model = FairRidgeClassifier(0.1).fit(X, workers.y["binomial"], sensitive_features=S)
-    found = model.reasons(X, sensitive_features=S, sensitive=True, top=None)
+    found = reasons(model, X, sensitive_features=S, sensitive=True, top=None)
     assert found.attributes == ("sex", "skill", "region")
     assert [row[0] for row in found.values] == S["sex"].tolist()
     with pytest.raises(ValueError, match="pass sensitive_features here too"):
-        model.reasons(X)
+        reasons(model, X)
     Z = workers.X[["age", "skill", "hours"]].to_numpy()
     model = FairRidgeRegressor(0.1, sensitive=[1]).fit(Z, workers.y["gaussian"])
-    found = model.reasons(Z[:3], top=None)
+    found = reasons(model, Z[:3], top=None)
     assert found.attributes == ("x0", "x2")
     assert found.values[0] == (f"{Z[0, 0]:g}", f"{Z[0, 2]:g}")
 
 
 def test_columns_may_come_in_any_order(fitted, workers):
     model = fitted("gaussian")
-    found, other = (model.reasons(X).to_frame() for X in (workers.X, workers.X.iloc[:, ::-1]))
+    found, other = (reasons(model, X).to_frame() for X in (workers.X, workers.X.iloc[:, ::-1]))
     pd.testing.assert_frame_equal(found, other)
 
 
@@ -155,4 +156,4 @@ def test_columns_may_come_in_any_order(fitted, workers):
 )
 def test_bad_options_are_named(fitted, workers, options, message):
     with pytest.raises(ValueError, match=message):
-        fitted("gaussian").reasons(workers.X, **options)
+        reasons(fitted("gaussian"), workers.X, **options)

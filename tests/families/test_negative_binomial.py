@@ -10,7 +10,9 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
+import fairridge
 from fairridge import FairRidgeRegressor, cross_validate, load, rows
+from fairridge.export import to_onnx, to_sklearn, to_sql
 from fairridge.families import NegativeBinomial, Poisson
 
 NAMES = list("stxz")
@@ -216,7 +218,7 @@ def test_rows_elsewhere_give_the_same_model(data, tmp_path, kind):
 def test_the_estimate_is_saved_with_the_model(data, tmp_path):
     Z, y, _, _ = data
     model = fair(0.05).fit(Z, y)
-    model.save(tmp_path / "model.json")
+    fairridge.save(model, tmp_path / "model.json")
     again = load(tmp_path / "model.json")
     assert again.family_ == model.family_
     assert again.family == "negative-binomial"
@@ -228,10 +230,10 @@ def test_it_is_exported_as_a_model_with_the_log_link(data):
     duckdb = pytest.importorskip("duckdb")
     Z, y, _, _ = data
     model = fair(0.05).fit(Z, y)
-    np.testing.assert_allclose(model.to_sklearn().predict(Z), model.predict(Z), rtol=1e-12)
-    session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+    np.testing.assert_allclose(to_sklearn(model).predict(Z), model.predict(Z), rtol=1e-12)
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
     found = session.run(["prediction"], {"X": Z})[0][:, 0]
     np.testing.assert_allclose(found, model.predict(Z), rtol=1e-12)
     data = pd.DataFrame(Z, columns=["x0", "x1", "x2", "x3"])
-    found = duckdb.query_df(data, "data", model.to_sql()).df()["prediction"]
+    found = duckdb.query_df(data, "data", to_sql(model)).df()["prediction"]
     np.testing.assert_allclose(found, model.predict(Z), rtol=1e-12)

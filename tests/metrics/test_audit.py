@@ -44,7 +44,9 @@ def loans():
 def test_rates_and_differences_are_fairlearns(loans, attribute, weighted):
     weight = loans["w"] if weighted else None
     labels = (loans["p"] > 0.5).astype(int)
-    found = audit(loans["y"], loans["p"], loans[attribute], sample_weight=weight)[attribute]
+    found = audit(
+        loans["y"], loans["p"], sensitive_features=loans[attribute], sample_weight=weight
+    )[attribute]
     options = {"sensitive_features": loans[attribute]}
     for name, metric in RATES.items():
         predicted = loans["p"] if name == "mean_prediction" else labels
@@ -70,7 +72,7 @@ def test_rates_and_differences_are_fairlearns(loans, attribute, weighted):
 
 
 def test_precision_and_error_are_scikit_learns(loans):
-    found = audit(loans["y"], loans["p"], loans["sex"], sample_weight=loans["w"])
+    found = audit(loans["y"], loans["p"], sensitive_features=loans["sex"], sample_weight=loans["w"])
     for group in (*found["sex"].groups, found.overall):
         rows = loans["sex"].eq(group.group) if group.attribute else loans["sex"].notna()
         part = loans[rows]
@@ -90,7 +92,9 @@ def test_precision_and_error_are_scikit_learns(loans):
 
 def test_intersections_are_fairlearns_groups_of_several_features(loans):
     labels = (loans["p"] > 0.5).astype(int)
-    found = audit(loans["y"], labels, loans[["sex", "race"]], intersections=True, small=1)
+    found = audit(
+        loans["y"], labels, sensitive_features=loans[["sex", "race"]], intersections=True, small=1
+    )
     crossed = found["sex × race"]
     theirs = fairlearn.MetricFrame(
         metrics=fairlearn.selection_rate,
@@ -114,13 +118,13 @@ def test_any_two_columns_of_labels_agree_with_fairlearn(data):
     group = data.draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n))
     if len(set(group)) < 2:
         return
-    found = audit(y, predicted, np.array(group), small=0)
+    found = audit(y, predicted, sensitive_features=np.array(group), small=0)
     theirs = fairlearn.demographic_parity_difference(y, predicted, sensitive_features=group)
     np.testing.assert_allclose(found.demographic_parity_difference, theirs, atol=1e-12)
 
 
 def test_dependence_on_all_attributes_is_a_regression(loans):
-    found = audit(loans["y"], loans["p"], loans[["sex", "race", "age"]])
+    found = audit(loans["y"], loans["p"], sensitive_features=loans[["sex", "race", "age"]])
     S = pd.get_dummies(loans[["sex", "race", "age"]], dtype=float)
     expected = LinearRegression().fit(S, loans["p"]).score(S, loans["p"])
     np.testing.assert_allclose(found.r_squared, expected, rtol=1e-10)
@@ -132,10 +136,17 @@ def test_dependence_on_all_attributes_is_a_regression(loans):
 
 def test_weights_are_repeated_rows_and_zero_weights_absent_ones(loans):
     weight = loans["w"].where(loans["race"] != "c", 0)
-    weighted = audit(loans["y"], loans["p"], loans[["sex", "race", "age"]], sample_weight=weight)
+    weighted = audit(
+        loans["y"],
+        loans["p"],
+        sensitive_features=loans[["sex", "race", "age"]],
+        sample_weight=weight,
+    )
     rows = np.repeat(loans.index, weight)
     repeated = loans.loc[rows]
-    expected = audit(repeated["y"], repeated["p"], repeated[["sex", "race", "age"]])
+    expected = audit(
+        repeated["y"], repeated["p"], sensitive_features=repeated[["sex", "race", "age"]]
+    )
     assert [g.group for g in weighted["race"].groups] == ["a", "b"]
     np.testing.assert_allclose(weighted.r_squared, expected.r_squared, rtol=1e-10)
     for ours, theirs in zip(weighted.attributes, expected.attributes, strict=True):
@@ -151,7 +162,7 @@ def test_weights_are_repeated_rows_and_zero_weights_absent_ones(loans):
 def test_absent_rows_may_hold_anything():
     y, p = [0, None, 1, 1], [0.2, np.nan, 0.6, 0.4]
     group = pd.Series(["a", None, "a", "b"], name="g")
-    found = audit(y, p, group, sample_weight=[1, 0, 1, 1], small=0)
+    found = audit(y, p, sensitive_features=group, sample_weight=[1, 0, 1, 1], small=0)
     assert [g.count for g in found["g"].groups] == [2, 1]
     assert found["g"].groups[0].mean_prediction.value == pytest.approx(0.4)
 
@@ -160,7 +171,7 @@ def test_four_fifths_by_hand():
     #         a: 8 of 10 selected      b: 4 of 10      c: 1 of 2, too few to compare
     group = ["a"] * 10 + ["b"] * 10 + ["c"] * 2
     predicted = [1] * 8 + [0] * 2 + [1] * 4 + [0] * 6 + [1, 1]
-    found = audit(None, predicted, group, small=5)["s0"]
+    found = audit(None, predicted, sensitive_features=group, small=5)["s0"]
     assert [g.adverse_impact_ratio for g in found.groups] == pytest.approx([1.0, 0.5, 1.25])
     assert [g.adverse_impact for g in found.groups] == [False, True, False]
     assert [g.small for g in found.groups] == [False, False, True]
@@ -169,19 +180,21 @@ def test_four_fifths_by_hand():
 
 
 def test_a_named_reference_replaces_the_rest_and_the_best(loans):
-    found = audit(loans["y"], loans["p"], loans[["race"]], reference={"race": "b"})["race"]
+    found = audit(
+        loans["y"], loans["p"], sensitive_features=loans[["race"]], reference={"race": "b"}
+    )["race"]
     by_name = {group.group: group for group in found.groups}
     rate = {name: group.selection_rate.value for name, group in by_name.items()}
     assert found.reference == "b"
     assert by_name["a"].adverse_impact_ratio == pytest.approx(rate["a"] / rate["b"])
     assert np.isnan(by_name["b"].distances.kolmogorov_smirnov)
     only = loans[loans["race"].isin(["a", "b"])]
-    pair = audit(only["y"], only["p"], only["race"])["race"]
+    pair = audit(only["y"], only["p"], sensitive_features=only["race"])["race"]
     assert by_name["a"].distances.wasserstein == pytest.approx(pair.groups[0].distances.wasserstein)
     with pytest.raises(ValueError, match="reference group 'z' of 'race' has no rows"):
-        audit(loans["y"], loans["p"], loans[["race"]], reference={"race": "z"})
+        audit(loans["y"], loans["p"], sensitive_features=loans[["race"]], reference={"race": "z"})
     with pytest.raises(ValueError, match="reference names 'rank'; the attributes are 'race'"):
-        audit(loans["y"], loans["p"], loans[["race"]], reference={"rank": "z"})
+        audit(loans["y"], loans["p"], sensitive_features=loans[["race"]], reference={"rank": "z"})
 
 
 def test_numbers_are_audited_as_numbers():
@@ -189,7 +202,7 @@ def test_numbers_are_audited_as_numbers():
     sex = rng.choice(["f", "m"], 300)
     y = rng.normal(10, 3, 300)
     prediction = y + rng.normal(0.5, 1.0, 300) + (sex == "m")
-    found = audit(y, prediction, sex)
+    found = audit(y, prediction, sensitive_features=sex)
     assert found.kind == "regression"
     male = found["s0"].groups[1]
     error = (prediction - y)[sex == "m"]
@@ -198,41 +211,53 @@ def test_numbers_are_audited_as_numbers():
     assert np.isnan(male.selection_rate.value)
     frame = found.to_frame()
     assert not {"selection_rate", "adverse_impact", "true_positive_rate"} & set(frame.columns)
-    selected = audit(y, prediction, sex, threshold=12.0)["s0"].groups[1]
+    selected = audit(y, prediction, sensitive_features=sex, threshold=12.0)["s0"].groups[1]
     assert selected.selection_rate.value == pytest.approx((prediction[sex == "m"] > 12).mean())
 
 
 def test_numeric_attributes_are_cut_at_quantiles():
     age = np.arange(100)
-    found = audit(None, np.linspace(0, 1, 100), age, bins=4)["s0"]
+    found = audit(None, np.linspace(0, 1, 100), sensitive_features=age, bins=4)["s0"]
     assert [g.group for g in found.groups] == ["[0, 24]", "(24, 49]", "(49, 74]", "(74, 99]"]
     assert [g.count for g in found.groups] == [25] * 4
-    two = audit(None, np.linspace(0, 1, 100), age % 2)["s0"]
+    two = audit(None, np.linspace(0, 1, 100), sensitive_features=age % 2)["s0"]
     assert [g.group for g in two.groups] == ["0", "1"]
     # Nine tenths share one value: there are fewer groups, none of them empty.
-    lumpy = audit(None, np.linspace(0, 1, 100), np.where(age < 90, 1.0, age), bins=4)["s0"]
+    lumpy = audit(
+        None, np.linspace(0, 1, 100), sensitive_features=np.where(age < 90, 1.0, age), bins=4
+    )["s0"]
     assert [(g.group, g.count) for g in lumpy.groups] == [("[1, 1]", 90), ("(1, 99]", 10)]
-    upper = audit(None, np.linspace(0, 1, 100), np.where(age < 10, age, 50.0), bins=4)["s0"]
+    upper = audit(
+        None, np.linspace(0, 1, 100), sensitive_features=np.where(age < 10, age, 50.0), bins=4
+    )["s0"]
     assert [(g.group, g.count) for g in upper.groups] == [("[0, 9]", 10), ("(9, 50]", 90)]
-    close = audit(None, np.linspace(0, 1, 100), 1.0 + age / 1e6, bins=2)["s0"]
+    close = audit(None, np.linspace(0, 1, 100), sensitive_features=1.0 + age / 1e6, bins=2)["s0"]
     assert [g.group for g in close.groups] == ["[1, 1.00005]", "(1.00005, 1.0001]"]
 
 
 def test_quantiles_of_attributes_use_the_weights():
     age, weight = np.arange(10), np.array([9, 1, 1, 1, 1, 1, 1, 1, 1, 1])
-    found = audit(None, np.linspace(0, 1, 10), age, sample_weight=weight, bins=2)["s0"]
+    found = audit(
+        None, np.linspace(0, 1, 10), sensitive_features=age, sample_weight=weight, bins=2
+    )["s0"]
     assert [g.group for g in found.groups] == ["[0, 0]", "(0, 9]"]
 
 
 @pytest.mark.parametrize("weight", [0.1, 0.3, 0.7, 1.1])
 def test_quantiles_do_not_depend_on_the_unit_of_the_weights(weight):
     for n in (20, 40, 60, 100):
-        found = audit(None, np.arange(n), np.arange(n), sample_weight=np.full(n, weight), bins=10)
+        found = audit(
+            None,
+            np.arange(n),
+            sensitive_features=np.arange(n),
+            sample_weight=np.full(n, weight),
+            bins=10,
+        )
         assert [g.count for g in found["s0"].groups] == [n // 10] * 10
 
 
 def test_calibration_compares_within_tenths_of_all_predictions(loans):
-    found = audit(loans["y"], loans["p"], loans["sex"])
+    found = audit(loans["y"], loans["p"], sensitive_features=loans["sex"])
     table = found.calibration_frame()
     assert table["count"].sum() == len(loans)
     edges = np.quantile(loans["p"], np.arange(1, 10) / 10, method="inverted_cdf")
@@ -244,8 +269,8 @@ def test_calibration_compares_within_tenths_of_all_predictions(loans):
     assert line["mean_response"] == pytest.approx(loans["y"][rows].mean())
     assert line["calibration"] == pytest.approx((loans["y"] - loans["p"])[rows].mean())
     assert line["low"] == loans["p"][rows].min()
-    with pytest.raises(ValueError, match="no calibration without y"):
-        audit(None, loans["p"], loans["sex"]).calibration_frame()
+    with pytest.raises(ValueError, match="no calibration without y_true"):
+        audit(None, loans["p"], sensitive_features=loans["sex"]).calibration_frame()
 
 
 @pytest.mark.parametrize("positive", [None, "no", "yes"])
@@ -253,10 +278,10 @@ def test_string_labels_are_read_by_the_positive_one(loans, positive):
     y = np.where(loans["y"] == 1, "yes", "no")
     p = loans["p"] if positive != "no" else 1 - loans["p"]
     labels = np.where(loans["p"] > 0.5, "yes", "no")
-    found = audit(y, p, loans["sex"], positive=positive)
-    same = audit(y, labels, loans["sex"], positive=positive)
+    found = audit(y, p, sensitive_features=loans["sex"], positive=positive)
+    same = audit(y, labels, sensitive_features=loans["sex"], positive=positive)
     columns = np.column_stack([1 - loans["p"], loans["p"]])
-    both = audit(y, columns, loans["sex"], positive=positive)
+    both = audit(y, columns, sensitive_features=loans["sex"], positive=positive)
     assert found.positive == same.positive == both.positive == (positive or "yes")
     for a, b, c in zip(*(x["sex"].groups for x in (found, same, both)), strict=True):
         assert a.selection_rate == b.selection_rate
@@ -268,33 +293,35 @@ def test_one_class_of_several_is_audited_against_the_rest(loans):
     rng = np.random.default_rng(8)
     y = rng.choice(["high", "low", "mid"], len(loans))
     P = rng.dirichlet([1, 1, 1], len(loans))
-    found = audit(y, P, loans["sex"], positive="low")
+    found = audit(y, P, sensitive_features=loans["sex"], positive="low")
     part = loans["sex"] == "f"
     group = found["sex"].groups[0]
     assert group.mean_prediction.value == pytest.approx(P[part, 1].mean())
     assert group.mean_response.value == pytest.approx((y[part] == "low").mean())
     with pytest.raises(ValueError, match=r"3 classes.*positive="):
-        audit(y, y, loans["sex"])
+        audit(y, y, sensitive_features=loans["sex"])
 
 
 def test_frames_come_back_in_the_library_of_the_attributes(loans):
     for make, kind in ((pd.DataFrame, pd.DataFrame), (pl.DataFrame, pl.DataFrame)):
         S = make({"sex": loans["sex"].tolist(), "age": loans["age"].to_numpy()})
-        found = audit(loans["y"].to_numpy(), loans["p"].to_numpy(), S)
+        found = audit(loans["y"].to_numpy(), loans["p"].to_numpy(), sensitive_features=S)
         assert isinstance(found.to_frame(), kind)
         assert isinstance(found.attributes_frame(), kind)
         assert isinstance(found.calibration_frame(), kind)
         assert isinstance(found.attribution.to_frame(), kind)
     S = pa.table({"sex": loans["sex"].tolist()})
-    assert isinstance(audit(loans["y"], loans["p"], S).to_frame(), pa.Table)
-    table = audit(loans["y"], loans["p"], loans[["sex", "race"]]).to_frame()
+    assert isinstance(audit(loans["y"], loans["p"], sensitive_features=S).to_frame(), pa.Table)
+    table = audit(loans["y"], loans["p"], sensitive_features=loans[["sex", "race"]]).to_frame()
     assert table["group"].tolist() == ["f", "m", "a", "b", "c", "all"]
     assert table.iloc[:-1].notna().all(axis=None)
 
 
 def test_it_prints_groups_and_what_to_look_at(loans):
     rare = loans["race"].where(loans.index > 4, "rare")
-    found = audit(loans["y"], loans["p"], pd.DataFrame({"sex": loans["sex"], "race": rare}))
+    found = audit(
+        loans["y"], loans["p"], sensitive_features=pd.DataFrame({"sex": loans["sex"], "race": rare})
+    )
     text = str(found)
     assert text.startswith("Audit of 600 rows, classification")
     for piece in ("sex", "race", "selected", "TPR", "R² of the predictions on S", "all"):
@@ -309,7 +336,7 @@ def test_it_prints_groups_and_what_to_look_at(loans):
 
 
 def test_a_constant_prediction_depends_on_nothing(loans):
-    found = audit(loans["y"], np.full(len(loans), 0.3), loans[["sex", "age"]])
+    found = audit(loans["y"], np.full(len(loans), 0.3), sensitive_features=loans[["sex", "age"]])
     assert found.r_squared == 0.0
     assert found.max_correlation == 0.0
     assert found.strongest is None
@@ -321,7 +348,7 @@ def test_a_constant_prediction_depends_on_nothing(loans):
 
 
 def test_one_group_has_nothing_to_be_compared_with():
-    found = audit([0, 1, 1], [0.2, 0.7, 0.4], ["a"] * 3, small=0)
+    found = audit([0, 1, 1], [0.2, 0.7, 0.4], sensitive_features=["a"] * 3, small=0)
     part = found["s0"]
     assert np.isnan(part.demographic_parity_difference)
     assert np.isnan(part.groups[0].distances.wasserstein)
@@ -333,7 +360,7 @@ def test_many_attributes_are_measured_without_a_split():
     rng = np.random.default_rng(9)
     S = rng.integers(0, 2, (200, 16))
     y = S[:, 0] + rng.normal(size=200)
-    found = audit(None, y, S)
+    found = audit(None, y, sensitive_features=S)
     assert found.attribution is None
     expected = LinearRegression().fit(S, y).score(S, y)
     np.testing.assert_allclose(found.r_squared, expected, rtol=1e-10)
@@ -342,22 +369,22 @@ def test_many_attributes_are_measured_without_a_split():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0, 1], [0.1, np.nan], ["a", "b"]), "prediction contains NaN"),
-        (([0, None], [0.1, 0.2], ["a", "b"]), "y contains missing values"),
+        (([0, 1], [0.1, np.nan], ["a", "b"]), "y_pred contains NaN"),
+        (([0, None], [0.1, 0.2], ["a", "b"]), "y_true contains missing values"),
         (([0, 1], [0.1, 0.2], ["a", None]), "sensitive attribute 's0' contains missing values"),
         (([0, 1], [0.1, 0.2], [1.5, np.nan]), "sensitive attribute 's0' contains missing values"),
-        (([0, 1], [0.1], ["a", "b"]), "prediction has 1"),
-        (([0, 1, 1], [0.1, 0.2], ["a", "b"]), "y has 3"),
-        (([0, 1], [0.1, 3.0], ["a", "b"]), "prediction ranges from 0.1 to 3, but y has two"),
+        (([0, 1], [0.1], ["a", "b"]), "y_pred has 1"),
+        (([0, 1, 1], [0.1, 0.2], ["a", "b"]), "y_true has 3"),
+        (([0, 1], [0.1, 3.0], ["a", "b"]), "y_pred ranges from 0.1 to 3, but y_true has two"),
         ((["no", "no"], [0.1, 0.2], ["a", "b"]), "one class only, .*'no'.*positive="),
-        (([0, 1], ["x", "y"], ["a", "b"]), "prediction holds .*no class of y"),
+        (([0, 1], ["x", "y"], ["a", "b"]), "y_pred holds .*not a class of y_true"),
         (([0, 1], [[0.1, 0.2, 0.7]] * 2, ["a", "b"]), "3 columns but there are 2 classes"),
-        ((None, [[0.1, 0.9]] * 2, ["a", "b"]), "2 columns but there are no y"),
+        ((None, [[0.1, 0.9]] * 2, ["a", "b"]), "2 columns but there are no y_true"),
     ],
 )
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        audit(*arguments)
+        audit(*arguments[:2], sensitive_features=arguments[2])
 
 
 @pytest.mark.parametrize(
@@ -366,22 +393,29 @@ def test_bad_input_is_named(arguments, message):
         ({"confidence": 1.0}, "confidence=1.0 must lie strictly between 0 and 1"),
         ({"bins": 1}, "bins=1 must be an integer, at least 2"),
         ({"small": -1}, "small=-1 must be an integer"),
-        ({"positive": 2}, "positive=2 is no class of y"),
-        ({"positive": "yes"}, "positive='yes' is no class of y"),
+        ({"positive": 2}, "positive=2 is not a class of y_true"),
+        ({"positive": "yes"}, "positive='yes' is not a class of y_true"),
         ({"kind": "ranking"}, "kind='ranking' is not known"),
         ({"sample_weight": [-1.0, 1.0]}, "sample_weight has the negative value"),
     ],
 )
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        audit([0, 1], [0.1, 0.9], ["a", "b"], **options)
+        audit([0, 1], [0.1, 0.9], sensitive_features=["a", "b"], **options)
 
 
 def test_thresholds_are_for_scores():
-    with pytest.raises(ValueError, match="prediction holds labels"):
-        audit(["n", "y"], ["n", "y"], ["a", "b"], threshold=0.3)
-    points = audit([0, 1, 1], [580.0, 640.0, 700.0], ["a", "b", "b"], threshold=620.0, small=0)
+    with pytest.raises(ValueError, match="y_pred holds labels"):
+        audit(["n", "y"], ["n", "y"], sensitive_features=["a", "b"], threshold=0.3)
+    points = audit(
+        [0, 1, 1],
+        [580.0, 640.0, 700.0],
+        sensitive_features=["a", "b", "b"],
+        threshold=620.0,
+        small=0,
+    )
     assert [g.selection_rate.value for g in points["s0"].groups] == [0.0, 1.0]
-    assert audit([0, 1], [-3.0, 4.0], ["a", "b"], kind="regression").kind == "regression"
-    with pytest.raises(ValueError, match="kind='regression', but y holds"):
-        audit(["n", "y"], [0.1, 0.3], ["a", "b"], kind="regression")
+    numbers = audit([0, 1], [-3.0, 4.0], sensitive_features=["a", "b"], kind="regression")
+    assert numbers.kind == "regression"
+    with pytest.raises(ValueError, match="kind='regression', but y_true holds"):
+        audit(["n", "y"], [0.1, 0.3], sensitive_features=["a", "b"], kind="regression")

@@ -37,10 +37,13 @@ def demo(
         training = prepare(read(f"builtin:{name}"), Columns())
         model = make_model(training, ModelOptions(unfairness=BOUND))
         with progress(name) as step:
-            written = model.report(
-                place,
+            from fairridge import report
+
+            written = report(
+                model,
                 training.X,
                 training.y,
+                place,
                 cv=FOLDS,
                 bootstrap=REFITS,
                 response=training.response,

@@ -83,7 +83,9 @@ def fit(
         model = make_model(training, options)
         model.fit(training.X, training.y, **training.options)
     if out is not None:
-        model.save(out)
+        from fairridge import save
+
+        save(model, out)
     if as_json:
         show_json(_model_facts(model, training) | {"saved": out})
         return

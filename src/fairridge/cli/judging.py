@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -91,7 +93,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Compare the predictions of any model between groups of people."""
-    from fairridge.metrics import audit as audited
+    from fairridge import audit as audited
 
     check_place(out, data, model)
     with waiting("reading and comparing"):
@@ -106,18 +108,19 @@ def audit(
             check_columns([] if name is None else [name], source, option)
         check_roles([] if target is None else [target], attributes, weight, None)
         truth = None if target is None else source.table.column(target)
-        found = audited(
-            truth,
-            predicted,
-            source.table.select(list(attributes)),
-            sample_weight=None if weight is None else source.table.column(weight),
-            threshold=threshold,
-            positive=_label(positive, truth if truth is not None else predicted),
-            bins=bins,
-            small=small,
-            intersections=intersections,
-            reference=_references(reference),
-        )
+        with _naming_columns(target or "response", prediction or "prediction"):
+            found = audited(
+                truth,
+                predicted,
+                sensitive_features=source.table.select(list(attributes)),
+                sample_weight=None if weight is None else source.table.column(weight),
+                threshold=threshold,
+                positive=_label(positive, truth if truth is not None else predicted),
+                bins=bins,
+                small=small,
+                intersections=intersections,
+                reference=_references(reference),
+            )
     if out is not None:
         write(arrow(found.to_frame()), out, safe=safe_csv)
     if as_json:
@@ -214,6 +217,17 @@ def _predicted(
             raise BadInputError(f"--positive {positive} is no class of the model.")
         return columns[name], attributes, positive
     return columns["prediction"], attributes, positive
+
+
+@contextmanager
+def _naming_columns(response: str, prediction: str) -> Iterator[None]:
+    """Name the columns in messages, instead of the arguments of the library."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error).replace("y_true", repr(response))
+        error.args = (message.replace("y_pred", repr(prediction)),)
+        raise
 
 
 def _label(text: str | None, values: Any) -> Any:

@@ -109,10 +109,13 @@ def report(
             training, ModelOptions(unfairness, definition, penalty, predictor_penalty, ties, link)
         )
     with progress("report") as step:
-        written = fitted.report(
-            out,
+        from fairridge import report as reported
+
+        written = reported(
+            fitted,
             **_columns_of(fitted, training),
             y=training.y,
+            out=out,
             **training.options,
             title=title,
             response=training.response,

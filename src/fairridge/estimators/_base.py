@@ -17,13 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge._warnings import warn_user
 from fairridge.data import Design, MappedEncoding, Table, as_table, numeric_vector
 from fairridge.engines import linear_predictor
-from fairridge.estimators._exports import Exports
 from fairridge.estimators._parameters import check_option
-from fairridge.estimators._reports import Reports
 from fairridge.estimators._streaming import refuse_more_data, streamed_training
 from fairridge.estimators._training import Inputs, Response, Training, read_inputs, training_of
 from fairridge.exceptions import BoundWarning, DataWarning
-from fairridge.report import CoefficientRow, Summary
+from fairridge.export import TrainingColumns
+from fairridge.reports import CoefficientRow, Summary
 from fairridge.rows import RowMoments, RowSource
 from fairridge.rows.responses import ResponseReader
 from fairridge.search import Solution
@@ -34,7 +33,7 @@ __all__ = ["FairModel", "listed"]
 Floats = NDArray[np.float64]
 
 
-class FairModel(Exports, Reports, BaseEstimator):
+class FairModel(BaseEstimator):
     """A linear model on [S, X] whose coefficients a subclass knows how to find."""
 
     sensitive: Any
@@ -42,6 +41,7 @@ class FairModel(Exports, Reports, BaseEstimator):
     sensitive_map: Any = None
     predictor_map: Any = None
     coef_: Floats
+    family_: Any
     feature_names_in_: NDArray[Any]
 
     @abstractmethod
@@ -119,7 +119,7 @@ class FairModel(Exports, Reports, BaseEstimator):
         self.converged_ = self.status_ in ("inactive", "converged")
         self.deviance_ = fit.deviance
         self.explained_by_sensitive_ = basis.explained
-        self._remember_columns(basis, fit)
+        self._training = TrainingColumns.of(basis, fit)
         self._set_input_coefficients()
 
     def _set_input_coefficients(self) -> None:

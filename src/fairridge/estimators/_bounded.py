@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from fairridge._warnings import warn_user
 from fairridge.data import Encoding, MappedEncoding
@@ -19,6 +20,7 @@ from fairridge.estimators._parameters import FEWER_FEATURES, check_bound, check_
 from fairridge.estimators._training import Response, Training
 from fairridge.estimators.path import FairnessPath
 from fairridge.exceptions import DataWarning
+from fairridge.export import LinearForm, fingerprint
 from fairridge.fairness import Definition
 from fairridge.search import Problem, Solution
 
@@ -174,6 +176,27 @@ class BoundedModel(FairModel):
         self.explained_deviance_ = 1.0 - self.deviance_ / null if null > 0.0 else 1.0
         self.n_iter_ = training.engine.passes
         return self
+
+    @property
+    def _description(self) -> LinearForm:
+        """The fitted model as `export.linear_form` hands it to functions on models."""
+        return LinearForm(
+            type(self).__name__,
+            self._design,
+            np.atleast_2d(self.raw_coef_),
+            np.atleast_1d(np.asarray(self.raw_intercept_, dtype=np.float64)),
+            self._training,
+            self.family_,
+            self.unknown,
+            getattr(self, "classes_", None),
+            self._backend,
+        )
+
+    @property
+    def fingerprint_(self) -> str:
+        """SHA-256 digest of the training data: names, rows, weights and moments."""
+        check_is_fitted(self)
+        return fingerprint(self._training, self._design, self.n_rows_)
 
     def _at(self, training: Training, problem: Problem, unfairness: float) -> Self:
         """Return a fitted model for another bound on the same data."""

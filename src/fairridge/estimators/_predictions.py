@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import make_frame
-from fairridge.report import PathCurves, plot_path
+from fairridge.reports import PathCurves, plot_path
 
 __all__ = ["PredictionPath", "prediction_path"]
 

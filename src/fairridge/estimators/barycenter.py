@@ -28,7 +28,7 @@ from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Training
 from fairridge.families import Gaussian
 from fairridge.penalties import Ridge
-from fairridge.report.groups import GroupSummary
+from fairridge.reports.groups import GroupSummary
 from fairridge.search import Status
 from fairridge.search.gaussian import gaussian_problem
 from fairridge.solvers.barycenter import Transport, barycenter_maps

@@ -28,7 +28,7 @@ from fairridge.estimators.steinberg import SteinbergRegressor
 from fairridge.estimators.zafar import ZafarClassifier, ZafarRegressor
 from fairridge.families import Binomial, Gaussian
 from fairridge.metrics import Dependence, dependence, groupings
-from fairridge.report import TradeOff, plot_trade_off
+from fairridge.reports import TradeOff, plot_trade_off
 
 __all__ = ["Comparison", "compare"]
 

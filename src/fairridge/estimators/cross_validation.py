@@ -32,7 +32,7 @@ from fairridge.estimators._progress import Progress
 from fairridge.estimators._streamed_folds import cross_validate_rows
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
-from fairridge.report import ValidationCurve, plot_validation
+from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.rows import RowMoments, RowSource
 
 __all__ = ["CrossValidation", "cross_validate", "fold_records"]

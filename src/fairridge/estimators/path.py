@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import make_frame
-from fairridge.report import PathCurves, PathPlot, plot_path
+from fairridge.reports import PathCurves, PathPlot, plot_path
 
 __all__ = ["FairnessPath"]
 

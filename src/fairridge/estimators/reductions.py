@@ -32,7 +32,7 @@ from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning
 from fairridge.families import Binomial
 from fairridge.metrics.distances import largest_gap
-from fairridge.report.groups import GroupSummary
+from fairridge.reports.groups import GroupSummary
 from fairridge.search import Status
 
 __all__ = ["ReductionsClassifier"]

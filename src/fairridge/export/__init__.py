@@ -1,9 +1,10 @@
 """Fitted models elsewhere: SQL, scikit-learn, ONNX, scorecards, reason codes, files.
 
-Everything here works on a `LinearForm`, which every linear model can produce.
+Every function takes a fitted linear model, and sees of it a `LinearForm`.
 """
 
-from fairridge.export.form import InputColumn, LinearForm
+from fairridge.export.explanations import attribution, proxies
+from fairridge.export.form import InputColumn, LinearForm, linear_form
 from fairridge.export.model_file import FORMAT, read_model, write_model
 from fairridge.export.onnx_graph import to_onnx
 from fairridge.export.reasons import Direction, Reasons, reasons
@@ -21,7 +22,10 @@ __all__ = [
     "Scorecard",
     "ScorecardLine",
     "TrainingColumns",
+    "attribution",
     "fingerprint",
+    "linear_form",
+    "proxies",
     "read_model",
     "reasons",
     "scorecard",

@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from fairridge.data import Design, Encoding, Table, Unknown, dense_columns
+from fairridge.data import (
+    Design,
+    Encoding,
+    MappedEncoding,
+    Table,
+    Unknown,
+    as_table,
+    dense_columns,
+)
 from fairridge.data.encoding import CategoricalColumn, NumericColumn
+from fairridge.export.training import TrainingColumns
 from fairridge.families.base import Link
 
-__all__ = ["InputColumn", "LinearForm"]
+__all__ = ["InputColumn", "LinearForm", "linear_form"]
 
 Floats = NDArray[np.float64]
 
@@ -61,8 +71,8 @@ class LinearForm:
         Raw coefficients, one row per linear predictor.
     intercept : ndarray of shape (m,)
         Raw intercepts.
-    center : ndarray of shape (q+p,)
-        Training means of the encoded columns.
+    training : TrainingColumns
+        Moments of all training columns, including those of S if S is left out.
     family : Family
         Links η to the mean.
     unknown : {"error", "base"}
@@ -77,7 +87,7 @@ class LinearForm:
     design: Design
     coefficients: Floats
     intercept: Floats
-    center: Floats
+    training: TrainingColumns
     family: Any
     unknown: Unknown
     classes: NDArray[Any] | None
@@ -88,6 +98,12 @@ class LinearForm:
         """How η becomes a mean."""
         link: Link = self.family.link
         return link
+
+    @property
+    def center(self) -> Floats:
+        """Training means of the encoded columns."""
+        end = len(self.training.with_response)
+        return self.training.center[end - self.coefficients.shape[1] : end]
 
     @cached_property
     def columns(self) -> tuple[InputColumn, ...]:
@@ -115,6 +131,11 @@ class LinearForm:
             self.design.separate and self.design.sensitive_names is None
         )
         return None if missing else tuple(column.name for column in self.inputs)
+
+    @property
+    def labels(self) -> list[Any]:
+        """Class labels; none for models of numbers."""
+        return [] if self.classes is None else self.classes.tolist()
 
     @property
     def all_numeric(self) -> bool:
@@ -154,12 +175,18 @@ class LinearForm:
             sensitive_names=None,
             separate=False,
         )
-        return replace(
-            self,
-            design=blind,
-            coefficients=self.coefficients[:, q:],
-            center=self.center[q:],
-        )
+        return replace(self, design=blind, coefficients=self.coefficients[:, q:])
+
+    def attributes(self, sensitive_features: Any) -> Table | None:
+        """Read the sensitive attributes of new rows; a form without S ignores them."""
+        if sensitive_features is None or not self.design.positions_sensitive:
+            return None
+        if not self.design.separate:
+            raise ValueError(
+                f"this {self.owner} takes S from columns of X (sensitive=…): "
+                "leave sensitive_features out."
+            )
+        return as_table(sensitive_features, argument="sensitive_features")
 
     def _design_for(self, X: Table) -> Design:
         """Return the design; without S, frames may have its columns or not."""
@@ -175,3 +202,36 @@ class LinearForm:
     def level(self) -> Floats:
         """η̄, of shape (m,): η at the training means."""
         return self.intercept + self.coefficients @ self.center
+
+
+def linear_form(model: Any, purpose: str) -> LinearForm:
+    """Return the linear form of a fitted model: all that functions on models see of it.
+
+    The linear models of this library describe themselves by the property
+    `_description`, which is a `LinearForm`. Beside it, functions only read
+    public attributes.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model without feature maps.
+    purpose : str
+        The function that needs it, for messages.
+    """
+    if not hasattr(type(model), "_description"):
+        raise TypeError(
+            f"{purpose} needs a linear model of fairridge; {type(model).__name__} is not one."
+        )
+    check_is_fitted(model)
+    form: LinearForm = model._description
+    design = form.design
+    for name, encoding in (
+        ("predictor_map", design.predictors),
+        ("sensitive_map", design.sensitive),
+    ):
+        if isinstance(encoding, MappedEncoding):
+            raise ValueError(
+                f"{purpose} needs a model without feature maps; this {form.owner} has a {name}, "
+                "so its features are not columns of the input."
+            )
+    return form

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data.encoding import CategoricalColumn
-from fairridge.export.form import InputColumn, LinearForm
+from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["to_onnx"]
 
@@ -19,7 +19,7 @@ OPSET, ML_OPSET = 18, 3
 OWN = "/fairridge/"
 
 
-def to_onnx(form: LinearForm) -> Any:
+def to_onnx(model: Any) -> Any:
     """Build an ONNX model (extra ``onnx``) that predicts in 64-bit floats.
 
     Where every column is a number the input is one tensor ``X`` of shape
@@ -33,7 +33,13 @@ def to_onnx(form: LinearForm) -> Any:
     `unknown` says. Probabilities of the probit link are exact to 1e-7 only,
     because runtimes have its function in 32 bits. NaN gives NaN, but a
     predicted label cannot be missing: look for NaN before.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear model of fairridge.
     """
+    form = linear_form(model, "to_onnx").without_sensitive()
     try:
         import onnx
     except ImportError as error:
@@ -42,7 +48,7 @@ def to_onnx(form: LinearForm) -> Any:
     eta = _linear_predictor(graph, form)
     outputs = _outputs(graph, form, eta)
     built = onnx.helper.make_graph(graph.nodes, form.owner, graph.inputs, outputs, graph.constants)
-    model = onnx.helper.make_model(
+    exported = onnx.helper.make_model(
         built,
         producer_name="fairridge",
         opset_imports=[
@@ -51,8 +57,8 @@ def to_onnx(form: LinearForm) -> Any:
         ],
         ir_version=8,
     )
-    onnx.checker.check_model(model, full_check=True)
-    return model
+    onnx.checker.check_model(exported, full_check=True)
+    return exported
 
 
 class _Graph:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.arguments import check_flag
-from fairridge.data import Levels, Table, make_frame
-from fairridge.export.form import LinearForm
+from fairridge.data import Levels, Table, as_table, make_frame
+from fairridge.export.form import LinearForm, linear_form
 
 __all__ = ["Direction", "Reasons", "reasons"]
 
@@ -86,25 +86,25 @@ class Reasons:
 
 
 def reasons(
-    form: LinearForm,
-    X: Table,
-    S: Table | None,
+    model: Any,
+    X: Any,
     *,
+    sensitive_features: Any = None,
     top: int | None = 4,
     direction: Direction = "both",
     sensitive: bool = False,
     label: Any = None,
 ) -> Reasons:
-    """Explain linear predictors by their columns.
+    """Split every row's linear predictor over its columns, relative to the training mean.
 
     Parameters
     ----------
-    form : LinearForm
-        The model.
-    X, S : Table
-        Rows to explain.
+    model : estimator
+        A fitted linear model of fairridge.
+    X, sensitive_features
+        Rows to explain, as in `predict`.
     top : int, optional
-        Reasons per row at most; None for all.
+        Maximum number of reasons per row; None for all.
     direction : {"both", "down", "up"}
         Which reasons to name: all, by size; or only what lowers, or raises, η.
     sensitive : bool
@@ -118,7 +118,9 @@ def reasons(
     if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
         raise ValueError(f"top={top!r} must be a positive integer, or None for all reasons.")
     check_flag("sensitive", sensitive)
-    by_class = form.contributions(X, S)
+    form = linear_form(model, "reasons").without_sensitive()
+    table, attributes = as_table(X), form.attributes(sensitive_features)
+    by_class = form.contributions(table, attributes)
     chosen, sign = _chosen(form, by_class, label)
     rows = np.arange(by_class.shape[1])
     parts = sign * by_class[chosen, rows]
@@ -131,8 +133,8 @@ def reasons(
         parts[:, ~listed].sum(axis=1),
         sign * form.level[chosen],
         _ranked(contributions, direction, top),
-        _values(form, columns, X, S),
-        X.backend,
+        _values(form, columns, table, attributes),
+        table.backend,
     )
 
 
@@ -142,10 +144,10 @@ def _chosen(form: LinearForm, by_class: Floats, label: Any) -> tuple[NDArray[np.
     if label is None:
         eta = form.level[:, None] + by_class.sum(axis=2)
         return eta.argmax(axis=0), 1.0
-    if form.classes is None or label not in form.classes.tolist():
-        known = "none" if form.classes is None else repr(form.classes.tolist())
+    if label not in form.labels:
+        known = repr(form.labels) if form.labels else "none"
         raise ValueError(f"label={label!r} is no class of this model; its classes: {known}.")
-    code = form.classes.tolist().index(label)
+    code = form.labels.index(label)
     if form.link == "logit":
         return np.zeros(n, dtype=np.intp), 1.0 if code == 1 else -1.0
     return np.full(n, code, dtype=np.intp), 1.0

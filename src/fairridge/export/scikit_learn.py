@@ -20,14 +20,14 @@ from sklearn.preprocessing import OneHotEncoder
 
 from fairridge.data import make_frame
 from fairridge.data.encoding import CategoricalColumn
-from fairridge.export.form import LinearForm
+from fairridge.export.form import LinearForm, linear_form
 
 __all__ = ["to_sklearn"]
 
 Floats = NDArray[np.float64]
 
 
-def to_sklearn(form: LinearForm) -> Any:
+def to_sklearn(model: Any) -> Any:
     """Build an estimator of scikit-learn's own that predicts the same.
 
     LinearRegression, LogisticRegression, or Poisson-, Gamma- or
@@ -40,7 +40,13 @@ def to_sklearn(form: LinearForm) -> Any:
     It is for predicting only: fitting it again forgets fairness. Missing
     values are refused, except that with ``unknown="base"`` the encoder takes a
     missing category, too, for the base level.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear model of fairridge.
     """
+    form = linear_form(model, "to_sklearn").without_sensitive()
     if form.link in ("probit", "cloglog"):
         raise ValueError(
             f"scikit-learn has no model with the {form.link} link of this {form.owner}; fit it "
@@ -48,13 +54,13 @@ def to_sklearn(form: LinearForm) -> Any:
         )
     if form.all_numeric:
         order = np.concatenate([np.arange(c.encoded.start, c.encoded.stop) for c in form.inputs])
-        model = _linear(form, order)
+        plain = _linear(form, order)
         if form.names is not None:
-            model.feature_names_in_ = np.array(form.names, dtype=object)
+            plain.feature_names_in_ = np.array(form.names, dtype=object)
     else:
         encoder, order = _encoder(form)
-        model = Pipeline([("columns", encoder), ("model", _linear(form, order))])
-    return _behind_logit(model) if form.link == "logit" and form.classes is None else model
+        plain = Pipeline([("columns", encoder), ("model", _linear(form, order))])
+    return _behind_logit(plain) if form.link == "logit" and form.classes is None else plain
 
 
 def _linear(form: LinearForm, order: NDArray[np.intp]) -> Any:

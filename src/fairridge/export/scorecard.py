@@ -12,7 +12,7 @@ from scipy.special import expit
 from fairridge.arguments import check_flag
 from fairridge.data import as_table, make_frame
 from fairridge.data.encoding import CategoricalColumn
-from fairridge.export.form import InputColumn, LinearForm
+from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["Scorecard", "ScorecardLine", "scorecard"]
 
@@ -116,19 +116,14 @@ class Scorecard:
 
     def _exact(self, X: Any, sensitive_features: Any) -> Floats:
         form = self._form
-        S = (
-            None
-            if sensitive_features is None
-            else as_table(sensitive_features, argument="sensitive_features")
-        )
         # Contributions are relative to training means; of levels we want them from the base on.
         shift = [0.0 if _is_number(c) else _at_mean(form, c) for c in form.columns]
-        parts = form.contributions(as_table(X), S)[0] + shift
+        parts = form.contributions(as_table(X), form.attributes(sensitive_features))[0] + shift
         return self._sign * self.factor * parts
 
 
 def scorecard(
-    form: LinearForm,
+    model: Any,
     *,
     points_to_double_odds: float = 20.0,
     base_score: float = 600.0,
@@ -144,8 +139,8 @@ def scorecard(
 
     Parameters
     ----------
-    form : LinearForm
-        A binomial or quasi-binomial model.
+    model : estimator
+        A fitted binomial or quasi-binomial model of fairridge.
     points_to_double_odds : float, default=20
         PDO.
     base_score, base_odds : float, default=600 and 50
@@ -155,6 +150,7 @@ def scorecard(
     rounded : bool, default=True
         Whether to round points to integers.
     """
+    form = linear_form(model, "scorecard").without_sensitive()
     if form.link != "logit":
         raise ValueError(
             f"a scorecard turns the log odds of two outcomes into points; this {form.owner} is "

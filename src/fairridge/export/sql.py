@@ -14,7 +14,7 @@ import numpy as np
 
 from fairridge.data import Unknown
 from fairridge.data.encoding import CategoricalColumn
-from fairridge.export.form import InputColumn, LinearForm
+from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["DIALECTS", "Dialect", "to_sql"]
 
@@ -124,7 +124,7 @@ Step = dict[str, str]
 
 
 def to_sql(
-    form: LinearForm,
+    model: Any,
     dialect: str = "duckdb",
     *,
     table: str | Sequence[str] = "data",
@@ -142,8 +142,8 @@ def to_sql(
 
     Parameters
     ----------
-    form : LinearForm
-        The model.
+    model : estimator
+        A fitted linear model of fairridge.
     dialect : {"duckdb", "postgres", "spark"}
         Whose SQL to write.
     table : str or sequence of str
@@ -153,13 +153,14 @@ def to_sql(
     offset : str, optional
         Column that is added to the linear predictor.
     """
+    form = linear_form(model, "to_sql").without_sensitive()
     if dialect not in DIALECTS:
         raise ValueError(
             f"dialect={dialect!r} is not known; use one of {', '.join(map(repr, DIALECTS))}."
         )
     d = DIALECTS[dialect]
     keep = [keep] if isinstance(keep, str) else list(keep)
-    etas = [ETA] if form.link != "softmax" else [f"{ETA}[{label}]" for label in _classes(form)]
+    etas = [ETA] if form.link != "softmax" else [f"{ETA}[{label}]" for label in form.labels]
     terms = [d.identifier(name) for name in etas]
     steps = [
         dict(zip(terms, _sums(form, d, offset), strict=True)),
@@ -173,10 +174,6 @@ def to_sql(
     parts = [table] if isinstance(table, str) else list(table)
     source = ".".join(d.identifier(part) for part in parts)
     return _nested(source, steps, [d.identifier(name) for name in keep])
-
-
-def _classes(form: LinearForm) -> list[Any]:
-    return [] if form.classes is None else form.classes.tolist()
 
 
 def _sums(form: LinearForm, d: Dialect, offset: str | None) -> list[str]:
@@ -256,7 +253,7 @@ def _complementary_log_log(d: Dialect, eta: str, t: str) -> tuple[str, str]:
 
 
 def _softmax(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:
-    labels = _classes(form)
+    labels = form.labels
     powers = [d.identifier(f"power[{label}]") for label in labels]
     probabilities = [d.identifier(f"probability[{label}]") for label in labels]
     largest, total = d.identifier("largest"), d.identifier("total")

@@ -1,6 +1,6 @@
 """Measures of accuracy and fairness."""
 
-from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxies
+from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import concordance_index
@@ -35,7 +35,7 @@ __all__ = [
     "explained_by_sensitive",
     "groupings",
     "lmg",
-    "proxies",
+    "proxy_terms",
     "scatter_of",
     "sequential_share",
 ]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fairridge.data import make_frame
 
-__all__ = ["Attribution", "Proxies", "lmg", "proxies"]
+__all__ = ["Attribution", "Proxies", "lmg", "proxy_terms"]
 
 Floats = NDArray[np.float64]
 
@@ -217,7 +217,7 @@ class Proxies:
         return make_frame(columns, self._backend)
 
 
-def proxies(
+def proxy_terms(
     covariance: Floats,
     B: Floats,
     alpha: Floats,

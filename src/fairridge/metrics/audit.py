@@ -33,10 +33,10 @@ NAN = float("nan")
 
 
 def audit(
-    y: Any,
-    prediction: Any,
-    sensitive: Any,
+    y_true: Any,
+    y_pred: Any,
     *,
+    sensitive_features: Any,
     sample_weight: Any = None,
     threshold: float | None = None,
     positive: Any = None,
@@ -51,13 +51,13 @@ def audit(
 
     Parameters
     ----------
-    y : array-like of shape (n,) or None
+    y_true : array-like of shape (n,) or None
         Responses: numbers, or classes of any type. Without them only the
         predictions are compared.
-    prediction : array-like of shape (n,) or (n, K)
+    y_pred : array-like of shape (n,) or (n, K)
         Predicted numbers; for classes, probabilities of the positive class,
         all columns of `predict_proba`, or predicted labels.
-    sensitive : frame or array of shape (n, k) or (n,)
+    sensitive_features : frame or array of shape (n, k) or (n,)
         Sensitive attributes of any type. Numbers with more than `bins` values
         are cut at their (weighted) quantiles.
     sample_weight : array-like of shape (n,), optional
@@ -84,7 +84,8 @@ def audit(
         default distances compare a group with all rows outside it, and the
         adverse impact ratio with the group of the highest selection rate.
     kind : {"regression", "classification"}, optional
-        By default classification where y has at most two values or holds no numbers.
+        By default classification if `y_true` is not numeric or has at most two
+        distinct values.
 
     Returns
     -------
@@ -92,10 +93,10 @@ def audit(
     """
     _check_options(confidence, bins, small)
     check_flag("intersections", intersections)
-    table = as_table(sensitive, argument="sensitive")
+    table = as_table(sensitive_features, argument="sensitive_features")
     outcomes = read_outcomes(
-        y,
-        prediction,
+        y_true,
+        y_pred,
         table.shape[0],
         sample_weight=sample_weight,
         threshold=threshold,

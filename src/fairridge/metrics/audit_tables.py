@@ -119,7 +119,7 @@ class Audit:
             for b in part.calibration
         ]
         if not rows:
-            raise ValueError("there is no calibration without y; pass the responses to audit.")
+            raise ValueError("there is no calibration without y_true; pass the responses to audit.")
         return make_frame(_columns(rows, keep_all=True), self._backend)
 
     def __str__(self) -> str:

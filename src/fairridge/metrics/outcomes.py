@@ -54,8 +54,8 @@ class Outcomes:
 
 
 def read_outcomes(
-    y: Any,
-    prediction: Any,
+    y_true: Any,
+    y_pred: Any,
     n_rows: int,
     *,
     sample_weight: Any = None,
@@ -70,11 +70,11 @@ def read_outcomes(
     weight = weights(sample_weight, n_rows)
     keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
     weight = np.ones(n_rows) if weight is None else weight[keep]
-    response = None if y is None else _vector(y, n_rows, "y", keep)
+    response = None if y_true is None else _vector(y_true, n_rows, "y_true", keep)
     classes = None if response is None else np.unique(response)
-    columns = _probabilities(prediction)
+    columns = _probabilities(y_pred)
     if columns is None:
-        predicted = _vector(prediction, n_rows, "prediction", keep)
+        predicted = _vector(y_pred, n_rows, "y_pred", keep)
     else:
         positive = _second(classes) if positive is None and classes is not None else positive
         predicted = _of_positive(columns, n_rows, classes, positive, keep)
@@ -90,7 +90,7 @@ def _regression(
     keep: Any,
     threshold: float | None,
 ) -> Outcomes:
-    for values, argument in ((response, "y"), (predicted, "prediction")):
+    for values, argument in ((response, "y_true"), (predicted, "y_pred")):
         if values is not None and values.dtype.kind not in "buif":
             raise ValueError(f"kind='regression', but {argument} holds {values[0]!r}.")
     score = predicted.astype(np.float64)
@@ -118,10 +118,10 @@ def _classification(
             )
         positive = _second(known)
     elif positive not in known.tolist() and not (labels and positive in predicted.tolist()):
-        raise ValueError(f"positive={positive!r} is no class of y: {_listed(known)}.")
+        raise ValueError(f"positive={positive!r} is not a class of y_true: {_listed(known)}.")
     if labels:
         if threshold is not None and predicted.dtype.kind not in "buif":
-            raise ValueError("prediction holds labels; threshold is for probabilities: leave it.")
+            raise ValueError("y_pred holds labels, so threshold does not apply; omit it.")
         score, threshold = (predicted == positive).astype(np.float64), 0.5
     else:
         score, threshold = _as_probability(predicted, threshold)
@@ -134,13 +134,13 @@ def _classification(
 def _as_probability(predicted: NDArray[Any], threshold: float | None) -> tuple[Floats, float]:
     if predicted.dtype.kind not in "buif":
         raise ValueError(
-            f"prediction holds {predicted[0]!r}, which is no class of y; pass probabilities or "
-            "labels of the same kind as y."
+            f"y_pred holds {predicted[0]!r}, which is not a class of y_true; pass probabilities "
+            "or labels of the same kind as y_true."
         )
     score = predicted.astype(np.float64)
     if threshold is None and (score.min() < 0.0 or score.max() > 1.0):
         raise ValueError(
-            f"prediction ranges from {score.min():g} to {score.max():g}, but y has two classes: "
+            f"y_pred ranges from {score.min():g} to {score.max():g}, but y_true has two classes: "
             "pass probabilities, or for other scores threshold=…, or kind='regression'."
         )
     return score, 0.5 if threshold is None else threshold
@@ -182,20 +182,20 @@ def _second(classes: NDArray[Any]) -> Any:
         return True
     if len(classes) == 1:
         raise ValueError(
-            f"y has one class only, {np.asarray(classes[0]).item()!r}; say which class is meant: "
+            f"y_true has one class only, {np.asarray(classes[0]).item()!r}; say which is meant: "
             "positive=…"
         )
     return classes[1]
 
 
-def _probabilities(prediction: Any) -> Floats | None:
+def _probabilities(y_pred: Any) -> Floats | None:
     """Return probabilities with a column per class, as `predict_proba` has them, else None."""
-    frame = nw.from_native(as_native(prediction), eager_only=True, pass_through=True)
-    array = frame.to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(prediction)
+    frame = nw.from_native(as_native(y_pred), eager_only=True, pass_through=True)
+    array = frame.to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(y_pred)
     if array.ndim != 2 or array.shape[1] < 2:
         return None
     if array.dtype.kind not in "buif":
-        raise ValueError("prediction has several columns that are no numbers; pass one column.")
+        raise ValueError("y_pred has several columns that are not numeric; pass one column.")
     return array.astype(np.float64)
 
 
@@ -205,15 +205,15 @@ def _of_positive(
     """Pick the column of the positive class; columns are in the order of the sorted classes."""
     k = columns.shape[1]
     if classes is None or len(classes) != k:
-        found = "no y" if classes is None else f"{len(classes)} classes in y"
+        found = "no y_true" if classes is None else f"{len(classes)} classes in y_true"
         raise ValueError(
-            f"prediction has {k} columns but there are {found}; pass the column of the class "
+            f"y_pred has {k} columns but there are {found}; pass the column of the class "
             "the audit is about, as a vector."
         )
     if positive not in classes.tolist():
-        raise ValueError(f"positive={positive!r} is no class of y: {_listed(classes)}.")
+        raise ValueError(f"positive={positive!r} is not a class of y_true: {_listed(classes)}.")
     column = columns[:, int(np.flatnonzero(classes == positive)[0])]
-    return _vector(column, n_rows, "prediction", keep)
+    return _vector(column, n_rows, "y_pred", keep)
 
 
 def _vector(values: Any, n_rows: int, argument: str, keep: Any) -> NDArray[Any]:

@@ -1,0 +1,122 @@
+"""Coefficients of predictors and sensitive attributes, over the bound."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairridge.reports.html.board import Board
+from fairridge.reports.html.contents import ReportContents, Term
+from fairridge.reports.html.markup import Html, element
+from fairridge.reports.html.numbers import number, signed
+from fairridge.reports.html.sections.parts import bar, figure, legend, section, term
+from fairridge.reports.html.svg import Chart, Line, PathScale
+
+__all__ = ["coefficients_section"]
+
+COLORS = 8
+MOST_LINES = 60
+OPEN_ROWS = 24
+
+
+def coefficients_section(contents: ReportContents, board: Board, scale: PathScale) -> Html:
+    """Return the profile plot and the table."""
+    left = contents.left_out
+    return section(
+        "coefficients",
+        "Coefficients",
+        element(
+            "p",
+            "Predictors enter after what the sensitive attributes explain of them has been taken "
+            "out, so that whatever depends on the sensitive attributes is in their own "
+            "coefficients; the bound shrinks those. Standardized means times the column's "
+            "standard deviation. Point at a row to find its line.",
+        ),
+        _profile(contents, scale),
+        _table(contents, board),
+        element("p", f"{left} more, with smaller coefficients, are not shown.", class_="note")
+        if left
+        else None,
+    )
+
+
+def _label(one: Term) -> str:
+    return f"{one.name} → {one.outcome}" if one.outcome else one.name
+
+
+def _profile(contents: ReportContents, scale: PathScale) -> Html:
+    order = sorted(
+        range(len(contents.terms)),
+        key=lambda k: (
+            not contents.terms[k].sensitive,
+            -float(np.abs(contents.terms[k].standardized).max()),
+        ),
+    )[:MOST_LINES]
+    lines, entries, color = [], [], 0
+    for k in order:
+        one = contents.terms[k]
+        style = "faint"
+        if one.sensitive:
+            style = f"c{color % COLORS}{' dashed' if color >= COLORS else ''}"
+            if color < 2 * COLORS:
+                entries.append((style, _label(one)))
+            color += 1
+        lines.append(Line(one.standardized, style, _label(one), term=k))
+    entries.append(("faint", "predictors"))
+    # Predictors first, so that the sensitive attributes lie on top.
+    chart = Chart(scale.wider(960.0), contents.chosen).draw(
+        lines[::-1],
+        title="Standardized coefficients over the bound",
+        label="standardized coefficient",
+        height=360.0,
+        dots=len(lines) <= MOST_LINES,
+    )
+    return figure("Profile: how coefficients move with the bound", chart, legend(entries))
+
+
+def _table(contents: ReportContents, board: Board) -> Html:
+    largest = max(float(np.abs(one.standardized).max()) for one in contents.terms)
+    head = [
+        "Column",
+        "Role",
+        term("Coefficient", "on the original scale of the column"),
+        term("Standardized", "coefficient times standard deviation"),
+        term("Against no bound", "standardized, less that of the model without a bound"),
+    ]
+    rows = [_row(contents, board, k, largest) for k in range(len(contents.terms))]
+    shown, more = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
+    caption = "Coefficients at the slider's bound"
+    parts = [_part(caption, head, shown)]
+    if more:
+        summary = element("summary", f"{len(more)} more coefficients")
+        parts.append(element("details", summary, _part(f"{caption}, continued", head, more)))
+    return element("div", parts)
+
+
+def _part(caption: str, head: list[Html | str], rows: list[Html]) -> Html:
+    inner = element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", [element("th", cell, scope="col") for cell in head])),
+        element("tbody", rows),
+        class_="coefficients",
+    )
+    return element("div", inner, class_="scroll", tabindex=0, role="region", aria_label=caption)
+
+
+def _row(contents: ReportContents, board: Board, k: int, largest: float) -> Html:
+    one, chosen = contents.terms[k], contents.chosen
+    free = float(one.standardized[contents.free])
+    return element(
+        "tr",
+        element("th", _label(one), scope="row"),
+        element("td", "sensitive" if one.sensitive else "predictor"),
+        element("td", board.text([number(float(v), 4) for v in one.values])),
+        bar(
+            board.text([signed(float(v)) for v in one.standardized]),
+            largest,
+            float(one.standardized[chosen]),
+            both_ways=True,
+        ),
+        element("td", board.text([signed(float(v) - free) for v in one.standardized])),
+        data_term=k,
+    )

@@ -1,0 +1,142 @@
+"""The slider, and the figures that move with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairridge.reports.html.alternatives import lowest_ratio
+from fairridge.reports.html.board import Board, view_of
+from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.markup import Html, element
+from fairridge.reports.html.numbers import count, ratio
+from fairridge.reports.html.sections.parts import amount, measure_text, name_of_bound
+
+__all__ = ["console"]
+
+
+def console(contents: ReportContents, board: Board) -> Html:
+    """Return the bar that stays in view."""
+    return element(
+        "div",
+        element(
+            "div",
+            element("label", "Bound on unfairness, r", for_="r"),
+            _slider(contents),
+            element(
+                "output",
+                board.each(lambda k: _reading(contents, k)),
+                id="reading",
+                for_="r",
+            ),
+            _buttons(contents),
+            class_="control",
+        ),
+        element(
+            "div",
+            element("dl", _readings(contents, board), class_="readings"),
+            _choices(contents),
+            class_="below-slider",
+        ),
+        class_="console",
+        id="console",
+        role="group",
+        aria_label="Explore bounds",
+    )
+
+
+def _slider(contents: ReportContents) -> Html:
+    return element(
+        "input",
+        type="range",
+        id="r",
+        min=0,
+        max=contents.free,
+        step=1,
+        value=contents.chosen,
+        autocomplete="off",
+        aria_valuetext=_reading(contents, contents.chosen),
+    )
+
+
+def _reading(contents: ReportContents, k: int) -> str:
+    name = name_of_bound(contents, k)
+    text = name if k == contents.free else f"r = {name}"
+    return f"{text} (chosen)" if k == contents.chosen else text
+
+
+def _buttons(contents: ReportContents) -> Html:
+    places = {"r = 0": 0, "chosen": contents.chosen, "no bound": contents.free}
+    return element(
+        "span",
+        [
+            element("button", label, type="button", data_go=position)
+            for label, position in places.items()
+        ],
+        class_="buttons",
+    )
+
+
+def _readings(contents: ReportContents, board: Board) -> list[Html]:
+    first = contents.accuracy[0]
+    achieved = board.each(lambda k: amount(contents, contents.achieved[k]))
+    rows: list[tuple[str, Any, str]] = [("achieved", achieved, "what the bound is on, in training")]
+    held_out = contents.dependence.held_out
+    if held_out is not None:
+        text = board.each(lambda k: amount(contents, held_out[k]))
+        rows.append(("S explains", text, f"{contents.dependence_name}, on held-out rows"))
+    values = first.best_known
+    rows.append(
+        (
+            first.name,
+            board.each(lambda k: measure_text(first.name, float(values[k]))),
+            "on held-out rows" if first.held_out is not None else "in training",
+        )
+    )
+    if any(np.isfinite(lowest_ratio(contents, 0, k)) for k in range(len(contents.unfairness))):
+        position = {view_of(sample): j for j, sample in enumerate(contents.samples)}
+        rows.append(
+            (
+                "lowest ratio",
+                board.of_samples(
+                    lambda sample, k: ratio(lowest_ratio(contents, position[view_of(sample)], k))
+                ),
+                "lowest adverse impact ratio of any group that is not small",
+            )
+        )
+    if contents.main.decisions is not None:
+        changed = board.of_samples(
+            lambda sample, k: (
+                "–"
+                if sample.decisions is None
+                else count(sample.decisions.all_gained[k] + sample.decisions.all_lost[k])
+            )
+        )
+        rows.append(("decisions changed", changed, "against the model without a bound"))
+    return [
+        element("div", element("dt", label), element("dd", value), title=meaning)
+        for label, value, meaning in rows
+    ]
+
+
+def _choices(contents: ReportContents) -> Html | None:
+    rows = list(dict.fromkeys(sample.rows for sample in contents.samples))
+    outcomes = list(dict.fromkeys(sample.outcome for sample in contents.samples))
+    parts: list[Html] = []
+    if len(rows) > 1:
+        choices = [
+            element(
+                "label",
+                element("input", type="radio", name="rows", value=name, checked=name == rows[0]),
+                f" {name} rows",
+            )
+            for name in rows
+        ]
+        parts.append(element("fieldset", element("legend", "Groups on"), choices))
+    if len(outcomes) > 1:
+        options = [element("option", name, value=name) for name in outcomes]
+        parts.append(
+            element("label", "Class ", element("select", options, id="outcome", autocomplete="off"))
+        )
+    return element("div", parts, class_="choices") if parts else None

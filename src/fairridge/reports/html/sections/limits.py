@@ -1,0 +1,80 @@
+"""What the method does not promise."""
+
+from __future__ import annotations
+
+from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.markup import Html, element
+from fairridge.reports.html.sections.parts import section
+
+__all__ = ["limits_section"]
+
+LIMITS = (
+    (
+        "r = 0 means uncorrelated, not independent.",
+        "The bound is on what sensitive attributes explain linearly. Scores may still depend "
+        "on them in other ways: in their spread, through curved relations, or in "
+        "combinations of attributes. KS and Wasserstein distances in the group tables show "
+        "such dependence.",
+    ),
+    (
+        "Sensitive attributes are needed for every prediction.",
+        "They are used to take their part out of the predictors. A model without them is "
+        "another model, which proxies can make less fair. Whether they may be used, and "
+        "how, is a question of law.",
+    ),
+    (
+        "Training is not the population.",
+        "The bound holds exactly in the training rows. The held-out rows and the refits show "
+        "how far it carries; they do not show how the population will change.",
+    ),
+    (
+        "Other ideas of fairness may disagree.",
+        "Equal scores between groups, equal error rates and calibration cannot all hold at "
+        "once where the groups' responses differ. The tables show all three.",
+    ),
+    (
+        "Only what was named is protected.",
+        "Attributes that are not listed as sensitive are predictors, and a response that "
+        "records past discrimination is taken at face value.",
+    ),
+    (
+        "Ratios are a screen.",
+        "The four-fifths rule is a rule of thumb, unstable in small groups; it is no "
+        "judgment that a practice is lawful or not.",
+    ),
+)
+OWN_SCALE = (
+    "The bound is on the model's own scale.",
+    "It concerns {} and the deviance; what people see, such as probabilities "
+    "and decisions at a threshold, is a curved function of those. Selection rates "
+    "can differ between groups even at r = 0.",
+)
+NUMBERS = (
+    "Scores are not decisions.",
+    "The bound concerns predicted numbers. Shares above a threshold can differ "
+    "between groups even at r = 0.",
+)
+
+
+def limits_section(contents: ReportContents) -> Html:
+    """Return the limits that apply to this model."""
+    return section(
+        "limits",
+        "What this does not guarantee",
+        element(
+            "ul",
+            [element("li", element("b", title), " ", text) for title, text in _limits(contents)],
+            class_="limits",
+        ),
+    )
+
+
+def _limits(contents: ReportContents) -> list[tuple[str, str]]:
+    times = contents.subject.reads == "times"
+    first, needed, *others = LIMITS
+    if contents.subject.needs_sensitive:
+        others.insert(0, needed)
+    if contents.subject.link == "identity" and not times:
+        return [first, NUMBERS, *others]
+    what = "log hazard ratios" if times else "linear predictors"
+    return [first, (OWN_SCALE[0], OWN_SCALE[1].format(what)), *others]

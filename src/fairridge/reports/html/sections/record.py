@@ -1,0 +1,49 @@
+"""What was modeled, with what, for the record."""
+
+from __future__ import annotations
+
+from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.markup import Html, element
+from fairridge.reports.html.sections.parts import section
+
+__all__ = ["record_section"]
+
+MOST_NAMES = 60
+
+
+def record_section(contents: ReportContents) -> Html:
+    """Return data, settings and versions."""
+    subject = contents.subject
+    outcome = f"{subject.response} = {subject.outcome}" if subject.outcome else subject.response
+    model = (
+        ("Model", subject.model),
+        ("Family", subject.family),
+        ("Definition of unfairness", subject.definition),
+        ("Response", outcome),
+        ("Sensitive attributes", ", ".join(subject.sensitive)),
+        ("Predictors", _names(subject.predictors)),
+        ("Selected when", subject.rule),
+        *subject.record,
+    )
+    return section(
+        "record",
+        "For the record",
+        element(
+            "div",
+            _facts("Model and data", model, "wide"),
+            _facts("Settings", subject.settings),
+            _facts("Software", subject.versions),
+            class_="record",
+        ),
+    )
+
+
+def _facts(title: str, facts: tuple[tuple[str, str], ...], style: str | None = None) -> Html:
+    items = [element("div", element("dt", label), element("dd", value)) for label, value in facts]
+    return element("div", element("h3", title), element("dl", items, class_="facts"), class_=style)
+
+
+def _names(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:MOST_NAMES])
+    more = len(names) - MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,212 @@
+"""What the report says, in plain words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairridge.reports.html.alternatives import lowest_ratio
+from fairridge.reports.html.board import Board
+from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.markup import Html, element
+from fairridge.reports.html.numbers import bound, count, percent, ratio
+from fairridge.reports.html.sections.parts import (
+    amount,
+    error_text,
+    measure_text,
+    name_of_bound,
+    section,
+)
+
+__all__ = ["sentences", "summary_section"]
+
+FOUR_FIFTHS = 0.8
+
+
+def summary_section(contents: ReportContents, board: Board) -> Html:
+    """Return the summary."""
+    return section(
+        "summary",
+        "In plain words",
+        element(
+            "div",
+            element("div", [element("p", text) for text in sentences(contents)], class_="lead"),
+            element("dl", _key_figures(contents), class_="key"),
+            class_="overview",
+        ),
+    )
+
+
+def _key_figures(contents: ReportContents) -> list[Html]:
+    """Show the chosen model in few numbers; they stay where they are when the slider moves."""
+    k, curve, first = contents.chosen, contents.dependence, contents.accuracy[0]
+    figures = [
+        ("Bound", name_of_bound(contents, k), _status(contents.status[k])),
+        ("Achieved", amount(contents, contents.achieved[k]), "in training"),
+    ]
+    refits = contents.refits
+    note = ""
+    if refits is not None and refits.count:
+        note = f"refits {amount(contents, refits.low, 1)} to {amount(contents, refits.high, 1)}"
+    where = "training" if curve.held_out is None else "held out"
+    share = amount(contents, curve.best_known[k])
+    figures.append(("S explains", share, f"{where}; {note}" if note else where))
+    free = measure_text(first.name, float(first.best_known[contents.free]))
+    here = measure_text(first.name, float(first.best_known[k]))
+    figures.append((first.name, here, f"{free} without a bound"))
+    lowest = lowest_ratio(contents, 0, k)
+    if np.isfinite(lowest):
+        verdict = "below four fifths" if lowest < FOUR_FIFTHS else "no group below four fifths"
+        figures.append(("Lowest adverse impact ratio", ratio(lowest), verdict))
+    return [
+        element("div", element("dt", name), element("dd", value), element("dd", note, class_="of"))
+        for name, value, note in figures
+    ]
+
+
+def _status(status: str) -> str:
+    words = {
+        "converged": "active: it shapes the model",
+        "inactive": "inactive: it changes nothing",
+        "infeasible": "cannot be met",
+        "not-converged": "the search did not converge",
+    }
+    return words.get(status, status)
+
+
+def sentences(contents: ReportContents) -> list[str]:
+    """Say what was asked, what came out, what it cost, and what is left."""
+    parts = [
+        _asked(contents),
+        _came_out(contents),
+        _cost(contents),
+        _decisions(contents),
+        _groups(contents),
+    ]
+    return [part for part in parts if part]
+
+
+def _asked(contents: ReportContents) -> str:
+    subject = contents.subject
+    k, free = contents.chosen, float(contents.achieved[contents.free])
+    family = "Cox" if subject.reads == "times" else subject.family
+    outcome = f"{subject.response} = {subject.outcome}" if subject.outcome else subject.response
+    text = (
+        f"This {family} model of {outcome} rests on {count(subject.n_rows)} rows and "
+        f"{len(subject.predictors)} predictors. "
+    )
+    names = listed(subject.sensitive)
+    if k == contents.free:
+        return (
+            f"{text}Its unfairness is not bounded: {subject.definition} is "
+            f"{amount(contents, free)} with respect to {names}."
+        )
+    text += (
+        f"It was fitted with the bound r = {bound(float(contents.unfairness[k]))} on unfairness "
+        f"({subject.definition}) with respect to {names}: 0 would be fair, 1 no bound at all. "
+    )
+    status = contents.status[k]
+    if status == "inactive":
+        return f"{text}The bound changes nothing, because the model stays below it by itself."
+    if status == "infeasible":
+        return f"{text}No model of this kind meets the bound; this one comes as near as possible."
+    if status == "not-converged":
+        return f"{text}The search did not converge, so that the figures here are provisional."
+    return f"{text}Without a bound the value would be {amount(contents, free)}."
+
+
+def _came_out(contents: ReportContents) -> str:
+    k, curve, refits = contents.chosen, contents.dependence, contents.refits
+    achieved, own = float(contents.achieved[k]), float(curve.training[k])
+    text = f"In training it achieves {amount(contents, achieved)}"
+    held_out = ""
+    if curve.held_out is not None:
+        held_out = f", and {amount(contents, curve.held_out[k])} on rows that were held out"
+    if abs(own - achieved) < 1e-6:
+        text += f"{held_out}. "
+    else:
+        text += f". The {contents.dependence_name} is {amount(contents, own)} there{held_out}. "
+    if refits is not None and refits.count:
+        text += (
+            f"Models refitted with the same bound to resampled rows have between "
+            f"{amount(contents, refits.low)} and {amount(contents, refits.high)} (the middle "
+            f"95 % of {refits.count}); the value in the population may lie anywhere in that range. "
+        )
+    predictions = contents.on_predictions
+    if predictions is not None:
+        text += (
+            f"Of the variance of the predictions themselves they explain "
+            f"{percent(float(predictions[k]), 2)}, and {percent(float(predictions[-1]), 2)} "
+            "without a bound."
+        )
+    return text.strip()
+
+
+def _cost(contents: ReportContents) -> str:
+    curve, k = contents.accuracy[0], contents.chosen
+    here, free = float(curve.best_known[k]), float(curve.best_known[contents.free])
+    fair = float(curve.best_known[0])
+    where = "on held-out rows" if curve.held_out is not None else "in training"
+    error = ""
+    if curve.error is not None:
+        error = f" (standard error {error_text(curve.name, float(curve.error[k]))})"
+    text = f"{curve.name} is {measure_text(curve.name, here)}{error} {where}"
+    if k != contents.free:
+        text += f", against {measure_text(curve.name, free)} without a bound"
+    if k != 0:
+        text += f" and {measure_text(curve.name, fair)} at r = 0"
+    return f"{text}."
+
+
+def _decisions(contents: ReportContents) -> str:
+    decisions = contents.main.decisions
+    if decisions is None or contents.main.outcome or contents.chosen == contents.free:
+        return ""
+    k = contents.chosen
+    gained, lost = int(decisions.all_gained[k]), int(decisions.all_lost[k])
+    return (
+        f"If a row is selected when {contents.subject.rule}, then {count(gained + lost)} of "
+        f"{count(contents.subject.n_rows)} decisions differ from those of the model without a "
+        f"bound: {count(gained)} are selected only because of the bound, {count(lost)} no longer."
+    )
+
+
+def _groups(contents: ReportContents) -> str:
+    k = contents.chosen
+    lowest = lowest_ratio(contents, 0, k)
+    if not np.isfinite(lowest) or contents.main.outcome:
+        return ""
+    audit = contents.main.audits[k]
+    group = next(
+        group
+        for part in audit.attributes
+        for group in part.groups
+        if not group.small and group.adverse_impact_ratio == lowest
+    )
+    if lowest >= FOUR_FIFTHS:
+        return (
+            f"The lowest adverse impact ratio is {ratio(lowest)} ({group.attribute} "
+            f"{group.group}): no group falls below the four-fifths rule's 0.8."
+        )
+    below = sum(
+        not g.small and g.adverse_impact_ratio < FOUR_FIFTHS
+        for part in audit.attributes
+        for g in part.groups
+    )
+    # Rounding must not make a ratio pass.
+    shown = ratio(lowest) if round(lowest, 3) < FOUR_FIFTHS else f"{lowest:.5f}"
+    return (
+        f"{count(below)} group{'s' if below > 1 else ''} fall{'' if below > 1 else 's'} below "
+        f"the four-fifths rule's 0.8. The lowest adverse impact ratio is {shown}: "
+        f"{group.attribute} {group.group}, of whom {percent(group.selection_rate.value)} are "
+        "selected. The bound is on the dependence of scores, not on these rates."
+    )
+
+
+def listed(names: tuple[str, ...], most: int = 6) -> str:
+    """Write names as a reader says them."""
+    shown = list(names[:most])
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    if len(shown) == 1:
+        return shown[0]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,1 @@
+"""Models judged on rows: what the audit report shows."""

@@ -1,0 +1,141 @@
+"""The case of an audit report: a model, its data, and its solutions at all bounds."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fairridge._warnings import warn_user
+from fairridge.estimators._training import Inputs, Training, read_inputs
+from fairridge.reports.html import Refits, Sample
+from fairridge.search import Problem, Solution
+from fairridge.validation.report.rows import Measured, in_memory
+
+__all__ = ["Case", "Found", "ReportOptions", "class_labels", "read_case", "report_bounds"]
+
+Floats = NDArray[np.float64]
+
+# Bounds in steps of about the largest value over this; fewer where there are many rows.
+POINTS, FEW_POINTS, MANY_ROWS = 40, 16, 20_000
+# Near 0 models change most; these are added where the steps are wider.
+SMALL_BOUNDS = (0.005, 0.01)
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a user may say about a report; see `report`."""
+
+    title: str | None = None
+    response: str | None = None
+    cv: int = 10
+    bootstrap: int | None = None
+    random_state: int = 0
+    threshold: float | None = None
+    positive: Any = None
+    bins: int = 4
+    small: int = 30
+    source: str | None = None
+    date: str | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, its data, and its solutions at all bounds."""
+
+    model: Any
+    inputs: Inputs
+    training: Training
+    problem: Problem
+    bounds: Floats
+    solutions: list[Solution]
+    chosen: int
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured: in training, on held-out rows, by refits, and between groups."""
+
+    training: Measured
+    held_out: Measured | None
+    refits: Refits | None
+    samples: tuple[Sample, ...]
+    folds: int
+
+
+def report_bounds(chosen: float, free: float, most: float, points: int) -> Floats:
+    """Return 0, round steps to where bounds stop to bind, the chosen bound, and no bound.
+
+    Parameters
+    ----------
+    chosen : float
+        The bound of the model.
+    free : float
+        What the unconstrained model achieves.
+    most : float
+        The bound that bounds nothing.
+    points : int
+        About how many steps.
+    """
+    end = min(max(free, chosen if chosen < most else 0.0, 1e-4), most)
+    rough = end / points
+    size = 10.0 ** np.floor(np.log10(rough))
+    step = size * next(k for k in (1.0, 2.0, 5.0, 10.0) if k * size >= rough * (1 - 1e-9))
+    steps = np.round(np.arange(np.ceil(end / step) + 1) * step, 12)
+    small = [r for r in SMALL_BOUNDS if r < step]
+    return np.unique(np.concatenate([small, steps[steps < most], [chosen, most]]))
+
+
+def read_case(
+    model: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
+) -> Case:
+    """Read the data and solve for all bounds; what the fit warns of becomes a remark."""
+    inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fresh = clone(model)
+        training = in_memory(fresh._read(X, y, sensitive_features, sample_weight, offset))
+        problem = fresh._problem(training)
+        most = fresh._most_unfair if np.isfinite(fresh._most_unfair) else 1e6
+        ends = fresh._solve(problem, np.array([float(model.unfairness), most]))
+        points = POINTS if training.n_rows <= MANY_ROWS else FEW_POINTS
+        bounds = report_bounds(float(model.unfairness), ends[1].achieved, most, points)
+        solutions = fresh._solve(problem, bounds)
+        chosen = int(np.flatnonzero(bounds == float(model.unfairness))[0])
+        fresh._warn_of_bound(solutions[chosen])
+        fresh._warn_of_solutions(problem, [solutions[chosen]], training)
+    _require_same_model(model, training, problem, solutions[chosen])
+    if not hasattr(model, "deviance_"):  # else the user has seen them when the model was fitted
+        for warning in caught:
+            warn_user(warning.message)
+    remarks = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    return Case(fresh, inputs, training, problem, bounds, solutions, chosen, remarks)
+
+
+def _require_same_model(
+    model: Any, training: Training, problem: Problem, solution: Solution
+) -> None:
+    """Raise where a fitted model is not what these data give.
+
+    The deviance tells, where coefficients of collinear or separating columns
+    may differ between two ways to the same model.
+    """
+    if not hasattr(model, "deviance_"):
+        return
+    gap = abs(float(model.deviance_) - solution.fit.deviance)
+    if model.n_rows_ != training.n_rows or gap > 1e-6 * problem.null_deviance:
+        raise ValueError(
+            "these are not the data that the model was fitted to: the fit differs. Pass the "
+            "training data, or fit a new model to these."
+        )
+
+
+def class_labels(case: Case) -> tuple[str, ...]:
+    """Return the classes as text; none for numbers."""
+    classes = case.training.response.classes
+    return () if classes is None else tuple(str(label) for label in classes)

@@ -1,0 +1,205 @@
+"""Gathers what an audit report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import one_blas_thread
+from fairridge.estimators._divisions import make_folds
+from fairridge.families import Family
+from fairridge.reports.html import Curve, ReportContents, Sample
+from fairridge.validation.report.case import (
+    Case,
+    Found,
+    ReportOptions,
+    class_labels,
+    read_case,
+)
+from fairridge.validation.report.groups import Audience, Rule, audited, decision_rule
+from fairridge.validation.report.record import subject_of
+from fairridge.validation.report.rows import Measured, measure_folds, measure_training, refit
+from fairridge.validation.report.terms import attributions, coefficient_terms, known_of_predictors
+
+__all__ = ["gather"]
+
+Floats = NDArray[np.float64]
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+Progress = Callable[[str, int, int], None]
+
+# Measures of accuracy, the most telling one first, by what the family reads.
+MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
+    "numbers": (("r_squared", "R²", True),),
+    "classes": (("auc", "AUC", True), ("accuracy", "Accuracy", True)),
+    "several classes": (
+        ("accuracy", "Accuracy", True),
+        ("auc", "AUC (one against the rest)", True),
+    ),
+    "times": (("concordance", "Concordance", True),),
+}
+RMSE = ("rmse", "RMSE", False)
+LOSS = ("loss", "Mean deviance", False)
+# Work that refits may take together, in multiplications.
+REFIT_WORK = 4e10
+
+
+def gather(
+    model: Any,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    offset: Any,
+    options: ReportOptions,
+    progress: Progress | None,
+) -> ReportContents:
+    """Fit the path, hold rows out, refit, and compare groups."""
+    case = read_case(model, X, y, sensitive_features, sample_weight, offset)
+    audience = _audience(case)
+    rule = decision_rule(audience, options.threshold, options.positive)
+    found = _measured(case, options, audience, rule, progress)
+    training, fits = case.training, [solution.fit for solution in case.solutions]
+    terms, left_out = coefficient_terms(fits, training, audience.labels)
+    family = training.response.family
+    return ReportContents(
+        subject=subject_of(case, y, options, rule, found),
+        unfairness=case.bounds,
+        chosen=case.chosen,
+        achieved=np.array([solution.achieved for solution in case.solutions]),
+        lambda_=np.array([fit.lambda_ for fit in fits]),
+        status=tuple(solution.choice.status for solution in case.solutions),
+        dependence=_dependence_curve(found.training, found.held_out),
+        dependence_name=_dependence_name(case.model),
+        accuracy=_accuracy_curves(family, found.training, found.held_out),
+        folds=found.folds,
+        refits=found.refits,
+        terms=terms,
+        left_out=left_out,
+        attribution=attributions(fits, training),
+        predictors=known_of_predictors(fits[-1], training),
+        samples=found.samples,
+    )
+
+
+def _measured(
+    case: Case,
+    options: ReportOptions,
+    audience: Audience,
+    rule: Rule,
+    progress: Progress | None,
+) -> Found:
+    """Do the work that takes time."""
+    model, training, problem = case.model, case.training, case.problem
+    folds, count = _folds(case, options), _replicates(case, options.bootstrap)
+    bar = _Bar(progress, len(folds) + count + len(case.bounds) * (2 if folds else 1))
+    in_training = measure_training(model, training, problem, case.solutions)
+    held_out = refits = None
+    bar.stage = "held-out folds"
+    if folds:
+        held_out = measure_folds(model, training, problem, case.bounds, folds, bar.step)
+    bar.stage = "refits"
+    if count:
+        rng = np.random.default_rng(options.random_state)
+        bound = float(case.bounds[case.chosen])
+        refits = refit(model, training, problem, bound, count, rng, bar.step)
+    bar.stage = "groups"
+    samples: tuple[Sample, ...] = ()
+    with one_blas_thread():  # many small matrices
+        for rows, measured in (("held-out", held_out), ("training", in_training)):
+            if measured is not None:
+                samples += audited(
+                    audience, rule, measured.eta, rows,
+                    bins=options.bins, small=options.small, step=bar.step,
+                )  # fmt: skip
+    return Found(in_training, held_out, refits, samples, len(folds))
+
+
+def _audience(case: Case) -> Audience:
+    design, response, inputs = case.training.design, case.training.response, case.inputs
+    table = inputs.table if inputs.attributes is None else inputs.attributes
+    values = None if response.family.reads == "times" else response.values[:, 0]
+    return Audience(
+        table.select(design.positions_sensitive),
+        inputs.weight,
+        values,
+        response.family,
+        class_labels(case),
+        # A gaussian response has the offset taken off; readers want it back.
+        inputs.offset if response.family.least_squares else None,
+    )
+
+
+def _folds(case: Case, options: ReportOptions) -> list[Fold]:
+    """Divide the rows; into as many parts as the rarest class allows."""
+    n, classes = case.training.n_rows, case.training.response.classes
+    codes = case.training.response.values[:, 0]
+    most = n if classes is None else int(np.unique(codes, return_counts=True)[1].min())
+    count = min(int(options.cv), most)
+    if count < 2:
+        return []
+    rows = np.zeros((n, 1))
+    return make_folds(None, count, 1, options.random_state, {"": case.model}, rows, codes)[0]
+
+
+def _replicates(case: Case, wanted: int | None) -> int:
+    """As many refits as were asked for, or as are done in reasonable time."""
+    if wanted is not None:
+        return int(wanted)
+    closed = case.training.response.family.least_squares
+    columns = len(case.training.design.encoded_names)
+    work = case.training.n_rows * columns**2 * (1 if closed else 30)
+    return int(np.clip(REFIT_WORK / work, 20, 400 if closed else 100))
+
+
+def _dependence_curve(training: Measured, held_out: Measured | None) -> Curve:
+    return Curve(
+        "dependence on S",
+        training.dependence,
+        None if held_out is None else held_out.dependence,
+        None if held_out is None else held_out.dependence_error,
+        larger_is_better=False,
+    )
+
+
+def _dependence_name(model: Any) -> str:
+    name = str(model._definition.name)
+    if name.startswith("statistical-parity"):
+        return "share of the variance of the linear predictor that the sensitive attributes explain"
+    if name == "equality-of-opportunity":
+        return (
+            "share of the sensitive attributes in what they and then the response explain of "
+            "the linear predictor"
+        )
+    return f"{name}, as the model bounds it"
+
+
+def _accuracy_curves(
+    family: Family, training: Measured, held_out: Measured | None
+) -> tuple[Curve, ...]:
+    several = family.n_predictors > 1
+    wanted = MEASURES["several classes" if several else family.reads]
+    wanted += (RMSE,) if family.least_squares else (LOSS,)
+    curves = []
+    for key, name, larger in wanted:
+        if key not in training.measures:
+            continue
+        held = None if held_out is None else held_out.measures.get(key)
+        error = None if held_out is None else held_out.errors.get(key)
+        curves.append(Curve(name, training.measures[key], held, error, larger))
+    return tuple(curves)
+
+
+class _Bar:
+    """Count steps for whoever listens."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.stage = "path"
+        self._progress, self._total, self._done = progress, total, 0
+
+    def step(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self.stage, self._done, self._total)

@@ -1,0 +1,106 @@
+"""The audit report of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fairridge.estimators._bounded import BoundedModel
+from fairridge.estimators._parameters import check_count
+from fairridge.outputs import writing
+from fairridge.reports.html import AuditReport
+from fairridge.validation.report.case import ReportOptions
+from fairridge.validation.report.gather import gather
+
+__all__ = ["report"]
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    out: Any = None,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    offset: Any = None,
+    title: str | None = None,
+    response: str | None = None,
+    cv: int = 10,
+    bootstrap: int | None = None,
+    random_state: int = 0,
+    threshold: float | None = None,
+    positive: Any = None,
+    bins: int = 4,
+    small: int = 30,
+    source: str | None = None,
+    date: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> AuditReport:
+    """Write one self-contained HTML file for a validator or a regulator.
+
+    The same arguments write the same file, byte by byte.
+
+    Parameters
+    ----------
+    model : estimator
+        A linear model of fairridge. If it is fitted, it must have been fitted
+        to these data; otherwise it is fitted for the report.
+    X, y, sensitive_features, sample_weight, offset
+        The training data, as in `fit`.
+    out : str or path-like, optional
+        Where to write the page; by default it is only returned.
+    title, response : str, optional
+        Title of the report, and name of the response if y has none.
+    cv : int, default=10
+        Folds on which rows are held out; 0 for none.
+    bootstrap : int, optional
+        Refits to resampled rows, for the interval of unfairness: by
+        default 400 for gaussian models and 100 for others, fewer for
+        large data; 0 for none.
+    random_state : int, default=0
+        Seed of folds and refits.
+    threshold : float, optional
+        A row is selected when its score is above this: by default 0.5 for
+        probabilities, the median response for numbers, and 0 for log
+        hazard ratios. With more than two classes the likeliest one counts.
+    positive : label, optional
+        The class that scores are of: by default the second of two, or all
+        of more.
+    bins, small : int
+        Groups of a numeric attribute, and rows below which a group is
+        marked as small.
+    source, date : str, optional
+        For the record: where the data come from, and a date.
+    progress : callable, optional
+        Called with the stage, the steps done and the number of steps.
+
+    Returns
+    -------
+    AuditReport
+        The page, and what it shows.
+    """
+    if not isinstance(model, BoundedModel):
+        raise TypeError(
+            "report needs a linear model of fairridge, which has a path of bounds; "
+            f"{type(model).__name__} is not one. fairridge.audit compares groups for the "
+            "predictions of any model."
+        )
+    _check_options(cv, bootstrap)
+    options = ReportOptions(
+        title, response, cv, bootstrap, random_state, threshold, positive, bins, small,
+        source, date,
+    )  # fmt: skip
+    contents = gather(model, X, y, sensitive_features, sample_weight, offset, options, progress)
+    page = AuditReport(contents)
+    if out is not None:
+        with writing(out) as file:
+            file.write(page.html.encode())
+    return page
+
+
+def _check_options(cv: Any, bootstrap: Any) -> None:
+    if check_count("cv", cv, least=0) == 1:
+        raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
+    if bootstrap is not None:
+        check_count("bootstrap", bootstrap, least=0)

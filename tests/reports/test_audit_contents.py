@@ -1,0 +1,385 @@
+"""The figures of an audit report, against the library's other ways and brute force."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold
+
+import fairridge
+from fairridge import (
+    BarycenterRegressor,
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairRidgeSurvival,
+    KomiyamaRegressor,
+    ZafarRegressor,
+)
+from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.metrics import audit
+from fairridge.validation.report.case import report_bounds
+from fairridge.validation.report.scores import area_under_curve
+
+COLUMNS = ["age", "sex", "income", "score", "region"]
+QUICK = {"cv": 3, "bootstrap": 8}
+
+
+def encoded(people):
+    return np.column_stack([people["sex"] == "male", people["age"]]).astype(float)
+
+
+def r_squared(columns, score):
+    return LinearRegression().fit(columns, score).score(columns, score)
+
+
+def folds_of(n, seed=0):
+    own = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=1)[0]
+    return KFold(3, shuffle=True, random_state=int(own)).split(np.zeros((n, 1)))
+
+
+def test_the_path_is_the_models(gaussian_report, people, people_X):
+    contents = gaussian_report.contents
+    model = FairRidgeRegressor(sensitive=["sex", "age"])
+    path = model.path(people_X, people["gaussian"], unfairness=contents.unfairness)
+    assert contents.achieved == pytest.approx(path.achieved, abs=1e-12)
+    assert contents.accuracy[0].training == pytest.approx(path.score, abs=1e-9)
+    assert contents.unfairness[contents.chosen] == 0.05
+    assert contents.unfairness[0] == 0.0
+    assert contents.unfairness[-1] == 1.0
+    alpha = np.array([term.values for term in contents.terms if term.sensitive]).T
+    assert alpha == pytest.approx(path.alpha)
+    beta = {term.name: term.values for term in contents.terms if not term.sensitive}
+    for j, name in enumerate(path.predictor_names):
+        assert beta[name] == pytest.approx(path.beta[:, j])
+    assert len(contents.terms) == path.alpha.shape[1] + path.beta.shape[1]
+
+
+def test_dependence_in_training_is_r_squared_on_S(binomial_report, people, people_X):
+    contents = binomial_report.contents
+    for k in (0, contents.chosen, contents.free):
+        model = FairRidgeClassifier(contents.unfairness[k], sensitive=["sex", "age"])
+        eta = model.fit(people_X, people["binomial"]).decision_function(people_X)
+        assert contents.dependence.training[k] == pytest.approx(
+            r_squared(encoded(people), eta), abs=1e-6
+        )
+
+
+def test_held_out_rows_are_predicted_by_models_that_have_not_seen_them(
+    gaussian_report, people, people_X
+):
+    contents, y = gaussian_report.contents, people["gaussian"].to_numpy()
+    eta, scores = np.empty(len(y)), []
+    for train, test in folds_of(len(y)):
+        model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
+        model.fit(people_X.iloc[train], y[train])
+        eta[test] = model.predict(people_X.iloc[test])
+        scores.append(model.score(people_X.iloc[test], y[test]))
+    k = contents.chosen
+    assert contents.folds == 3
+    assert contents.dependence.held_out[k] == pytest.approx(
+        r_squared(encoded(people), eta), abs=1e-6
+    )
+    assert contents.accuracy[0].held_out[k] == pytest.approx(np.mean(scores), abs=1e-6)
+    error = np.std(scores, ddof=1) / np.sqrt(3)
+    assert contents.accuracy[0].error[k] == pytest.approx(error, abs=1e-6)
+    left_out = [r_squared(encoded(people)[train], eta[train]) for train, _ in folds_of(len(y))]
+    jackknife = np.sqrt(2 / 3 * ((left_out - np.mean(left_out)) ** 2).sum())
+    assert contents.dependence.error[k] == pytest.approx(jackknife, abs=1e-6)
+    wanted = audit(
+        y, eta, sensitive_features=people[["sex", "age"]], threshold=np.median(y), kind="regression"
+    )
+    found = contents.main.audits[k]
+    for a, b in zip(found.attributes, wanted.attributes, strict=True):
+        for x, z in zip(a.groups, b.groups, strict=True):
+            assert x.selection_rate.value == z.selection_rate.value
+            assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_refits_are_fits_with_multinomial_weights(request, people, people_X, family):
+    contents = request.getfixturevalue(f"{family}_report").contents
+    y, n = people[family], len(people)
+    rng, values = np.random.default_rng(0), []
+    for _ in range(8):
+        weight = rng.multinomial(n, np.full(n, 1 / n))
+        if family == "gaussian":
+            model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
+            eta = model.fit(people_X, y, sample_weight=weight).predict(people_X)
+        else:
+            model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
+            eta = model.fit(people_X, y, sample_weight=weight).decision_function(people_X)
+        values.append(r_squared(encoded(people), eta))
+    low, high = np.percentile(values, [2.5, 97.5])
+    assert contents.refits.count == 8
+    assert contents.refits.low == pytest.approx(low, abs=1e-5)
+    assert contents.refits.high == pytest.approx(high, abs=1e-5)
+
+
+def test_groups_in_training_are_an_audit_of_the_model(binomial_report, people, people_X):
+    contents = binomial_report.contents
+    (sample,) = [one for one in contents.samples if one.rows == "training"]
+    y = people["binomial"]
+    model = FairRidgeClassifier(0.02, sensitive=["sex", "age"]).fit(people_X, y)
+    free = FairRidgeClassifier(1.0, sensitive=["sex", "age"]).fit(people_X, y)
+    wanted = audit(y, model.predict_proba(people_X), sensitive_features=people[["sex", "age"]])
+    found, k = sample.audits[contents.chosen], contents.chosen
+    assert found.r_squared == pytest.approx(wanted.r_squared, abs=1e-8)
+    for a, b in zip(found.attributes, wanted.attributes, strict=True):
+        for x, z in zip(a.groups, b.groups, strict=True):
+            assert x.flat() == pytest.approx(z.flat(), abs=1e-7, nan_ok=True)
+    before, after = free.predict(people_X), model.predict(people_X)
+    second = model.classes_[1]
+    gained = (after == second) & (before != second)
+    for position, value in enumerate(sorted(people["sex"].unique())):
+        own = (people["sex"] == value).to_numpy()
+        assert sample.decisions.gained[k, position] == (gained & own).sum()
+    assert sample.decisions.all_gained[k] == gained.sum()
+    assert sample.decisions.selected[k] == (after == second).sum()
+
+
+def test_attribution_splits_the_share(gaussian_report, people, people_X):
+    contents = gaussian_report.contents
+    for k, split in enumerate(contents.attribution):
+        assert split.shares.sum() == pytest.approx(contents.achieved[k], abs=1e-10)
+    model = FairRidgeRegressor(0.05, sensitive=["sex", "age"]).fit(people_X, people["gaussian"])
+    assert contents.attribution[contents.chosen].shares == pytest.approx(
+        fairridge.attribution(model).shares
+    )
+    shares = {one.name: one.explained for one in contents.predictors}
+    proxies = fairridge.proxies(model)
+    assert [shares[name] for name in proxies.predictors] == pytest.approx(proxies.explained)
+    assert [one.explained for one in contents.predictors] == sorted(shares.values(), reverse=True)
+    wanted = r_squared(encoded(people), people["income"])
+    assert shares["income"] == pytest.approx(wanted)
+
+
+@given(st.data())
+def test_area_under_curve_is_scikit_learns(data):
+    n = data.draw(st.integers(2, 30))
+    positive = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    score = np.array(data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)), dtype=float)
+    weight = np.array(data.draw(st.lists(st.integers(1, 4), min_size=n, max_size=n)), dtype=float)
+    found = area_under_curve(positive, score, weight)
+    if positive.all() or not positive.any():
+        assert np.isnan(found)
+    else:
+        assert found == pytest.approx(roc_auc_score(positive, score, sample_weight=weight))
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.3), st.sampled_from([16, 40]))
+def test_bounds_have_both_ends_and_the_chosen_one(chosen, free, points):
+    bounds = report_bounds(chosen, free, 1.0, points)
+    assert bounds[0] == 0.0
+    assert bounds[-1] == 1.0
+    assert chosen in bounds
+    assert (np.diff(bounds) > 0).all()
+    assert 3 <= len(bounds) <= points + 6
+    assert bounds[-2] >= min(free, 0.9) * 0.9 or bounds[-2] >= chosen
+
+
+def test_a_fitted_model_reports_on_its_own_data_only(people, people_X):
+    y = people["gaussian"]
+    model = FairRidgeRegressor(0.05, sensitive=["sex", "age"]).fit(people_X, y)
+    options = {"cv": 0, "bootstrap": 0}
+    fresh = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
+    assert fairridge.report(model, people_X, y, **options).html == (
+        fairridge.report(fresh, people_X, y, **options).html
+    )
+    for other, response in ((people_X, y + 1e-3 * np.arange(400)), (people_X[:300], y[:300])):
+        with pytest.raises(ValueError, match="not the data that the model was fitted to"):
+            fairridge.report(model, other, response, **options)
+    assert not hasattr(fresh, "raw_coef_")  # reporting fits nothing in place
+
+
+def test_warnings_of_the_fit_are_remarks(people, people_X):
+    X = people_X.assign(same=1.0)
+    model = FairRidgeRegressor(0.05, sensitive=["sex"])
+    with pytest.warns(DataWarning, match="'same'"):
+        report = fairridge.report(model, X, people["gaussian"], cv=0, bootstrap=0)
+    remarks = dict(report.contents.subject.record)["Remarks"]
+    assert "'same'" in remarks
+    with pytest.warns(DataWarning):
+        model.fit(X, people["gaussian"])
+    # A fitted model has warned before: warnings are errors here.
+    again = fairridge.report(model, X, people["gaussian"], cv=0, bootstrap=0)
+    assert dict(again.contents.subject.record)["Remarks"] == remarks
+
+
+def test_rules_and_positive_classes(people, people_X):
+    y = people["binomial"]
+    model = FairRidgeClassifier(0.05, sensitive=["sex"])
+    options = {"cv": 0, "bootstrap": 0}
+    first, second = (str(label) for label in np.unique(y))
+    one = fairridge.report(model, people_X, y, **options).contents
+    other = fairridge.report(model, people_X, y, positive=first, **options).contents
+    assert one.subject.outcome == second
+    assert other.subject.outcome == first
+    k = one.chosen
+    assert one.main.decisions.selected[k] + other.main.decisions.selected[k] == len(y)
+    strict = fairridge.report(model, people_X, y, threshold=0.9, **options).contents
+    assert strict.main.decisions.selected[k] < one.main.decisions.selected[k]
+    assert "above 0.9" in strict.subject.rule
+    with pytest.raises(ValueError, match="'nope' is no class of y"):
+        fairridge.report(model, people_X, y, positive="nope", **options)
+    with pytest.raises(ValueError, match="the response is a number"):
+        fairridge.report(
+            FairRidgeRegressor(sensitive=["sex"]),
+            people_X,
+            people["gaussian"],
+            positive="a",
+            **options,
+        )
+
+
+def test_rare_classes_get_fewer_folds(people, people_X):
+    y = np.where(np.arange(len(people)) < 4, "rare", "common")
+    X = people_X[["sex", "age"]]
+    model = FairRidgeClassifier(0.05, sensitive=["sex"], predictor_penalty=1.0)
+    report = fairridge.report(model, X, y, cv=10, bootstrap=3)
+    assert report.contents.folds == 4
+    held_out = [s for s in report.contents.samples if s.rows == "held-out"]
+    assert len(held_out) == 1
+
+
+def test_stratified_folds_for_classes(binomial_report, people):
+    y = people["binomial"].to_numpy()
+    codes = np.unique(y, return_inverse=True)[1].astype(float)
+    own = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=1)[0]
+    folds = StratifiedKFold(3, shuffle=True, random_state=int(own)).split(np.zeros((400, 1)), codes)
+    eta, k = np.empty(400), binomial_report.contents.chosen
+    for train, test in folds:
+        model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
+        model.fit(people[COLUMNS].iloc[train], y[train])
+        eta[test] = model.decision_function(people[COLUMNS].iloc[test])
+    assert binomial_report.contents.dependence.held_out[k] == pytest.approx(
+        r_squared(encoded(people), eta), abs=1e-5
+    )
+
+
+def test_weights_count_rows(people, people_X):
+    """Integer weights are repeated rows, in training."""
+    y, weight = people["gaussian"], np.arange(400) % 3
+    options = {"cv": 0, "bootstrap": 0, "threshold": 0.0}
+    model = FairRidgeRegressor(0.05, sensitive=["sex"])
+    weighted = fairridge.report(model, people_X, y, sample_weight=weight, **options).contents
+    rows = np.repeat(np.arange(400), weight)
+    repeated = fairridge.report(model, people_X.iloc[rows], y.iloc[rows], **options).contents
+    assert weighted.achieved == pytest.approx(repeated.achieved)
+    assert weighted.dependence.training == pytest.approx(repeated.dependence.training)
+    for a, b in zip(weighted.main.audits, repeated.main.audits, strict=True):
+        for x, z in zip(a["sex"].groups, b["sex"].groups, strict=True):
+            assert x.selection_rate.value == pytest.approx(z.selection_rate.value)
+            assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value)
+
+
+def test_offsets_come_back_in_predictions(people, people_X):
+    y, offset = people["gaussian"], np.linspace(-3, 3, 400)
+    options = {"cv": 3, "bootstrap": 3}
+    model = FairRidgeRegressor(0.05, sensitive=["sex"])
+    shifted = fairridge.report(model, people_X, y + offset, offset=offset, **options).contents
+    plain = fairridge.report(model, people_X, y, **options).contents
+    assert shifted.accuracy[0].held_out == pytest.approx(plain.accuracy[0].held_out)
+    fitted = model.fit(people_X, y + offset, offset=offset)
+    (sample,) = [s for s in shifted.samples if s.rows == "training"]
+    overall = sample.audits[shifted.chosen].overall
+    wanted = fitted.predict(people_X, offset=offset).mean()
+    assert overall.mean_prediction.value == pytest.approx(wanted)
+
+
+FAMILIES = {
+    "poisson": lambda people: (
+        FairRidgeRegressor(sensitive=["sex", "age"], family="poisson"), people["poisson"]
+    ),
+    "multinomial": lambda people: (
+        FairRidgeClassifier(sensitive=["sex", "age"]), people["multinomial"]
+    ),
+    "cox": lambda people: (
+        FairRidgeSurvival(sensitive=["sex", "age"]),
+        pd.DataFrame({"time": people["time"], "event": people["status"]}),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_has_a_report(people, people_X, family):
+    model, y = FAMILIES[family](people)
+    report = fairridge.report(model, people_X, y, cv=2, bootstrap=2, response="the response")
+    contents = report.contents
+    assert contents.subject.family == family
+    assert contents.achieved[contents.chosen] == pytest.approx(0.05, abs=1e-6)
+    outcomes = len(np.unique(people["multinomial"])) if family == "multinomial" else 1
+    assert len(contents.samples) == 2 * outcomes
+    assert np.isfinite(contents.accuracy[0].held_out).all()
+    assert "the response" in report.html
+    if family == "multinomial":
+        fitted = model.fit(people_X, y)
+        labels = fitted.predict(people_X)
+        for sample in contents.samples[outcomes:]:
+            k = contents.chosen
+            assert sample.decisions.selected[k] == (labels == sample.outcome).sum()
+            wanted = fitted.predict_proba(people_X)[:, list(fitted.classes_).index(sample.outcome)]
+            found = sample.audits[k].overall.mean_prediction.value
+            assert found == pytest.approx(wanted.mean(), abs=1e-7)
+
+
+@pytest.mark.parametrize("definition", ["equality-of-opportunity", "individual"])
+def test_other_definitions(people, people_X, definition):
+    model = FairRidgeRegressor(0.05, sensitive=["sex", "age"], definition=definition)
+    contents = fairridge.report(model, people_X, people["gaussian"], cv=2, bootstrap=4).contents
+    k = contents.chosen
+    assert contents.achieved[k] == pytest.approx(0.05, abs=1e-8)
+    # Measured alike in training, a definition gives what it achieves.
+    assert contents.dependence.training == pytest.approx(contents.achieved, abs=1e-6)
+    assert 0 < contents.refits.low < contents.refits.high
+
+
+@pytest.mark.parametrize("bound", [0.0, 1.0, 0.9])
+def test_extreme_bounds(people, people_X, bound):
+    model = FairRidgeRegressor(bound, sensitive=["sex", "age"])
+    report = fairridge.report(model, people_X, people["gaussian"], cv=2, bootstrap=2)
+    contents = report.contents
+    assert contents.unfairness[contents.chosen] == bound
+    assert (contents.chosen == 0) == (bound == 0.0)
+    assert (contents.chosen == contents.free) == (bound == 1.0)
+    assert len(report.summary) > 100
+
+
+def test_separate_attributes_and_maps(people):
+    from sklearn.decomposition import PCA
+
+    X, S = people[["income", "score", "region"]], people[["sex", "age"]]
+    model = FairRidgeRegressor(0.05, sensitive_map=PCA(1))
+    contents = fairridge.report(model, X, people["gaussian"], sensitive_features=S, cv=2,
+                            bootstrap=2).contents  # fmt: skip
+    assert contents.subject.sensitive == ("sex", "age")
+    assert [part.attribute for part in contents.main.audits[0].attributes] == ["sex", "age"]
+    assert contents.attribution == ()
+    assert "Variance of S dropped by its map" in dict(contents.subject.record)
+
+
+def test_an_infeasible_bound_is_said(people, people_X):
+    model = FairRidgeRegressor(0.1, sensitive=["sex"], definition=lambda fit: 0.5)
+    with pytest.warns(BoundWarning, match="no penalty meets"):
+        report = fairridge.report(model, people_X, people["gaussian"], cv=2, bootstrap=2)
+    assert "No model of this kind meets the bound" in report.summary
+
+
+def test_other_models_with_a_path(people, people_X):
+    y, options = people["gaussian"], {"cv": 2, "bootstrap": 3}
+    exact = fairridge.report(
+        KomiyamaRegressor(0.05, sensitive=["sex", "age"]), people_X, y, **options
+    )
+    assert exact.contents.achieved[exact.contents.chosen] == pytest.approx(0.05)
+    zafar = ZafarRegressor(0.5, sensitive=["sex", "age"], bound="covariance")
+    contents = fairridge.report(zafar, people_X, y, **options).contents
+    assert contents.unfairness[contents.chosen] == 0.5
+    assert not contents.subject.needs_sensitive  # it predicts without S
+    assert exact.contents.subject.needs_sensitive
+    page = fairridge.report(zafar, people_X, y, **options)
+    assert "needed for every prediction" not in page.html
+    assert "needed for every prediction" in exact.html
+    with pytest.raises(TypeError, match=r"fairridge\.audit compares groups"):
+        fairridge.report(BarycenterRegressor(sensitive=["sex"]), people_X, y)

@@ -1,0 +1,114 @@
+"""Markup that is safe, numbers that read well, axes that are round."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairridge.reports.html import numbers
+from fairridge.reports.html.alternatives import alternatives
+from fairridge.reports.html.markup import Html, element, join, json_for_html
+from fairridge.reports.html.svg import PathScale, nice_ticks, tick_labels
+
+
+def test_text_is_escaped_and_markup_is_not():
+    inner = element("b", "a < b & c", title='say "no"')
+    assert inner == '<b title="say &quot;no&quot;">a &lt; b &amp; c</b>'
+    assert element("p", inner, None, 3, ["x", "<y>"]) == f"<p>{inner}3x&lt;y&gt;</p>"
+    assert element("input", type="radio", checked=True, hidden=False, name=None) == (
+        '<input type="radio" checked>'
+    )
+    assert element("label", for_="r", aria_label="x", data_t="k") == (
+        '<label for="r" aria-label="x" data-t="k"></label>'
+    )
+    # Drawings need closing tags: browsers nest what is left open.
+    assert element("circle", r=1) == '<circle r="1"></circle>'
+
+
+@given(st.text())
+def test_no_text_becomes_markup(text):
+    assert "<" not in join([text])
+    assert element("p", title=text).count("<") == 2
+    safe = json_for_html({text: [text]})
+    assert not set("<>&") & set(safe)
+    assert json.loads(safe) == {text: [text]}
+
+
+def test_html_says_what_it_is():
+    assert isinstance(element("p"), Html)
+    assert isinstance(join([]), Html)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (1.0, "1.00"),
+        (-0.012345, "−0.0123"),
+        (123456.7, "123,457"),
+        (1e7, "1.00e+07"),
+        (3e-9, "3.00e−09"),
+        (math.nan, "–"),
+        (math.inf, "∞"),
+        (-math.inf, "−∞"),
+    ],
+)
+def test_number(value, text):
+    assert numbers.number(value) == text
+
+
+def test_percent_ratio_signed_span():
+    assert numbers.percent(0.1234) == "12.3 %"
+    assert numbers.percent(-0.1234, 2) == "−12.34 %"
+    assert numbers.percent(math.nan) == "–"
+    assert numbers.ratio(0.7996) == "0.800"
+    assert numbers.signed(0.5) == "+0.500"
+    assert numbers.signed(-0.5, 1) == "−0.5"
+    assert numbers.signed(-1e-9) == numbers.signed(0.0) == "0.000"
+    assert numbers.span(0.1, 0.25) == "10 – 25 %"
+    assert numbers.span(1.5, 2.5, shares=False) == "1.50 – 2.50"
+    assert numbers.span(math.nan, 1.0) == "–"
+    assert numbers.count(np.int64(1234567)) == "1,234,567"
+    assert numbers.bound(0.05) == "0.05"
+
+
+@given(
+    st.floats(-1e3, 1e3),
+    st.floats(1e-4, 1e6),
+)
+def test_ticks_are_round_and_inside(low, width):
+    high = low + width
+    ticks = nice_ticks(low, high)
+    assert all(low - 1e-6 * width <= tick <= high + 1e-6 * width for tick in ticks)
+    assert len(ticks) <= 7
+    if width > 1e-3 * abs(low):
+        assert len(ticks) >= 2
+        assert len(set(tick_labels(ticks))) == len(ticks)
+
+
+def test_tick_labels_share_their_places():
+    assert tick_labels([0.76, 0.78, 0.8]) == ["0.76", "0.78", "0.80"]
+    assert tick_labels([0.0, 0.05, 0.1], as_percent=True) == ["0 %", "5 %", "10 %"]
+    assert tick_labels([-1000.0, 0.0, 1000.0]) == ["−1,000", "0", "1,000"]
+
+
+def test_the_scale_keeps_no_bound_apart():
+    scale = PathScale(np.array([0.0, 0.1, 0.2, 1.0]))
+    assert np.diff(scale.shares)[:2] == pytest.approx([scale.shares[1]] * 2)
+    assert scale.shares[-1] == 1.0
+    assert scale.shares[-2] < 0.95
+    assert scale.at(0.1) == pytest.approx(scale.pixels[1])
+
+
+def test_alternatives_are_the_first_within_the_limit(gaussian_report):
+    contents = gaussian_report.contents
+    values = contents.accuracy[0].held_out
+    free = values[-1]
+    for one in alternatives(contents):
+        if one.words.startswith("at most") and "%" in one.words:
+            share = float(one.words.split()[2]) / 100
+            within = values >= free * (1 - share) - 1e-9
+            assert one.position == np.flatnonzero(within)[0]
