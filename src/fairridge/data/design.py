@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairridge._warnings import warn_user
 from fairridge.data.encoding import Encoding, Piece, Unknown, encode_columns, unique_names
 from fairridge.data.maps import MappedEncoding, learn_map
-from fairridge.data.table import Table
+from fairridge.data.table import Table, as_table
 
 __all__ = ["Design", "learn_design"]
 
@@ -100,6 +100,17 @@ class Design:
             for encoding, columns in zip((self.sensitive, self.predictors), pieces, strict=True)
         )
         return sensitive, predictors
+
+    def attributes(self, sensitive_features: Any, *, owner: str) -> Table | None:
+        """Read the sensitive attributes of new rows, if they come separately."""
+        if sensitive_features is None:
+            return None
+        if not self.separate:
+            raise ValueError(
+                f"this {owner} takes S from columns of X (sensitive=…): "
+                "leave sensitive_features out."
+            )
+        return as_table(sensitive_features, argument="sensitive_features")
 
     def encode(self, X: Table, S: Table | None, unknown: Unknown, *, owner: str) -> Pieces:
         """Encode new rows: the pieces of S and of X.

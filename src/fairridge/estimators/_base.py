@@ -41,7 +41,6 @@ class FairModel(BaseEstimator):
     sensitive_map: Any = None
     predictor_map: Any = None
     coef_: Floats
-    family_: Any
     feature_names_in_: NDArray[Any]
 
     @abstractmethod
@@ -152,14 +151,7 @@ class FairModel(BaseEstimator):
         return eta[:, 0] if self.raw_coef_.ndim == 1 else eta
 
     def _attributes(self, sensitive_features: Any) -> Table | None:
-        if sensitive_features is None:
-            return None
-        if not self._design.separate:
-            raise ValueError(
-                f"this {type(self).__name__} takes S from columns of X (sensitive=…): "
-                "leave sensitive_features out."
-            )
-        return as_table(sensitive_features, argument="sensitive_features")
+        return self._design.attributes(sensitive_features, owner=type(self).__name__)
 
     def _scored(
         self, X: Any, sensitive_features: Any, sample_weight: Any, offset: Any

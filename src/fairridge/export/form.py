@@ -16,7 +16,6 @@ from fairridge.data import (
     MappedEncoding,
     Table,
     Unknown,
-    as_table,
     dense_columns,
 )
 from fairridge.data.encoding import CategoricalColumn, NumericColumn
@@ -179,14 +178,9 @@ class LinearForm:
 
     def attributes(self, sensitive_features: Any) -> Table | None:
         """Read the sensitive attributes of new rows; a form without S ignores them."""
-        if sensitive_features is None or not self.design.positions_sensitive:
+        if not self.design.positions_sensitive:
             return None
-        if not self.design.separate:
-            raise ValueError(
-                f"this {self.owner} takes S from columns of X (sensitive=…): "
-                "leave sensitive_features out."
-            )
-        return as_table(sensitive_features, argument="sensitive_features")
+        return self.design.attributes(sensitive_features, owner=self.owner)
 
     def _design_for(self, X: Table) -> Design:
         """Return the design; without S, frames may have its columns or not."""
