@@ -16,13 +16,17 @@ import numpy as np
 
 from fairridge import fairness, families, penalties
 from fairridge.data import Design, Encoding
+from fairridge.data.annotations import require_annotated
 from fairridge.data.encoding import CategoricalColumn, NumericColumn
 from fairridge.export.training import TrainingColumns
 
 __all__ = ["NotSaved", "decode", "encode"]
 
-# Arrays of these kinds can be saved: booleans, integers, floats, strings, and objects like strings.
-KINDS = "biufUO"
+# Arrays of these kinds can be saved: booleans, integers and floats; strings, objects like strings.
+NUMERIC_KINDS = "biuf"
+KINDS = NUMERIC_KINDS + "UO"
+# Whole numbers that fit into 64 bits.
+WHOLE = range(-(2**63), 2**64)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,10 @@ def decode(value: Any) -> Any:
     """Return the value that `encode` was given; whatever it cannot have written is a ValueError."""
     if isinstance(value, list):
         return [decode(item) for item in value]
+    if isinstance(value, int) and value not in WHOLE:
+        raise ValueError("it has a whole number of more than 64 bits.")
+    if isinstance(value, float) and not np.isfinite(value):  # JSON may say 1e999
+        raise ValueError("it has a number that is too large.")
     if not isinstance(value, dict):
         return value
     kind = next(iter(value), "")
@@ -145,13 +153,15 @@ def _named(value: Any) -> str:
 def _decode_array(value: dict[str, Any]) -> Any:
     dtype, shape = value["array"], tuple(value["shape"])
     flat = _flat(decode(value["values"]), len(shape))
+    if not all(item is None or isinstance(item, str | int | float) for item in flat):
+        raise ValueError("an array holds something else than numbers and strings.")
     if dtype == "object" or dtype == "str":
         if dtype == "str" and not all(isinstance(item, str) for item in flat):
             raise ValueError("an array of strings holds something else.")
         array = np.array(flat, dtype=object if dtype == "object" else str)
     else:
-        kind = np.dtype(dtype)
-        if kind.kind not in KINDS or any(isinstance(item, str) for item in flat):
+        kind = np.dtype(str(dtype))
+        if kind.kind not in NUMERIC_KINDS or not all(isinstance(x, int | float) for x in flat):
             raise ValueError(f"an array cannot be of type {dtype!r}.")
         array = np.array(flat, dtype=kind)
     return array.reshape(shape)
@@ -169,7 +179,9 @@ def _decode_object(value: dict[str, Any]) -> Any:
     name = inside.pop("object")
     if name not in KNOWN:
         raise ValueError(f"it has an object of the unknown class {name!r}.")
-    return KNOWN[name](**{key: decode(item) for key, item in inside.items()})
+    built = KNOWN[name](**{key: decode(item) for key, item in inside.items()})
+    require_annotated(built)
+    return built
 
 
 def _decode_float(value: dict[str, Any]) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fairridge.export.codec import decode, encode
+from fairridge.export.schema import FITTED, require_sound
 from fairridge.outputs import writing
 
 __all__ = ["FORMAT", "read_model", "write_model"]
@@ -24,7 +24,6 @@ FORMAT = 1
 LEFT_OUT = {"_backend": None}
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
-ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 
 
 def write_model(model: Any, path: Any) -> None:
@@ -56,6 +55,10 @@ def write_model(model: Any, path: Any) -> None:
         "fitted": {name: encode(value, f"{name} of {owner}") for name, value in learned.items()},
     }
     document["checksum"] = _checksum(document)
+    try:  # whatever is written can be read
+        _model(document, {owner: type(model)})
+    except ValueError as error:
+        raise ValueError(f"this {owner} cannot be saved: {error}") from error
     # A lone surrogate, which UTF-8 cannot hold, becomes JSON's own escape of it.
     content = (_layout(document) + "\n").encode("utf-8", "backslashreplace")
     with writing(path) as file:
@@ -112,23 +115,34 @@ def _model(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
             f"holds a model of the class {name!r}, which is not known here; known are "
             f"{', '.join(sorted(classes))}."
         )
-    parameters = {key: decode(value) for key, value in document["parameters"].items()}
-    model = classes[name](**parameters)
-    for key, value in document["fitted"].items():
-        if (
-            not ATTRIBUTE.fullmatch(key)
-            or key in parameters
-            or callable(getattr(type(model), key, None))
-        ):
-            raise ValueError(f"{key!r} is nothing a {name} learns.")
-        learned = decode(value)
-        # Results of NumPy have its methods; what was a plain float loses nothing by them.
-        setattr(model, key, np.float64(learned) if isinstance(learned, float) else learned)
-    for key, value in LEFT_OUT.items():
-        setattr(model, key, value)
-    if model.raw_coef_.shape[-1] != len(model._design.encoded_names):
-        raise ValueError("it has more or fewer coefficients than columns.")
+    model, parameters, learned = classes[name](), document["parameters"], document["fitted"]
+    known = model.get_params(deep=False)
+    _require_keys("parameters", parameters, known, f"no parameter of {name}")
+    _require_keys("fitted", learned, FITTED, f"nothing a {name} learns")
+    for key in known:
+        if key not in parameters:
+            raise ValueError(f"{key!r} is missing.")
+    for key, value in {**parameters, **learned, **LEFT_OUT}.items():
+        setattr(model, key, _decoded(key, value, number=key in learned))
+    require_sound(model)
     return model
+
+
+def _require_keys(part: str, found: Any, allowed: Mapping[str, Any], otherwise: str) -> None:
+    if not isinstance(found, dict):
+        raise ValueError(f"{part!r} must be an object of JSON.")
+    for key in found:
+        if key not in allowed:
+            raise ValueError(f"{key!r} is {otherwise}.")
+
+
+def _decoded(key: str, value: Any, *, number: bool) -> Any:
+    try:
+        decoded = decode(value)
+    except DAMAGES as error:
+        raise ValueError(f"{key!r} cannot be read: {error}") from error
+    # Results of NumPy have its methods; what was a plain float loses nothing by them.
+    return np.float64(decoded) if number and isinstance(decoded, float) else decoded
 
 
 def _checksum(document: dict[str, Any]) -> str:

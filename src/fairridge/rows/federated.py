@@ -18,6 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from fairridge.data import Design
+from fairridge.data.annotations import require_annotated
 from fairridge.engines import Moments, StreamEngine
 from fairridge.outputs import writing
 from fairridge.rows.encoder import BatchEncoder
@@ -26,6 +27,9 @@ from fairridge.rows.source import RowSource
 from fairridge.rows.surveys import UNREADABLE, Survey, other_summand
 
 __all__ = ["RowMoments", "moments", "survey"]
+
+# Sums of products over rows are positive semidefinite but for this, relative to the largest.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class RowMoments:
         content = Path(path).read_bytes()
         try:
             with np.load(BytesIO(content), allow_pickle=False) as stored:
-                return cls(
+                found = cls(
                     Survey.from_dict(json.loads(str(stored["survey"]))),
                     Moments(
                         int(stored["n_rows"]),
@@ -108,10 +112,27 @@ class RowMoments:
                         stored["scatter"],
                     ),
                 )
+                found._require_sound()
+                return found
         except (*UNREADABLE, BadZipFile, EOFError) as error:
             raise ValueError(
-                f"{path} holds no moments; load a file that RowMoments.save wrote."
+                f"{path} holds no moments; load a file that RowMoments.save wrote: {error}"
             ) from error
+
+    def _require_sound(self) -> None:
+        """Raise unless the moments are those of some rows of these columns."""
+        m, width = self.moments, len(self.design.encoded_names) + 1
+        require_annotated(m)
+        if m.n_rows < 1 or m.weight <= 0.0:
+            raise ValueError("n_rows and weight of Moments must be positive.")
+        if m.mean.shape != (width,) or m.scatter.shape != (width, width):
+            raise ValueError(
+                f"mean and scatter of Moments must have the shapes ({width},) and "
+                f"({width}, {width}), one for each encoded column and the response."
+            )
+        eigenvalues = np.linalg.eigvalsh(m.scatter)
+        if (m.scatter != m.scatter.T).any() or eigenvalues[0] < -ROUNDING * eigenvalues[-1]:
+            raise ValueError("scatter of Moments must be symmetric and positive semidefinite.")
 
 
 def survey(source: RowSource) -> Survey:

@@ -95,6 +95,15 @@ class Roles:
             if not columns:
                 raise ValueError(f"name the {role} column(s): {role}=… in fairridge.rows.")
 
+    def require_sound(self) -> None:
+        """Raise unless every column has one role, and a kind."""
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("columns of Roles are named twice.")
+        if sorted(self.names) != sorted((*self.sensitive, *self.predictors)):
+            raise ValueError("names of Roles are not those of sensitive and predictors.")
+        if not {*self.columns} <= self.kinds.keys():
+            raise ValueError("kinds of Roles lack a column.")
+
 
 def assign_roles(
     types: Mapping[str, ColumnType],

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import Design, Encoding, Levels, as_table
+from fairridge.data.annotations import conforms, require_annotated
 from fairridge.data.encoding import CategoricalColumn, NumericColumn, missing_message
 from fairridge.outputs import writing
 from fairridge.rows.batch import Batch
@@ -29,8 +30,14 @@ __all__ = ["UNREADABLE", "Survey", "Surveyor", "other_summand"]
 
 MOST_LEVELS = 10_000
 MOST_CLASSES = 1_000
+# What levels can be, by the kind of the column; labels are all strings or all numbers.
+SORTED = (str, bool | int | float)
+LEVELS: dict[str, tuple[Any, ...]] = {
+    "text": (str,),
+    "categorical": (str | bool | int | float,),
+}
 # What goes wrong where a file holds something else.
-UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 
 
 def other_summand(ours: str, other: Any) -> str:
@@ -124,7 +131,7 @@ class Survey:
             return cls.from_dict(json.loads(content))
         except UNREADABLE as error:
             raise ValueError(
-                f"{path} holds no survey; load a file that Survey.save wrote."
+                f"{path} holds no survey; load a file that Survey.save wrote: {error}"
             ) from error
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,11 +150,31 @@ class Survey:
             for key, value in content["roles"].items()
         }
         labels = content["labels"]
-        return cls(
+        survey = cls(
             Roles(**roles),
             {name: dict(counts) for name, counts in content["levels"].items()},
             None if labels is None else dict(labels),
         )
+        survey._require_sound()
+        return survey
+
+    def _require_sound(self) -> None:
+        """Raise unless the fields are as annotated, and fit together."""
+        require_annotated(self.roles)
+        require_annotated(self)
+        self.roles.require_sound()
+        if self.levels.keys() != set(Surveyor(self.roles).levels):
+            raise ValueError("levels of Survey are not of the columns that have levels.")
+        for name, counts in (
+            *self.levels.items(),
+            *([("labels", self.labels)] if self.labels else []),
+        ):
+            # Text is sorted, labels are, too, and what is sorted is of one kind.
+            kinds = SORTED if counts is self.labels else LEVELS[self.roles.kinds[name]]
+            if not any(all(conforms(level, kind) for level in counts) for kind in kinds):
+                raise ValueError(f"{name!r} has levels that are not strings or not numbers.")
+            if not all(weight >= 0.0 for weight in counts.values()):
+                raise ValueError(f"{name!r} has a level of negative weight.")
 
 
 @dataclass(frozen=True)

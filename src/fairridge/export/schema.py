@@ -1,0 +1,360 @@
+"""What a model file must hold: one rule for every parameter and every learned attribute.
+
+The rules are about types, shapes and finiteness, so that whatever loads can
+predict, print itself and be exported. The fields of objects inside a file
+follow their annotations (`fairridge.data.annotations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from fairridge.data import Design, Encoding
+from fairridge.data.annotations import LARGEST, conforms, is_number
+from fairridge.data.encoding import CategoricalColumn
+from fairridge.export.training import TrainingColumns
+from fairridge.fairness import resolve_definition
+from fairridge.families import Binomial, Cox, Multinomial, resolve_regression_family
+from fairridge.penalties import resolve_penalty
+from fairridge.search import Status
+
+__all__ = ["FITTED", "PARAMETERS", "require_sound"]
+
+Level = str | bool | int | float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rules of one model refer to.
+
+    Attributes
+    ----------
+    model : estimator
+        Holds its parameters, and what it learned.
+    design : Design
+        Its columns.
+    sizes : dict of str to int
+        Lengths of axes by letter: q sensitive and p predictor columns, k = q + p,
+        c columns of the input, m classes. Other letters mean the length of
+        the first axis that carries them. A model with one linear predictor
+        has no axis m.
+    """
+
+    model: Any
+    design: Any
+    sizes: dict[str, int]
+
+    @classmethod
+    def of(cls, model: Any) -> Facts:
+        """Read the sizes from the design and the classes."""
+        design = model._design
+        q, p = len(design.sensitive.names), len(design.predictors.names)
+        sizes = {"q": q, "p": p, "k": q + p, "c": design.n_columns}
+        family = getattr(model, "family_", None)
+        if isinstance(family, Multinomial):
+            sizes["m"] = family.n_classes
+        return cls(model, design, sizes)
+
+    def shape_fits(self, shape: tuple[int, ...], axes: str) -> bool:
+        """Whether an array has the axes with these letters."""
+        letters = self._letters(axes)
+        return len(shape) == len(letters) and all(
+            self.sizes.setdefault(letter, length) == length
+            for letter, length in zip(letters, shape, strict=True)
+        )
+
+    def shape(self, axes: str) -> str:
+        """Write out the shape of an array with these axes."""
+        return f"({', '.join(str(self.sizes.get(k, 'any')) for k in self._letters(axes))})"
+
+    def _letters(self, axes: str) -> str:
+        return axes if "m" in self.sizes else axes.replace("m", "")
+
+
+def _always(facts: Facts) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one field must be.
+
+    Attributes
+    ----------
+    says : str
+        The rule in words, after "must be".
+    holds : callable
+        Whether a value keeps it; an error means that it does not.
+    when : callable
+        Whether a model has the field at all.
+    axes : str
+        Letters of the axes of an array, for the message.
+    """
+
+    says: str
+    holds: Callable[[Any, Facts], bool]
+    when: Callable[[Facts], bool] = _always
+    axes: str = ""
+
+
+def _numbers(
+    axes: str = "",
+    *,
+    least: float = -np.inf,
+    infinite: bool = False,
+    when: Callable[[Facts], bool] = _always,
+) -> Rule:
+    most = np.inf if infinite else LARGEST
+
+    def holds(value: Any, facts: Facts) -> bool:
+        array: NDArray[Any] = np.asarray(value)
+        return (
+            array.dtype.kind == "f"
+            and facts.shape_fits(array.shape, axes)
+            and bool(((array >= least) & (np.abs(array) <= most)).all())
+        )
+
+    size = "" if infinite else "finite "
+    bound = "" if least == -np.inf else f" that are at least {least:g}"
+    return Rule(f"{size}64-bit floats{bound}", holds, when, axes)
+
+
+def _parameter(least: float, *, optional: bool = False) -> Rule:
+    return Rule(
+        f"a number that is at least {least:g}{', or None' * optional}",
+        lambda value, facts: (
+            (optional and value is None) or (is_number(value) and bool(value >= least))
+        ),
+    )
+
+
+def _typed(hint: Any, says: str, when: Callable[[Facts], bool] = _always) -> Rule:
+    return Rule(says, lambda value, facts: conforms(value, hint), when)
+
+
+def _names(expected: Callable[[Design], Any], when: Callable[[Facts], bool] = _always) -> Rule:
+    return Rule(
+        "the names of columns that '_design' describes",
+        lambda value, facts: (
+            isinstance(value, np.ndarray) and value.tolist() == list(expected(facts.design))
+        ),
+        when,
+    )
+
+
+def _resolved(resolve: Callable[[Any], Any], says: str) -> Rule:
+    return Rule(says, lambda value, facts: isinstance(resolve(value).name, str))
+
+
+def _is_sensitive(value: Any, facts: Facts) -> bool:
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    items = list(items) if isinstance(items, list | tuple) else [items]
+    return value is None or all(conforms(item, str | int) for item in items)
+
+
+def _is_family(value: Any, facts: Facts) -> bool:
+    model = facts.model
+    if is_classifier(model):
+        return isinstance(value, Binomial) or (
+            isinstance(value, Multinomial) and value.n_classes == len(model.classes_) > 2
+        )
+    if _survives(facts):
+        return isinstance(value, Cox)
+    return resolve_regression_family(value) is value
+
+
+def _are_classes(value: Any, facts: Facts) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.shape == (facts.sizes.get("m", 2),)
+        and all(conforms(label, Level) for label in value.tolist())
+        and len(set(value.tolist())) == len(value)
+    )
+
+
+def _is_training(value: Any, facts: Facts) -> bool:
+    if not isinstance(value, TrainingColumns):
+        return False
+    S = value.covariance
+    shapes = (
+        facts.shape_fits(value.with_response.shape, "kt")
+        and facts.shape_fits(S.shape, "qq")
+        and facts.shape_fits(value.B.shape, "qp")
+        and all(
+            array.shape == (facts.sizes["k"] + facts.sizes["t"],)
+            for array in (value.center, value.deviation)
+        )
+    )
+    return (
+        shapes
+        and value.weight > 0.0
+        and value.predictor_variance >= 0.0
+        and bool((value.deviation >= 0.0).all())
+        and bool((S == S.T).all())
+        and bool((np.linalg.eigvalsh(S) >= -1e-9 * np.abs(S).max(initial=0.0)).all())
+    )
+
+
+def _is_design(design: Any, facts: Facts) -> bool:
+    if not isinstance(design, Design):
+        return False
+    width = len(design.positions_sensitive) if design.separate else design.n_columns
+    return (
+        isinstance(design.sensitive, Encoding)
+        and isinstance(design.predictors, Encoding)
+        and _are_positions(design.positions_sensitive, design.sensitive, width)
+        and _are_positions(design.positions_predictors, design.predictors, design.n_columns)
+        and (design.separate or not {*design.positions_sensitive} & {*design.positions_predictors})
+        and _are_names(design.names, design.n_columns)
+        and _are_names(design.sensitive_names, width if design.separate else -1)
+        and all(
+            _is_categorical(column)
+            for encoding in (design.sensitive, design.predictors)
+            for column in encoding.columns
+            if isinstance(column, CategoricalColumn)
+        )
+    )
+
+
+def _are_positions(positions: tuple[int, ...], encoding: Encoding, width: int) -> bool:
+    distinct = len(positions) == len(encoding.columns) == len(set(positions))
+    return distinct and all(0 <= position < width for position in positions)
+
+
+def _are_names(names: tuple[str, ...] | None, width: int) -> bool:
+    return names is None or len(names) == len(set(names)) == width
+
+
+def _is_categorical(column: CategoricalColumn) -> bool:
+    places, levels = range(len(column.levels)), column.levels
+    return (
+        all(conforms(level, Level) for level in levels)
+        and len(set(levels)) == len(levels)
+        and column.base in places
+        and column.base not in column.empty
+        and all(empty in places for empty in column.empty)
+        and len(set(column.empty)) == len(column.empty)
+    )
+
+
+def _survives(facts: Facts) -> bool:
+    return hasattr(facts.model, "predict_survival_function")
+
+
+def _has_input_coefficients(facts: Facts) -> bool:
+    design = facts.design
+    numeric = design.sensitive.all_numeric and design.predictors.all_numeric
+    return numeric and not design.separate
+
+
+PARAMETERS: dict[str, Rule] = {
+    "unfairness": _parameter(0.0),
+    "sensitive": Rule("names or positions of columns", _is_sensitive),
+    "definition": _resolved(resolve_definition, "a definition of fairness"),
+    "penalty": _resolved(resolve_penalty, "a penalty"),
+    "family": _resolved(resolve_regression_family, "a family of numeric responses"),
+    "predictor_penalty": _parameter(0.0),
+    "ridge": _parameter(0.0),
+    "standardize": _typed(bool | int | float | None, "True or False"),
+    "unknown": _typed(Literal["error", "base"], "'error' or 'base'"),
+    "predictor_map": _typed(NoneType, "None"),
+    "sensitive_map": _typed(NoneType, "None"),
+    "tol": _parameter(0.0),
+    "max_iter": _parameter(1.0),
+    "ties": _typed(Literal["breslow", "efron"], "'breslow' or 'efron'"),
+    "bound": _typed(Literal["correlation", "covariance"], "'correlation' or 'covariance'"),
+    "at_zero": _typed(Literal["project", "drop"], "'project' or 'drop'"),
+    "gamma": _parameter(0.0, optional=True),
+    "strength": _parameter(0.0, optional=True),
+    "bins": _parameter(1.0),
+    "covariance": Rule("None or a function", lambda value, facts: value is None or callable(value)),
+}
+
+FITTED: dict[str, Rule] = {
+    "_design": Rule("a description of the columns that fits together", _is_design),
+    "classes_": Rule(
+        "distinct labels, two or those of 'family_'",
+        _are_classes,
+        lambda facts: is_classifier(facts.model),
+    ),
+    "family_": Rule("the family of such a model", _is_family),
+    "n_features_in_": Rule(
+        "the number of columns",
+        lambda value, facts: conforms(value, int) and value == facts.design.n_columns,
+    ),
+    "feature_names_in_": _names(
+        lambda design: design.names, lambda facts: facts.design.names is not None
+    ),
+    "sensitive_names_": _names(lambda design: design.sensitive.names),
+    "predictor_names_": _names(lambda design: design.predictors.names),
+    "encoded_names_": _names(lambda design: design.encoded_names),
+    "sensitive_dropped_": _numbers(),
+    "n_rows_": _typed(int, "a whole number"),
+    "n_iter_": _typed(int, "a whole number"),
+    "alpha_": _numbers("mq"),
+    "beta_": _numbers("mp"),
+    "intercept_": _numbers("m"),
+    "raw_coef_": _numbers("mk"),
+    "raw_intercept_": _numbers("m"),
+    "coef_": _numbers("mc", when=_has_input_coefficients),
+    "lambda_": _numbers(least=0.0, infinite=True),
+    "unfairness_": _numbers(),
+    "components_": _typed(dict[str, float], "numbers by name"),
+    "mutual_information_": _typed(
+        dict[str, float], "numbers by name", lambda facts: hasattr(facts.model, "gamma")
+    ),
+    "status_": _typed(Status, "a status"),
+    "bound_active_": _typed(bool, "True or False"),
+    "converged_": _typed(bool, "True or False"),
+    "deviance_": _numbers(),
+    "dispersion_": _numbers(infinite=True),
+    "loglik_": _numbers(infinite=True),
+    "explained_deviance_": _numbers(infinite=True),
+    "explained_by_sensitive_": _numbers("p"),
+    "_training": Rule("moments of the training columns that fit together", _is_training),
+    "event_times_": _numbers("e", when=_survives),
+    "_log_hazard": _numbers("e", infinite=True, when=_survives),
+    "cumulative_hazard_": _numbers("e", least=0.0, infinite=True, when=_survives),
+}
+
+
+def require_sound(model: Any) -> None:
+    """Raise a ValueError that names the first field of a model that breaks its rule.
+
+    Parameters
+    ----------
+    model : estimator
+        With the parameters and learned attributes of a file.
+    """
+    parameters = model.get_params(deep=False)
+    learned = {key: value for key, value in vars(model).items() if key in FITTED}
+    # All other rules refer to the columns.
+    facts = Facts(model, learned.get("_design"), {})
+    _require("_design", FITTED["_design"], learned, facts)
+    facts = Facts.of(model)
+    for name in parameters:
+        _require(name, PARAMETERS[name], parameters, facts)
+    for name, rule in FITTED.items():
+        if rule.when(facts):
+            _require(name, rule, learned, facts)
+        elif name in learned:
+            raise ValueError(f"{name!r} is nothing such a {type(model).__name__} learns.")
+
+
+def _require(name: str, rule: Rule, values: Mapping[str, Any], facts: Facts) -> None:
+    if name not in values:
+        raise ValueError(f"{name!r} is missing.")
+    try:
+        holds = rule.holds(values[name], facts)
+    except (TypeError, ValueError, AttributeError):
+        holds = False
+    if not holds:
+        shape = f" of shape {facts.shape(rule.axes)}" if rule.axes else ""
+        raise ValueError(f"{name!r} must be {rule.says}{shape}.")
