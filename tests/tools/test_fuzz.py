@@ -1,0 +1,127 @@
+"""The fuzz: some of its problems, and that its judge notices what is wrong."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tools.fuzz.__main__ import main, verdict_of
+from tools.fuzz.check import judge
+from tools.fuzz.fitting import Answer, answer
+from tools.fuzz.problems import draw
+
+
+@pytest.mark.parametrize("first", [0, 20, 40])
+def test_answers_to_random_problems_are_right(first):
+    for seed in range(first, first + 20):
+        verdict = verdict_of(seed)
+        assert verdict.violations == (), verdict.problem.label
+
+
+def sample(**wanted):
+    """The first problem of some kind whose bound is active and whose answer is right."""
+    for seed in range(2000):
+        problem = draw(seed)
+        if len(problem.X) < 30 or problem.maps != "none" or not 0.0 < problem.unfairness < 0.5:
+            continue
+        if any(getattr(problem, name) != value for name, value in wanted.items()):
+            continue
+        found = answer(problem)
+        if found.model.status_ == "converged" and not found.warnings:
+            assert judge(problem, found) == []
+            return problem, found
+    raise AssertionError("no such problem")
+
+
+def changed(found, **attributes):
+    model = copy.deepcopy(found.model)
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    return Answer(model, found.warnings)
+
+
+FAMILIES = [
+    {"family": family, "model": "ridge", "penalty": penalty}
+    for family, penalty in (
+        ("gaussian", "ridge"), ("binomial", "ridge"), ("poisson", "radial"), ("gamma", "lasso"),
+        ("multinomial", "ridge"), ("cox", "elastic-net"), ("tweedie", "ridge"),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FAMILIES, ids=lambda kind: kind["family"])
+def test_planted_violations_are_noticed(kind):
+    problem, found = sample(**kind)
+    model = found.model
+    wrong = judge(problem, changed(found, lambda_=1.01 * model.lambda_))
+    assert any("not stationary" in violation for violation in wrong)
+    wrong = judge(problem, changed(found, alpha_=1.01 * model.alpha_))
+    assert any("predict differently" in violation for violation in wrong)
+    # A larger α with the raw coefficients and the level that belong to it.
+    alpha = 1.05 * model.alpha_
+    center = np.average(problem.S, axis=0, weights=problem.weight)
+    added = 0.05 * model.alpha_
+    raw = model.raw_coef_.copy()
+    raw[..., : len(center)] += added
+    moved = changed(
+        found,
+        alpha_=alpha,
+        raw_coef_=raw,
+        intercept_=model.intercept_ - added @ center,
+        raw_intercept_=model.raw_intercept_ - added @ center,
+    )
+    wrong = judge(problem, moved)
+    assert any("not stationary" in violation for violation in wrong)
+    assert any("deviance_ is" in violation for violation in wrong)
+
+
+@pytest.mark.parametrize(
+    "definition", ["statistical-parity", "equality-of-opportunity", "individual", "uncentered"]
+)
+def test_an_exceeded_bound_is_noticed(definition):
+    problem, found = sample(definition=definition, model="ridge")
+    wrong = judge(replace(problem, unfairness=0.9 * problem.unfairness), found)
+    assert any("exceeded silently" in violation for violation in wrong)
+    wrong = judge(replace(problem, unfairness=1.1 * problem.unfairness), found)
+    assert any("is said to bind" in violation for violation in wrong)
+
+
+@pytest.mark.parametrize(
+    ("model", "family"), [("komiyama", "gaussian"), ("zafar", "gaussian"), ("zafar", "binomial")]
+)
+def test_wrong_answers_of_peers_are_noticed(model, family):
+    problem, found = sample(model=model, family=family)
+    assert judge(replace(problem, unfairness=0.9 * problem.unfairness), found) != []
+
+
+@pytest.mark.parametrize(
+    ("attributes", "violation"),
+    [
+        ({"beta_": np.array([np.nan])}, "beta_ is not finite"),
+        ({"lambda_": np.nan}, "lambda_ is NaN"),
+        ({"status_": "inactive"}, "inactive at λ"),
+        ({"converged_": False, "status_": "not-converged"}, "not-converged without a warning"),
+        ({"unfairness_": 0.9}, "unfairness_ is 0.9"),
+        ({"deviance_": 1.0}, "deviance_ is 1"),
+        ({"raw_intercept_": 1e9}, "predict differently"),
+    ],
+)
+def test_wrong_attributes_are_noticed(attributes, violation):
+    problem, found = sample(family="gaussian", model="ridge", definition="statistical-parity")
+    assert any(violation in wrong for wrong in judge(problem, changed(found, **attributes)))
+
+
+def test_numpy_warnings_are_noticed():
+    problem, found = sample(family="gaussian", model="ridge")
+    noisy = Answer(found.model, (("RuntimeWarning", "overflow encountered"),))
+    assert judge(problem, noisy) == ["warns RuntimeWarning: overflow encountered"]
+
+
+def test_the_run_prints_a_table_and_says_how_to_repeat_a_violation(capsys, monkeypatch):
+    assert main(["--seed", "0", "--problems", "3"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0].split()[0] == "problems"
+    assert "family: " in printed
+    monkeypatch.setattr("tools.fuzz.check.GAIN", -1.0)  # then nothing is stationary
+    assert main(["--seed", "7", "--problems", "1"]) == 1
+    assert "python -m tools.fuzz --seed 7 --problems 1" in capsys.readouterr().out

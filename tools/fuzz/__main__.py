@@ -1,0 +1,108 @@
+"""Draw random problems, fit them, and judge every answer.
+
+``python -m tools.fuzz --seconds N --seed S [--problems N] [--jobs J]``
+Problem k of a run has the seed S + k, so ``--seed S --problems 1`` repeats one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import count, islice
+
+from threadpoolctl import threadpool_limits
+
+from tools.fuzz.check import Verdict, examine
+from tools.fuzz.problems import draw
+
+# Problems that go to a process at once.
+CHUNK = 20
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the fuzz and print the table; 1 if an answer is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=float, help="stop after so long; 60 by default")
+    parser.add_argument("--problems", type=int, help="stop after so many problems")
+    parser.add_argument("--seed", type=int, default=0, help="of the first problem")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    chosen = parser.parse_args(arguments)
+    seconds = chosen.seconds
+    if seconds is None:
+        seconds = float("inf") if chosen.problems else 60.0
+    verdicts = []
+    for verdict in _verdicts(chosen.seed, chosen.problems, seconds, chosen.jobs):
+        verdicts.append(verdict)
+        if verdict.violations:
+            print(_shown(verdict), flush=True)
+    print(_table(verdicts))
+    return int(any(verdict.violations for verdict in verdicts))
+
+
+def verdict_of(seed: int) -> Verdict:
+    """Draw and examine one problem, on one thread."""
+    with threadpool_limits(1):
+        return examine(draw(seed))
+
+
+def _verdicts(seed: int, problems: int | None, seconds: float, jobs: int) -> Iterator[Verdict]:
+    seeds = count(seed) if problems is None else iter(range(seed, seed + problems))
+    end = time.monotonic() + seconds
+    if jobs == 1:
+        for one in seeds:
+            yield verdict_of(one)
+            if time.monotonic() > end:
+                return
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        while time.monotonic() < end:
+            wave = list(islice(seeds, CHUNK * jobs))
+            if not wave:
+                return
+            yield from pool.map(verdict_of, wave, chunksize=max(1, CHUNK // 4))
+
+
+def _shown(verdict: Verdict) -> str:
+    lines = [f"violation: {verdict.problem.label}"]
+    lines += [f"    {violation}" for violation in verdict.violations]
+    return "\n".join(
+        [*lines, f"    python -m tools.fuzz --seed {verdict.problem.seed} --problems 1"]
+    )
+
+
+def _table(verdicts: Sequence[Verdict]) -> str:
+    """Problems per family, definition and status; violations; the slowest."""
+    statuses = sorted({verdict.status for verdict in verdicts})
+    header = ["", "problems", *statuses, "separated", "violations"]
+    rows = [header]
+    for kind in ("family", "definition", "penalty", "source", "twin", "model"):
+        for name in sorted({getattr(verdict.problem, kind) for verdict in verdicts}):
+            some = [verdict for verdict in verdicts if getattr(verdict.problem, kind) == name]
+            rows.append(_row(f"{kind}: {name}", some, statuses))
+    rows.append(_row("all", verdicts, statuses))
+    widths = [max(len(row[k]) for row in rows) for k in range(len(header))]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    ]
+    slowest = sorted(verdicts, key=lambda verdict: -verdict.seconds)[:3]
+    lines += [f"slow: {v.seconds:.2f} s, seed {v.problem.seed}: {v.problem.label}" for v in slowest]
+    return "\n".join(lines)
+
+
+def _row(name: str, verdicts: Sequence[Verdict], statuses: Sequence[str]) -> list[str]:
+    counts = Counter(verdict.status for verdict in verdicts)
+    return [
+        name,
+        str(len(verdicts)),
+        *(str(counts[status]) for status in statuses),
+        str(sum(verdict.separated for verdict in verdicts)),
+        str(sum(bool(verdict.violations) for verdict in verdicts)),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,320 @@
+"""Judges an answer of the library by the recomputed mathematics.
+
+Tolerances are relative, and say what they are relative to:
+
+- the bound: `BOUND`, plus the rounding error of the recomputed value, which
+  for shares of deviance is ε times the deviances that cancel;
+- stationarity: `GAIN`, the part of the deviance that another Newton step
+  would take off (the library judges convergence by deviance, to 1e-10 of it);
+- predictions: `ETA`, relative to the sizes of the terms that are added up;
+- two fits of the same problem: `AGREE` in the standard deviation of η, and in
+  the deviance, since coefficients of a flat deviance are free to that extent.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from tools.fuzz.fitting import Answer, answer, second_answer
+from tools.fuzz.problems import Problem
+from tools.fuzz.reference import (
+    Coefficients,
+    Columns,
+    coefficients_of,
+    columns_of,
+    komiyama,
+    remaining_gain,
+    unfairness,
+    zafar,
+)
+
+__all__ = ["Verdict", "examine", "judge"]
+
+Floats = NDArray[np.float64]
+BOUND, GAIN, ETA, AGREE = 1e-7, 1e-8, 1e-9, 1e-4
+# Processor seconds of one problem.
+SLOW, STOP = 10.0, 30.0
+# What the library says where moments, or rows that are not in memory, cannot do.
+REFUSALS = ("do not carry enough digits", "which are not in memory here")
+# Warnings that say that the answer is not the usual one.
+EXPECTED = ("DataWarning", "BoundWarning", "ConvergenceWarning", "UserWarning")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a problem.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem.
+    status : str
+        The model's status, "refused" for a ValueError, or "failed".
+    violations : tuple of str
+        What is wrong; empty where all is well.
+    seconds : float
+        Processor time of the fit.
+    separated : bool
+        Whether the library warned that the data are separated or decided by single levels.
+    """
+
+    problem: Problem
+    status: str
+    violations: tuple[str, ...] = ()
+    seconds: float = 0.0
+    separated: bool = False
+    note: str = field(default="", repr=False)
+
+
+def examine(problem: Problem) -> Verdict:
+    """Fit a problem and judge the answer."""
+    start = time.process_time()
+    try:
+        with _limited():
+            first = answer(problem)
+    except (ValueError, TypeError) as error:
+        return Verdict(problem, "refused", note=str(error))
+    except TimeoutError:
+        return Verdict(problem, "failed", (f"hangs: more than {STOP:g} s",), STOP)
+    except Exception as error:
+        return Verdict(problem, "failed", (f"{type(error).__name__}: {error}",))
+    seconds = time.process_time() - start
+    found = [f"slow: {seconds:.0f} s"] if seconds > SLOW else []
+    found += judge(problem, first)
+    try:
+        with _limited():
+            found += _compared(problem, first, second_answer(problem, first))
+    except Exception as error:
+        if not any(words in str(error) for words in REFUSALS):
+            found.append(f"{problem.source}, {problem.twin}: {type(error).__name__}: {error}")
+    return Verdict(problem, first.model.status_, tuple(found), seconds, _separated(first))
+
+
+def judge(problem: Problem, first: Answer) -> list[str]:
+    """Return what is wrong with an answer.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    first : Answer
+        The model fitted to it, in memory.
+    """
+    found = [f"warns {kind}: {text}" for kind, text in first.warnings if kind not in EXPECTED]
+    unsound = list(_not_finite(first.model))
+    if unsound:
+        return [*found, *unsound]
+    found += _inconsistent_status(problem, first)
+    with np.errstate(all="ignore"):
+        found += _wrong_numbers(problem, first)
+    return found
+
+
+def _wrong_numbers(problem: Problem, first: Answer) -> Iterator[str]:
+    model = first.model
+    columns = columns_of(problem, getattr(model, "classes_", None))
+    fair = coefficients_of(model, columns)
+    yield from _wrong_predictions(problem, model, columns, fair)
+    # Where the library says that something is amiss, its answer is not silent.
+    if not model.converged_ or _separated(first):
+        return
+    if problem.model == "ridge":
+        yield from _wrong_bound(problem, first, columns, fair)
+        gain = remaining_gain(problem, columns, fair, float(model.lambda_))
+        if not gain <= GAIN:
+            yield f"not stationary: another step gains {gain:.2g} of the deviance"
+    elif problem.model == "komiyama":
+        yield from _not_komiyama(problem, columns, fair)
+    else:
+        yield from _not_zafar(problem, model, columns)
+
+
+# -------------------------------------------------------------------- checks
+
+
+def _not_finite(model: Any) -> Iterator[str]:
+    """NaN or infinity; λ may be infinite, and the log-likelihood of a perfect fit."""
+    allowed = {"lambda_"} | ({"loglik_"} if model.deviance_ <= 1e-12 * model.n_rows_ else set())
+    for name, value in vars(model).items():
+        if not name.endswith("_") or name.startswith("_") or name in allowed:
+            continue
+        values = np.asarray(list(value.values()) if isinstance(value, dict) else value)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            yield f"{name} is not finite"
+    if np.isnan(model.lambda_):
+        yield "lambda_ is NaN"
+
+
+def _inconsistent_status(problem: Problem, first: Answer) -> Iterator[str]:
+    model, r = first.model, problem.unfairness
+    if not model.converged_ and not first.warnings:
+        yield f"{model.status_} without a warning"
+    if model.status_ == "inactive" and model.lambda_ != 0.0:
+        yield f"inactive at λ = {model.lambda_:g}"
+    if r == 1.0 and model.converged_ and model.status_ != "inactive":
+        yield f"r = 1 is {model.status_}"
+    blind = problem.model == "zafar"  # has no S to begin with
+    if r == 0.0 and model.converged_ and not blind and np.any(model.alpha_):
+        yield "r = 0, but α is not 0"
+
+
+def _wrong_predictions(
+    problem: Problem, model: Any, columns: Columns, fair: Coefficients
+) -> Iterator[str]:
+    """Compare predict, the raw coefficients and the fair basis; then the deviance."""
+    raw, level = np.atleast_2d(model.raw_coef_), np.atleast_1d(model.raw_intercept_)
+    eta = columns.raw @ raw.T + level
+    size = np.abs(columns.raw) @ np.abs(raw.T) + np.abs(level)
+    called, means = _predicted(problem, model)[columns.keep], _means(problem.family, eta)
+    if not np.isfinite(called).all():
+        yield "predictions are not finite"
+    if (np.abs(called - means) > ETA * size * _means_per_eta(problem.family, means)).any():
+        yield "predictions are not those of raw_coef_"
+    basis = fair.eta(columns).reshape(eta.shape) - columns.offset[:, None]
+    # Centers and B have rounding errors of their own.
+    slack = 1e3 * columns.digits * size.max(axis=0) + ETA * size
+    if problem.model != "zafar" and (np.abs(basis - eta) > slack).any():
+        yield "raw_coef_ and (alpha_, beta_) predict differently"
+    likelihood = columns.likelihood
+    ours, terms = likelihood.deviance(_flat(eta) + _offsets(columns, eta))
+    slope = np.abs(likelihood.gradient(_flat(eta) + _offsets(columns, eta)))
+    rounding = 1e-8 * abs(ours) + 1e-13 * terms
+    moved = ETA * size
+    rounding += float((slope.reshape(eta.shape) * moved).sum() + columns.weight @ (moved**2).sum(1))
+    if not abs(ours - model.deviance_) <= rounding:
+        yield f"deviance_ is {model.deviance_:.10g}, recomputed {ours:.10g}"
+
+
+def _wrong_bound(
+    problem: Problem, first: Answer, columns: Columns, fair: Coefficients
+) -> Iterator[str]:
+    model, r = first.model, problem.unfairness
+    free = None
+    if problem.definition == "individual":
+        other = answer(replace(problem, unfairness=1.0))
+        if _separated(other) or not other.model.converged_:
+            return
+        free = coefficients_of(other.model, columns)
+    value = unfairness(problem.definition, columns, fair, free)
+    if value is None or r == 1.0:
+        return
+    slack = BOUND + value.error
+    if not value.value <= r + slack:
+        yield f"bound {r:g} exceeded silently: {value.value:.10g}"
+    elif model.status_ == "converged" and value.value < r - slack and not first.warnings:
+        yield f"bound {r:g} is said to bind, but the value is {value.value:.10g}"
+    if abs(value.value - model.unfairness_) > slack:
+        yield f"unfairness_ is {model.unfairness_:.10g}, recomputed {value.value:.10g}"
+
+
+def _not_komiyama(problem: Problem, columns: Columns, fair: Coefficients) -> Iterator[str]:
+    expected = komiyama(problem, columns)
+    if expected is None:
+        return
+    w = columns.weight
+    scale = _deviation(columns.likelihood.y, w)
+    gap = float(np.sqrt(np.average((fair.eta(columns) - expected) ** 2, weights=w)))
+    if not gap <= (1e-6 + 1e4 * columns.digits) * scale:
+        yield f"not the closed form: η differs by {gap / scale:.2g} of the deviation of y"
+
+
+def _not_zafar(problem: Problem, model: Any, columns: Columns) -> Iterator[str]:
+    eta = (columns.raw @ np.atleast_2d(model.raw_coef_).T)[:, 0] + model.raw_intercept_
+    spread = _deviation(eta, columns.weight)
+    if spread <= 1e-6 * float(np.abs(eta).max()):
+        return  # constant predictions correlate with nothing
+    value, distance = zafar(problem, columns, eta)
+    if not value.value <= problem.unfairness + BOUND * 10.0 + value.error:
+        yield f"bound {problem.unfairness:g} exceeded silently: {value.value:.10g}"
+    if not distance <= 1e-4:
+        yield f"not stationary: {distance:.2g} of the gradient is left"
+
+
+def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Iterator[str]:
+    """Compare with fits that must agree, and with the model as it was saved."""
+    model = first.model
+    for name, other in others.items():
+        for kind, text in other.warnings:
+            if kind not in EXPECTED:
+                yield f"{name} warns {kind}: {text}"
+        if name == "saved":
+            if not np.array_equal(_predicted(problem, model), _predicted(problem, other.model)):
+                yield "the saved model predicts differently"
+            continue
+        if _separated(first) or not (model.converged_ and other.model.converged_):
+            continue
+        yield from _different(problem, model, other.model, name)
+
+
+def _different(problem: Problem, model: Any, other: Any, name: str) -> Iterator[str]:
+    scale = abs(model.deviance_) + abs(other.deviance_) + 1e-12 * model.n_rows_
+    if abs(model.deviance_ - other.deviance_) > AGREE * scale:
+        yield f"{name}: deviance {other.deviance_:.8g} instead of {model.deviance_:.8g}"
+    if abs(model.unfairness_ - other.unfairness_) > AGREE:
+        yield f"{name}: unfairness {other.unfairness_:.8g} instead of {model.unfairness_:.8g}"
+    if model.status_ != other.status_ and abs(model.unfairness_ - problem.unfairness) > AGREE:
+        yield f"{name}: {other.status_} instead of {model.status_}"
+
+
+# --------------------------------------------------------------------- parts
+
+
+def _predicted(problem: Problem, model: Any) -> Floats:
+    """Return what a user gets for all rows without offset: linear predictors if possible."""
+    call = getattr(model, "decision_function", model.predict)
+    found = np.asarray(call(problem.X, sensitive_features=problem.S), dtype=float)
+    return found.reshape(len(problem.X), -1)
+
+
+def _means(family: str, eta: Floats) -> Floats:
+    """Return what `_predicted` returns at a linear predictor."""
+    if family in ("poisson", "gamma", "tweedie"):
+        return np.exp(np.minimum(eta, 700.0))
+    return expit(eta) if family == "quasi-binomial" else eta
+
+
+def _means_per_eta(family: str, means: Floats) -> Floats:
+    """Return the derivative of `_means`, or more."""
+    return means + np.finfo(float).tiny if family in ("poisson", "gamma", "tweedie") else 1.0
+
+
+def _deviation(values: Floats, weight: Floats) -> float:
+    mean = np.average(values, weights=weight)
+    return float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))
+
+
+def _flat(eta: Floats) -> Floats:
+    return eta[:, 0] if eta.shape[1] == 1 else eta
+
+
+def _offsets(columns: Columns, eta: Floats) -> Floats:
+    return columns.offset if eta.shape[1] == 1 else columns.offset[:, None]
+
+
+def _separated(found: Answer) -> bool:
+    return found.warned_of("separate the responses") or found.warned_of("decide the response alone")
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Raise a TimeoutError after `STOP` seconds of processor time, where signals exist."""
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, STOP)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)

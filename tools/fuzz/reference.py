@@ -1,0 +1,442 @@
+"""What the mathematics says of a fitted model, recomputed from the rows with NumPy alone.
+
+The columns are centered with the weights, U is what is left of X after
+regression on S, and all values follow from η = c + Sα + Uβ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from tools.fuzz.deviances import Likelihood
+from tools.fuzz.problems import Problem
+
+__all__ = [
+    "Coefficients",
+    "Columns",
+    "Value",
+    "coefficients_of",
+    "columns_of",
+    "komiyama",
+    "remaining_gain",
+    "unfairness",
+    "zafar",
+]
+
+Floats = NDArray[np.float64]
+EPS = float(np.finfo(float).eps)
+# Directions with less than this of their scale left after a regression have nothing left.
+NO_DIRECTION = 1e-9
+# Coefficients this small, relative to the largest, are zero.
+ZERO = 1e-9
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rows of positive weight: centered S, U, and what was subtracted.
+
+    Attributes
+    ----------
+    S, U : ndarray
+        Centered S, and X less its regression on S.
+    center : ndarray of shape (q,)
+        Means of S.
+    raw : ndarray of shape (n, q+p)
+        [S, X] as they are.
+    weight, offset : ndarray of shape (n,)
+        Of the rows kept.
+    likelihood : Likelihood
+        The deviance of these rows.
+    keep : ndarray of bool
+        Which rows have a positive weight.
+    digits : float
+        Relative error of centered columns: ε times the largest mean in standard deviations.
+    """
+
+    S: Floats
+    U: Floats
+    center: Floats
+    raw: Floats
+    weight: Floats
+    offset: Floats
+    likelihood: Likelihood
+    keep: NDArray[np.bool_]
+    digits: float
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """A model in the fair basis, one column per linear predictor."""
+
+    alpha: Floats
+    beta: Floats
+    level: Floats  # c, at the means of S
+
+    def eta(self, columns: Columns, *, sensitive: bool = True, predictors: bool = True) -> Floats:
+        """Return the linear predictor with offset; parts can be left out."""
+        eta = columns.offset[:, None] + self.level
+        if sensitive:
+            eta = eta + columns.S @ self.alpha
+        if predictors:
+            eta = eta + columns.U @ self.beta
+        return _as_response(eta)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A recomputed number, and how much rounding can change it."""
+
+    value: float
+    error: float
+
+
+def columns_of(problem: Problem, classes: Any = None) -> Columns:
+    """Return the centered, decorrelated columns of a problem."""
+    n = len(problem.X)
+    weight = np.ones(n) if problem.weight is None else problem.weight
+    keep = weight > 0.0
+    S, X = (Z[keep] for Z in problem.features)
+    w, y = weight[keep], problem.y[keep]
+    offset = np.zeros(n)[keep] if problem.offset is None else problem.offset[keep]
+    family = problem.family
+    if family in ("binomial", "multinomial"):
+        y = np.searchsorted(classes, y)
+        family = "binomial" if len(classes) == 2 else "multinomial"
+    if family == "gaussian":
+        y, offset = y - offset, 0.0 * offset
+    Sc, center = _centered(S, w)
+    Xc, _ = _centered(X, w)
+    Z = np.hstack([S, X])
+    spread = np.sqrt(_mean(np.hstack([Sc, Xc]) ** 2, w))
+    digits = EPS * np.max(np.abs(Z).max(axis=0) / np.where(spread > 0.0, spread, np.inf), initial=1)
+    return Columns(
+        Sc, _rest(Sc, _rest(Sc, Xc, w), w), center, Z, w, offset,
+        Likelihood(family, y, w, problem.ties), keep, float(digits),
+    )  # fmt: skip
+
+
+def coefficients_of(model: Any, columns: Columns) -> Coefficients:
+    """Return a fitted model's α, β and its level at the means of S."""
+    alpha, beta = np.atleast_2d(model.alpha_).T, np.atleast_2d(model.beta_).T
+    return Coefficients(alpha, beta, np.atleast_1d(model.intercept_) + columns.center @ alpha)
+
+
+# ------------------------------------------------------------------ fairness
+
+
+def unfairness(definition: str, columns: Columns, model: Coefficients, free: Any) -> Value | None:
+    """Recompute what is bounded; None where nothing is explained but rounding.
+
+    Parameters
+    ----------
+    definition : str
+        As in `Problem`.
+    columns : Columns
+        The data.
+    model : Coefficients
+        The model.
+    free : Coefficients or None
+        The unconstrained model, which individual fairness compares with.
+    """
+    if definition == "statistical-parity":
+        return _parity(columns, model, columns.likelihood.family in ("gaussian", "cox"))
+    if definition == "equality-of-opportunity":
+        return _opportunity(columns, model)
+    if definition == "uncentered":
+        if columns.likelihood.family in ("gaussian", "cox"):
+            return _parity(columns, model, True)
+        return _deviance_share(columns, model, columns.center @ model.alpha)
+    if definition == "nagelkerke":
+        return _nagelkerke(columns, model)
+    if definition == "individual":
+        return _individual(columns, model, free)
+    parts = [
+        unfairness(name, columns, model, free)
+        for name in ("statistical-parity", "equality-of-opportunity")
+    ]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return Value(max(part.value for part in known), max(part.error for part in known))
+
+
+def _parity(columns: Columns, model: Coefficients, variance: bool) -> Value | None:
+    """VAR(Sα)/(VAR(Sα) + VAR(Uβ)), or the share of deviance."""
+    if not variance:
+        return _deviance_share(columns, model, np.zeros(model.alpha.shape[1]))
+    ours = _variance(columns.S @ model.alpha, columns.weight)
+    return _share(ours, _variance(columns.U @ model.beta, columns.weight), columns)
+
+
+def _deviance_share(columns: Columns, model: Coefficients, shift: Floats) -> Value | None:
+    """(D(α, β) − D(0, β))/(D(α, β) − D(0, 0)); `shift` is α·s̄ where S is not centered."""
+    full, without, null, size = _three_deviances(columns, model, shift)
+    if null - full <= 1e-11 * size or not np.isfinite(size):
+        return None
+    rounding = 1e2 * max(columns.digits, EPS) * size / (null - full)
+    share = (full - without) / (full - null)
+    return Value(share, rounding * (1.0 + abs(share)))
+
+
+def _nagelkerke(columns: Columns, model: Coefficients) -> Value | None:
+    """1 − R²(0, β)/R²(α, β), R² ∝ 1 − exp((D − D(0, 0))/n)."""
+    full, without, null, size = _three_deviances(columns, model, np.zeros(model.alpha.shape[1]))
+    if null - full <= 1e-11 * size or not np.isfinite(size):
+        return None
+    n = columns.weight.sum()
+    share = 1.0 - np.expm1((without - null) / n) / np.expm1((full - null) / n)
+    rounding = 1e2 * max(columns.digits, EPS) * size / (null - full)
+    return Value(float(share), rounding * (1.0 + abs(float(share))))
+
+
+def _three_deviances(
+    columns: Columns, model: Coefficients, shift: Floats
+) -> tuple[float, float, float, float]:
+    full = columns.likelihood.deviance(model.eta(columns))
+    moved = Coefficients(model.alpha, model.beta, model.level - shift)
+    without = columns.likelihood.deviance(moved.eta(columns, sensitive=False))
+    null = columns.likelihood.deviance(moved.eta(columns, sensitive=False, predictors=False))
+    return full[0], without[0], null[0], full[1] + without[1] + null[1]
+
+
+def _opportunity(columns: Columns, model: Coefficients) -> Value | None:
+    """Sequential sums of squares of η on S, then on what S leaves of y."""
+    w = columns.weight
+    target, _ = _centered(_target(columns, model.alpha.shape[1]), w)
+    rest = _rest(columns.S, _rest(columns.S, target, w), w)
+    ours = _variance(columns.S @ model.alpha, w)
+    fitted = columns.U @ model.beta
+    explained = fitted - _rest(rest, fitted, w)
+    return _share(ours, _variance(explained, w), columns)
+
+
+def _individual(columns: Columns, model: Coefficients, free: Any) -> Value | None:
+    """αᵀMα/α₀ᵀMα₀ over pairs of rows, weighted by the distance of their responses."""
+    family, y, w = columns.likelihood.family, columns.likelihood.y, columns.weight
+    if family in ("binomial", "multinomial"):
+        D = (y[:, None] != y).astype(float)
+    elif family == "cox":
+        D = np.abs(y[:, :1] - y[:, 0]) * np.abs(y[:, 1:] - y[:, 1])
+    else:
+        D = np.abs(y[:, None] - y)
+    pairs = w[:, None] * D * w
+    M = 2.0 * columns.S.T @ (np.diag(pairs.sum(axis=1)) - pairs) @ columns.S
+    ours, theirs = (float(np.einsum("ik,ij,jk->", a, M, a)) for a in (model.alpha, free.alpha))
+    if theirs <= 0.0:
+        return None
+    return Value(ours / theirs, 1e3 * columns.digits * (1.0 + ours / theirs))
+
+
+def _target(columns: Columns, width: int) -> Floats:
+    """Return the response as numbers: class dummies, minus log times, or itself."""
+    family, y = columns.likelihood.family, columns.likelihood.y
+    if family == "multinomial":
+        return np.eye(width)[y]
+    return (-np.log(y[:, 0]) if family == "cox" else y.astype(float))[:, None]
+
+
+def _share(part: float, other: float, columns: Columns) -> Value | None:
+    whole = part + other
+    if whole <= 0.0 or not np.isfinite(whole):
+        return None
+    return Value(part / whole, 1e2 * columns.digits)
+
+
+# -------------------------------------------------------------- stationarity
+
+
+def remaining_gain(
+    problem: Problem, columns: Columns, model: Coefficients, lambda_: float
+) -> float:
+    """Return what one Newton step would still take off the penalized deviance.
+
+    ½gᵀH⁻¹g with g and H of D + λ·penalty(α) + λ₂‖β‖², relative to D(α, β) +
+    D(0, 0): a number without units, whatever the units of the columns are.
+    What rounding can do to g is taken off first. Where α = 0 is forced (λ = ∞,
+    or r = 0), only the intercept and β are free.
+    """
+    likelihood, w, eta = columns.likelihood, columns.weight, model.eta(columns)
+    g = likelihood.gradient(eta).reshape(len(w), -1)
+    held = not np.isfinite(lambda_) or problem.unfairness == 0.0
+    ones = np.ones((len(w), 1 if likelihood.has_intercept else 0))
+    sd_S, sd_U = (np.sqrt(_mean(Z**2, w)) for Z in (columns.S, columns.U))
+    S, U = _over(columns.S, sd_S), _over(columns.U, sd_U)
+    Z = np.hstack([ones, 0.0 * S if held else S, U])
+    bounds = np.cumsum([0, ones.shape[1], S.shape[1], U.shape[1]])
+    at_S, at_U = slice(*bounds[1:3]), slice(*bounds[2:4])
+    gradient, size = Z.T @ g, np.abs(Z).T @ np.abs(g)
+    curvature = np.zeros((Z.shape[1], Z.shape[1]))
+    if not held:
+        Q, absolute = _penalty(problem, S, w, sd_S)
+        t = _with_common_part(model.alpha * sd_S[:, None], Q, absolute)
+        curvature[at_S, at_S] = 2.0 * lambda_ * Q
+        pull = 2.0 * lambda_ * absolute[:, None]
+        size[at_S] += np.abs(2.0 * lambda_ * (Q @ t)) + pull
+        gradient[at_S] = _subgradient(gradient[at_S] + 2.0 * lambda_ * (Q @ t), pull, t)
+    ridge = 2.0 * problem.predictor_penalty * np.diag(_unit_ratio(problem, sd_U) ** 2)
+    curvature[at_U, at_U] = ridge
+    pulled = ridge @ (model.beta * sd_U[:, None])
+    gradient[at_U] += pulled
+    size[at_U] += np.abs(pulled)
+    H = likelihood.hessian(eta, Z) + np.kron(np.eye(g.shape[1]), curvature)
+    noise = 1e3 * columns.digits * size
+    gradient = np.sign(gradient) * np.maximum(np.abs(gradient) - noise, 0.0)
+    scale = (
+        likelihood.deviance(eta)[0]
+        + likelihood.deviance(model.eta(columns, sensitive=False, predictors=False))[0]
+    )
+    return _decrement(H, gradient.T.ravel()) / max(abs(scale), np.finfo(float).tiny)
+
+
+def _penalty(problem: Problem, S: Floats, w: Floats, sd: Floats) -> tuple[Floats, Floats]:
+    """Q and a of the penalty tᵀQt + 2Σ a|t| on coefficients t of standardized S."""
+    ratio = _unit_ratio(problem, sd)
+    if problem.penalty == "radial":
+        return S.T @ (w[:, None] * S), 0.0 * ratio
+    l1 = {"ridge": 0.0, "elastic-net": 0.5, "lasso": 1.0}[problem.penalty]
+    return (1.0 - l1) * np.diag(ratio**2), l1 * ratio
+
+
+def _unit_ratio(problem: Problem, sd: Floats) -> Floats:
+    """Size of a coefficient as the penalty sees it, of one that is 1 on a standardized column."""
+    return np.ones_like(sd) if problem.standardize else 1.0 / np.where(sd > 0.0, sd, 1.0)
+
+
+def _with_common_part(t: Floats, Q: Floats, absolute: Floats) -> Floats:
+    """Add to the coefficients of all classes the number that makes absolute values smallest.
+
+    It changes no probability, and models report coefficients without it. In
+    each row of t (with the sum zero) it is the root of a Σ sign(tₖ + c) + bc,
+    which has a jump where a coefficient vanishes.
+    """
+    if t.shape[1] == 1 or not absolute.any():
+        return t
+    out = t.copy()
+    for row, a, b in zip(out, absolute, np.diag(Q) * t.shape[1], strict=True):
+        row[np.abs(row) <= ZERO * np.abs(row).max(initial=0.0)] = 0.0
+        near = ZERO * np.abs(row).max(initial=0.0)
+        for kink in np.sort(-row):
+            signs = np.sign(np.where(np.abs(row + kink) <= near, 0.0, row + kink))
+            free = int((signs == 0.0).sum())
+            middle = a * signs.sum() + b * kink
+            if middle + a * free >= 0.0:
+                at_kink = middle - a * free <= 0.0
+                # Otherwise the root is before the kink, where those at it have the sign −1.
+                shift = kink if at_kink else -a * (signs.sum() - free) / b
+                row += shift
+                break
+    return out
+
+
+def _subgradient(gradient: Floats, pull: Floats, t: Floats) -> Floats:
+    """Add the subgradient of Σ pull·|t| that comes nearest to zero."""
+    t = np.where(np.abs(t) <= ZERO * np.abs(t).max(initial=0.0), 0.0, t)
+    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - pull, 0.0)
+    return np.where(t == 0.0, at_zero, gradient + pull * np.sign(t))
+
+
+def _decrement(H: Floats, g: Floats) -> float:
+    """½gᵀH⁻¹g, in directions of any curvature to speak of."""
+    values, vectors = np.linalg.eigh((H + H.T) / 2.0)
+    floor = 1e-11 * max(float(values[-1]), np.finfo(float).tiny)
+    return float(0.5 * ((vectors.T @ g) ** 2 / np.maximum(values, floor)).sum())
+
+
+# --------------------------------------------------------------------- peers
+
+
+def komiyama(problem: Problem, columns: Columns) -> Floats | None:
+    """Return η of the closed form; None where U explains nothing and there is none.
+
+    α = α_OLS/(1 + μ(1 − r)) and β = β_OLS/(1 − μr): the least-squares point
+    (a, b) projected on the edge (√r, √(1−r)) of the bound.
+    """
+    w, r, y = columns.weight, problem.unfairness, columns.likelihood.y[:, None]
+    level = _mean(y, w)
+    on_S, on_U = ((y - level) - _rest(Z, y - level, w) for Z in (columns.S, columns.U))
+    a, b = (np.sqrt(_variance(part, w)) for part in (on_S, on_U))
+    if b <= 1e-9 * np.sqrt(_variance(y, w)):
+        return None
+    if a**2 <= r * (a**2 + b**2):
+        return (level + on_S + on_U)[:, 0]
+    t = np.sqrt(r) * a + np.sqrt(1.0 - r) * b
+    return (level + on_S * np.sqrt(r) * t / a + on_U * np.sqrt(1.0 - r) * t / b)[:, 0]
+
+
+def zafar(problem: Problem, columns: Columns, eta: Floats) -> tuple[Value, float]:
+    """Return max |COR(Sⱼ, η)|, and how far the gradient is from a sum of active constraints.
+
+    At the optimum dD/db = −Σ νⱼ·sign(corⱼ)·COV(X, Sⱼ) with νⱼ ≥ 0 for the attributes
+    at the bound; the distance is relative to the gradient of the null model.
+    """
+    w, likelihood = columns.weight, columns.likelihood
+    X, _ = _centered(columns.raw[:, columns.S.shape[1] :], w)
+    X = _over(X, np.sqrt(_mean(X**2, w)))
+    S = _over(columns.S, np.sqrt(_mean(columns.S**2, w)))
+    spread = np.sqrt(_variance(eta[:, None], w))
+    total = w.sum()
+    cor = S.T @ (w * eta) / total / spread if spread > 0.0 else np.zeros(S.shape[1])
+    largest = Value(float(np.abs(cor).max(initial=0.0)), 1e3 * columns.digits)
+    r = problem.unfairness
+    active = np.abs(cor) >= r - 1e-5 if r > 0.0 else np.ones(len(cor), bool)
+    C = (X.T @ (w[:, None] * S))[:, active] / total
+    normals = np.hstack([C, -C]) if r == 0.0 else C * np.sign(cor[active])
+    g, null = (likelihood.gradient(v) for v in (eta + columns.offset, 0.0 * eta + _level(columns)))
+    target = -X.T @ g / total
+    scale = np.sqrt((null**2 / w).sum() / total)
+    if normals.shape[1] == 0:
+        return largest, float(np.abs(target).max(initial=0.0) / scale)
+    return largest, float(nnls(normals, target)[1] / scale)
+
+
+def _level(columns: Columns) -> float:
+    y, w = columns.likelihood.y, columns.weight
+    mean = float(np.average(y, weights=w))
+    return mean if columns.likelihood.family == "gaussian" else float(np.log(mean / (1.0 - mean)))
+
+
+# ---------------------------------------------------------------- small sums
+
+
+def _as_response(eta: Floats) -> Floats:
+    return eta[:, 0] if eta.shape[1] == 1 else eta
+
+
+def _mean(Z: Floats, w: Floats) -> Floats:
+    return w @ Z / w.sum()
+
+
+def _centered(Z: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Return centered columns, exactly zero where a column is constant, and the means."""
+    mean = _mean(Z, w)
+    centered = Z - mean
+    centered = centered - _mean(centered, w)
+    constant = np.ptp(Z, axis=0) == 0.0
+    return np.where(constant, 0.0, centered), mean
+
+
+def _over(Z: Floats, scale: Floats) -> Floats:
+    return Z / np.where(scale > 0.0, scale, 1.0)
+
+
+def _rest(S: Floats, X: Floats, w: Floats) -> Floats:
+    """Return what weighted regression on S leaves of X; zero where only rounding is left."""
+    root = np.sqrt(w)[:, None]
+    norm = np.sqrt((w[:, None] * S**2).sum(axis=0))
+    Q, values, _ = np.linalg.svd(root * _over(S, norm), full_matrices=False)
+    Q = Q[:, values > NO_DIRECTION * max(values.max(initial=0.0), 1e-300)]
+    Y = root * X
+    rest = Y - Q @ (Q.T @ Y)
+    rest = rest - Q @ (Q.T @ rest)
+    nothing = np.linalg.norm(rest, axis=0) <= NO_DIRECTION * np.linalg.norm(Y, axis=0)
+    return np.where(nothing, 0.0, rest / root)
+
+
+def _variance(Z: Floats, w: Floats) -> float:
+    """Weighted variance, summed over columns."""
+    return float((_mean((Z - _mean(Z, w)) ** 2, w)).sum())
