@@ -44,7 +44,7 @@ BOUND, GAIN, ETA, AGREE = 1e-7, 1e-8, 1e-9, 1e-4
 # Processor seconds of one problem.
 SLOW, STOP = 10.0, 30.0
 # What the library says where moments, or rows that are not in memory, cannot do.
-REFUSALS = ("do not carry enough digits", "which are not in memory here")
+REFUSALS = ("do not carry enough digits", "not in memory")
 # Warnings that say that the answer is not the usual one.
 EXPECTED = ("DataWarning", "BoundWarning", "ConvergenceWarning", "UserWarning")
 
@@ -96,6 +96,7 @@ def examine(problem: Problem) -> Verdict:
     except Exception as error:
         if not any(words in str(error) for words in REFUSALS):
             found.append(f"{problem.source}, {problem.twin}: {type(error).__name__}: {error}")
+    found = list(dict.fromkeys(found))
     return Verdict(problem, first.model.status_, tuple(found), seconds, _separated(first))
 
 

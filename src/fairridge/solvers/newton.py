@@ -44,6 +44,8 @@ FAR = 1e-3
 CONTRACTION = 1e-2
 # A pass with the Hessian, in passes with the gradient alone.
 HESSIAN_COSTS = 4.0
+# Curvature along a step, relative to the old one, that is of another region altogether.
+STEEPER = 1e10
 # Slope left after a Newton step, above which the step was too short: at a limit e⁻¹ is left.
 LEFT = 0.35
 # Curvature, relative to that of the null model, of a direction that has none.
@@ -355,7 +357,7 @@ def _updated(hessian: Floats, move: Floats, change: Floats) -> Floats:
     """Let an old Hessian explain how the gradient changed (Broyden, Fletcher, Goldfarb, Shanno)."""
     along = hessian @ move
     old, bent = float(move @ along), float(move @ change)
-    if not 0.1 * old < bent < np.inf or old <= 0.0:
+    if not 0.1 * old < bent < STEEPER * old:
         return hessian  # a long way, or rounding: nothing to learn
     change, along = change / np.sqrt(bent), along / np.sqrt(old)
     return hessian + np.outer(change, change) - np.outer(along, along)

@@ -53,12 +53,14 @@ def _solved(triangle: Floats, right: Floats, *, lower: int, transposed: bool) ->
 
 def solve_definite(H: Floats, b: Floats) -> Floats:
     """Solve a positive definite system, which rounding may have left indefinite."""
-    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+    diagonal = np.diag(H)
+    # A direction without curvature has no scale of its own.
+    scale = np.sqrt(np.where(diagonal > 1e-300, diagonal, 1.0))
     scaled = H / np.outer(scale, scale)
     try:
         factor = scipy.linalg.cho_factor(scaled, check_finite=False)
         return scipy.linalg.cho_solve(factor, b / scale, check_finite=False) / scale
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(scaled)
-        values = np.maximum(values, 1e-13 * values[-1])
+        values = np.maximum(values, 1e-13 * max(float(values[-1]), 1.0))
         return vectors @ ((vectors.T @ (b / scale)) / values) / scale
