@@ -1,8 +1,4 @@
-"""What the mathematics says of a fitted model, recomputed from the rows with NumPy alone.
-
-The columns are centered with the weights, U is what is left of X after
-regression on S, and all values follow from η = c + Sα + Uβ.
-"""
+"""What the mathematics says of a fitted model, recomputed from the rows with NumPy alone."""
 
 from __future__ import annotations
 
@@ -11,80 +7,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
-from tools.fuzz.deviances import Likelihood
+from tools.fuzz.columns import (
+    EPS,
+    Coefficients,
+    Columns,
+    centered,
+    over,
+    residual,
+    variance,
+    weighted_mean,
+)
 from tools.fuzz.problems import Problem
 
-__all__ = [
-    "Coefficients",
-    "Columns",
-    "Value",
-    "coefficients_of",
-    "columns_of",
-    "komiyama",
-    "remaining_gain",
-    "unfairness",
-    "zafar",
-]
+__all__ = ["Value", "remaining_gain", "unfairness"]
 
 Floats = NDArray[np.float64]
-EPS = float(np.finfo(float).eps)
-# Directions with less than this of their scale left after a regression have nothing left.
-NO_DIRECTION = 1e-9
 # Coefficients this small, relative to the largest, are zero.
 ZERO = 1e-9
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Rows of positive weight: centered S, U, and what was subtracted.
-
-    Attributes
-    ----------
-    S, U : ndarray
-        Centered S, and X less its regression on S.
-    center : ndarray of shape (q,)
-        Means of S.
-    raw : ndarray of shape (n, q+p)
-        [S, X] as they are.
-    weight, offset : ndarray of shape (n,)
-        Of the rows kept.
-    likelihood : Likelihood
-        The deviance of these rows.
-    keep : ndarray of bool
-        Which rows have a positive weight.
-    digits : float
-        Relative error of centered columns: ε times the largest mean in standard deviations.
-    """
-
-    S: Floats
-    U: Floats
-    center: Floats
-    raw: Floats
-    weight: Floats
-    offset: Floats
-    likelihood: Likelihood
-    keep: NDArray[np.bool_]
-    digits: float
-
-
-@dataclass(frozen=True)
-class Coefficients:
-    """A model in the fair basis, one column per linear predictor."""
-
-    alpha: Floats
-    beta: Floats
-    level: Floats  # c, at the means of S
-
-    def eta(self, columns: Columns, *, sensitive: bool = True, predictors: bool = True) -> Floats:
-        """Return the linear predictor with offset; parts can be left out."""
-        eta = columns.offset[:, None] + self.level
-        if sensitive:
-            eta = eta + columns.S @ self.alpha
-        if predictors:
-            eta = eta + columns.U @ self.beta
-        return _as_response(eta)
 
 
 @dataclass(frozen=True)
@@ -93,37 +33,6 @@ class Value:
 
     value: float
     error: float
-
-
-def columns_of(problem: Problem, classes: Any = None) -> Columns:
-    """Return the centered, decorrelated columns of a problem."""
-    n = len(problem.X)
-    weight = np.ones(n) if problem.weight is None else problem.weight
-    keep = weight > 0.0
-    S, X = (Z[keep] for Z in problem.features)
-    w, y = weight[keep], problem.y[keep]
-    offset = np.zeros(n)[keep] if problem.offset is None else problem.offset[keep]
-    family = problem.family
-    if family in ("binomial", "multinomial"):
-        y = np.searchsorted(classes, y)
-        family = "binomial" if len(classes) == 2 else "multinomial"
-    if family == "gaussian":
-        y, offset = y - offset, 0.0 * offset
-    Sc, center = _centered(S, w)
-    Xc, _ = _centered(X, w)
-    Z = np.hstack([S, X])
-    spread = np.sqrt(_mean(np.hstack([Sc, Xc]) ** 2, w))
-    digits = EPS * np.max(np.abs(Z).max(axis=0) / np.where(spread > 0.0, spread, np.inf), initial=1)
-    return Columns(
-        Sc, _rest(Sc, _rest(Sc, Xc, w), w), center, Z, w, offset,
-        Likelihood(family, y, w, problem.ties), keep, float(digits),
-    )  # fmt: skip
-
-
-def coefficients_of(model: Any, columns: Columns) -> Coefficients:
-    """Return a fitted model's α, β and its level at the means of S."""
-    alpha, beta = np.atleast_2d(model.alpha_).T, np.atleast_2d(model.beta_).T
-    return Coefficients(alpha, beta, np.atleast_1d(model.intercept_) + columns.center @ alpha)
 
 
 # ------------------------------------------------------------------ fairness
@@ -165,12 +74,12 @@ def unfairness(definition: str, columns: Columns, model: Coefficients, free: Any
     return Value(max(part.value for part in known), max(part.error for part in known))
 
 
-def _parity(columns: Columns, model: Coefficients, variance: bool) -> Value | None:
+def _parity(columns: Columns, model: Coefficients, of_variance: bool) -> Value | None:
     """VAR(Sα)/(VAR(Sα) + VAR(Uβ)), or the share of deviance."""
-    if not variance:
+    if not of_variance:
         return _deviance_share(columns, model, np.zeros(model.alpha.shape[1]))
-    ours = _variance(columns.S @ model.alpha, columns.weight)
-    return _share(ours, _variance(columns.U @ model.beta, columns.weight), columns)
+    ours = variance(columns.S @ model.alpha, columns.weight)
+    return _share(ours, variance(columns.U @ model.beta, columns.weight), columns)
 
 
 def _deviance_share(columns: Columns, model: Coefficients, shift: Floats) -> Value | None:
@@ -207,12 +116,12 @@ def _three_deviances(
 def _opportunity(columns: Columns, model: Coefficients) -> Value | None:
     """Sequential sums of squares of η on S, then on what S leaves of y."""
     w = columns.weight
-    target, _ = _centered(_target(columns, model.alpha.shape[1]), w)
-    rest = _rest(columns.S, _rest(columns.S, target, w), w)
-    ours = _variance(columns.S @ model.alpha, w)
+    target, _ = centered(_target(columns, model.alpha.shape[1]), w)
+    left = residual(columns.S, residual(columns.S, target, w), w)
+    ours = variance(columns.S @ model.alpha, w)
     fitted = columns.U @ model.beta
-    explained = fitted - _rest(rest, fitted, w)
-    return _share(ours, _variance(explained, w), columns)
+    explained = fitted - residual(left, fitted, w)
+    return _share(ours, variance(explained, w), columns)
 
 
 def _individual(columns: Columns, model: Coefficients, free: Any) -> Value | None:
@@ -264,8 +173,8 @@ def remaining_gain(
     g = likelihood.gradient(eta).reshape(len(w), -1)
     held = not np.isfinite(lambda_) or problem.unfairness == 0.0
     ones = np.ones((len(w), 1 if likelihood.has_intercept else 0))
-    sd_S, sd_U = (np.sqrt(_mean(Z**2, w)) for Z in (columns.S, columns.U))
-    S, U = _over(columns.S, sd_S), _over(columns.U, sd_U)
+    sd_S, sd_U = (np.sqrt(weighted_mean(Z**2, w)) for Z in (columns.S, columns.U))
+    S, U = over(columns.S, sd_S), over(columns.U, sd_U)
     Z = np.hstack([ones, 0.0 * S if held else S, U])
     bounds = np.cumsum([0, ones.shape[1], S.shape[1], U.shape[1]])
     at_S, at_U = slice(*bounds[1:3]), slice(*bounds[2:4])
@@ -345,98 +254,3 @@ def _decrement(H: Floats, g: Floats) -> float:
     values, vectors = np.linalg.eigh((H + H.T) / 2.0)
     floor = 1e-11 * max(float(values[-1]), np.finfo(float).tiny)
     return float(0.5 * ((vectors.T @ g) ** 2 / np.maximum(values, floor)).sum())
-
-
-# --------------------------------------------------------------------- peers
-
-
-def komiyama(problem: Problem, columns: Columns) -> Floats | None:
-    """Return η of the closed form; None where U explains nothing and there is none.
-
-    α = α_OLS/(1 + μ(1 − r)) and β = β_OLS/(1 − μr): the least-squares point
-    (a, b) projected on the edge (√r, √(1−r)) of the bound.
-    """
-    w, r, y = columns.weight, problem.unfairness, columns.likelihood.y[:, None]
-    level = _mean(y, w)
-    on_S, on_U = ((y - level) - _rest(Z, y - level, w) for Z in (columns.S, columns.U))
-    a, b = (np.sqrt(_variance(part, w)) for part in (on_S, on_U))
-    if b <= 1e-9 * np.sqrt(_variance(y, w)):
-        return None
-    if a**2 <= r * (a**2 + b**2):
-        return (level + on_S + on_U)[:, 0]
-    t = np.sqrt(r) * a + np.sqrt(1.0 - r) * b
-    return (level + on_S * np.sqrt(r) * t / a + on_U * np.sqrt(1.0 - r) * t / b)[:, 0]
-
-
-def zafar(problem: Problem, columns: Columns, eta: Floats) -> tuple[Value, float]:
-    """Return max |COR(Sⱼ, η)|, and how far the gradient is from a sum of active constraints.
-
-    At the optimum dD/db = −Σ νⱼ·sign(corⱼ)·COV(X, Sⱼ) with νⱼ ≥ 0 for the attributes
-    at the bound; the distance is relative to the gradient of the null model.
-    """
-    w, likelihood = columns.weight, columns.likelihood
-    X, _ = _centered(columns.raw[:, columns.S.shape[1] :], w)
-    X = _over(X, np.sqrt(_mean(X**2, w)))
-    S = _over(columns.S, np.sqrt(_mean(columns.S**2, w)))
-    spread = np.sqrt(_variance(eta[:, None], w))
-    total = w.sum()
-    cor = S.T @ (w * eta) / total / spread if spread > 0.0 else np.zeros(S.shape[1])
-    largest = Value(float(np.abs(cor).max(initial=0.0)), 1e3 * columns.digits)
-    r = problem.unfairness
-    active = np.abs(cor) >= r - 1e-5 if r > 0.0 else np.ones(len(cor), bool)
-    C = (X.T @ (w[:, None] * S))[:, active] / total
-    normals = np.hstack([C, -C]) if r == 0.0 else C * np.sign(cor[active])
-    g, null = (likelihood.gradient(v) for v in (eta + columns.offset, 0.0 * eta + _level(columns)))
-    target = -X.T @ g / total
-    scale = np.sqrt((null**2 / w).sum() / total)
-    if normals.shape[1] == 0:
-        return largest, float(np.abs(target).max(initial=0.0) / scale)
-    return largest, float(nnls(normals, target)[1] / scale)
-
-
-def _level(columns: Columns) -> float:
-    y, w = columns.likelihood.y, columns.weight
-    mean = float(np.average(y, weights=w))
-    return mean if columns.likelihood.family == "gaussian" else float(np.log(mean / (1.0 - mean)))
-
-
-# ---------------------------------------------------------------- small sums
-
-
-def _as_response(eta: Floats) -> Floats:
-    return eta[:, 0] if eta.shape[1] == 1 else eta
-
-
-def _mean(Z: Floats, w: Floats) -> Floats:
-    return w @ Z / w.sum()
-
-
-def _centered(Z: Floats, w: Floats) -> tuple[Floats, Floats]:
-    """Return centered columns, exactly zero where a column is constant, and the means."""
-    mean = _mean(Z, w)
-    centered = Z - mean
-    centered = centered - _mean(centered, w)
-    constant = np.ptp(Z, axis=0) == 0.0
-    return np.where(constant, 0.0, centered), mean
-
-
-def _over(Z: Floats, scale: Floats) -> Floats:
-    return Z / np.where(scale > 0.0, scale, 1.0)
-
-
-def _rest(S: Floats, X: Floats, w: Floats) -> Floats:
-    """Return what weighted regression on S leaves of X; zero where only rounding is left."""
-    root = np.sqrt(w)[:, None]
-    norm = np.sqrt((w[:, None] * S**2).sum(axis=0))
-    Q, values, _ = np.linalg.svd(root * _over(S, norm), full_matrices=False)
-    Q = Q[:, values > NO_DIRECTION * max(values.max(initial=0.0), 1e-300)]
-    Y = root * X
-    rest = Y - Q @ (Q.T @ Y)
-    rest = rest - Q @ (Q.T @ rest)
-    nothing = np.linalg.norm(rest, axis=0) <= NO_DIRECTION * np.linalg.norm(Y, axis=0)
-    return np.where(nothing, 0.0, rest / root)
-
-
-def _variance(Z: Floats, w: Floats) -> float:
-    """Weighted variance, summed over columns."""
-    return float((_mean((Z - _mean(Z, w)) ** 2, w)).sum())
