@@ -104,10 +104,9 @@ def columns_of(problem: Problem, classes: Any = None) -> Columns:
     Z = np.hstack([S, X])
     spread = np.sqrt(weighted_mean(np.hstack([Sc, Xc]) ** 2, w))
     digits = EPS * np.max(np.abs(Z).max(axis=0) / np.where(spread > 0.0, spread, np.inf), initial=1)
-    return Columns(
-        Sc, residual(Sc, residual(Sc, Xc, w), w), center, Z, w, offset,
-        Likelihood(family, y, w, problem.ties), keep, float(digits),
-    )  # fmt: skip
+    U = residual(Sc, residual(Sc, Xc, w, digits), w, digits)
+    likelihood = Likelihood(family, y, w, problem.ties)
+    return Columns(Sc, U, center, Z, w, offset, likelihood, keep, float(digits))
 
 
 def coefficients_of(model: Any, columns: Columns) -> Coefficients:
@@ -139,17 +138,18 @@ def over(Z: Floats, scale: Floats) -> Floats:
     return Z / np.where(scale > 0.0, scale, 1.0)
 
 
-def residual(S: Floats, X: Floats, w: Floats) -> Floats:
+def residual(S: Floats, X: Floats, w: Floats, digits: float = EPS) -> Floats:
     """Return what weighted regression on S leaves of X; zero where only rounding is left."""
+    nothing = max(NO_DIRECTION, 1e2 * digits)
     root = np.sqrt(w)[:, None]
     norm = np.sqrt((w[:, None] * S**2).sum(axis=0))
     Q, values, _ = np.linalg.svd(root * over(S, norm), full_matrices=False)
-    Q = Q[:, values > NO_DIRECTION * max(values.max(initial=0.0), 1e-300)]
+    Q = Q[:, values > nothing * max(values.max(initial=0.0), 1e-300)]
     Y = root * X
     rest = Y - Q @ (Q.T @ Y)
     rest = rest - Q @ (Q.T @ rest)
-    nothing = np.linalg.norm(rest, axis=0) <= NO_DIRECTION * np.linalg.norm(Y, axis=0)
-    return np.where(nothing, 0.0, rest / root)
+    gone = np.linalg.norm(rest, axis=0) <= nothing * np.linalg.norm(Y, axis=0)
+    return np.where(gone, 0.0, rest / root)
 
 
 def variance(Z: Floats, w: Floats) -> float:

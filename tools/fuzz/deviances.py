@@ -70,7 +70,9 @@ class Likelihood:
             return [2.0 * eta, -2.0 * np.log(y), 2.0 * y * np.exp(-eta), np.full(len(y), -2.0)]
         if self.family == "tweedie":
             a, b = 1.0 - POWER, 2.0 - POWER
-            scaled = [y**b / (a * b), -y * np.exp(a * eta) / a, np.exp(b * eta) / b]
+            # Where y = 0 it is 0 times what may be infinite.
+            inverse = np.exp(a * np.where(y > 0.0, eta, 0.0))
+            scaled = [y**b / (a * b), -y * inverse / a, np.exp(b * eta) / b]
             return [2.0 * part for part in scaled]
         chosen = eta[np.arange(len(y)), y]
         highest = eta.max(axis=1)
@@ -90,7 +92,8 @@ class Likelihood:
         if self.family == "gamma":
             return 2.0 * w * (1.0 - y * np.exp(-eta))
         if self.family == "tweedie":
-            return 2.0 * w * (np.exp((2.0 - POWER) * eta) - y * np.exp((1.0 - POWER) * eta))
+            inverse = np.exp((1.0 - POWER) * np.where(y > 0.0, eta, 0.0))
+            return 2.0 * w * (np.exp((2.0 - POWER) * eta) - y * inverse)
         if self.family == "multinomial":
             return 2.0 * w[:, None] * (softmax(eta, axis=1) - np.eye(eta.shape[1])[y])
         out = -2.0 * w * (y[:, 1] == 1.0)
@@ -128,7 +131,7 @@ class Likelihood:
         if self.family == "gamma":
             return 2.0 * w * y * np.exp(-eta)
         a, b = 1.0 - POWER, 2.0 - POWER
-        return 2.0 * w * (b * np.exp(b * eta) - a * y * np.exp(a * eta))
+        return 2.0 * w * (b * np.exp(b * eta) - a * y * np.exp(a * np.where(y > 0.0, eta, 0.0)))
 
     # ---------------------------------------------------------------- Cox
 

@@ -115,9 +115,9 @@ def _three_deviances(
 
 def _opportunity(columns: Columns, model: Coefficients) -> Value | None:
     """Sequential sums of squares of η on S, then on what S leaves of y."""
-    w = columns.weight
+    w, d = columns.weight, columns.digits
     target, _ = centered(_target(columns, model.alpha.shape[1]), w)
-    left = residual(columns.S, residual(columns.S, target, w), w)
+    left = residual(columns.S, residual(columns.S, target, w, d), w, d)
     ours = variance(columns.S @ model.alpha, w)
     fitted = columns.U @ model.beta
     explained = fitted - residual(left, fitted, w)

@@ -116,7 +116,7 @@ def _numbers(
     def holds(value: Any, facts: Facts) -> bool:
         array: NDArray[Any] = np.asarray(value)
         return (
-            array.dtype.kind == "f"
+            array.dtype == np.float64
             and facts.shape_fits(array.shape, axes)
             and bool(((array >= least) & (np.abs(array) <= most)).all())
         )

@@ -25,6 +25,9 @@ __all__ = ["FairBasis", "fair_basis"]
 
 Floats = NDArray[np.float64]
 
+# Share of the variance of y that is rounding where S explains the rest.
+NOTHING_LEFT = 1e-14
+
 
 @dataclass(frozen=True)
 class FairBasis:
@@ -82,12 +85,16 @@ class FairBasis:
 
         With several linear predictors or targets, the trace of that matrix.
         """
+        size = np.sqrt(np.diag(self.target_scatter))
+        unit = np.where(size > 0.0, size, 1.0)
         fitted = self.predictors.rotate(np.atleast_2d(beta))
-        cross = fitted @ self.on_predictors
+        cross = fitted @ (self.on_predictors / unit)
         total = self.on_predictors.T @ self.on_predictors + self.residual
-        # A pseudo-inverse, because columns of classes sum to one.
-        explained = np.trace(cross @ np.linalg.pinv(total, hermitian=True) @ cross.T)
-        return float(explained) / self.weight
+        values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
+        # S may explain all of y, and columns of classes sum to one: what is left is rounding.
+        left = values > NOTHING_LEFT
+        explained = (cross @ vectors[:, left]) ** 2 / values[left]
+        return float(explained.sum()) / self.weight
 
     @property
     def target_scatter(self) -> Floats:
