@@ -340,6 +340,8 @@ def require_sound(model: Any) -> None:
     _require("_design", FITTED["_design"], learned, facts)
     facts = Facts.of(model)
     for name in parameters:
+        if name not in PARAMETERS:
+            raise ValueError(f"the parameter {name!r} has no rule in the schema of model files.")
         _require(name, PARAMETERS[name], parameters, facts)
     for name, rule in FITTED.items():
         if rule.when(facts):
