@@ -144,6 +144,7 @@ class Coordinates:
         level, a, b = np.split(theta, [1, 1 + self.sensitive.shape[1]], axis=1)
         return level[:, 0], a @ self.sensitive.T, b @ self.predictors.T
 
+    @np.errstate(over="ignore", invalid="ignore")  # at a trial point sums may be infinite
     def derivatives(self, sums: GLMSums) -> tuple[Floats, Floats | None]:
         """Gradient and Hessian in θ."""
         M, T = self.to_raw, self._folded

@@ -356,7 +356,8 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
 def _updated(hessian: Floats, move: Floats, change: Floats) -> Floats:
     """Let an old Hessian explain how the gradient changed (Broyden, Fletcher, Goldfarb, Shanno)."""
     along = hessian @ move
-    old, bent = float(move @ along), float(move @ change)
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
+        old, bent = float(move @ along), float(move @ change)
     if not 0.1 * old < bent < STEEPER * old:
         return hessian  # a long way, or rounding: nothing to learn
     change, along = change / np.sqrt(bent), along / np.sqrt(old)
