@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from tools.fuzz.__main__ import main, verdict_of
 from tools.fuzz.check import judge
 from tools.fuzz.fitting import Answer, answer

@@ -89,7 +89,7 @@ def second_answer(problem: Problem, first: Answer) -> dict[str, Answer]:
         if problem.source != "memory":
             found[problem.source] = _from_source(problem, Path(folder))
         if problem.twin == "saved":
-            first.model.save(Path(folder) / "model.json")
+            fairridge.save(first.model, Path(folder) / "model.json")
             found["saved"] = fairridge.load(Path(folder) / "model.json")
         elif problem.twin != "none":
             twin = _twin(problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class Combined(Definition):
         "mean", the default with weights, bounds their weighted mean.
     """
 
-    definitions: Sequence[Definition]
+    definitions: Sequence[Any]  # `resolve_definition` makes objects of names and callables
     weights: Sequence[float] | None = None
     how: Literal["max", "mean"] | None = None
 
