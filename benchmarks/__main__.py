@@ -1,6 +1,6 @@
 """Run all benchmarks and write the table.
 
-``python -m benchmarks [--out FILE] [--only gaussian|logistic|validation|streaming]``
+``python -m benchmarks [--out FILE] [--only gaussian|logistic|validation|streaming|wide]``
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from benchmarks.problems import PROBLEMS
 from benchmarks.rivals import bare, ours, scikit_learn, statsmodels_ols
 from benchmarks.streaming import streaming_table
 from benchmarks.validation import validation_table
+from benchmarks.wide import wide_table
 
 RIVALS = (bare, ours, scikit_learn, statsmodels_ols)
 LIBRARIES = ("fairridge", "numpy", "scikit-learn", "statsmodels", "fairlearn")
@@ -24,7 +25,9 @@ LIBRARIES = ("fairridge", "numpy", "scikit-learn", "statsmodels", "fairlearn")
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench-output/benchmarks.md"))
-    parser.add_argument("--only", choices=["gaussian", "logistic", "validation", "streaming"])
+    parser.add_argument(
+        "--only", choices=["gaussian", "logistic", "validation", "streaming", "wide"]
+    )
     arguments = parser.parse_args()
     lines = [header()]
     if arguments.only in (None, "gaussian"):
@@ -36,7 +39,9 @@ def main() -> None:
     if arguments.only in (None, "validation"):
         lines += ["## 50 × 10-fold cross-validation, 7 bounds", "", *validation_table(), ""]
     if arguments.only in (None, "streaming"):
-        lines += ["## Rows in files", "", *streaming_table()]
+        lines += ["## Rows in files", "", *streaming_table(), ""]
+    if arguments.only in (None, "wide"):
+        lines += ["## More columns than rows", "", *wide_table()]
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text("\n".join(lines) + "\n")
     print("\n".join(lines))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import re
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import peak_megabytes
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, rows
 from fairridge.rows.generate import generate
 
@@ -85,14 +85,7 @@ def _measured(case: str, folder: Path, columns: int) -> Measured:
         start = time.perf_counter()
         passes = function(folder, columns)
         best = min(best, time.perf_counter() - start)
-    return best, _peak_megabytes(), passes
-
-
-def _peak_megabytes() -> float:
-    """Peak memory of this process alone; `getrusage` would start from its parent's."""
-    status = Path("/proc/self/status")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    return float("nan") if found is None else int(found[1]) / 1024
+    return best, peak_megabytes(), passes
 
 
 def files_table(sizes: Sequence[int], columns: int, folder: Path) -> list[str]:

@@ -173,7 +173,8 @@ def learn_design(X: Table, S: Table | None, sensitive: Any) -> Design:
         source = S
     else:
         chosen = _positions(sensitive, X)
-        rest = tuple(k for k in everything if k not in set(chosen))
+        taken = set(chosen)
+        rest = tuple(k for k in everything if k not in taken)
         source = X
     return Design(
         encode_columns(source, chosen),
@@ -239,8 +240,10 @@ def _located(
 ) -> list[int]:
     """Where each column of the fit stands in a new table: by name where both have names."""
     if names is not None and table.names is not None:
-        missing = [name for name in names if name not in table.names]
-        extra = [name for name in table.names if name not in names]
+        places = {name: k for k, name in enumerate(table.names)}
+        known = set(names)
+        missing = [name for name in names if name not in places]
+        extra = [name for name in table.names if name not in known]
         if missing or extra:
             raise ValueError(
                 "; ".join(
@@ -255,7 +258,7 @@ def _located(
                 )
                 + ". Pass the columns of the fit; their order does not matter."
             )
-        return [table.names.index(name) for name in names]
+        return [places[name] for name in names]
     if table.shape[1] != n_columns:
         raise ValueError(
             f"{argument} has {table.shape[1]} features, but {owner} is expecting "

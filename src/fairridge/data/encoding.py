@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 from typing import Any, Literal
 
@@ -49,6 +50,10 @@ class Slab:
         """Return these rows only."""
         return Slab(self.values[rows])
 
+    def columns(self, start: int, stop: int) -> Slab:
+        """Return some of the encoded columns."""
+        return Slab(self.values[:, start:stop])
+
 
 @dataclass(frozen=True)
 class Indicators:
@@ -60,6 +65,11 @@ class Indicators:
     def take(self, rows: NDArray[np.intp]) -> Indicators:
         """Return these rows only."""
         return Indicators(self.codes[rows], self.width)
+
+    def columns(self, start: int, stop: int) -> Indicators:
+        """Return some of the encoded columns."""
+        inside = (self.codes >= start) & (self.codes < stop)
+        return Indicators(np.where(inside, self.codes - start, -1), stop - start)
 
     def dense(self) -> NDArray[np.float64]:
         """Write the 0/1 columns out."""
@@ -140,7 +150,7 @@ class Encoding:
     columns: tuple[ColumnEncoding, ...]
     renamed: tuple[tuple[int, str], ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Encoded column names."""
         others = dict(self.renamed)
@@ -162,7 +172,7 @@ class Encoding:
         pairs = enumerate(zip(usual, names, strict=True))
         return replace(self, renamed=tuple((k, new) for k, (old, new) in pairs if new != old))
 
-    @property
+    @cached_property
     def empty(self) -> frozenset[int]:
         """Encoded columns of levels without rows."""
         found, start = set(), 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -65,8 +66,12 @@ class Table:
     def _read(self, position: int) -> Column:
         if isinstance(self.source, np.ndarray):
             return _array_column(self.source[:, position], self.label(position))
-        name = self.source.columns[position]
-        return _series_column(self.source.get_column(name), self.label(position))
+        return _series_column(self._series[position], self.label(position))
+
+    @cached_property
+    def _series(self) -> tuple[nw.Series[Any], ...]:
+        # All at once: to look up one column a frame may list the names of all of them.
+        return tuple(self.source.iter_columns())
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Return the table with these rows only."""

@@ -3,6 +3,7 @@
 from fairridge.engines.base import Engine, FamilyFunction, GLMSums, RowFunction
 from fairridge.engines.batches import Encoder, Placed, Source
 from fairridge.engines.blocks import one_blas_thread, threads_for_blocks
+from fairridge.engines.columns import column_blocks
 from fairridge.engines.known import KnownMoments, KnownRoot
 from fairridge.engines.memory import MemoryEngine, linear_predictor
 from fairridge.engines.moments import Moments
@@ -37,6 +38,7 @@ __all__ = [
     "SquaredDifference",
     "StreamEngine",
     "Triangle",
+    "column_blocks",
     "linear_predictor",
     "one_blas_thread",
     "row_keys",

@@ -99,12 +99,12 @@ class GLMSums:
 
     def recentered(self, gap: Floats) -> GLMSums:
         """Return the sums for columns [1, z + gap] instead of [1, z]."""
-        move = np.eye(1 + len(gap))
-        move[0, 1:] = gap
+        move = np.append(0.0, gap)
         hessian = self.hessian
         if hessian is not None:
-            hessian = np.einsum("ij,aibk,kl->ajbl", move, hessian, move, optimize=True)
-        return GLMSums(self.deviance, self.gradient @ move, hessian)
+            hessian = hessian + move[:, None, None] * hessian[:, :1]
+            hessian = hessian + hessian[..., :1] * move
+        return GLMSums(self.deviance, self.gradient + self.gradient[:, :1] * move, hessian)
 
 
 class Engine(Protocol):

@@ -49,6 +49,7 @@ class MemoryEngine:
         self.rows = rows
         self.passes = 0
         self.separable = separable
+        self._many_passes = many_passes
         self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
         self._forms: dict[Distance, Floats] = {}
         self._families: dict[Any, Any] = {}
@@ -105,7 +106,7 @@ class MemoryEngine:
                 return self._block(block).gram(None if weight is None else weight[block])
 
         total = self._sum(gram, self._slices)
-        self._require_numbers(total)
+        self.require_numbers(np.diag(total)[1:])
         self._gram = total
         return Moments.from_raw(self.rows.n_rows, total, self._typical_row)
 
@@ -249,6 +250,17 @@ class MemoryEngine:
         write_block(pieces, slice(0, n), center, out[:, 1:])
         return out
 
+    def scores(self, raw: Floats) -> Floats:
+        """Return [S, X]rawᵀ of all rows, for raw coefficients of shape (m, q+p)."""
+        pieces = (*self.rows.sensitive, *self.rows.predictors)
+        return linear_predictor(pieces, self.names, raw.T, np.zeros(len(raw)))
+
+    def with_predictors(self, values: Floats) -> MemoryEngine:
+        """Return the same rows with other columns, of shape (n, k), instead of X."""
+        names = self.names[: self.n_sensitive] + tuple(f"f{k}" for k in range(values.shape[1]))
+        rows = self.rows.with_columns(self.rows.sensitive, (Slab(values),), names)
+        return MemoryEngine(rows, separable=self.separable, many_passes=self._many_passes)
+
     def columns(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return S, X, y and the weights as dense arrays."""
         rows = self.rows
@@ -302,9 +314,14 @@ class MemoryEngine:
             row[np.concatenate(coded)] = 0.0
         return row
 
-    def _require_numbers(self, gram: Floats) -> None:
-        """Raise for a column with NaN, infinity, or differences too large or small to square."""
-        squares = np.diag(gram)[1:]
+    def require_numbers(self, squares: Floats) -> None:
+        """Raise for a column with NaN, infinity, or differences too large or small to square.
+
+        Parameters
+        ----------
+        squares : ndarray of shape (q+p+m,)
+            Sums of squares of the shifted columns of [S, X, y].
+        """
         names = (*self.names, *(["y"] * self.rows.targets.shape[1]))
         for k in np.flatnonzero(~np.isfinite(squares) | (squares < LEAST_SQUARES)):
             values = _dense(self._pieces, self.rows.n_rows, only=int(k))
@@ -402,7 +419,7 @@ def _dense(pieces: tuple[Piece, ...], n_rows: int, only: int | None = None) -> F
     if only is not None:
         for piece in pieces:
             if only < piece.width:
-                return _dense((piece,), n_rows)[:, only]
+                return _dense((piece.columns(only, only + 1),), n_rows)[:, 0]
             only -= piece.width
     width = sum(piece.width for piece in pieces)
     out = np.empty((n_rows, width))

@@ -179,8 +179,10 @@ class FairModel(BaseEstimator):
                 f"sensitive column(s) {listed(empty)} are constant or linear combinations of "
                 "the others"
             )
-        empty = [X.names[k] for k in basis.predictors.dependent if k not in X.empty]
-        if empty and not penalized and not isinstance(X, MappedEncoding):
+        # With a penalty collinear predictors have one answer, and nobody need look for them.
+        dependent = () if penalized or isinstance(X, MappedEncoding) else basis.predictors.dependent
+        empty = [X.names[k] for k in dependent if k not in X.empty]
+        if empty:
             parts.append(
                 f"predictor column(s) {listed(empty)} are constant or linear combinations of "
                 "the sensitive attributes and the other predictors"

@@ -62,6 +62,10 @@ class BoundedModel(FairModel):
     def _penalizes_predictors(self) -> bool:
         return False
 
+    def _compresses(self, engine: Engine) -> bool:
+        """Whether the rows are solved in fewer features than they have columns."""
+        return False
+
     @property
     def _advice_on_features(self) -> str | None:
         """What to do about features that fit any response; None where a penalty is set."""
@@ -174,7 +178,7 @@ class BoundedModel(FairModel):
         self.loglik_ = problem.loglik(solution.fit)
         null = problem.null_deviance
         self.explained_deviance_ = 1.0 - self.deviance_ / null if null > 0.0 else 1.0
-        self.n_iter_ = training.engine.passes
+        self.n_iter_ = problem.engine.passes
         return self
 
     @property
@@ -233,8 +237,8 @@ class BoundedModel(FairModel):
             definition=self._definition.name,
             score_name="r_squared" if problem.family.least_squares else "d_squared",
             _deviations=(
-                np.sqrt(np.diag(basis.sensitive.scatter()) / basis.weight),
-                np.sqrt(np.diag(basis.predictors.scatter()) / basis.weight),
+                np.sqrt(basis.sensitive.squares() / basis.weight),
+                np.sqrt(basis.predictors.squares() / basis.weight),
             ),
             _backend=training.backend,
             _origin=(self, training, problem),

@@ -18,13 +18,16 @@ from fairridge.exceptions import DataWarning
 from fairridge.fairness import Definition, resolve_definition
 from fairridge.penalties import resolve_penalty
 from fairridge.search import (
+    CompressedProblem,
     GLMProblem,
     Problem,
     Solution,
+    compressed_problem,
     gaussian_problem,
     glm_problem,
     solve,
 )
+from fairridge.solvers import is_wide
 
 __all__ = ["FairRidge"]
 
@@ -85,29 +88,30 @@ class FairRidge(BoundedModel):
             ),
             "standardize": check_flag("standardize", self.standardize),
         }
+        max_iter = check_count("max_iter", self.max_iter)
+        if is_wide(engine):
+            return compressed_problem(engine, response.family, max_iter=max_iter, **options)
         if response.family.least_squares:
             return gaussian_problem(engine, **options)
+        n_targets = response.targets.shape[1]
         return glm_problem(
-            engine,
-            response.family,
-            n_targets=response.targets.shape[1],
-            max_iter=check_count("max_iter", self.max_iter),
-            **options,
+            engine, response.family, n_targets=n_targets, max_iter=max_iter, **options
         )
 
+    def _compresses(self, engine: Engine) -> bool:
+        return is_wide(engine)
+
     def _solve(self, problem: Problem, bounds: Floats) -> list[Solution]:
-        return solve(
-            problem,
-            self._definition,
-            bounds,
-            tol=check_number("tol", self.tol, least=0.0, strict=True),
-            max_iter=check_count("max_iter", self.max_iter),
-        )
+        tol = check_number("tol", self.tol, least=0.0, strict=True)
+        max_iter = check_count("max_iter", self.max_iter)
+        if isinstance(problem, CompressedProblem):
+            return problem.solve(self._definition, bounds, tol=tol, max_iter=max_iter)
+        return solve(problem, self._definition, bounds, tol=tol, max_iter=max_iter)
 
     def _warn_of_solutions(
         self, problem: Problem, solutions: list[Solution], training: Training
     ) -> None:
-        if not isinstance(problem, GLMProblem):
+        if not isinstance(problem, GLMProblem | CompressedProblem):
             return
         columns = problem.separating_columns(solution.fit for solution in solutions)
         if not columns:

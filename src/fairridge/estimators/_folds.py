@@ -49,7 +49,8 @@ class FoldScores:
 def uses_moments(model: BoundedModel, training: Training) -> bool:
     """Whether everything a model needs is in the moments of [S, X, y]."""
     closed = training.response.family.least_squares
-    return closed and model._only_moments and training.unmapped is None
+    small = training.unmapped is None and not model._compresses(training.engine)
+    return closed and model._only_moments and small
 
 
 # ---------------------------------------------------------- gaussian: moments
@@ -270,7 +271,8 @@ class _HeldOut:
         S, X, _, weight = engine.columns()
         columns = np.hstack([S, X])
         center = np.average(columns, axis=0, weights=weight)
-        return cls(engine, center, columns - center, _span(S, weight))
+        columns -= center
+        return cls(engine, center, columns, _span(S, weight))
 
     def variance(self, raw: Floats) -> float:
         """VAR of [S, X] times coefficients, times n, over classes where there are several."""

@@ -165,14 +165,14 @@ class FairRidgeSurvival(FairRidge):
     def _accept(self, training: Training, problem: Problem, solution: Solution) -> Self:
         super()._accept(training, problem, solution)
         # The partial likelihood has no intercept: η is relative to the training means.
-        engine, fit = training.engine, solution.fit
+        fit = solution.fit
         self.intercept_ = float(-(fit.alpha @ problem.basis.center_sensitive))
         baseline = BaselineHazard(self.family_)
         self.event_times_, self._log_hazard = fit.total(
             baseline, sensitive=True, predictors=True, center=True
         )
         self.cumulative_hazard_ = _exp(self._log_hazard)
-        self.n_iter_ = engine.passes
+        self.n_iter_ = problem.engine.passes
         return self
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import Design, Encoding, MappedEncoding
-from fairridge.solvers import FairBasis, Fit, Spectrum
+from fairridge.solvers import FairBasis, Fit
 
 __all__ = ["TrainingColumns", "fingerprint"]
 
@@ -48,24 +48,16 @@ class TrainingColumns:
     @classmethod
     def of(cls, basis: FairBasis, fit: Fit) -> TrainingColumns:
         """Take them from the small matrices of a fit."""
-        S, U, B, n = _root(basis.sensitive), _root(basis.predictors), basis.B, basis.weight
-        covariance = S @ S.T / n
-        S_y, U_y = S @ basis.on_sensitive, U @ basis.on_predictors
-        variance = np.concatenate(
-            [
-                np.diag(covariance),
-                (U * U).sum(axis=1) / n + ((covariance @ B) * B).sum(axis=0),
-                np.diag(basis.target_scatter) / n,
-            ]
-        )
+        S, U, B, n = basis.sensitive, basis.predictors, basis.B, basis.weight
+        S_y, U_y = S.products(basis.on_sensitive), U.products(basis.on_predictors)
         return cls(
             n,
             np.concatenate([basis.center, basis.center_targets]),
-            np.sqrt(variance),
-            covariance,
+            np.append(basis.deviations, np.sqrt(np.diag(basis.target_scatter) / n)),
+            S.scatter() / n,
             B,
             np.concatenate([S_y, B.T @ S_y + U_y]) / n,
-            float(np.sum(basis.predictor_variance(fit.beta))),
+            fit.predictor_variance,
         )
 
 
@@ -106,12 +98,3 @@ def _described(encoding: Encoding | MappedEncoding) -> list[list[str]]:
         list(encoding.names),
         *([column.name, *map(str, getattr(column, "levels", ()))] for column in inner.columns),
     ]
-
-
-def _root(columns: Spectrum) -> Floats:
-    """Return a square root R of the scatter of some columns, RRᵀ = ZᵀZ."""
-    root = columns.vectors * np.sqrt(columns.eigenvalues)
-    size = np.abs(root).max(axis=1, initial=0.0)
-    # A constant column has rounding errors of the others here, and its own scale is unknown.
-    root[size <= 1e-12 * size.max(initial=0.0)] = 0.0
-    return root * columns.scale[:, None]

@@ -55,6 +55,11 @@ class Definition(ABC):
         return False
 
     @property
+    def sees_columns(self) -> bool:
+        """Whether the value depends on more of X and β than what is fitted with them, Uβ."""
+        return True
+
+    @property
     def maximum_of(self) -> Sequence[Definition]:
         """Definitions of which this is the largest; empty where it is not such a maximum."""
         return ()

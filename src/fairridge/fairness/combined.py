@@ -70,6 +70,11 @@ class Combined(Definition):
         return any(definition.arbitrary for definition in self.definitions)
 
     @property
+    def sees_columns(self) -> bool:
+        """Whether one of them does."""
+        return any(definition.sees_columns for definition in self.definitions)
+
+    @property
     def maximum_of(self) -> Sequence[Definition]:
         """All of them, if every one is bounded."""
         return self.definitions if self.is_maximum else ()

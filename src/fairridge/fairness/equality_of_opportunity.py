@@ -27,6 +27,7 @@ class EqualityOfOpportunity(VarianceShare):
 
     name = "equality-of-opportunity"
     needs_only_moments = True
+    sees_columns = False
 
     @property
     def pooled(self) -> PooledShare:

@@ -52,6 +52,7 @@ class IndividualFairness(Definition):
 
     distance: str | Distance | Callable[[Any, Any], Any] | None = None
     name = "individual"
+    sees_columns = False
 
     def __post_init__(self) -> None:
         if isinstance(self.distance, str) and self.distance not in NAMED:
@@ -133,7 +134,7 @@ def _without_limit(free: Fit) -> str:
         ", ".join(map(repr, names))
         for names in (free.separation.columns, free.separation.sensitive)
     )
-    predictors = set(free.separation.columns) & set(free.engine.names[free.engine.n_sensitive :])
+    predictors = set(free.separation.columns) - set(free.engine.names[: free.engine.n_sensitive])
     penalty = "set a predictor_penalty, " if predictors else ""
     return (
         f"individual fairness relates to the unconstrained model, but column(s) {columns} separate "

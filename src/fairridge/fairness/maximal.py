@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.engines import Engine
+from fairridge.engines import Engine, MemoryEngine
 from fairridge.fairness.base import Definition
 from fairridge.solvers import Fit
 
@@ -32,6 +32,7 @@ class Maximal(Definition):
 
     measure: str
     needs_only_moments = True
+    sees_columns = False
 
     @abstractmethod
     def associations(
@@ -55,8 +56,13 @@ class Maximal(Definition):
 
     def held_out(self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int) -> float:
         """Return the largest association on other rows, from their moments."""
-        moments, n_sensitive = engine.moments(), engine.n_sensitive
         raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
+        n_sensitive = engine.n_sensitive
+        if isinstance(engine, MemoryEngine):
+            # Moments of [S, η] suffice, and X may have very many columns.
+            engine = engine.with_predictors(engine.scores(raw))
+            raw = np.eye(n_sensitive + len(raw))[n_sensitive:]
+        moments = engine.moments()
         columns = moments.scatter[: raw.shape[1], : raw.shape[1]]
         products = raw @ columns
         found = self.associations(

@@ -50,6 +50,7 @@ class StatisticalParity(VarianceShare):
 
     center: bool = True
     measure: Measure | None = None
+    sees_columns = False
 
     def __post_init__(self) -> None:
         check_flag("center", self.center)

@@ -1,6 +1,7 @@
 """λ(r): the one number that a search finds, for one bound or for many."""
 
 from fairridge.search.closed_form import OrthogonalSolution, orthogonal_solution
+from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.gaussian import GaussianProblem, gaussian_problem
 from fairridge.search.glm import GLMProblem, glm_problem
 from fairridge.search.problem import Problem, solve
@@ -8,12 +9,14 @@ from fairridge.search.solution import Choice, Solution, Status
 
 __all__ = [
     "Choice",
+    "CompressedProblem",
     "GLMProblem",
     "GaussianProblem",
     "OrthogonalSolution",
     "Problem",
     "Solution",
     "Status",
+    "compressed_problem",
     "gaussian_problem",
     "glm_problem",
     "orthogonal_solution",

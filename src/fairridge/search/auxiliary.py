@@ -96,8 +96,8 @@ def auxiliary_bias(
         λ of the auxiliary regression, and the bounds r > 0.
     """
     penalties, bounds = np.asarray(penalties, np.float64), np.asarray(unfairness, np.float64)
-    SS, Sy = basis.sensitive.scatter(), _products(basis.sensitive, basis.on_sensitive[:, 0])
-    UU, Uy = basis.predictors.scatter(), _products(basis.predictors, basis.on_predictors[:, 0])
+    SS, Sy = basis.sensitive.scatter(), basis.sensitive.products(basis.on_sensitive[:, 0])
+    UU, Uy = basis.predictors.scatter(), basis.predictors.products(basis.on_predictors[:, 0])
     n, rows, leakage = basis.weight, [], []
     for penalty in penalties.tolist():
         delta = penalty * np.linalg.solve(SS + penalty * np.eye(len(SS)), basis.B)
@@ -115,11 +115,6 @@ def auxiliary_bias(
     return AuxiliaryBias(
         penalties, bounds, parts[..., 0], parts[..., 1], parts[..., 2], np.array(leakage)
     )
-
-
-def _products(spectrum: Spectrum, projection: Floats) -> Floats:
-    """Zᵀy of the original columns."""
-    return spectrum.scale * (spectrum.vectors @ (np.sqrt(spectrum.eigenvalues) * projection))
 
 
 def _block(scatter: Floats, products: Floats) -> Block:

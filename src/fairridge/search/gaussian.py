@@ -53,6 +53,15 @@ class GaussianProblem:
     predictor_penalty: float
     beta: Floats
 
+    @classmethod
+    def of(
+        cls, engine: Engine, basis: FairBasis, penalty: Penalty, predictor_penalty: float
+    ) -> GaussianProblem:
+        """Set the model up in a basis."""
+        spectrum = basis.predictors
+        beta = spectrum.original(spectrum.ridge(basis.on_predictors[:, 0], predictor_penalty))
+        return cls(engine, basis, Gaussian(), penalty, predictor_penalty, beta)
+
     def alpha(self, lambda_: Floats) -> Floats:
         """Return α(λ) on the original scale, one row per λ."""
         spectrum = self.basis.sensitive
@@ -187,11 +196,9 @@ def gaussian_problem(
     """Read the rows once, or thrice where they are ill-conditioned, and decompose."""
     factor = factorize(engine, engine.moments())
     basis = fair_basis(factor, engine.n_sensitive, standardize=standardize)
-    spectrum = basis.predictors
-    beta = spectrum.original(spectrum.ridge(basis.on_predictors[:, 0], predictor_penalty))
-    problem = GaussianProblem(engine, basis, Gaussian(), penalty, predictor_penalty, beta)
+    problem = GaussianProblem.of(engine, basis, penalty, predictor_penalty)
     if factor.condition > WELL_CONDITIONED:
-        return replace(problem, beta=beta + _correction(problem))
+        return replace(problem, beta=problem.beta + _correction(problem))
     return problem
 
 

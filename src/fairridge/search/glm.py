@@ -98,27 +98,8 @@ class GLMProblem:
         return all(self.minima.point(x).converged for x in compared)
 
     def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
-        """Return columns that separate the responses, each with its largest coefficient.
-
-        These are the columns whose coefficients grow without bound, and the
-        0/1 predictors whose coefficients are so large that only a penalty can
-        have ended their growth: a level without events costs nothing however
-        far its coefficient runs.
-        """
-        names, q = self.engine.names, self.engine.n_sensitive
-        means = self.basis.center_predictors
-        variances = self.minima.deviations[q:] ** 2
-        binary = np.abs(variances - means * (1.0 - means)) <= 1e-8 * np.abs(means)
-        largest: dict[str, float] = {}
-        for fit in fits:
-            raw = np.atleast_2d(self.basis.raw_coefficients(fit.alpha, fit.beta))
-            raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
-            levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > DECIDED))
-            found = {names[k] for k in levels}
-            found |= set(fit.separation.columns if fit.separation else ())
-            here = {name: float(raw[names.index(name)]) for name in found}
-            largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
-        return {name: largest[name] for name in names if name in largest}
+        """Return columns that separate the responses, each with its largest coefficient."""
+        return separating_columns(self.basis, self.engine.names, fits)
 
     @property
     def null_deviance(self) -> float:
@@ -261,6 +242,31 @@ class GLMProblem:
             float(start.gradient @ d + 0.5 * d @ start.hessian @ d) for d in (step, without)
         )
         return (full - reduced) / full if full < 0.0 else 0.0
+
+
+def separating_columns(
+    basis: FairBasis, names: tuple[str, ...], fits: Iterable[Fit]
+) -> dict[str, float]:
+    """Return columns that separate the responses, each with its largest coefficient.
+
+    These are the columns whose coefficients grow without bound, and the
+    0/1 predictors whose coefficients are so large that only a penalty can
+    have ended their growth: a level without events costs nothing however
+    far its coefficient runs.
+    """
+    q, means = len(basis.center_sensitive), basis.center_predictors
+    variances = basis.deviations[q:] ** 2
+    binary = np.abs(variances - means * (1.0 - means)) <= 1e-8 * np.abs(means)
+    largest: dict[str, float] = {}
+    for fit in fits:
+        raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+        raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
+        levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > DECIDED))
+        found = {names[k] for k in levels}
+        found |= set(fit.separation.columns if fit.separation else ())
+        here = {name: float(raw[names.index(name)]) for name in found}
+        largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
+    return {name: largest[name] for name in names if name in largest}
 
 
 def glm_problem(

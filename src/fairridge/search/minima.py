@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.penalties import Penalty
-from fairridge.solvers import Coordinates, FairBasis, Objective, Point, Separation, minimize
+from fairridge.solvers import (
+    Compression,
+    Coordinates,
+    FairBasis,
+    Objective,
+    Point,
+    Separation,
+    minimize,
+)
 from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
 
 __all__ = ["Minima"]
@@ -48,6 +56,8 @@ class Minima:
         λ₂.
     max_iter : int
         Passes over the rows at most, for each λ.
+    compression : Compression, optional
+        Where the predictors are features of more columns: these columns.
     """
 
     def __init__(
@@ -58,6 +68,7 @@ class Minima:
         penalty: Penalty,
         predictor_penalty: float,
         max_iter: int,
+        compression: Compression | None = None,
     ) -> None:
         self.engine = engine
         self.basis = basis
@@ -65,6 +76,7 @@ class Minima:
         self.penalty = penalty
         self.predictor_penalty = predictor_penalty
         self.max_iter = max_iter
+        self.compression = compression
         self._points: dict[float, Point] = {}
         self._rough: dict[float, Point] = {}
 
@@ -272,27 +284,24 @@ class Minima:
         """Name the columns whose coefficients grow without bound at a point, if there are any."""
         if point.separated is None:
             return None
-        names, q = self.engine.names, self.engine.n_sensitive
+        names, basis, q = self.engine.names, self.basis, self.engine.n_sensitive
         # The part of θ that has gone far is the part along those directions.
-        gone = self.coordinates.raw(point.separated.T @ (point.separated @ point.theta))
+        gone = self.coordinates.raw(point.separated.T @ (point.separated @ point.theta))[:, 1:]
+        if self.compression is not None:  # users know columns, not features
+            names, basis = self.compression.names, self.compression.original
+            gone = self.compression.raw(gone)
         sensitive = np.zeros(q)
         for direction in point.separated:
             _, alpha, beta = self.coordinates.split(self.coordinates.by_predictor(direction))
             moved = float(np.sum(self.basis.sensitive_variance(alpha)))
             if moved > MOVES * (moved + float(np.sum(self.basis.predictor_variance(beta)))):
                 sensitive = np.maximum(sensitive, np.abs(alpha).max(axis=0))
-        columns = _largest(np.abs(gone[:, 1:]).max(axis=0) * self.deviations)
+        deviations = basis.deviations
+        columns = _largest(np.abs(gone).max(axis=0) * deviations)
         return Separation(
             tuple(names[k] for k in columns),
-            tuple(names[k] for k in _largest(sensitive * self.deviations[:q])),
+            tuple(names[k] for k in _largest(sensitive * deviations[:q])),
         )
-
-    @property
-    def deviations(self) -> Floats:
-        """Standard deviations of the columns of S and X."""
-        basis, scatter = self.basis, self.basis.sensitive.scatter()
-        ours = np.diag(basis.B.T @ scatter @ basis.B) + np.diag(basis.predictors.scatter())
-        return np.sqrt(np.append(np.diag(scatter), ours) / basis.weight)
 
 
 def _is_definite(H: Floats) -> bool:

@@ -68,6 +68,14 @@ class FairBasis:
         """Means of [S, X]."""
         return np.concatenate([self.center_sensitive, self.center_predictors])
 
+    @property
+    def deviations(self) -> Floats:
+        """Standard deviations of the columns of [S, X]."""
+        scatter = self.sensitive.scatter()
+        from_sensitive = ((scatter @ self.B) * self.B).sum(axis=0)
+        squares = np.append(np.diag(scatter), from_sensitive + self.predictors.squares())
+        return np.sqrt(squares / self.weight)
+
     def raw_coefficients(self, alpha: Floats, beta: Floats) -> Floats:
         """Coefficients of [S, X] (last axis) for η = c + Sα + Uβ: (α − Bβ, β)."""
         return np.concatenate([alpha - beta @ self.B.T, beta], axis=-1)

@@ -67,22 +67,32 @@ def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
     """Factor the moments; go back to the rows where they are ill-conditioned."""
     scale = column_scale(moments)
     cholesky = _from_scatter(moments, scale, n_targets)
-    relative = np.abs(moments.mean) / scale
-    noise = np.minimum(8 * len(scale) * EPS * (1.0 + relative), MOST_NOISE)
     if cholesky is not None:
         R, condition = cholesky
     else:
         R = engine.triangle(moments.mean, scale)
         condition = _condition(R, n_targets)
+    noise = rounding_noise(moments.mean, scale)
     return Factor(moments.weight, moments.mean, scale, R, noise, condition)
 
 
 def column_scale(moments: Moments) -> Floats:
     """Return standard deviations with divisor n; 1 where a column is constant."""
-    deviation = np.sqrt(np.maximum(np.diag(moments.scatter), 0.0) / moments.weight)
+    squares = np.maximum(np.diag(moments.scatter), 0.0)
+    return scale_of(squares, moments.mean, moments.weight)
+
+
+def scale_of(squares: Floats, mean: Floats, weight: float) -> Floats:
+    """Return √(squares/weight); 1 where a column is constant."""
+    deviation = np.sqrt(squares / weight)
     # Rounding in the column's own numbers is no spread.
-    constant = deviation <= 4 * EPS * np.abs(moments.mean)
+    constant = deviation <= 4 * EPS * np.abs(mean)
     return np.where(constant, 1.0, deviation)
+
+
+def rounding_noise(mean: Floats, scale: Floats) -> Floats:
+    """Return what rounding of the input can contribute to each column, relative to its spread."""
+    return np.minimum(8 * len(scale) * EPS * (1.0 + np.abs(mean) / scale), MOST_NOISE)
 
 
 def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> tuple[Floats, float] | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairridge.engines import Engine, FamilyFunction, RowFunction
 from fairridge.solvers.basis import FairBasis
 
-__all__ = ["Fit", "Separation"]
+__all__ = ["ExpandedFit", "Fit", "Separation"]
 
 Floats = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ class Fit:
 
     def on(self, engine: Engine) -> Fit:
         """Return the same coefficients, B and centers on other rows, with the deviance there."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = {f.name: getattr(self, f.name) for f in fields(Fit)}
         values |= {
             "engine": engine,
             "unconstrained": lambda: self.unconstrained().on(engine),
@@ -173,6 +173,32 @@ class Fit:
             return 0.0
         size = self.family.log_size(-float(self.alpha @ self.basis.center_sensitive))
         return float(size) if size > HUGE else 0.0
+
+
+@dataclass(frozen=True)
+class ExpandedFit(Fit):
+    """A fit in the columns of the rows, solved in fewer features: what η gives comes from these.
+
+    Attributes
+    ----------
+    features : Fit
+        The same model in the features.
+    """
+
+    features: Fit = field(kw_only=True)
+
+    @property
+    def predictor_variance(self) -> float:
+        """VAR(Uβ), summed over classes."""
+        return self.features.predictor_variance
+
+    def total(
+        self, function: RowFunction, *, sensitive: bool, predictors: bool, center: bool
+    ) -> Floats:
+        """Sum a function of the rows over this model with α, or α and β, set to zero."""
+        return self.features.total(
+            function, sensitive=sensitive, predictors=predictors, center=center
+        )
 
 
 class _MovedFit(Fit):

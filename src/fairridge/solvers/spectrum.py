@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-__all__ = ["Spectrum", "shrinking_length", "spectrum_of"]
+__all__ = ["Spectrum", "dependent_columns", "shrinking_length", "spectrum_of"]
 
 Floats = NDArray[np.float64]
+
+# Columns that are compared with all directions found before at once.
+PANEL = 64
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,24 @@ class Spectrum:
 
     def scatter(self) -> Floats:
         """ZᵀZ of the original columns."""
-        root = np.sqrt(self.eigenvalues)[:, None] * self.vectors.T * self.scale
-        return root.T @ root
+        root = self._root()
+        return root @ root.T
+
+    def squares(self) -> Floats:
+        """‖z‖² of every original column z: the diagonal of ZᵀZ."""
+        return (self._root() ** 2).sum(axis=1)
+
+    def products(self, projection: Floats) -> Floats:
+        """Zᵀy of the original columns, for a projection Pᵀy of shape (rank,) or (rank, m)."""
+        return self._root() @ projection
+
+    def _root(self) -> Floats:
+        """R with RRᵀ = ZᵀZ."""
+        root = self.vectors * np.sqrt(self.eigenvalues)
+        size = np.abs(root).max(axis=1, initial=0.0)
+        # A constant column has rounding errors of the others here, and its own scale is unknown.
+        root[size <= 1e-12 * size.max(initial=0.0)] = 0.0
+        return root * self.scale[:, None]
 
     def rotate(self, coefficients: Floats) -> Floats:
         """Fitted values PᵀZb for original-scale coefficients b (last axis)."""
@@ -159,22 +179,55 @@ def shrinking_length(parts: Floats, rates: Floats) -> tuple[Floats, Floats]:
 
 
 def _dependent(scaled: Floats, rank: int) -> tuple[int, ...]:
-    """Name columns that could be left out, the last of each dependent set."""
-    k = scaled.shape[1]
-    if rank == k:
+    return dependent_columns([scaled], scaled.shape[1], rank)
+
+
+def dependent_columns(blocks: Iterable[Floats], width: int, rank: int) -> tuple[int, ...]:
+    """Name columns that could be left out, the last of each dependent set.
+
+    Greedy from the left: a column is dependent if those kept before it explain it.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray of shape (m, c)
+        The columns, block by block; read until `rank` of them are found independent.
+    width : int
+        Number of all columns.
+    rank : int
+        Number of directions they span.
+    """
+    if rank == width:
         return ()
-    # Greedy from the left: a column is dependent when those kept before it explain it.
-    kept: list[Floats] = []
-    dependent: list[int] = []
-    for j in range(k):
-        column = scaled[:, j]
-        rest = column.copy()
-        for _ in range(2):  # twice is enough for orthogonality
-            for direction in kept:
-                rest -= direction * (direction @ rest)
-        size = float(np.linalg.norm(rest))
-        if size <= 1e-7 * max(float(np.linalg.norm(column)), 1e-300) or len(kept) == rank:
-            dependent.append(j)
-        else:
-            kept.append(rest / size)
-    return tuple(dependent)
+    panels = (block[:, k : k + PANEL] for block in blocks for k in range(0, block.shape[1], PANEL))
+    kept: list[int] = []
+    directions: Floats | None = None
+    start = 0
+    for panel in panels:
+        if directions is None:
+            directions = np.empty((len(panel), rank))
+        kept += [start + k for k in _independent(panel, directions, len(kept))]
+        start += panel.shape[1]
+        if len(kept) == rank:
+            break
+    return tuple(sorted(set(range(width)) - set(kept)))
+
+
+def _independent(panel: Floats, directions: Floats, count: int) -> list[int]:
+    """Return the columns that the first directions do not explain, and add theirs to them."""
+    rest, old = panel.copy(), directions[:, :count]
+    for _ in range(2):  # twice is enough for orthogonality
+        rest -= old @ (old.T @ rest)
+    size = np.linalg.norm(panel, axis=0)
+    found: list[int] = []
+    for j in range(panel.shape[1]):
+        if count == directions.shape[1]:
+            break
+        column, new = rest[:, j], directions[:, count - len(found) : count]
+        for _ in range(2):
+            column -= new @ (new.T @ column)
+        length = float(np.linalg.norm(column))
+        if length > 1e-7 * max(float(size[j]), 1e-300):
+            directions[:, count] = column / length
+            count += 1
+            found.append(j)
+    return found

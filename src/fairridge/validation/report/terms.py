@@ -39,7 +39,7 @@ def coefficient_terms(
         (alpha, basis.sensitive, design.sensitive.names, True),
         (beta, basis.predictors, design.predictors.names, False),
     ):
-        deviation = np.sqrt(np.diag(spectrum.scatter()) / basis.weight)
+        deviation = np.sqrt(spectrum.squares() / basis.weight)
         terms += [
             Term(
                 name,
@@ -96,8 +96,6 @@ def known_of_predictors(free: Fit, training: Training) -> tuple[Predictor, ...]:
 def _proxies(fit: Fit, training: Training) -> Proxies:
     basis, encoding = fit.basis, training.design.predictors
     covariance = basis.sensitive.scatter() / basis.weight
-    own = np.diag(basis.predictors.scatter()) / basis.weight
-    from_sensitive = np.einsum("ij,ik,kj->j", basis.B, covariance, basis.B)
     if isinstance(encoding, Encoding):
         players, names = _owners(encoding)
     else:
@@ -108,7 +106,7 @@ def _proxies(fit: Fit, training: Training) -> Proxies:
         basis.B,
         alpha,
         beta,
-        np.sqrt(own + from_sensitive),
+        basis.deviations[len(covariance) :],
         players,
         names,
         training.design.sensitive.names,

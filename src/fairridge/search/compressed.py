@@ -1,0 +1,202 @@
+"""A problem with more predictors than rows, solved in features and told in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Engine, MemoryEngine
+from fairridge.fairness import Definition
+from fairridge.families import Family
+from fairridge.penalties import Penalty
+from fairridge.search.gaussian import GaussianProblem
+from fairridge.search.glm import GLMProblem, separating_columns
+from fairridge.search.minima import Minima
+from fairridge.search.problem import solve
+from fairridge.search.solution import Choice, Solution
+from fairridge.solvers import Compression, ExpandedFit, FairBasis, Fit, compress
+
+__all__ = ["CompressedProblem", "compressed_problem"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CompressedProblem:
+    """A model on wide rows, for every λ.
+
+    Attributes
+    ----------
+    compression : Compression
+        The features, and the way back to columns.
+    inner : GaussianProblem or GLMProblem
+        The model in features.
+    columns : Engine
+        The rows with all their columns.
+    """
+
+    compression: Compression
+    inner: GaussianProblem | GLMProblem
+    columns: Engine
+
+    @property
+    def engine(self) -> Engine:
+        """The rows with features."""
+        return self.inner.engine
+
+    @property
+    def basis(self) -> FairBasis:
+        """S and U."""
+        return self.compression.original
+
+    @property
+    def family(self) -> Family:
+        """The family of the response."""
+        return self.inner.family
+
+    def solve(
+        self, definition: Definition, bounds: Floats, *, tol: float, max_iter: int
+    ) -> list[Solution]:
+        """Find the model for every bound."""
+        found = solve(self.inner, self._seen(definition), bounds, tol=tol, max_iter=max_iter)
+        fits = self.expanded([solution.fit for solution in found])
+        return [replace(one, fit=fit) for one, fit in zip(found, fits, strict=True)]
+
+    def choose(
+        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
+    ) -> list[Choice]:
+        """Choose λ(r) for every bound."""
+        return self.inner.choose(self._seen(definition), bounds, tol, max_iter)
+
+    def fits(self, lambda_: Floats) -> list[Fit]:
+        """Return the models at several λ."""
+        return self.expanded(self.inner.fits(lambda_))
+
+    def converged(self, lambda_: float) -> bool:
+        """Whether the coefficients at a λ are a minimum."""
+        return self.inner.converged(lambda_)
+
+    @property
+    def null_deviance(self) -> float:
+        """Deviance of the model with an intercept only."""
+        return self.inner.null_deviance
+
+    def dispersion(self, fit: Fit) -> float:
+        """Estimate the dispersion."""
+        return self.inner.dispersion(fit)
+
+    def loglik(self, fit: Fit) -> float:
+        """Return the log-likelihood."""
+        return self.inner.loglik(fit)
+
+    def seed(self) -> None:
+        """Return None: features of other rows are others."""
+
+    def plant(self, seed: Any) -> None:
+        """Do nothing."""
+
+    def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
+        """Return columns that separate the responses, each with its largest coefficient."""
+        closed = self.family.least_squares
+        return {} if closed else separating_columns(self.basis, self.columns.names, fits)
+
+    def expanded(self, fits: list[Fit]) -> list[Fit]:
+        """Return models of S and U for models of S and F, in one sweep over the columns."""
+        betas = self.compression.expand(np.array([fit.beta for fit in fits]))
+        return [
+            ExpandedFit(
+                **{field.name: getattr(fit, field.name) for field in fields(Fit)}
+                | {
+                    "beta": beta,
+                    "basis": self.basis,
+                    "engine": self.columns,
+                    "unconstrained": lambda: self._unconstrained,
+                },
+                features=fit,
+            )
+            for fit, beta in zip(fits, betas, strict=True)
+        ]
+
+    @cached_property
+    def _unconstrained(self) -> Fit:
+        return self.expanded([self.inner.unconstrained()])[0]
+
+    def _seen(self, definition: Definition) -> Definition:
+        """Return a definition that can be asked of fits in features."""
+        return _InColumns(definition, self) if definition.sees_columns else definition
+
+
+@dataclass(frozen=True)
+class _InColumns(Definition):
+    """A definition that is shown columns where a fit is in features."""
+
+    definition: Definition
+    problem: CompressedProblem
+
+    @property
+    def name(self) -> str:
+        """How the definition is called."""
+        return self.definition.name
+
+    @property
+    def arbitrary(self) -> bool:
+        """Whether nothing is known of how the value changes with λ."""
+        return self.definition.arbitrary
+
+    @property
+    def maximum_of(self) -> Sequence[Definition]:
+        """Definitions of which this is the largest."""
+        return [replace(self, definition=part) for part in self.definition.maximum_of]
+
+    def value(self, fit: Fit) -> float:
+        """Return how unfair the fit is."""
+        return self.definition.value(self._in_columns(fit))
+
+    def components(self, fit: Fit) -> dict[str, float]:
+        """Return the quantities the value is made of."""
+        return self.definition.components(self._in_columns(fit))
+
+    def _in_columns(self, fit: Fit) -> Fit:
+        return self.problem.expanded([fit])[0]
+
+
+def compressed_problem(
+    engine: MemoryEngine,
+    family: Family,
+    *,
+    penalty: Penalty,
+    predictor_penalty: float = 0.0,
+    standardize: bool = True,
+    max_iter: int = 100,
+) -> CompressedProblem:
+    """Set a model up on rows with more predictors than rows.
+
+    Parameters
+    ----------
+    engine : MemoryEngine
+        Where the rows are.
+    family : Family
+        The family of the response.
+    penalty : Penalty
+        The penalty on α.
+    predictor_penalty : float
+        λ₂.
+    standardize : bool
+        Whether penalties see columns divided by their standard deviations.
+    max_iter : int
+        Maximum number of passes over the rows per λ, unless there is a closed form.
+    """
+    found = compress(engine, standardize=standardize, predictor_penalty=predictor_penalty)
+    inner: GaussianProblem | GLMProblem
+    if family.least_squares:
+        inner = GaussianProblem.of(found.engine, found.basis, penalty, predictor_penalty)
+    else:
+        inner = GLMProblem(
+            Minima(found.engine, found.basis, family, penalty, predictor_penalty, max_iter, found)
+        )
+    return CompressedProblem(found, inner, engine)

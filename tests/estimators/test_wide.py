@@ -1,0 +1,299 @@
+"""More predictors than rows: the model in features is the model in columns."""
+
+import tracemalloc
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from fairridge import (
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairRidgeSurvival,
+    cross_validate,
+)
+from fairridge.engines import columns as column_module
+from fairridge.exceptions import DataWarning
+from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
+from fairridge.penalties import resolve_penalty
+from fairridge.search import CompressedProblem, gaussian_problem, glm_problem, solve
+
+N, P = 24, 40
+
+
+@pytest.fixture
+def wide():
+    """24 rows, 2 sensitive columns, 40 predictors, and a response for every family."""
+    rng = np.random.default_rng(70)
+    S = rng.normal([1.0, 5.0], 1.0, size=(N, 2))
+    X = rng.normal(size=(N, P)) * np.exp(rng.normal(size=P)) + 3.0 * rng.normal(size=P)
+    X[:, ::3] += 0.7 * S[:, :1]
+    eta = 0.3 * X[:, :6] @ rng.normal(size=6) + S @ [1.0, -0.5]
+    y = eta - eta.mean() + rng.normal(size=N)
+    return SimpleNamespace(
+        S=S,
+        X=X,
+        gaussian=y,
+        poisson=rng.poisson(np.exp(0.4 * y)).astype(float),
+        binomial=(y > 0.0).astype(int),
+        multinomial=np.digitize(y, [-0.7, 0.7]),
+        cox=np.column_stack([np.exp(-0.3 * y), rng.random(N) < 0.8]),
+        weight=rng.uniform(0.5, 2.0, N),
+    )
+
+
+def model_of(family, unfairness=0.05, **options):
+    if family in ("binomial", "multinomial"):
+        return FairRidgeClassifier(unfairness, **options)
+    if family == "cox":
+        return FairRidgeSurvival(unfairness, **options)
+    return FairRidgeRegressor(unfairness, family=family, **options)
+
+
+def in_columns(model, X, y, S, weight=None):
+    """Solve without features: return problem and solution."""
+    training = model._read(X, y, S, weight, None)
+    engine, family = training.engine, training.response.family
+    options = {
+        "penalty": resolve_penalty(model.penalty),
+        "predictor_penalty": model.predictor_penalty,
+        "standardize": model.standardize,
+    }
+    if family.name == "gaussian":
+        problem = gaussian_problem(engine, **options)
+    else:
+        n_targets = training.response.targets.shape[1]
+        problem = glm_problem(engine, family, n_targets=n_targets, **options)
+    return problem, solve(problem, model._definition, [model.unfairness])[0]
+
+
+def assert_same(model, problem, solution, rtol=1e-8):
+    fit, basis = solution.fit, problem.basis
+
+    def close(found, expected):
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * size)
+
+    close(model.alpha_, fit.alpha)
+    close(model.beta_, fit.beta)
+    close(model.raw_coef_, basis.raw_coefficients(fit.alpha, fit.beta))
+    close(model.explained_by_sensitive_, basis.explained)
+    close(model.deviance_, fit.deviance)
+    close(model.dispersion_, problem.dispersion(fit))
+    close(model.loglik_, problem.loglik(fit))
+    np.testing.assert_allclose(model.lambda_, fit.lambda_, rtol=1e-6)
+    np.testing.assert_allclose(model.unfairness_, solution.achieved, atol=1e-9)
+    for name, value in solution.components.items():
+        np.testing.assert_allclose(model.components_[name], value, rtol=1e-7, atol=1e-9)
+    assert model.status_ == solution.choice.status
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("penalty", ["ridge", "lasso"])
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson", "multinomial", "cox"])
+def test_features_give_the_model_of_the_columns(wide, family, penalty, standardize, weighted):
+    options = {"penalty": penalty, "predictor_penalty": 0.7, "standardize": standardize}
+    y, weight = getattr(wide, family), wide.weight if weighted else None
+    model = model_of(family, **options)
+    model.fit(wide.X, y, sensitive_features=wide.S, sample_weight=weight)
+    assert_same(model, *in_columns(model, wide.X, y, wide.S, weight))
+
+
+def seen(fit):
+    """A definition that looks at columns and coefficients."""
+    assert fit.U.shape == (N, P)
+    assert fit.beta.shape == (P,)
+    np.testing.assert_allclose(fit.U @ fit.beta, (fit.U - fit.U.mean(axis=0)) @ fit.beta, atol=1e-9)
+    ours, theirs = np.var(fit.S @ fit.alpha), np.var(fit.U @ fit.beta)
+    assert fit.predictor_variance == pytest.approx(theirs, rel=1e-9)
+    return float(ours / (ours + theirs + 1e-3 * fit.beta @ fit.beta))
+
+
+DEFINITIONS = {
+    "equality of opportunity": "equality-of-opportunity",
+    "individual": "individual",
+    "several": Combined([StatisticalParity(), MaximalCorrelation()]),
+    "function": seen,
+    "function among others": Combined([StatisticalParity(), seen], weights=[1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS)
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_definitions_see_the_same(wide, family, definition):
+    y = getattr(wide, family)
+    model = model_of(family, definition=definition, predictor_penalty=0.7)
+    model.fit(wide.X, y, sensitive_features=wide.S)
+    assert_same(model, *in_columns(model, wide.X, y, wide.S), rtol=1e-7)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_without_a_penalty_the_shortest_coefficients_are_used(wide, family):
+    y = getattr(wide, family)
+    model = model_of(family, 0.3)
+    with pytest.warns(DataWarning, match=r"'x21', 'x22', .* and 14 more .* minimum-norm"):
+        model.fit(wide.X, y, sensitive_features=wide.S)
+    problem, solution = in_columns(model, wide.X, y, wide.S)
+    assert_same(model, problem, solution, rtol=1e-6)
+    if family == "gaussian":  # the rows are met where S is free to help
+        free = FairRidgeRegressor(1.0)
+        with pytest.warns(DataWarning):
+            free.fit(wide.X, y, sensitive_features=wide.S)
+        np.testing.assert_allclose(free.predict(wide.X, sensitive_features=wide.S), y, atol=1e-8)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_categoricals_with_many_levels(library):
+    rng = np.random.default_rng(71)
+    frame = {
+        "sex": rng.choice(["f", "m"], 30).tolist(),
+        "town": [f"t{k % 17}" for k in range(30)],
+        "job": [f"j{k % 13}" for k in range(30)],
+        "age": rng.integers(20, 60, 30),
+        "skill": rng.normal(size=30),
+    }
+    y = rng.normal(size=30) + (np.array(frame["sex"]) == "m")
+    model = FairRidgeRegressor(0.05, sensitive="sex", predictor_penalty=0.5)
+    model.fit(library(frame), y)
+    assert len(model.beta_) == 30
+    dense = np.column_stack(
+        [np.array(frame["town"]) == f"t{k}" for k in np.argsort([f"t{k}" for k in range(17)])[1:]]
+        + [np.array(frame["job"]) == f"j{k}" for k in np.argsort([f"j{k}" for k in range(13)])[1:]]
+        + [frame["age"], frame["skill"]]
+    ).astype(float)
+    rows = np.tile(dense, (2, 1))  # twice the rows and weights of a half: the same, not wide
+    plain = FairRidgeRegressor(0.05, predictor_penalty=0.5)
+    plain.fit(
+        rows,
+        np.tile(y, 2),
+        sensitive_features=np.tile(np.array(frame["sex"]) == "m", 2),
+        sample_weight=np.full(60, 0.5),
+    )
+    np.testing.assert_allclose(model.beta_, plain.beta_, atol=1e-9)
+    np.testing.assert_allclose(model.alpha_, plain.alpha_, atol=1e-9)
+
+
+def test_a_path_has_the_fits_of_its_bounds(wide):
+    bounds = [0.0, 0.02, 0.3, 1.0]
+    model = FairRidgeClassifier(predictor_penalty=0.7)
+    path = model.path(wide.X, wide.binomial, sensitive_features=wide.S, unfairness=bounds)
+    for k, r in enumerate(bounds):
+        single = FairRidgeClassifier(r, predictor_penalty=0.7)
+        single.fit(wide.X, wide.binomial, sensitive_features=wide.S)
+        np.testing.assert_allclose(path.beta[k], single.beta_, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(path.alpha[k], single.alpha_, rtol=1e-6, atol=1e-8)
+        assert path.at(r).fingerprint_ == single.fingerprint_
+    U_deviations = np.sqrt(1.0 - single.explained_by_sensitive_) * wide.X.std(axis=0)
+    np.testing.assert_allclose(path._deviations[1], U_deviations, rtol=1e-9)
+
+
+@pytest.mark.parametrize("definition", ["statistical-parity", MaximalCorrelation()])
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_cross_validation_fits_each_training_set(wide, family, definition):
+    y, S = getattr(wide, family), wide.S
+    model = model_of(family, definition=definition, predictor_penalty=0.7)
+    train, test = np.arange(0, N, 2), np.arange(1, N, 2)
+    found = cross_validate(
+        model, wide.X, y, sensitive_features=S, unfairness=[0.05], folds=[(train, test)]
+    )
+    record = found.records[0]
+    model.fit(wide.X[train], y[train], sensitive_features=S[train])
+    eta = model._linear_predictor(wide.X[test], S[test], None)
+    if family == "gaussian":
+        assert record["rmse"] == pytest.approx(np.sqrt(np.mean((y[test] - eta) ** 2)), rel=1e-8)
+    else:
+        assert record["accuracy"] == pytest.approx(np.mean((eta > 0) == y[test]))
+    assert record["lambda_"] == pytest.approx(model.lambda_, rel=1e-5)
+    if definition != "statistical-parity":
+        worst = max(abs(np.corrcoef(S[test, k], eta)[0, 1]) for k in range(2))
+        assert record["achieved_unfairness"] == pytest.approx(worst, rel=1e-6)
+
+
+def test_separated_columns_are_named_as_columns(wide):
+    X = wide.X.copy()
+    X[:, 5] = 20.0 * (wide.binomial - 0.5) + 0.1 * X[:, 5]
+    X[:, 6:] *= 1e-3
+    model = FairRidgeClassifier(1.0, standardize=False)
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        model.fit(X, wide.binomial, sensitive_features=wide.S)
+    (message,) = [str(w.message) for w in record if "separate the responses" in str(w.message)]
+    assert "'x5'" in message
+    assert "'x7'" not in message
+    assert "'f" not in message
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(np.nan, "NaN"), (np.inf, "infinity"), (1e200, "too large to square")],
+)
+def test_a_bad_number_is_found_by_its_column(wide, value, words):
+    wide.X[3, 17] = value
+    with pytest.raises(ValueError, match=rf"'x17'.*{words}"):
+        FairRidgeRegressor().fit(wide.X, wide.gaussian, sensitive_features=wide.S)
+
+
+def test_a_constant_far_from_zero_changes_nothing(wide):
+    model = FairRidgeRegressor(predictor_penalty=1.0)
+    plain = model.fit(wide.X, wide.gaussian, sensitive_features=wide.S).beta_
+    X = np.column_stack([wide.X, np.full(N, 1e200)])
+    found = model.fit(X, wide.gaussian, sensitive_features=wide.S).beta_
+    np.testing.assert_allclose(found, np.append(plain, 0.0), rtol=1e-12)
+
+
+def test_predictors_that_are_all_in_the_span_of_S(wide):
+    X = wide.S @ np.random.default_rng(72).normal(size=(2, P)) + 1.0
+    model = FairRidgeClassifier(0.1, predictor_penalty=1.0)
+    model.fit(X, wide.binomial, sensitive_features=wide.S)
+    assert not model.beta_.any()
+    assert not model.alpha_.any()
+
+
+def test_no_second_matrix_is_made(monkeypatch):
+    monkeypatch.setattr(column_module, "BLOCK_BYTES", 1 << 18)
+    rng = np.random.default_rng(73)
+    X, S = rng.normal(size=(250, 6_000)), rng.integers(0, 2, 250)
+    y = X[:, 0] + S
+    model = FairRidgeRegressor(predictor_penalty=1.0)
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y, sensitive_features=S)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.4 * X.nbytes
+
+
+def test_the_problem_is_compressed(wide):
+    """What the tests above compare is not the same thing twice."""
+    model = FairRidgeRegressor(predictor_penalty=1.0)
+    training = model._read(wide.X, wide.gaussian, wide.S, None, None)
+    assert isinstance(model._problem(training), CompressedProblem)
+
+
+@pytest.mark.filterwarnings("ignore:predictor column")  # without a penalty there are too many
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_an_attribute_in_large_units_is_not_taken_for_collinear(wide, penalty):
+    S = wide.S * [1.0, 1e9]
+    model = FairRidgeRegressor(0.05, standardize=False, predictor_penalty=penalty)
+    predicted = model.fit(wide.X, wide.gaussian, sensitive_features=S).predict(
+        wide.X, sensitive_features=S
+    )
+    both = np.column_stack([np.ones(N), wide.S])
+    explained = both @ np.linalg.lstsq(both, predicted, rcond=None)[0]
+    assert explained.var() / predicted.var() == pytest.approx(0.05, abs=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:predictor column")  # most have no values
+def test_predictors_in_small_units_count(wide):
+    """One column carries the signal, in units that make it far smaller than the others."""
+    X = np.random.default_rng(3).normal(size=(N, P)) * 1e12
+    X[:, 5:] = 0.0
+    X[:, 5] = wide.gaussian
+    model = FairRidgeRegressor(1.0, standardize=False)
+    model.fit(X, wide.gaussian, sensitive_features=wide.S)
+    assert model.explained_deviance_ == pytest.approx(1.0, abs=1e-9)
