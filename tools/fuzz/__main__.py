@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from itertools import count, islice
 
 from threadpoolctl import threadpool_limits
@@ -34,11 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seconds = chosen.seconds
     if seconds is None:
         seconds = float("inf") if chosen.problems else 60.0
-    verdicts = []
-    for verdict in _verdicts(chosen.seed, chosen.problems, seconds, chosen.jobs):
-        verdicts.append(verdict)
-        if verdict.violations:
-            print(_shown(verdict), flush=True)
+    verdicts: list[Verdict] = []
+    with suppress(KeyboardInterrupt):  # the table of what is done
+        for verdict in _verdicts(chosen.seed, chosen.problems, seconds, chosen.jobs):
+            verdicts.append(verdict)
+            if verdict.violations:
+                print(_shown(verdict), flush=True)
     print(_table(verdicts))
     return int(any(verdict.violations for verdict in verdicts))
 

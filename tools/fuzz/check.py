@@ -157,7 +157,7 @@ def _inconsistent_status(problem: Problem, first: Answer) -> Iterator[str]:
     if r == 1.0 and model.converged_ and model.status_ != "inactive":
         yield f"r = 1 is {model.status_}"
     blind = problem.model == "zafar"  # has no S to begin with
-    if r == 0.0 and model.converged_ and not blind and np.any(model.alpha_):
+    if r == 0.0 and model.status_ == "converged" and not blind and np.any(model.alpha_):
         yield "r = 0, but α is not 0"
 
 

@@ -53,7 +53,8 @@ class Columns:
     keep : ndarray of bool
         Which rows have a positive weight.
     digits : float
-        Relative error of centered columns: ε times the largest mean in standard deviations.
+        Relative error of centered columns (and of y in gaussian models): ε times the
+        largest value in standard deviations.
     """
 
     S: Floats
@@ -102,11 +103,17 @@ def columns_of(problem: Problem, classes: Any = None) -> Columns:
     Sc, center = centered(S, w)
     Xc, _ = centered(X, w)
     Z = np.hstack([S, X])
-    spread = np.sqrt(weighted_mean(np.hstack([Sc, Xc]) ** 2, w))
-    digits = EPS * np.max(np.abs(Z).max(axis=0) / np.where(spread > 0.0, spread, np.inf), initial=1)
+    digits = max(_digits(Z, w), _digits(y[:, None], w) if family == "gaussian" else 0.0)
     U = residual(Sc, residual(Sc, Xc, w, digits), w, digits)
     likelihood = Likelihood(family, y, w, problem.ties)
-    return Columns(Sc, U, center, Z, w, offset, likelihood, keep, float(digits))
+    return Columns(Sc, U, center, Z, w, offset, likelihood, keep, digits)
+
+
+def _digits(Z: Floats, w: Floats) -> float:
+    """Return the largest relative error of columns once they are centered."""
+    spread = np.sqrt(weighted_mean(centered(Z, w)[0] ** 2, w))
+    size = np.abs(Z).max(axis=0) / np.where(spread > 0.0, spread, np.inf)
+    return EPS * float(np.max(size, initial=1.0))
 
 
 def coefficients_of(model: Any, columns: Columns) -> Coefficients:

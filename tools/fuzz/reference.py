@@ -87,7 +87,7 @@ def _deviance_share(columns: Columns, model: Coefficients, shift: Floats) -> Val
     full, without, null, size = _three_deviances(columns, model, shift)
     if null - full <= 1e-11 * size or not np.isfinite(size):
         return None
-    rounding = 1e2 * max(columns.digits, EPS) * size / (null - full)
+    rounding = 1e3 * max(columns.digits, EPS) * size / (null - full)
     share = (full - without) / (full - null)
     return Value(share, rounding * (1.0 + abs(share)))
 
@@ -99,7 +99,7 @@ def _nagelkerke(columns: Columns, model: Coefficients) -> Value | None:
         return None
     n = columns.weight.sum()
     share = 1.0 - np.expm1((without - null) / n) / np.expm1((full - null) / n)
-    rounding = 1e2 * max(columns.digits, EPS) * size / (null - full)
+    rounding = 1e3 * max(columns.digits, EPS) * size / (null - full)
     return Value(float(share), rounding * (1.0 + abs(float(share))))
 
 
@@ -153,7 +153,7 @@ def _share(part: float, other: float, columns: Columns) -> Value | None:
     whole = part + other
     if whole <= 0.0 or not np.isfinite(whole):
         return None
-    return Value(part / whole, 1e2 * columns.digits)
+    return Value(part / whole, 1e3 * columns.digits)
 
 
 # -------------------------------------------------------------- stationarity
