@@ -19,7 +19,7 @@ def test_answers_to_random_problems_are_right(first):
         assert verdict.violations == (), verdict.problem.label
 
 
-@pytest.mark.parametrize("seed", [250, 775, 1291, 1833, 3396])
+@pytest.mark.parametrize("seed", [250, 775, 1291, 1833, 3396, 100_734])
 def test_answers_that_once_were_wrong_are_right(seed):
     assert verdict_of(seed).violations == ()
 

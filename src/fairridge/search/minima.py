@@ -35,6 +35,8 @@ MOVES = 1e-10
 NOTHING = 1e-13
 # Decrease promised by a Newton step, relative to the deviance, that may be left at a minimum.
 LITTLE = 1e-17
+# Second derivatives, relative to the weight of the rows, that nothing but rounding causes.
+ROUNDING_OF_CURVATURE = 1e-13
 
 
 class Minima:
@@ -145,7 +147,7 @@ class Minima:
     def typical(self) -> float:
         """The λ at which penalty and curvature of α balance."""
         curvature = np.diag(self.start.hessian)[self.coordinates.of_sensitive].mean()
-        # A partial likelihood may not depend on S at all; then only rounding is left, of any sign.
+        # A partial likelihood may not depend on S; then only rounding is left, of any sign.
         curvature = max(curvature, np.finfo(float).eps * self.basis.weight)
         quadratic = np.diag(self.penalty.quadratic(self.basis.sensitive))
         return float(0.5 * curvature / (quadratic.mean() if quadratic.any() else 1.0))
@@ -215,8 +217,16 @@ class Minima:
         explained = abs(self.start.deviance - point.deviance)
         return 2.0 * float(abs(point.gradient @ step)) / explained if explained > 0.0 else np.inf
 
+    @cached_property
+    def _compares_nothing(self) -> bool:
+        """Whether no risk set holds rows to compare: the partial likelihood is a constant."""
+        curvature = float(np.diag(self.start.hessian).max(initial=0.0))
+        return not self.family.separable and curvature <= ROUNDING_OF_CURVATURE * self.basis.weight
+
     def _minimized(self, lambda_: float, close: float) -> Point:
         """Minimize from the best point known."""
+        if self._compares_nothing:
+            return self.start
         objective = self.objective(lambda_)
         nearest = self._rough.get(lambda_) or self._nearest(lambda_, objective)
         # Coefficients that grew large at another λ can be worse than none at this one.
