@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge.validation.evaluate import dependence, sensitive_span
 from reproduction.data import Data
 from reproduction.settings import Floats, Positions
 
@@ -56,13 +57,11 @@ def active(path: Any) -> Floats:
 
 
 def explained_share(eta: Floats, S: Floats) -> Floats:
-    """R² of each column of η regressed on S; 0 for a constant."""
-    eta, S = eta - eta.mean(axis=0), S - S.mean(axis=0)
-    size = np.linalg.norm(S, axis=0)
-    S = S / np.where(size > 0.0, size, 1.0)
-    fitted = S @ np.linalg.lstsq(S, eta, rcond=1e-5)[0]
-    total = (eta**2).sum(axis=0)
-    return np.divide((fitted**2).sum(axis=0), total, out=np.zeros_like(total), where=total > 0.0)
+    """R² of each column of η regressed on S, as the paper has it; 0 for a constant."""
+    weight = np.ones(len(S))
+    span = sensitive_span(np.asarray(S, dtype=np.float64), weight)
+    shares = [dependence(one[:, None], span, weight, adjusted=False) for one in eta.T]
+    return np.array(shares)
 
 
 def largest_covariance(eta: Floats, S: Floats) -> Floats:

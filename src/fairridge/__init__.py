@@ -18,12 +18,11 @@ if TYPE_CHECKING:
         SteinbergRegressor,
         ZafarClassifier,
         ZafarRegressor,
-        cross_validate,
     )
     from fairridge.estimators._files import load, save
-    from fairridge.estimators.compare import compare
     from fairridge.export import attribution, proxies
     from fairridge.metrics import audit
+    from fairridge.validation import compare, cross_validate
     from fairridge.validation.report import report
 
 __version__ = "0.1.0"
@@ -54,6 +53,8 @@ __all__ = [
 _HOMES = {
     "attribution": "export",
     "audit": "metrics",
+    "compare": "validation",
+    "cross_validate": "validation",
     "load": "estimators._files",
     "proxies": "export",
     "report": "validation.report",

@@ -88,6 +88,38 @@ def test_ends_of_the_range(share):
     assert share(scatter_of(np.zeros((80, 3)), other, y), 3, 1) == pytest.approx(0.0, abs=1e-12)
 
 
+def test_the_adjustment_counts_the_rank_of_s():
+    S, eta, _ = data_of(2, 1)
+    share = explained(eta, S) / np.sum((eta - eta.mean(axis=0)) ** 2)
+    expected = 1.0 - (1.0 - share) * 79 / 76
+    for more in (S[:, :0], S[:, :1], np.full((80, 1), 0.5), S @ [[1.0], [2.0], [-1.0]]):
+        wide = np.column_stack([S, more])
+        q = wide.shape[1]
+        found = explained_by_sensitive(scatter_of(wide, eta), q, 2, n_rows=80)
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "defined"), [(1, False), (4, False), (5, True)])
+def test_few_rows_leave_nothing_to_adjust(n, defined):
+    S, eta, _ = data_of(1, 1)
+    found = explained_by_sensitive(scatter_of(S[:n], eta[:n]), 3, 1, n_rows=n)
+    assert np.isnan(found) != defined
+
+
+def test_constant_scores_do_not_depend_on_s():
+    S, _, _ = data_of(1, 1)
+    assert explained_by_sensitive(scatter_of(S, np.zeros(80)), 3, 1, n_rows=80) == 0.0
+
+
+def test_the_adjusted_share_is_zero_by_chance():
+    rng = np.random.default_rng(0)
+    drawn = [
+        explained_by_sensitive(np.cov(rng.normal(size=(4, 12))), 3, 1, 12) for _ in range(4000)
+    ]
+    # Their standard deviation is 0.24.
+    assert np.mean(drawn) == pytest.approx(0.0, abs=0.015)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_response_that_s_explains_adds_nothing(seed):
     # What S leaves of it is rounding, of either sign.
@@ -140,7 +172,7 @@ def measured(fit, other, rows):
     """Return a function from definitions to values on the other rows."""
     S, _, eta, y = rows
     scatter = scatter_of(S, eta, y)
-    return lambda definition: definition.held_out(fit, other, scatter, 2, 1)
+    return lambda definition, **options: definition.held_out(fit, other, scatter, 2, 1, **options)
 
 
 def in_pairs(alpha, S, y):
@@ -155,8 +187,14 @@ def in_pairs(alpha, S, y):
 )
 def test_statistical_parity_is_r_squared_whatever_its_measure(measured, rows, definition):
     S, _, eta, _ = rows
-    expected = explained(eta, S) / np.sum((eta - eta.mean()) ** 2)
+    share = explained(eta, S) / np.sum((eta - eta.mean()) ** 2)
+    assert measured(definition, adjusted=False) == pytest.approx(share, rel=1e-10)
+    # 60 rows, two columns.
+    expected = 1.0 - (1.0 - share) * 59 / 57
     assert measured(definition) == pytest.approx(expected, rel=1e-10)
+    combined = Combined([definition, OPPORTUNITY], weights=[1.0, 0.0])
+    assert measured(combined) == pytest.approx(expected, rel=1e-10)
+    assert measured(combined, adjusted=False) == pytest.approx(share, rel=1e-10)
 
 
 def test_equality_of_opportunity(measured, rows):

@@ -375,7 +375,7 @@ def test_cross_validation_takes_it(data, model):
         folds=[(rows[rows % 2 == 0], rows[rows % 2 == 1])],
     ).to_frame()
     assert result["unfairness"].tolist() == [0.02, 1.0]
-    assert result["train_unfairness"][0] < result["train_unfairness"][1]
+    assert result["train_achieved"][0] < result["train_achieved"][1]
     assert np.isfinite(result["loss"]).all()
 
 

@@ -165,7 +165,7 @@ def compare(
     training = prepare(read(data, separator), columns)
     task, bounds = _task(training.family), _bounds(unfairness)
     with progress("comparing"):
-        from fairridge.estimators.compare import compare as compared
+        from fairridge.validation import compare as compared
 
         found = compared(
             training.X,
@@ -324,7 +324,7 @@ def _chosen(
 ) -> dict[str, Any] | None:
     if not wanted:
         return None
-    from fairridge.estimators.compare import CLASSIFIERS, REGRESSORS
+    from fairridge.validation.comparison import CLASSIFIERS, REGRESSORS
 
     known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)
     for name in wanted:

@@ -2,9 +2,7 @@
 
 from fairridge.estimators.barycenter import BarycenterRegressor
 from fairridge.estimators.classifier import FairRidgeClassifier
-from fairridge.estimators.compare import Comparison, compare
 from fairridge.estimators.convex import ConvexFairClassifier, ConvexFairRegressor
-from fairridge.estimators.cross_validation import CrossValidation, cross_validate
 from fairridge.estimators.komiyama import KomiyamaRegressor, auxiliary_ridge_bias
 from fairridge.estimators.path import FairnessPath
 from fairridge.estimators.reductions import ReductionsClassifier
@@ -15,10 +13,8 @@ from fairridge.estimators.zafar import ZafarClassifier, ZafarRegressor
 
 __all__ = [
     "BarycenterRegressor",
-    "Comparison",
     "ConvexFairClassifier",
     "ConvexFairRegressor",
-    "CrossValidation",
     "FairRidgeClassifier",
     "FairRidgeRegressor",
     "FairRidgeSurvival",
@@ -29,6 +25,4 @@ __all__ = [
     "ZafarClassifier",
     "ZafarRegressor",
     "auxiliary_ridge_bias",
-    "compare",
-    "cross_validate",
 ]

@@ -17,15 +17,12 @@ __all__ = [
     "CallableDefinition",
     "Definition",
     "OtherDefinition",
-    "PooledShare",
     "VarianceShare",
     "is_variance_share",
     "share",
 ]
 
 Floats = NDArray[np.float64]
-# Maps the scatter of [S, η, y], and the numbers of columns of S and of η, to a share.
-PooledShare = Callable[[Floats, int, int], float]
 
 
 class Definition(ABC):
@@ -64,12 +61,9 @@ class Definition(ABC):
         """Definitions of which this is the largest; empty where it is not such a maximum."""
         return ()
 
-    @property
-    def pooled(self) -> PooledShare | None:
-        """The measure on other rows, if it needs the scatter of [S, η, y] only."""
-        return None
-
-    def held_out(self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int) -> float:
+    def held_out(
+        self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
+    ) -> float:
         """Return how unfair a fit is on other rows, with the training centers.
 
         Parameters
@@ -82,9 +76,11 @@ class Definition(ABC):
             Centered scatter of [S, η, y] there: q, m and t columns.
         q, m : int
             Columns of S and of η.
+        adjusted : bool, default=True
+            Whether R² on S is adjusted for chance, as it must be on rows that
+            the model was not fitted to.
         """
-        pooled = self.pooled
-        return self.value(fit.on(engine)) if pooled is None else pooled(scatter, q, m)
+        return self.value(fit.on(engine))
 
 
 class VarianceShare(Definition):

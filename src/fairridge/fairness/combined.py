@@ -89,12 +89,20 @@ class Combined(Definition):
         """Return the maximum or the weighted mean."""
         return self._combine([definition.value(fit) for definition in self.definitions])
 
-    def held_out(self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int) -> float:
+    def held_out(
+        self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
+    ) -> float:
         """Return the maximum or the weighted mean on other rows."""
-        return self._combine([d.held_out(fit, engine, scatter, q, m) for d in self.definitions])
+        found = [
+            definition.held_out(fit, engine, scatter, q, m, adjusted=adjusted)
+            for definition in self.definitions
+        ]
+        return self._combine(found)
 
     def _combine(self, values: list[float]) -> float:
-        return max(values) if self.is_maximum else float(np.average(values, weights=self.weights))
+        return float(
+            np.max(values) if self.is_maximum else np.average(values, weights=self.weights)
+        )
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the value of each definition, by name."""

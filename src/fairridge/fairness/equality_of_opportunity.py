@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairridge.fairness.base import PooledShare, VarianceShare
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Engine
+from fairridge.fairness.base import VarianceShare
 from fairridge.solvers import Fit
 from fairridge.solvers.shares import sequential_share
 
 __all__ = ["EqualityOfOpportunity"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -29,10 +35,11 @@ class EqualityOfOpportunity(VarianceShare):
     needs_only_moments = True
     sees_columns = False
 
-    @property
-    def pooled(self) -> PooledShare:
-        """The same sequential sums of squares on other rows."""
-        return sequential_share
+    def held_out(
+        self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
+    ) -> float:
+        """Return the share from the same sequential sums of squares on other rows."""
+        return sequential_share(scatter, q, m)
 
     def rest(self, fit: Fit) -> float:
         """COV(Uβ, y⊥)² / VAR(y⊥)."""

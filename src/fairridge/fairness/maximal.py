@@ -54,7 +54,9 @@ class Maximal(Definition):
         """Return the largest association."""
         return float(self._of(fit).max(initial=0.0))
 
-    def held_out(self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int) -> float:
+    def held_out(
+        self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
+    ) -> float:
         """Return the largest association on other rows, from their moments."""
         raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
         n_sensitive = engine.n_sensitive

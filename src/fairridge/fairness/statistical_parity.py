@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.arguments import check_flag
-from fairridge.fairness.base import PooledShare, VarianceShare, share
+from fairridge.engines import Engine
+from fairridge.fairness.base import VarianceShare, share
 from fairridge.solvers import Fit
 from fairridge.solvers.shares import explained_by_sensitive
 
@@ -72,10 +73,11 @@ class StatisticalParity(VarianceShare):
         """Whether variances are compared, in a least-squares model."""
         return self.measure in (None, "variance")
 
-    @property
-    def pooled(self) -> PooledShare:
-        """R² of η on S, whatever the measure in training."""
-        return explained_by_sensitive
+    def held_out(
+        self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
+    ) -> float:
+        """Return R² of η on S, whatever the measure in training."""
+        return explained_by_sensitive(scatter, q, m, engine.n_rows if adjusted else None)
 
     def applies_to(self, family: Any) -> bool:
         """Whether variances are compared."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import one_blas_thread
-from fairridge.estimators._divisions import make_folds
 from fairridge.families import Family
 from fairridge.reports.html import Curve, ReportContents, Sample
+from fairridge.validation.folds import make_folds
 from fairridge.validation.report.case import (
     Case,
     Found,
@@ -133,15 +133,17 @@ def _audience(case: Case) -> Audience:
 
 
 def _folds(case: Case, options: ReportOptions) -> list[Fold]:
-    """Divide the rows; into as many parts as the rarest class allows."""
+    """Divide the rows; into as many parts as the rarest class and the columns of S allow."""
     n, classes = case.training.n_rows, case.training.response.classes
     codes = case.training.response.values[:, 0]
-    most = n if classes is None else int(np.unique(codes, return_counts=True)[1].min())
-    count = min(int(options.cv), most)
+    counts = np.array([n]) if classes is None else np.unique(codes, return_counts=True)[1]
+    # In no more rows than S has columns, dependence on S is not defined; stratified folds
+    # differ by up to one row per class.
+    least = case.training.engine.n_sensitive + 2 + len(counts)
+    count = min(int(options.cv), int(counts.min()), n // least)
     if count < 2:
         return []
-    rows = np.zeros((n, 1))
-    return make_folds(None, count, 1, options.random_state, {"": case.model}, rows, codes)[0]
+    return make_folds(None, count, 1, options.random_state, {"": case.model}, n, codes)[0]
 
 
 def _replicates(case: Case, wanted: int | None) -> int:

@@ -102,10 +102,12 @@ def test_losses_are_those_of_cross_validation_on_the_same_folds(people):
     models = {"a": FairRidgeRegressor(sensitive="sex"), "b": KomiyamaRegressor(sensitive="sex")}
     table = compare(X, y, sensitive="sex", unfairness=0.05, models=models, folds=folds).to_frame()
     for name, model in models.items():
-        losses = cross_validate(model, X, y, unfairness=[0.05], folds=folds).to_frame()["loss"]
+        validated = cross_validate(model, X, y, unfairness=[0.05], folds=folds).to_frame()
+        losses = validated["loss"]
         row = table[table["model"] == name].iloc[0]
         assert row["loss"] == pytest.approx(losses.mean())
         assert row["loss_error"] == pytest.approx(losses.std() / np.sqrt(2))
+        assert row["dependence"] == pytest.approx(validated["dependence"].mean())
 
 
 def test_several_bounds_are_those_one_by_one(people):

@@ -46,7 +46,7 @@ def drawn(ax):
 
 
 @pytest.mark.parametrize(
-    "measure", ["loss", "train_loss", "achieved_unfairness", "train_unfairness", "variance_share"]
+    "measure", ["loss", "train_loss", "achieved", "train_achieved", "variance_share"]
 )
 def test_lines_are_means_and_bars_are_intervals(result, measure):
     found, table = drawn(result.plot(measure)), result.to_frame()

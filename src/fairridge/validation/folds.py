@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
+from fairridge.engines import one_blas_thread
 from fairridge.estimators._parameters import check_count
+from fairridge.exceptions import BoundWarning, DataWarning
 
-__all__ = ["Fold", "check_models", "make_folds"]
+__all__ = ["Fold", "check_models", "make_folds", "quiet_fits"]
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -34,13 +38,50 @@ def check_models(models: Mapping[str, Any]) -> None:
             )
 
 
+@contextmanager
+def quiet_fits() -> Iterator[None]:
+    """Fit to parts of the rows: many small matrices, without remarks on each of them.
+
+    A level that a training set lacks is not a defect of the data, and the
+    status says whether the bound is met.
+    """
+    with warnings.catch_warnings(), one_blas_thread():
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", BoundWarning)
+        yield
+
+
 def make_folds(
-    folds: Any, cv: Any, repeats: Any, random_state: Any, models: Mapping[str, Any], X: Any, y: Any
+    folds: Any,
+    cv: Any,
+    repeats: Any,
+    random_state: Any,
+    models: Mapping[str, Any],
+    n: int,
+    y: Any,
+    kept: Any = None,
 ) -> list[list[Fold]]:
-    """Return lists of (train, test) positions, one list per repeat."""
-    n = len(X) if hasattr(X, "__len__") else X.shape[0]
+    """Return lists of (train, test) positions, one list per repeat.
+
+    Parameters
+    ----------
+    folds, cv, repeats, random_state
+        As in `cross_validate`.
+    models : mapping of str to estimator
+        Folds are stratified if all are classifiers.
+    n : int
+        Number of rows.
+    y : object
+        Their response.
+    kept : ndarray of int, optional
+        Rows with a positive weight: others are absent, and the positions are
+        those among the rows kept. By default all.
+    """
     if folds is not None:
-        return _given_folds(folds, n)
+        given = _given_folds(folds, n)
+        return given if kept is None else [_among(kept, n, one) for one in given]
+    if kept is not None:
+        n, y = len(kept), None if y is None else _safe_indexing(y, kept)
     repeats, rows = check_count("repeats", repeats), np.zeros((n, 1))
     if hasattr(cv, "split") and not isinstance(cv, str):
         return [_checked(list(cv.split(rows, y)), n) for _ in range(repeats)]
@@ -76,6 +117,22 @@ def _given_folds(folds: Any, n: int) -> list[list[Fold]]:
     if not given:
         raise ValueError(f"folds is empty; {HOW}.")
     return [_checked(list(one), n) for one in (given if nested else [given])]
+
+
+def _among(kept: NDArray[np.intp], n: int, folds: list[Fold]) -> list[Fold]:
+    """Return the positions of folds of n rows among the rows kept."""
+    places = np.full(n, -1)
+    places[kept] = np.arange(len(kept))
+    found = []
+    for number, fold in enumerate(folds):
+        train, test = (places[part][places[part] >= 0] for part in fold)
+        if not len(train) or not len(test):
+            raise ValueError(
+                f"fold {number} has no training or no validation rows with a positive weight; "
+                "leave it out, or choose other folds."
+            )
+        found.append((train, test))
+    return found
 
 
 def _is_nested(folds: Sequence[Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairridge.data import as_table, make_frame, numeric_vector
-from fairridge.estimators._any_folds import AnyData, measures, outcomes
-from fairridge.estimators._divisions import check_models, make_folds
 from fairridge.estimators._parameters import check_bounds, check_option
-from fairridge.estimators._progress import Progress
 from fairridge.estimators.barycenter import BarycenterRegressor
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.convex import ConvexFairClassifier, ConvexFairRegressor
-from fairridge.estimators.cross_validation import fold_records
 from fairridge.estimators.komiyama import KomiyamaRegressor
 from fairridge.estimators.reductions import ReductionsClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
@@ -29,6 +25,11 @@ from fairridge.estimators.zafar import ZafarClassifier, ZafarRegressor
 from fairridge.families import Binomial, Gaussian
 from fairridge.metrics import Dependence, dependence, groupings
 from fairridge.reports import TradeOff, plot_trade_off
+from fairridge.validation.cross_validation import FoldedData, fold_records
+from fairridge.validation.evaluate import mean_and_error
+from fairridge.validation.folds import check_models
+from fairridge.validation.foreign import ForeignData, measures, predictions
+from fairridge.validation.progress import Progress
 
 __all__ = ["Comparison", "compare"]
 
@@ -51,6 +52,7 @@ CLASSIFIERS = {
 # Groups of a numeric attribute: quarters.
 BINS = 4
 UNFAIRNESS = {
+    "dependence": "R² of the predictions on S, adjusted, on held-out rows",
     "r_squared_sensitive": "R² of the predictions on S, in training",
     "equality_of_opportunity": "equality of opportunity, in training",
     "individual": "individual unfairness relative to no bound, in training",
@@ -83,7 +85,8 @@ class Comparison:
         """Return one row per model and bound.
 
         Columns: model, unfairness (the bound), status, train_loss, loss and
-        its standard error (over the folds), r_squared_sensitive,
+        its standard error (over the folds), dependence (R² of the predictions
+        on S, adjusted for chance, mean over the folds), r_squared_sensitive,
         equality_of_opportunity, individual (relative to the unconstrained
         model), max_correlation, kolmogorov_smirnov, wasserstein (all in the
         training rows, of predicted numbers or probabilities) and seconds (one
@@ -159,32 +162,31 @@ def compare(
     if task == "regression":
         y = numeric_vector(y, len(y), "y")
     bounds = check_bounds(unfairness)
-    data = AnyData.of(X, y, sensitive_features, sensitive)
+    data = ForeignData.of(X, y, sensitive_features, sensitive)
     free = _unconstrained(task, sensitive)
-    folds = make_folds(folds, cv, 1, random_state, {"": free}, X, y)
+    folded = FoldedData.of(
+        X, {"": free}, y=y, sensitive_features=sensitive_features,
+        cv=cv, repeats=1, folds=folds, random_state=random_state,
+    )  # fmt: skip
     dependence_of = _measure(data, task)
     base = dependence_of(_fitted(free, data, 1.0)[0]).individual
     records, skipped = [], {}
-    n_folds = sum(map(len, folds))
+    n_folds = len(folded.places)
     with Progress((1 + len(models)) * n_folds, progress) as bar:
-        for k, (name, model) in enumerate({"unconstrained": free, **models}.items(), start=1):
+        for done, (name, model) in enumerate({"unconstrained": free, **models}.items(), start=1):
             own = np.ones(1) if name == "unconstrained" else bounds
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # the status says what they say
                     fits = [_fitted(model, data, float(r)) for r in own]
-                    found, *_ = fold_records(
-                        name, model, X, y, sensitive_features, own, folds, n_jobs, bar
-                    )
-                # One row of records per fold, one column per bound.
-                losses = np.reshape([record["loss"] for record in found], (n_folds, len(own)))
-                records += [
-                    _record(name, float(r), fit, data, dependence_of, base, loss)
-                    for r, fit, loss in zip(own, fits, losses.T, strict=True)
+                    found, _ = fold_records(name, model, folded, own, n_jobs, bar)
+                records += [  # the records of a fold have one bound after the other
+                    _record(name, float(r), fit, data, dependence_of, base, found[k :: len(own)])
+                    for k, (r, fit) in enumerate(zip(own, fits, strict=True))
                 ]
             except (ImportError, TypeError, ValueError) as reason:
                 skipped[name] = str(reason)
-            bar.reach(k * n_folds)
+            bar.reach(done * n_folds)
     loss = "mean deviance" if task == "classification" else "RMSE"
     return Comparison(tuple(records), skipped, loss, as_table(X).backend)
 
@@ -217,15 +219,15 @@ def _unconstrained(task: str, sensitive: Any) -> Any:
     return model(1.0, sensitive=sensitive)
 
 
-def _fitted(model: Any, data: AnyData, r: float) -> tuple[Any, float]:
+def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
     """Fit for one bound, and say how long it took."""
     own = clone(model).set_params(unfairness=r)
     start = time.perf_counter()
-    own.fit(data.X, data.y, **data.options)
+    own.fit(data.X, data.y, **data.for_fit)
     return own, time.perf_counter() - start
 
 
-def _measure(data: AnyData, task: str) -> Callable[[Any], Dependence]:
+def _measure(data: ForeignData, task: str) -> Callable[[Any], Dependence]:
     """Return a function that measures how a fitted model's predictions depend on S."""
     groups = groupings(data.attributes, np.ones(len(data.y)), bins=BINS, intersections=False)
     if task == "regression":
@@ -237,7 +239,7 @@ def _measure(data: AnyData, task: str) -> Callable[[Any], Dependence]:
     distance = (Gaussian() if task == "regression" else Binomial()).distance
 
     def of(model: Any) -> Dependence:
-        predicted = outcomes(model, data)
+        predicted = predictions(model, data)
         predicted = predicted[:, 1:] if predicted.ndim == 2 else predicted
         return dependence(predicted, data.columns, targets, distance, response, groups)
 
@@ -248,22 +250,24 @@ def _record(
     name: str,
     r: float,
     fit: tuple[Any, float],
-    data: AnyData,
+    data: ForeignData,
     dependence_of: Callable[[Any], Dependence],
     base: float,
-    losses: Floats,
+    validated: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return the measures of one model at one bound."""
     fitted, seconds = fit
     found = dependence_of(fitted)
-    spread = losses.std(ddof=1) / np.sqrt(len(losses)) if len(losses) > 1 else 0.0
+    held_out = np.array([[record["loss"], record["dependence"]] for record in validated])
+    (loss, held_out_dependence), (error, _) = mean_and_error(held_out)
     return {
         "model": name,
         "unfairness": r,
         "status": getattr(fitted, "status_", "converged"),
-        "train_loss": measures(fitted, data)["loss"],
-        "loss": float(losses.mean()),
-        "loss_error": float(spread),
+        "train_loss": measures(fitted, data, adjusted=False)["loss"],
+        "loss": float(loss),
+        "loss_error": float(error),
+        "dependence": float(held_out_dependence),
         "r_squared_sensitive": found.r_squared,
         "equality_of_opportunity": found.equality_of_opportunity,
         "individual": found.individual / base if base > 0.0 else 0.0,

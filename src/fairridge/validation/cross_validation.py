@@ -1,0 +1,323 @@
+"""Cross-validation of fair models over many bounds, with the same folds for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from fairridge.data import as_table, make_frame, weights
+from fairridge.estimators._bounded import BoundedModel
+from fairridge.estimators._parameters import check_bounds
+from fairridge.estimators._training import Training
+from fairridge.reports import ValidationCurve, plot_validation
+from fairridge.rows import RowMoments, RowSource
+from fairridge.validation.evaluate import mean_and_error
+from fairridge.validation.folds import Fold, check_models, make_folds, quiet_fits
+from fairridge.validation.foreign import ForeignData, foreign_fold, require_weights
+from fairridge.validation.linear import Scores, row_fold
+from fairridge.validation.moments import moment_folds, uses_moments
+from fairridge.validation.progress import Progress
+from fairridge.validation.streamed import StreamedData
+
+__all__ = ["CrossValidation", "FoldedData", "cross_validate", "fold_records"]
+
+Floats = NDArray[np.float64]
+PAPER_BOUNDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """What cross-validation measured: one record per model, bound, repeat and fold.
+
+    Attributes
+    ----------
+    records : tuple of dict
+        The measurements.
+    loss_name : dict of str to str
+        What `loss` is, by model.
+    """
+
+    records: tuple[dict[str, Any], ...]
+    loss_name: dict[str, str]
+    _backend: Any = None
+
+    def to_frame(self) -> Any:
+        """Return one row per model, bound, repeat and fold.
+
+        Columns: model, unfairness, repeat, fold, n, train_loss, loss,
+        train_achieved, achieved, dependence, variance_share, status and the
+        further scores. A score that a model does not have is missing.
+        """
+        names = list(dict.fromkeys(name for record in self.records for name in record))
+        return make_frame(
+            {name: [record.get(name, np.nan) for record in self.records] for name in names},
+            self._backend,
+        )
+
+    def curves(self, measure: str = "loss") -> list[ValidationCurve]:
+        """Return mean and standard error of a measure over all folds, by model and bound.
+
+        Models and folds that do not have the measure are left out. Dependence
+        on S is pooled in the same way: the mean of the folds' adjusted R²
+        estimates the dependence in the population without bias by chance,
+        which R² of the held-out rows of all folds together does not.
+        """
+        having = [
+            r
+            for r in self.records
+            if isinstance(r.get(measure), float) and not np.isnan(r[measure])
+        ]
+        if not having:
+            known = {name for r in self.records for name in r if isinstance(r[name], float)}
+            raise ValueError(
+                f"measure={measure!r} is not known; use one of {', '.join(sorted(known))}."
+            )
+        curves = []
+        for model in dict.fromkeys(record["model"] for record in having):
+            records = [record for record in having if record["model"] == model]
+            bounds = sorted({record["unfairness"] for record in records})
+            values = [
+                np.array([record[measure] for record in records if record["unfairness"] == r])
+                for r in bounds
+            ]
+            means, errors = np.array([mean_and_error(value) for value in values]).T
+            name = self.loss_name[model] if measure in ("loss", "train_loss") else measure
+            curves.append(ValidationCurve(model, name, np.array(bounds), means, errors))
+        return curves
+
+    def plot(self, measure: str = "loss", ax: Any = None) -> Any:
+        """Draw a measure over r, one line per model with 95 % confidence intervals.
+
+        Parameters
+        ----------
+        measure : str
+            A column of `to_frame()`.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        return plot_validation(self.curves(measure), ax)
+
+
+def cross_validate(
+    models: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sensitive_features: Any = None,
+    unfairness: Any = PAPER_BOUNDS,
+    cv: Any = 10,
+    repeats: int = 1,
+    folds: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    sample_weight: Any = None,
+    offset: Any = None,
+    progress: bool = False,
+) -> CrossValidation:
+    """Cross-validate fair models for several bounds, on the same folds.
+
+    Parameters
+    ----------
+    models : estimator or dict of str to estimator
+        Models of this library, or any with a parameter `unfairness`; their
+        own value of it is not used.
+    X, y, sensitive_features
+        As in `fit`. Categorical levels come from all rows. For gaussian models
+        X may be rows of `fairridge.rows`, which are divided at random (cv=k).
+    unfairness : array-like
+        The bounds r; the paper's by default.
+    cv : int or scikit-learn splitter, default=10
+        Number of folds, or an object with `split` such as `ShuffleSplit` for
+        hold-out. Folds are stratified if all models are classifiers.
+    repeats : int, default=1
+        How often to draw new folds.
+    folds : list of (train, test), or list of such lists, optional
+        Row positions or Boolean masks, used instead of `cv`; one list per repeat.
+    n_jobs : int, optional
+        Processes for models that go the general way.
+    random_state : int, RandomState or None
+        Seed of the folds.
+    sample_weight : array-like of shape (n,), optional
+        Weights, for fits and scores alike; a row of weight zero is absent.
+        Models that are not of this library must take them in `fit`.
+    offset : array-like of shape (n,), optional
+        Added to the linear predictor, as in `fit`; only for linear models of
+        this library. It counts in losses and scores, and not in dependence on
+        S. R² of gaussian models is that of the response less its offset.
+    progress : bool, default=False
+        Whether to show a progress bar (needs tqdm).
+
+    Returns
+    -------
+    CrossValidation
+        One record per model, bound, repeat and fold.
+
+    Notes
+    -----
+    `dependence` is measured on the validation rows in the same way for every
+    model: R² of the predictions regressed on S, adjusted for chance,
+
+        1 − (1 − R²)(n − 1)/(n − q − 1),
+
+    with n the rows of the fold, whatever their weights, and q the rank of S
+    there. It is missing if n ≤ q + 1. `achieved` is what the model bounds,
+    measured there: for statistical parity the adjusted R² of the linear
+    predictor on S.
+    """
+    named = models if isinstance(models, Mapping) else {type(models).__name__: models}
+    if not named:
+        raise ValueError("models is empty; pass an estimator or a dict name → estimator.")
+    check_models(named)
+    bounds = check_bounds(
+        unfairness, most=min(getattr(model, "_most_unfair", 1.0) for model in named.values())
+    )
+    division: dict[str, Any] = {
+        "cv": cv, "repeats": repeats, "folds": folds, "random_state": random_state
+    }  # fmt: skip
+    inputs = {
+        "y": y,
+        "sensitive_features": sensitive_features,
+        "sample_weight": sample_weight,
+        "offset": offset,
+    }
+    data: FoldedData | StreamedData
+    if isinstance(X, RowSource | RowMoments):
+        data = StreamedData.of(X, named, **division, **inputs)
+    else:
+        data = FoldedData.of(X, named, **division, **inputs)
+    records: list[dict[str, Any]] = []
+    loss_name: dict[str, str] = {}
+    with Progress(len(named) * len(data.places), progress) as bar:
+        for name, model in named.items():
+            scores, loss_name[name] = fold_records(name, model, data, bounds, n_jobs, bar)
+            records += scores
+    return CrossValidation(tuple(records), loss_name, data.backend)
+
+
+def fold_records(
+    name: str,
+    model: Any,
+    data: FoldedData | StreamedData,
+    bounds: Floats,
+    n_jobs: int | None,
+    bar: Progress,
+) -> tuple[list[dict[str, Any]], str]:
+    """Return one record per fold and bound of one model, and what its loss is.
+
+    All bounds of a fold are found at once, if the model can do that.
+    """
+    records = []
+    with quiet_fits():
+        found, loss_name = data.scores(name, model, bounds, n_jobs)
+        for (repeat, number), scores in zip(data.places, found, strict=True):
+            records += [
+                {"model": name, "unfairness": float(r), "repeat": repeat, "fold": number} | one
+                for r, one in zip(bounds, scores, strict=True)
+            ]
+            bar.step()
+    return records, loss_name
+
+
+@dataclass(frozen=True)
+class FoldedData:
+    """Rows in memory, divided into folds.
+
+    Attributes
+    ----------
+    X, y, sensitive_features, sample_weight, offset : object
+        As in `cross_validate`.
+    repeated : list of list of (train, test)
+        Positions among the rows with a positive weight, one list per repeat.
+    """
+
+    X: Any
+    y: Any
+    sensitive_features: Any
+    sample_weight: Floats | None
+    offset: Any
+    repeated: list[list[Fold]]
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        models: Mapping[str, Any],
+        *,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        **division: Any,
+    ) -> FoldedData:
+        """Divide the rows, for models that are validated on the same folds."""
+        n = len(X) if hasattr(X, "__len__") else X.shape[0]
+        weight = weights(sample_weight, n)
+        kept = None if weight is None or weight.all() else np.flatnonzero(weight)
+        repeated = make_folds(models=models, n=n, y=y, kept=kept, **division)
+        return cls(X, y, sensitive_features, weight, offset, repeated)
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Numbers of repeat and fold."""
+        return [(r, f) for r, folds in enumerate(self.repeated) for f in range(len(folds))]
+
+    @property
+    def backend(self) -> Any:
+        """The frame library of X; None for arrays."""
+        return as_table(self.X).backend
+
+    def scores(
+        self, name: str, model: Any, bounds: Floats, n_jobs: int | None
+    ) -> tuple[Iterable[list[Scores]], str]:
+        """Return the scores of a model in every fold, one dict per bound, and what the loss is."""
+        jobs = Parallel(n_jobs=n_jobs, return_as="generator")
+        folds = [fold for one in self.repeated for fold in one]
+        if isinstance(model, BoundedModel):
+            training = model._read(
+                self.X, self.y, self.sensitive_features, self.sample_weight, self.offset
+            )
+            gaussian = training.response.family.least_squares
+            found = _linear_folds(model, training, folds, bounds, jobs)
+        else:
+            data, gaussian = self._foreign(name, model), not is_classifier(model)
+            found = jobs(delayed(foreign_fold)(model, data, fold, bounds) for fold in folds)
+        return found, "RMSE" if gaussian else "mean deviance"
+
+    def _foreign(self, name: str, model: Any) -> ForeignData:
+        """Return the rows with a positive weight for a model known by its predictions only."""
+        if self.offset is not None:
+            raise TypeError(
+                f"model {name!r} is a {type(model).__name__}, which has no linear predictor that "
+                "an offset could be added to; leave out the offset or the model."
+            )
+        if self.sample_weight is not None:
+            require_weights(name, model)
+        data = ForeignData.of(
+            self.X,
+            self.y,
+            self.sensitive_features,
+            getattr(model, "sensitive", None),
+            self.sample_weight,
+        )
+        if self.sample_weight is None or self.sample_weight.all():
+            return data
+        return data.take(np.flatnonzero(self.sample_weight))
+
+
+def _linear_folds(
+    model: BoundedModel, training: Training, folds: list[Fold], bounds: Floats, jobs: Parallel
+) -> Iterable[list[Scores]]:
+    if uses_moments(model, training):
+        return moment_folds(model, training, folds, bounds)
+    # Features that are fitted to each training set have no coefficients in common.
+    seed = model._problem(training).seed() if training.unmapped is None else None
+    found: Iterable[list[Scores]] = jobs(
+        delayed(row_fold)(model, training, fold, bounds, seed) for fold in folds
+    )
+    return found

@@ -1,0 +1,258 @@
+"""The one place that scores a model on rows: loss, accuracy, and dependence on S.
+
+Cross-validation (in memory, streamed, and of models known by their predictions
+only), comparisons, and the audit report all measure with these functions.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.families import Family
+from fairridge.families.base import ClassFamily
+from fairridge.metrics import concordance_index, explained_by_sensitive, scatter_of
+
+__all__ = [
+    "accuracy",
+    "area_under_curve",
+    "classification_scores",
+    "dependence",
+    "log_loss",
+    "loss",
+    "mean_and_error",
+    "outcomes",
+    "r_squared",
+    "regression_scores",
+    "sensitive_span",
+    "size",
+]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+NAN = float("nan")
+
+# ---------------------------------------------------------------------- losses
+
+
+def loss(family: Family, deviance: float, rows: float) -> float:
+    """Return the RMSE of gaussian models, the mean deviance of others; NaN without any events."""
+    mean = deviance / rows if rows > 0.0 else NAN
+    return float(np.sqrt(mean)) if family.least_squares else float(mean)
+
+
+def size(family: Family, response: Floats, weight: Floats) -> float:
+    """Return what a deviance is divided by: the weight of all rows, or of the events (Cox)."""
+    return float(weight @ response[:, 1]) if family.reads == "times" else float(weight.sum())
+
+
+def log_loss(codes: Integers, probability: Floats, weight: Floats) -> float:
+    """Mean deviance of classes, −2 log p of the class of each row.
+
+    Probabilities of models known by their predictions only may be 0, as those
+    of randomized classifiers are: they are clipped, as scikit-learn does.
+    """
+    chosen = probability[np.arange(len(codes)), codes]
+    logs = np.log(np.maximum(chosen, np.finfo(np.float64).eps))
+    return -2.0 * float(np.average(logs, weights=weight))
+
+
+# -------------------------------------------------------------------- accuracy
+
+
+def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> dict[str, float]:
+    """Measure linear predictors against responses: the loss, and scores by kind of response.
+
+    Parameters
+    ----------
+    family : Family
+        The family of the response.
+    response : ndarray of shape (n, c)
+        What the family reads.
+    eta : ndarray of shape (n, K)
+        Linear predictors with their offset, one per class if there are several.
+    weight : ndarray of shape (n,)
+        Weights.
+
+    Returns
+    -------
+    dict of str to float
+        `loss`, and `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`,
+        `recall` and `auc`, or `concordance`; NaN for what is not defined.
+    """
+    by_predictor = family.by_predictor(eta.T).T
+    deviance = family.rows(response, by_predictor, weight, 0).deviance
+    found = {"loss": loss(family, deviance, size(family, response, weight))}
+    if family.reads == "times":
+        return found | {"concordance": _concordance(response, eta[:, 0], weight)}
+    if family.reads == "numbers":
+        mean = family.mean(by_predictor)[:, 0]
+        return found | regression_scores(response[:, 0], mean, weight)
+    classes = cast(ClassFamily, family)
+    # Of two classes η ranks rows that have the same probability to rounding.
+    ranks = eta if eta.shape[1] == 1 else classes.probabilities(eta)
+    codes = response[:, 0].astype(np.intp)
+    return found | classification_scores(codes, classes.likeliest(eta), ranks, weight)
+
+
+def regression_scores(y: Floats, mean: Floats, weight: Floats) -> dict[str, float]:
+    """Return RMSE and R²; R² is NaN for a single row, and 0 if the response is constant."""
+    squares = float(weight @ (y - mean) ** 2)
+    total = float(weight @ (y - np.average(y, weights=weight)) ** 2) if np.ptp(y) > 0.0 else 0.0
+    rmse = float(np.sqrt(squares / weight.sum()))
+    return {"rmse": rmse, "r_squared": r_squared(squares, total, len(y))}
+
+
+def r_squared(squares: float, total: float, n: int) -> float:
+    """1 − RSS/TSS; NaN for a single row, and 0 if the response is constant."""
+    if n < 2:
+        return NAN
+    return 1.0 - squares / total if total > 0.0 else 0.0
+
+
+def classification_scores(
+    codes: Integers, predicted: Integers, ranks: Floats, weight: Floats
+) -> dict[str, float]:
+    """Return scores of the second of two classes, or means over the classes of several.
+
+    Parameters
+    ----------
+    codes, predicted : ndarray of shape (n,)
+        Classes 0 to K − 1: the true and the predicted one.
+    ranks : ndarray of shape (n, 1) or (n, K)
+        What ranks rows by how likely the second of two classes is, or each of several.
+    weight : ndarray of shape (n,)
+        Weights.
+
+    Notes
+    -----
+    Classes that are neither true nor predicted anywhere do not count in the
+    means of precision, recall and F1; the AUC, one class against the rest,
+    needs all of them.
+    """
+    k = max(ranks.shape[1], 2)
+    counts: Floats = np.bincount(k * codes + predicted, weights=weight, minlength=k * k)  # type: ignore[assignment]
+    table = counts.reshape(k, k)
+    hits, true, said = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    wanted = np.array([1]) if k == 2 else np.flatnonzero(true + said > 0.0)
+
+    def mean_share(part: Floats, whole: Floats) -> float:
+        shares = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0.0)
+        return float(shares[wanted].mean())
+
+    positive = [1] if k == 2 else range(k)
+    columns = zip(positive, ranks.T, strict=True)
+    areas = [area_under_curve(codes == code, column, weight) for code, column in columns]
+    return {
+        "accuracy": float(hits.sum() / table.sum()),
+        "f1": mean_share(2.0 * hits, true + said),
+        "precision": mean_share(hits, said),
+        "recall": mean_share(hits, true),
+        "auc": float(np.mean(areas)),
+    }
+
+
+def area_under_curve(positive: NDArray[np.bool_], score: Floats, weight: Floats) -> float:
+    """Share of pairs in which the positive row has the higher score; ties count one half.
+
+    NaN if all rows are positive, or none is.
+    """
+    order = np.argsort(score, kind="stable")
+    _, first = np.unique(score[order], return_index=True)
+    of_positive = np.add.reduceat((weight * positive)[order], first)
+    of_negative = np.add.reduceat((weight * ~positive)[order], first)
+    pairs = float(of_positive.sum() * of_negative.sum())
+    below = np.cumsum(of_negative) - 0.5 * of_negative
+    return float(of_positive @ below) / pairs if pairs > 0.0 else NAN
+
+
+def _concordance(response: Floats, eta: Floats, weight: Floats) -> float:
+    try:
+        return concordance_index(response[:, 0], response[:, 1], eta, weight)
+    except ValueError:  # no two rows can be compared
+        return NAN
+
+
+# ------------------------------------------------------------- dependence on S
+
+
+def outcomes(family: Family, eta: Floats) -> Floats:
+    """Return what linear predictors of shape (n, K) predict, one column per outcome.
+
+    Means; the probability of the second of two classes or of each of several;
+    log hazard ratios.
+    """
+    if family.reads == "times":
+        return eta
+    if family.reads == "numbers":
+        mean: Floats = family.mean(family.by_predictor(eta.T).T)
+        return mean.reshape(len(eta), -1)
+    probability = cast(ClassFamily, family).probabilities(eta)
+    return probability[:, 1:] if probability.shape[1] == 2 else probability
+
+
+def sensitive_span(S: Floats, weight: Floats) -> Floats:
+    """Return orthonormal columns, under the weights, with the span of centered S.
+
+    So no digits are lost if S is collinear, and there are as many columns as
+    the rank of S.
+    """
+    centered = S - np.average(S, axis=0, weights=weight)
+    constant = S.min(axis=0) == S.max(axis=0)
+    root = np.sqrt(weight)[:, None]
+    weighted = np.where(constant, 0.0, centered) * root
+    norms = np.linalg.norm(weighted, axis=0)
+    left, values, _ = np.linalg.svd(weighted / np.where(norms > 0, norms, 1.0), full_matrices=False)
+    used = values > max(S.shape) * np.finfo(np.float64).eps * max(values.max(initial=0.0), 1.0)
+    return left[:, used] / root
+
+
+def dependence(predicted: Floats, span: Floats, weight: Floats, *, adjusted: bool = True) -> float:
+    """Return R² of predictions regressed on S, adjusted for chance on validation rows.
+
+    The same for every model: 1 − (1 − R²)(n − 1)/(n − q − 1), with q the rank
+    of S in the n rows. NaN if n ≤ q + 1.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n, m)
+        Predicted outcomes.
+    span : ndarray of shape (n, q)
+        Independent columns with the span of S, as of `sensitive_span`.
+    weight : ndarray of shape (n,)
+        Weights; n is the number of rows all the same.
+    adjusted : bool, default=True
+        Whether the rows are validation rows.
+    """
+    joint = scatter_of(np.hstack([span, predicted]), weight)
+    n_rows = len(predicted) if adjusted else None
+    return explained_by_sensitive(joint, span.shape[1], predicted.shape[1], n_rows)
+
+
+# ------------------------------------------------------------------- summaries
+
+
+def mean_and_error(values: Floats) -> tuple[Floats, Floats]:
+    """Return the mean over folds and its standard error; NaNs are left out.
+
+    Dependence on S is pooled over folds in the same way. Each fold's adjusted
+    R² estimates, without bias by chance, how far the model of that fold
+    depends on S in the population, and so does their mean. R² over the
+    held-out rows of all folds together does not: what the training rows of a
+    fold lack of the total is in the fold itself, so that the deviations of the
+    folds' models cancel, and R² is as near to 0 at r = 0 as in training.
+
+    Parameters
+    ----------
+    values : ndarray of shape (folds, …)
+        A measure in every fold.
+    """
+    count = (~np.isnan(values)).sum(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # defined in no fold, or in one
+        mean, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0, ddof=1)
+    error = np.where(count > 1, spread / np.sqrt(np.maximum(count, 1)), 0.0)
+    return mean, error

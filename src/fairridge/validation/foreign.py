@@ -1,0 +1,161 @@
+"""Models known by their predictions only: nothing but fit and predict is asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from fairridge.data import Table, as_table, dense_columns, learn_design
+from fairridge.validation import evaluate
+from fairridge.validation.folds import Fold
+from fairridge.validation.linear import Scores
+
+__all__ = ["ForeignData", "foreign_fold", "measures", "predictions", "require_weights"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class ForeignData:
+    """Data as they were passed, and S as numbers.
+
+    Attributes
+    ----------
+    X, y, S : object
+        As in `fit`; S is None if it is in X.
+    attributes : Table
+        Sensitive attributes.
+    columns : ndarray of shape (n, q)
+        The same, encoded.
+    sample_weight : ndarray of shape (n,) or None
+        Positive weights.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    S: Any
+    attributes: Table
+    columns: Floats
+    sample_weight: Floats | None = None
+
+    @classmethod
+    def of(
+        cls, X: Any, y: Any, S: Any, sensitive: Any, sample_weight: Floats | None = None
+    ) -> ForeignData:
+        """Encode S, from columns of X or by itself."""
+        table = as_table(X)
+        separate = None if S is None else as_table(S, argument="sensitive_features")
+        design = learn_design(table, separate, sensitive)
+        pieces, _ = design.encode(table, separate, "error", owner="this model")
+        attributes = table.select(design.positions_sensitive) if separate is None else separate
+        columns = dense_columns(pieces, design.sensitive.names)
+        return cls(X, np.asarray(y), S, attributes, columns, sample_weight)
+
+    def take(self, rows: Integers) -> ForeignData:
+        """Return these rows only."""
+        return ForeignData(
+            _safe_indexing(self.X, rows),
+            self.y[rows],
+            None if self.S is None else _safe_indexing(self.S, rows),
+            self.attributes.take(rows),
+            self.columns[rows],
+            None if self.sample_weight is None else self.sample_weight[rows],
+        )
+
+    @property
+    def weights(self) -> Floats:
+        """Weights, ones if none were given."""
+        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+
+    @property
+    def for_predict(self) -> dict[str, Any]:
+        """Arguments of `predict` beside X."""
+        return {} if self.S is None else {"sensitive_features": self.S}
+
+    @property
+    def for_fit(self) -> dict[str, Any]:
+        """Arguments of `fit` beside X and y."""
+        weight = {} if self.sample_weight is None else {"sample_weight": self.sample_weight}
+        return self.for_predict | weight
+
+
+def require_weights(name: str, model: Any) -> None:
+    """Raise, naming the model, unless its `fit` takes weights."""
+    if not has_fit_parameter(model, "sample_weight"):
+        raise TypeError(
+            f"model {name!r} is a {type(model).__name__}, whose fit takes no sample_weight; leave "
+            "out the weights or the model."
+        )
+
+
+def foreign_fold(model: Any, data: ForeignData, fold: Fold, bounds: Floats) -> list[Scores]:
+    """Fit to the training rows for every bound, and measure on the validation rows."""
+    train, test = (data.take(rows) for rows in fold)
+    found = []
+    for r in bounds:
+        fitted = clone(model).set_params(unfairness=float(r))
+        fitted.fit(train.X, train.y, **train.for_fit)
+        of_train = measures(fitted, train, adjusted=False)
+        of_test = measures(fitted, test, adjusted=True)
+        own = {
+            "n": len(test.y),
+            "train_loss": of_train["loss"],
+            "loss": of_test["loss"],
+            "train_achieved": of_train["dependence"],
+            "achieved": of_test["dependence"],
+            "dependence": of_test["dependence"],
+            "status": getattr(fitted, "status_", "converged"),
+        }
+        found.append(own | of_test)
+    return found
+
+
+def predictions(model: Any, data: ForeignData) -> Floats:
+    """Return predicted numbers, or the probability of each class, of shape (n,) or (n, K)."""
+    predict = model.predict_proba if is_classifier(model) else model.predict
+    return np.asarray(predict(data.X, **data.for_predict), dtype=np.float64)
+
+
+def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, float]:
+    """Return the loss, dependence on S, and further scores.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    data : ForeignData
+        The rows.
+    adjusted : bool
+        Whether these are validation rows, on which R² is adjusted.
+    """
+    predicted, weight = predictions(model, data), data.weights
+    columns = predicted.reshape(len(data.y), -1)
+    # Probabilities of two classes say the same twice.
+    columns = columns[:, 1:] if columns.shape[1] == 2 else columns
+    span = evaluate.sensitive_span(data.columns, weight)
+    found = {"dependence": evaluate.dependence(columns, span, weight, adjusted=adjusted)}
+    if predicted.ndim == 1:
+        scores = evaluate.regression_scores(data.y, predicted, weight)
+        return found | {"loss": scores["rmse"]} | scores
+    codes = _codes(data.y, model.classes_)
+    scores = evaluate.classification_scores(codes, predicted.argmax(axis=1), columns, weight)
+    return found | {"loss": evaluate.log_loss(codes, predicted, weight)} | scores
+
+
+def _codes(y: NDArray[Any], classes: NDArray[Any]) -> Integers:
+    """Return the positions of labels among the classes of a model."""
+    same = y[:, None] == classes
+    unknown = ~same.any(axis=1)
+    if unknown.any():
+        raise ValueError(
+            f"the training rows of a fold have no row of class {str(y[unknown][0])!r}; use "
+            "stratified or fewer folds."
+        )
+    return same.argmax(axis=1)

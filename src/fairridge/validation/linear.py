@@ -1,0 +1,170 @@
+"""Linear models in one fold: fit to the training rows, measure on the validation rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import MemoryEngine
+from fairridge.estimators._bounded import BoundedModel
+from fairridge.estimators._training import Training
+from fairridge.fairness import Definition
+from fairridge.families import Family
+from fairridge.metrics import scatter_of
+from fairridge.search import Problem, Solution
+from fairridge.solvers import FairBasis, Fit
+from fairridge.validation import evaluate
+from fairridge.validation.folds import Fold
+
+__all__ = ["Scores", "WrittenRows", "fold_scores", "row_fold"]
+
+Floats = NDArray[np.float64]
+# What one bound reached in one fold, by name of the measure.
+Scores = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WrittenRows:
+    """Rows in memory, written out once for all bounds.
+
+    Attributes
+    ----------
+    engine : MemoryEngine
+        Where the rows are.
+    center : ndarray of shape (q+p,)
+        Means of [S, X].
+    columns : ndarray of shape (n, q+p)
+        [S, X] less those.
+    span : ndarray of shape (n, rank)
+        Orthonormal columns with the span of S.
+    """
+
+    engine: MemoryEngine
+    center: Floats
+    columns: Floats
+    span: Floats
+
+    @classmethod
+    def of(cls, engine: MemoryEngine) -> WrittenRows:
+        """Write the rows of an engine out."""
+        S, X, _, weight = engine.columns()
+        columns = np.hstack([S, X])
+        center = np.average(columns, axis=0, weights=weight)
+        columns -= center
+        return cls(engine, center, columns, evaluate.sensitive_span(S, weight))
+
+    def eta(self, basis: FairBasis, fit: Fit) -> Floats:
+        """Return linear predictors of shape (n, K), without the offset."""
+        raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+        level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
+        eta: Floats = level + raw @ (self.center - basis.center) + self.columns @ raw.T
+        return eta
+
+    def with_offset(self, eta: Floats) -> Floats:
+        """Add the offset of the rows."""
+        offset = self.engine.offset
+        return eta if offset is None else eta + offset[:, None]
+
+    def accuracy(self, family: Family, eta: Floats) -> dict[str, float]:
+        """Return loss and scores of linear predictors, which the offset is added to."""
+        engine = self.engine
+        return evaluate.accuracy(family, engine.response, self.with_offset(eta), engine.weights)
+
+    def achieved(
+        self, definition: Definition, fit: Fit, eta: Floats, *, adjusted: bool = True
+    ) -> float:
+        """Return how unfair a fit is here, by its own definition; the offset has no part in it."""
+        columns = [self.span, eta, self.engine.rows.targets]
+        joint = scatter_of(np.hstack(columns), self.engine.weights)
+        q, m = self.span.shape[1], eta.shape[1]
+        return definition.held_out(fit, self.engine, joint, q, m, adjusted=adjusted)
+
+    def variance(self, raw: Floats) -> float:
+        """VAR of [S, X] times coefficients, times n; over classes if there are several."""
+        scores = self.columns @ np.atleast_2d(raw).T
+        return float(np.trace(scatter_of(scores, self.engine.weights)))
+
+
+def row_fold(
+    model: BoundedModel, training: Training, fold: Fold, bounds: Floats, seed: Any
+) -> list[Scores]:
+    """Fit to the training rows, and measure on the validation rows."""
+    train, test = training.fold(*fold)
+    _require_response(training, train)
+    problem = model._problem_on(train, training.response)
+    if seed is not None:
+        problem.plant(seed)
+    rows = WrittenRows.of(test)
+    return [_row_scores(model, problem, one, rows) for one in model._solve(problem, bounds)]
+
+
+def _row_scores(
+    model: BoundedModel, problem: Problem, solution: Solution, rows: WrittenRows
+) -> Scores:
+    fit, family = solution.fit, problem.family
+    eta = rows.eta(problem.basis, fit)
+    predicted = evaluate.outcomes(family, eta)
+    return fold_scores(
+        problem,
+        solution,
+        rows.engine.n_rows,
+        rows.accuracy(family, eta),
+        rows.achieved(model._definition, fit, eta),
+        evaluate.dependence(predicted, rows.span, rows.engine.weights),
+        rows.variance,
+    )
+
+
+def _require_response(training: Training, train: MemoryEngine) -> None:
+    """Raise if no model can be fitted to the training rows of a fold."""
+    family, classes = training.response.family, training.response.classes
+    if family.reads == "times" and not train.response[:, 1].any():
+        raise ValueError("the training rows of a fold have no events; use other or fewer folds.")
+    if classes is not None:
+        present = np.unique(train.response[:, 0]).astype(np.intp)
+        if len(present) < len(classes):
+            missing = np.delete(classes, present)[0]
+            raise ValueError(
+                f"the training rows of a fold have no row of class {str(missing)!r}; use "
+                "stratified or fewer folds."
+            )
+    elif hasattr(family, "check"):
+        family.check(train.response[:, 0])
+
+
+def fold_scores(
+    problem: Problem,
+    solution: Solution,
+    n_rows: int,
+    accuracy: dict[str, float],
+    achieved: float,
+    dependence: float,
+    variance: Callable[[Floats], float],
+) -> Scores:
+    """Put together what one bound reached in one fold."""
+    fit, basis, family = solution.fit, problem.basis, problem.family
+    train_size = basis.weight
+    if family.reads == "times":
+        train_size = evaluate.size(family, problem.engine.response, problem.engine.weights)
+    return {
+        "n": n_rows,
+        "train_loss": evaluate.loss(family, fit.deviance, train_size),
+        "loss": accuracy["loss"],
+        "train_achieved": solution.achieved,
+        "achieved": achieved,
+        "dependence": dependence,
+        "variance_share": _variance_share(basis, fit, variance),
+        "status": solution.choice.status,
+        "lambda_": fit.lambda_,
+    } | accuracy
+
+
+def _variance_share(basis: FairBasis, fit: Fit, variance: Callable[[Floats], float]) -> float:
+    """VAR(Sα)/(VAR(Sα) + VAR(Uβ)) with the training B, from variances of [S, X]·raw."""
+    of_sensitive = variance(basis.raw_coefficients(fit.alpha, np.zeros_like(fit.beta)))
+    total = of_sensitive + variance(basis.raw_coefficients(np.zeros_like(fit.alpha), fit.beta))
+    return of_sensitive / total if total > 0.0 else 0.0

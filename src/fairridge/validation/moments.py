@@ -1,0 +1,190 @@
+"""The fast way of gaussian models: a fold from moments.
+
+Under statistical parity or equality of opportunity a fold costs no pass over
+its training rows. Their moments are those of all rows less the fold's, and
+everything on the validation rows is a quadratic form in the fold's own
+moments. If that would lose digits the rows are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.engines import Engine, KnownMoments, MemoryEngine, Moments
+from fairridge.estimators._bounded import BoundedModel
+from fairridge.estimators._training import Response, Training
+from fairridge.metrics import explained_by_sensitive
+from fairridge.search import Problem, Solution
+from fairridge.solvers.factor import WELL_CONDITIONED
+from fairridge.validation import evaluate
+from fairridge.validation.folds import Fold
+from fairridge.validation.linear import Scores, fold_scores, row_fold
+
+__all__ = [
+    "RowsNeededError",
+    "moment_fold",
+    "moment_folds",
+    "no_rows",
+    "require_independent",
+    "uses_moments",
+]
+
+Floats = NDArray[np.float64]
+
+# A column that keeps less of its scatter in the training rows has lost digits to the subtraction.
+LEAST_LEFT = 0.1
+# A quadratic form this much smaller than its terms has lost digits to cancellation.
+CANCELLED = 1e4
+
+
+class RowsNeededError(Exception):
+    """Moments alone do not carry the digits."""
+
+
+def no_rows() -> MemoryEngine:
+    """Stand for rows that are not to be read."""
+    raise RowsNeededError
+
+
+def uses_moments(model: BoundedModel, training: Training) -> bool:
+    """Whether everything a model needs is in the moments of [S, X, y]."""
+    closed = training.response.family.least_squares
+    small = training.unmapped is None and not model._compresses(training.engine)
+    return closed and model._only_moments and small
+
+
+def moment_folds(
+    model: BoundedModel, training: Training, folds: list[Fold], bounds: Floats
+) -> Iterator[list[Scores]]:
+    """Yield the scores of every fold, from moments if they carry the digits."""
+    whole, engine = training.engine.moments(), training.engine
+    for fold in folds:
+        try:
+            # Positions that do not divide the rows (hold-out, custom folds) have no complement.
+            if not _divides(fold, training.n_rows):
+                raise RowsNeededError
+            part = training.engine_on(fold[1]).moments()
+            rest = whole - part
+            _require_digits(whole, rest)
+            require_independent(part, engine.n_sensitive)
+            known = KnownMoments(rest, engine.names, engine.n_sensitive, no_rows)
+            yield moment_fold(model, training.response, known, part, bounds)
+        except RowsNeededError:
+            yield row_fold(model, training, fold, bounds, None)
+
+
+def _divides(fold: Fold, n: int) -> bool:
+    """Whether every row is in one of the two parts, once."""
+    seen = np.zeros(n, dtype=bool)
+    for part in fold:
+        seen[part] = True
+    return len(fold[0]) + len(fold[1]) == n and bool(seen.all())
+
+
+def _require_digits(whole: Moments, rest: Moments) -> None:
+    """Raise if a column hardly varies in the training rows.
+
+    A level that only the fold has would be left with a scatter of rounding
+    errors, and an outlier in the fold covers all digits of the other rows.
+    """
+    left, total = np.diag(rest.scatter), np.diag(whole.scatter)
+    if (left < LEAST_LEFT * total).any():
+        raise RowsNeededError
+
+
+def require_independent(part: Moments, q: int) -> None:
+    """Raise if S is collinear in the fold."""
+    varies = np.flatnonzero(np.diag(part.scatter)[:q] > 0.0)
+    S = part.scatter[np.ix_(varies, varies)]
+    S = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    if S.size and np.linalg.eigvalsh(S)[0] * WELL_CONDITIONED < 1.0:
+        raise RowsNeededError
+
+
+def moment_fold(
+    model: BoundedModel,
+    response: Response,
+    training: Engine,
+    part: Moments,
+    bounds: Floats,
+    root: Floats | None = None,
+) -> list[Scores]:
+    """Fit to training rows, and measure on others, of both of which only moments are known.
+
+    Parameters
+    ----------
+    model : BoundedModel
+        A gaussian model that needs no more.
+    response : Response
+        Its family.
+    training : Engine
+        The training rows.
+    part : Moments
+        Of the validation rows.
+    bounds : ndarray
+        The bounds r.
+    root : ndarray, optional
+        R with RᵀR the scatter of the validation rows, which carries more digits.
+    """
+    problem = model._problem_on(training, response)
+    solutions = model._solve(problem, bounds)
+    return [_moment_scores(model, problem, solution, part, root) for solution in solutions]
+
+
+def _moment_scores(
+    model: BoundedModel, problem: Problem, solution: Solution, part: Moments, root: Floats | None
+) -> Scores:
+    fit, basis, k = solution.fit, problem.basis, len(part.mean) - 1
+    raw = basis.raw_coefficients(fit.alpha, fit.beta)
+    level = fit.intercept + fit.alpha @ basis.center_sensitive
+    bias = float(part.mean[k] - level - (part.mean[:k] - basis.center) @ raw)
+    squares = _form(np.append(-raw, 1.0), part.scatter, root) + part.weight * bias**2
+    span = np.eye(len(fit.alpha)) if root is None else _orthonormal(root[:, : len(fit.alpha)])
+    q = span.shape[1]
+    columns = np.zeros((k + 1, q + 2))  # [S, η, y] as combinations of [S, X, y]
+    columns[: len(span), :q] = span
+    columns[:k, q] = raw
+    columns[k, q + 1] = 1.0
+    if root is None:
+        joint = columns.T @ part.scatter @ columns
+    else:
+        joint = (root @ columns).T @ (root @ columns)
+
+    def variance(raw: Floats) -> float:
+        return _form(np.append(raw, 0.0), part.scatter, root)
+
+    joint[q, q] = variance(raw)
+    rows = KnownMoments(part, problem.engine.names, problem.engine.n_sensitive, no_rows)
+    rmse = float(np.sqrt(squares / part.weight))
+    r_squared = evaluate.r_squared(squares, float(part.scatter[k, k]), part.n_rows)
+    return fold_scores(
+        problem,
+        solution,
+        part.n_rows,
+        {"loss": rmse, "rmse": rmse, "r_squared": r_squared},
+        model._definition.held_out(fit, rows, joint, q, 1),
+        explained_by_sensitive(joint, q, 1, part.n_rows),
+        variance,
+    )
+
+
+def _form(vector: Floats, scatter: Floats, root: Floats | None = None) -> float:
+    """Return vᵀMv = ‖Rv‖²; without the root R only if the terms of the first do not cancel."""
+    if root is not None:
+        return float(((root @ vector) ** 2).sum())
+    value, absolute = float(vector @ scatter @ vector), np.abs(vector)
+    if float(absolute @ np.abs(scatter) @ absolute) > CANCELLED * value:
+        raise RowsNeededError
+    return value
+
+
+def _orthonormal(root: Floats) -> Floats:
+    """Return combinations of the columns of R that are orthonormal, as many as its rank."""
+    scale = np.linalg.norm(root, axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    _, values, rotation = np.linalg.svd(root / scale, full_matrices=False)
+    used = values > root.shape[1] * 1e-12 * max(values.max(initial=0.0), 1.0)
+    return rotation[used].T / values[used] / scale[:, None]

@@ -1,0 +1,136 @@
+"""Folds of rows that are not in memory, for gaussian models.
+
+Moments of all folds come from one pass, those of a training set are the sum of
+the other folds', and everything on the validation rows is a quadratic form. If
+that would lose digits, a second pass leaves triangular roots of all folds,
+which carry them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from fairridge.data import Design
+from fairridge.engines import KnownMoments, KnownRoot
+from fairridge.estimators._bounded import BoundedModel
+from fairridge.estimators._parameters import check_count
+from fairridge.estimators._streaming import refuse_more_data, unread_response
+from fairridge.rows import RowMoments, RowSource
+from fairridge.rows.encoder import BatchEncoder
+from fairridge.rows.folds import StreamedFolds
+from fairridge.rows.responses import Numbers
+from fairridge.validation.linear import Scores
+from fairridge.validation.moments import (
+    RowsNeededError,
+    moment_fold,
+    no_rows,
+    require_independent,
+)
+
+__all__ = ["StreamedData"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StreamedData:
+    """Rows that are not in memory, divided into folds.
+
+    Attributes
+    ----------
+    places : list of (repeat, fold)
+        Numbers of the folds.
+    """
+
+    places: list[tuple[int, int]]
+    _design: Design
+    _folds: StreamedFolds
+    backend = None
+
+    @classmethod
+    def of(
+        cls,
+        source: RowSource | RowMoments,
+        models: Mapping[str, Any],
+        *,
+        cv: Any,
+        repeats: Any,
+        random_state: Any,
+        folds: Any,
+        **refused: Any,
+    ) -> StreamedData:
+        """Divide rows at random.
+
+        Parameters
+        ----------
+        source : RowSource
+            The rows.
+        models : mapping of str to estimator
+            Gaussian models that need no more than moments.
+        cv, repeats : int
+            Folds, and how often they are drawn.
+        random_state : int, RandomState or None
+            Seed of the folds.
+        folds
+            None: rows elsewhere have no positions.
+        **refused
+            What comes as columns of the rows.
+        """
+        refuse_more_data(**refused)
+        if isinstance(source, RowMoments):
+            raise ValueError("moments cannot be divided into folds; pass the rows themselves.")
+        if folds is not None:
+            raise ValueError("folds are positions of rows in memory; for other rows use cv=k.")
+        repeats = check_count("repeats", repeats)
+        if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
+            raise ValueError(
+                f"cv={cv!r}: rows that are not in memory are divided at random, cv=k with k of at "
+                "least 2."
+            )
+        for name, model in models.items():
+            _require_moments(name, model, source)
+        design = source.survey().design
+        encode = BatchEncoder(source.roles, design, Numbers(less_offset=True))
+        seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=repeats)
+        divided = StreamedFolds(source, encode, seeds.tolist(), int(cv))
+        return cls(list(np.ndindex(repeats, int(cv))), design, divided)
+
+    def scores(
+        self, name: str, model: BoundedModel, bounds: Floats, n_jobs: int | None
+    ) -> tuple[Iterator[list[Scores]], str]:
+        """Return the scores of a model in every fold, one dict per bound, and what the loss is."""
+        return (self._of_fold(model, place, bounds) for place in self.places), "RMSE"
+
+    def _of_fold(self, model: BoundedModel, at: tuple[int, int], bounds: Floats) -> list[Scores]:
+        """Fit to all folds but one, and measure on that one."""
+        part, rest = self._folds.moments[at[0]][at[1]], self._folds.rest(*at)
+        names, q = self._design.encoded_names, len(self._design.sensitive.names)
+        response = unread_response(model)
+        try:
+            require_independent(part, q)
+            known = KnownMoments(rest, names, q, no_rows)
+            return moment_fold(model, response, known, part, bounds)
+        except RowsNeededError:
+            known = KnownRoot(rest, names, q, self._folds.rest_root(*at), no_rows)
+            return moment_fold(model, response, known, part, bounds, self._folds.root(*at))
+
+
+def _require_moments(name: str, model: Any, source: RowSource) -> None:
+    if not isinstance(model, BoundedModel):
+        raise TypeError(f"model {name!r} is a {type(model).__name__}, which needs rows in memory.")
+    if not unread_response(model, source.roles).family.least_squares:
+        raise ValueError(
+            f"model {name!r}: only gaussian models are cross-validated on rows that are not in "
+            "memory."
+        )
+    if not model._only_moments:
+        raise ValueError(
+            f"model {name!r}: only statistical parity and equality of opportunity are "
+            "cross-validated on rows that are not in memory."
+        )
