@@ -20,11 +20,13 @@ from tools.fuzz.columns import (
 )
 from tools.fuzz.problems import Problem
 
-__all__ = ["Value", "remaining_gain", "unfairness"]
+__all__ = ["Value", "is_flat", "remaining_gain", "unfairness"]
 
 Floats = NDArray[np.float64]
 # Coefficients this small, relative to the largest, are zero.
 ZERO = 1e-9
+# Curvature, relative to that of the null model, of a direction without any.
+LOST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,9 @@ def remaining_gain(
     Z = np.hstack([ones, 0.0 * S if held else S, U])
     bounds = np.cumsum([0, ones.shape[1], S.shape[1], U.shape[1]])
     at_S, at_U = slice(*bounds[1:3]), slice(*bounds[2:4])
-    gradient, size = Z.T @ g, np.abs(Z).T @ np.abs(g)
+    # In a partial likelihood every row's gradient is a difference of terms of its weight's size.
+    terms = 2.0 * w[:, None] + np.abs(g) if likelihood.family == "cox" else np.abs(g)
+    gradient, size = Z.T @ g, np.abs(Z).T @ terms
     curvature = np.zeros((Z.shape[1], Z.shape[1]))
     if not held:
         Q, absolute = _penalty(problem, S, w, sd_S)
@@ -199,7 +203,28 @@ def remaining_gain(
         likelihood.deviance(eta)[0]
         + likelihood.deviance(model.eta(columns, sensitive=False, predictors=False))[0]
     )
-    return _decrement(H, gradient.T.ravel()) / max(abs(scale), np.finfo(float).tiny)
+    # A deviance of classes, counts or ranks has the size of the weights, or is nothing.
+    least = np.finfo(float).tiny if likelihood.family == "gaussian" else EPS * w.sum()
+    return _decrement(H, gradient.T.ravel()) / max(abs(scale), least)
+
+
+def is_flat(columns: Columns, model: Coefficients) -> bool:
+    """Whether the deviance has lost its curvature in some direction, as on separated data.
+
+    Then it has a limit there instead of a minimum: coefficients are whatever a
+    search stopped at, and values of definitions can jump.
+    """
+    w, likelihood = columns.weight, columns.likelihood
+    Z = np.hstack([columns.S, columns.U])
+    ones = np.ones((len(w), 1 if likelihood.has_intercept else 0))
+    Z = np.hstack([ones, over(Z, np.sqrt(weighted_mean(Z**2, w)))])
+    null = model.eta(columns, sensitive=False, predictors=False)
+    before, now = (likelihood.hessian(eta, Z) for eta in (null, model.eta(columns)))
+    values, vectors = np.linalg.eigh(before)
+    there = values > 1e-9 * values[-1]
+    root = vectors[:, there] / np.sqrt(values[there])
+    left = np.linalg.eigvalsh(root.T @ now @ root)
+    return bool(left.size and left[0] < LOST * max(1.0, float(left[-1])))
 
 
 def _penalty(problem: Problem, S: Floats, w: Floats, sd: Floats) -> tuple[Floats, Floats]:
