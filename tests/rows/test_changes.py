@@ -118,9 +118,3 @@ def test_the_list_of_paths_may_be_used_for_something_else(folder):
     source = rows.parquet(paths, **ROLES)
     paths.clear()
     assert FairRidgeRegressor().fit(source).n_rows_ == 400
-
-
-def test_predictions_may_take_the_place_of_what_they_are_for(folder, small):
-    path = folder / "part-1.parquet"
-    in_memory(small).predict(rows.parquet(path)).write(path)
-    assert pq.read_table(path).column_names == ["prediction"]
