@@ -148,7 +148,7 @@ class Minima:
         """The λ at which penalty and curvature of α balance."""
         curvature = np.diag(self.start.hessian)[self.coordinates.of_sensitive].mean()
         # A partial likelihood may not depend on S; then only rounding is left, of any sign.
-        curvature = max(curvature, np.finfo(float).eps * self._unit)
+        curvature = max(curvature, ROUNDING_OF_CURVATURE * self._unit)
         quadratic = np.diag(self.penalty.quadratic(self.basis.sensitive))
         return float(0.5 * curvature / (quadratic.mean() if quadratic.any() else 1.0))
 
