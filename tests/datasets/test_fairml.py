@@ -47,6 +47,7 @@ def no_network(monkeypatch):
         monkeypatch.delenv(variable, raising=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "name", "choice"), TASKS, ids=[task for task, *_ in TASKS])
 def test_frame_is_that_of_the_paper(reference, rda, no_network, task, name, choice):
     data = fetch_fairml(name, data_home=rda, backend="pandas", **choice)

@@ -380,6 +380,7 @@ def failures(model):
     return {check["check_name"] for check in results if check["status"] not in allowed}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 @pytest.mark.parametrize("family", LOGARITHMIC)

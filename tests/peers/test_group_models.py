@@ -162,6 +162,7 @@ def test_it_is_public(model):
 # ------------------------------------------------------------------------------- inputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", FRAMES)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_frame_library_gives_the_same_model(workers, fitted, model, library):

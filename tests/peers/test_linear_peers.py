@@ -73,6 +73,7 @@ def named(model, r=0.08):
 # ----------------------------------------------------------------- scikit-learn
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 @pytest.mark.filterwarnings("ignore:only the intercept")
 def test_every_check_of_scikit_learn_passes(model):

@@ -63,6 +63,7 @@ def test_it_is_the_gain_in_likelihood_of_a_logistic_regression(levels):
     assert found.value == pytest.approx((fit.llf - fit.llnull) / len(codes), rel=1e-9)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), levels=st.integers(2, 4))
 @settings(max_examples=15)
 def test_its_gradient_is_that_of_finite_differences(seed, levels):

@@ -119,6 +119,7 @@ def test_the_same_every_time(people, people_X, tmp_path):
     assert not re.search(r"20[2-9]\d-\d\d-\d\d", first.html)
 
 
+@pytest.mark.slow
 def test_the_same_for_every_frame_library(people, people_X):
     import polars as pl
     import pyarrow as pa
@@ -183,6 +184,7 @@ def test_names_and_levels_are_text(people):
     assert IMAGE in text
 
 
+@pytest.mark.slow
 def test_wide_data_stay_small(monkeypatch):
     rng = np.random.default_rng(0)
     n = 300

@@ -85,7 +85,7 @@ def in_dask(frame, folder, **roles):
 HOMES = {"parquet": in_parquet, "dask": in_dask}
 
 
-@pytest.fixture(params=HOMES)
+@pytest.fixture(params=["parquet", pytest.param("dask", marks=pytest.mark.slow)])
 def home(request, tmp_path):
     """A function from a frame and roles to rows somewhere else."""
     return lambda frame, **roles: HOMES[request.param](frame, tmp_path, **roles)

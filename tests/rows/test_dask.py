@@ -107,6 +107,7 @@ def test_a_worker_killed_in_the_middle_of_a_fit_changes_nothing(
     assert_same_model(model, unconstrained)
 
 
+@pytest.mark.slow
 def test_data_errors_of_workers_arrive_as_they_are(cluster, people, tmp_path):
     collection = partitions(people, tmp_path)
     broken = collection.assign(skill=collection["skill"].where(collection["skill"] < 3.0))

@@ -416,6 +416,7 @@ def test_individual_fairness_takes_the_general_way(frame, responses, folds, read
     assert sum(reads) == len(folds) * len(frame)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -681,6 +682,7 @@ def test_sensitive_features_may_come_separately(frame, responses, folds):
     assert apart["unfairness"].unique().tolist() == [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["poisson", "multinomial", "cox"])
 def test_two_processes_give_the_same_numbers(frame, responses, folds, family):
     model = {family: model_of(family), "function": model_of(family, definition=correlation)}
