@@ -101,7 +101,7 @@ class Minima:
         l1 = np.zeros(len(everything))
         l1[coordinates.of_sensitive] = 2.0 * weight * self.penalty.l1
         K = weight * self.penalty.quadratic(self.basis.sensitive)
-        quadratic = coordinates.penalty(K, self.predictor_penalty)
+        quadratic = coordinates.penalty(K, self.predictor_penalty) + self._idle
         if weight == 0.0 and coordinates.contrasts is not None:
             quadratic += self.typical * coordinates.common
         return Objective(
@@ -114,6 +114,20 @@ class Minima:
             curvature=np.diag(self.start.hessian),
             unit=self._unit,
         )
+
+    @cached_property
+    def _idle(self) -> Floats:
+        """A ridge on directions that a partial likelihood does not depend on.
+
+        Rows that leave before the first event are in no risk set. What only
+        they tell apart would have coefficients made of rounding errors; so it
+        has none.
+        """
+        if self.family.separable:
+            return np.zeros(())
+        values, vectors = np.linalg.eigh(self.start.hessian)
+        idle = vectors[:, values <= ROUNDING_OF_CURVATURE * self.basis.weight]
+        return self.basis.weight * (idle @ idle.T)
 
     @cached_property
     def _unit(self) -> float:
