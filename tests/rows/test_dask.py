@@ -16,6 +16,8 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor, rows
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of
 
+# Dask calls pandas in a way that newer versions deprecate.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 PARTITIONS = 4
 
 

@@ -101,7 +101,8 @@ class Minima:
         l1 = np.zeros(len(everything))
         l1[coordinates.of_sensitive] = 2.0 * weight * self.penalty.l1
         K = weight * self.penalty.quadratic(self.basis.sensitive)
-        quadratic = coordinates.penalty(K, self.predictor_penalty) + self._idle
+        quadratic = coordinates.penalty(K, self.predictor_penalty)
+        quadratic += self._ridge_on_idle(quadratic + np.diag(l1))
         if weight == 0.0 and coordinates.contrasts is not None:
             quadratic += self.typical * coordinates.common
         return Objective(
@@ -117,17 +118,25 @@ class Minima:
 
     @cached_property
     def _idle(self) -> Floats:
-        """A ridge on directions that a partial likelihood does not depend on.
+        """Directions, in columns, that a partial likelihood does not depend on.
 
-        Rows that leave before the first event are in no risk set. What only
-        they tell apart would have coefficients made of rounding errors; so it
-        has none.
+        Rows that leave before the first event are in no risk set; nothing is
+        known of what only they tell apart.
         """
         if self.family.separable:
-            return np.zeros(())
+            return np.zeros((self.coordinates.size, 0))
         values, vectors = np.linalg.eigh(self.start.hessian)
-        idle = vectors[:, values <= ROUNDING_OF_CURVATURE * self.basis.weight]
-        return self.basis.weight * (idle @ idle.T)
+        return vectors[:, values <= ROUNDING_OF_CURVATURE * self.basis.weight]
+
+    def _ridge_on_idle(self, penalty: Floats) -> Floats:
+        """Return a ridge on idle directions that no penalty sees: their coefficients are zero.
+
+        Without it they would be made of rounding errors.
+        """
+        values, vectors = np.linalg.eigh(self._idle.T @ penalty @ self._idle)
+        unseen = values <= ROUNDING_OF_CURVATURE * np.abs(penalty).max(initial=1.0)
+        free = self._idle @ vectors[:, unseen]
+        return self.basis.weight * (free @ free.T)
 
     @cached_property
     def _unit(self) -> float:
