@@ -109,3 +109,12 @@ def test_a_step_is_optimal_where_hardly_any_curvature_is_left(seed):
     l1 = np.append(np.zeros(smooth), np.full(rough, 0.01 * np.abs(gradient).max()))
     x = theta + proximal_step(H, gradient, theta, l1)
     assert violation(H, H @ theta - gradient, l1, x) < 1e-9
+
+
+def test_a_step_without_curvature_is_finite():
+    # A smooth and a penalized coordinate, and nothing to know about either.
+    step = proximal_step(np.zeros((2, 2)), np.zeros(2), np.zeros(2), np.array([0.0, 1.0]))
+    np.testing.assert_array_equal(step, 0.0)
+    H = np.diag([4.0, 0.0, 1.0])
+    step = proximal_step(H, np.array([-8.0, 0.0, -3.0]), np.zeros(3), np.array([0.0, 0.0, 1.0]))
+    np.testing.assert_allclose(step, [2.0, 0.0, 2.0])

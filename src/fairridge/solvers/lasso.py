@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from fairridge.solvers.triangle import small_qr, solve_upper
+from fairridge.solvers.triangle import curvature_scale, small_qr, solve_upper
 
 __all__ = ["lasso_minimum", "proximal_step"]
 
@@ -127,7 +127,7 @@ def proximal_step(H: Floats, gradient: Floats, theta: Floats, l1: Floats) -> Flo
     rough = np.flatnonzero(l1)
     order = np.append(np.flatnonzero(l1 == 0.0), rough)
     k = len(order) - len(rough)
-    scale = np.sqrt(np.maximum(np.diag(H)[order], 1e-300))
+    scale = curvature_scale(H)[order]
     R = _root(H[np.ix_(order, order)] / np.outer(scale, scale))
     right = (H @ theta - gradient)[order] / scale  # the new point x: ½xᵀHx − rightᵀx + l1|x|
     first = solve_upper(R[:k, :k], right[:k], transposed=True)
@@ -147,5 +147,5 @@ def _root(H: Floats) -> Floats:
         return np.asarray(scipy.linalg.cholesky(H, check_finite=False), dtype=np.float64)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(H)
-        values = np.maximum(values, PROXIMAL * values[-1])
+        values = np.maximum(values, PROXIMAL * max(float(values[-1]), 1.0))
         return np.triu(small_qr((vectors * np.sqrt(values)).T)[1])

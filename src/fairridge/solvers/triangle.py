@@ -12,7 +12,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-__all__ = ["small_qr", "solve_definite", "solve_lower", "solve_upper"]
+__all__ = ["curvature_scale", "small_qr", "solve_definite", "solve_lower", "solve_upper"]
 
 Floats = NDArray[np.float64]
 
@@ -51,11 +51,15 @@ def _solved(triangle: Floats, right: Floats, *, lower: int, transposed: bool) ->
     return x
 
 
+def curvature_scale(H: Floats) -> Floats:
+    """Return roots of the diagonal; 1 for a coordinate without curvature, which has no scale."""
+    diagonal = np.diag(H)
+    return np.sqrt(np.where(diagonal > 1e-300, diagonal, 1.0))
+
+
 def solve_definite(H: Floats, b: Floats) -> Floats:
     """Solve a positive definite system, which rounding may have left indefinite."""
-    diagonal = np.diag(H)
-    # A direction without curvature has no scale of its own.
-    scale = np.sqrt(np.where(diagonal > 1e-300, diagonal, 1.0))
+    scale = curvature_scale(H)
     scaled = H / np.outer(scale, scale)
     try:
         factor = scipy.linalg.cho_factor(scaled, check_finite=False)
