@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tools.fuzz.__main__ import main, verdict_of
-from tools.fuzz.check import judge
+from tools.fuzz.__main__ import main
+from tools.fuzz.check import judge, verdict_of
 from tools.fuzz.fitting import Answer, answer
 from tools.fuzz.problems import draw
 

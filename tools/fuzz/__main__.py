@@ -14,11 +14,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from itertools import count, islice
+from multiprocessing import get_context
 
-from threadpoolctl import threadpool_limits
-
-from tools.fuzz.check import Verdict, examine
-from tools.fuzz.problems import draw
+from tools.fuzz.check import Verdict, verdict_of
 
 # Problems that go to a process at once.
 CHUNK = 20
@@ -45,12 +43,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(any(verdict.violations for verdict in verdicts))
 
 
-def verdict_of(seed: int) -> Verdict:
-    """Draw and examine one problem, on one thread."""
-    with threadpool_limits(1):
-        return examine(draw(seed))
-
-
 def _verdicts(seed: int, problems: int | None, seconds: float, jobs: int) -> Iterator[Verdict]:
     seeds = count(seed) if problems is None else iter(range(seed, seed + problems))
     end = time.monotonic() + seconds
@@ -60,7 +52,8 @@ def _verdicts(seed: int, problems: int | None, seconds: float, jobs: int) -> Ite
             if time.monotonic() > end:
                 return
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    # Threads of BLAS and Arrow do not survive a fork.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         while time.monotonic() < end:
             wave = list(islice(seeds, CHUNK * jobs))
             if not wave:

@@ -23,14 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from tools.fuzz.columns import EPS, Coefficients, Columns, coefficients_of, columns_of
 from tools.fuzz.fitting import Answer, answer, second_answer
 from tools.fuzz.peers import komiyama, zafar
-from tools.fuzz.problems import Problem
+from tools.fuzz.problems import Problem, draw
 from tools.fuzz.reference import is_flat, remaining_gain, unfairness
 
-__all__ = ["Verdict", "examine", "judge"]
+__all__ = ["Verdict", "examine", "judge", "verdict_of"]
 
 Floats = NDArray[np.float64]
 BOUND, GAIN, ETA, AGREE = 1e-8, 1e-10, 1e-9, 1e-6
@@ -66,6 +67,12 @@ class Verdict:
     seconds: float = 0.0
     separated: bool = False
     note: str = field(default="", repr=False)
+
+
+def verdict_of(seed: int) -> Verdict:
+    """Draw and examine one problem, on one thread."""
+    with threadpool_limits(1):
+        return examine(draw(seed))
 
 
 def examine(problem: Problem) -> Verdict:
