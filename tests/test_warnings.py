@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import fairridge
 from fairridge import compare, cross_validate, rows
-from fairridge.estimators.komiyama import auxiliary_ridge_bias
 from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.peers.komiyama.estimator import auxiliary_ridge_bias
 
 
 @pytest.fixture(scope="module")

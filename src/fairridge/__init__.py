@@ -6,22 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairridge.estimators import (
-        BarycenterRegressor,
-        ConvexFairClassifier,
-        ConvexFairRegressor,
         FairnessPath,
         FairRidgeClassifier,
         FairRidgeRegressor,
         FairRidgeSurvival,
+    )
+    from fairridge.export import attribution, proxies
+    from fairridge.files import load, save
+    from fairridge.metrics import audit
+    from fairridge.peers import (
+        BarycenterRegressor,
+        ConvexFairClassifier,
+        ConvexFairRegressor,
         KomiyamaRegressor,
         ReductionsClassifier,
         SteinbergRegressor,
         ZafarClassifier,
         ZafarRegressor,
     )
-    from fairridge.estimators._files import load, save
-    from fairridge.export import attribution, proxies
-    from fairridge.metrics import audit
     from fairridge.validation import compare, cross_validate
     from fairridge.validation.report import report
 
@@ -49,16 +51,20 @@ __all__ = [
     "report",
     "save",
 ]
-# Where the functions are that estimators do not export.
+# Where the public names are defined.
 _HOMES = {
+    "FairRidgeClassifier": "estimators",
+    "FairRidgeRegressor": "estimators",
+    "FairRidgeSurvival": "estimators",
+    "FairnessPath": "estimators",
     "attribution": "export",
     "audit": "metrics",
     "compare": "validation",
     "cross_validate": "validation",
-    "load": "estimators._files",
+    "load": "files",
     "proxies": "export",
     "report": "validation.report",
-    "save": "estimators._files",
+    "save": "files",
 }
 
 
@@ -69,7 +75,7 @@ def __getattr__(name: str) -> Any:
     command line must already be able to answer, or to be interrupted.
     """
     if name in __all__:
-        home = _HOMES.get(name, "estimators")
+        home = _HOMES.get(name, "peers")
         value = getattr(import_module(f"{__name__}.{home}"), name)
     elif name.isidentifier() and not name.startswith("_") and find_spec(f"{__name__}.{name}"):
         value = import_module(f"{__name__}.{name}")

@@ -16,8 +16,8 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.fairness import Combined
+from fairridge.peers.komiyama.problem import Block, place_of
 from fairridge.search import orthogonal_solution
-from fairridge.search.komiyama import Block, place_of
 from fairridge.solvers import Spectrum
 
 N = 120

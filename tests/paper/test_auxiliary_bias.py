@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from fairridge import KomiyamaRegressor
-from fairridge.estimators import auxiliary_ridge_bias
 from fairridge.exceptions import DataWarning
+from fairridge.peers import auxiliary_ridge_bias
 
 PENALTIES = [0.0, 1.0, 30.0, 100.0, 500.0, 1000.0, 1e9]
 

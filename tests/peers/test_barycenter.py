@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from fairridge import BarycenterRegressor
-from fairridge.solvers.barycenter import barycenter_maps
+from fairridge.peers.barycenter.transport import barycenter_maps
 
 SENSITIVE = ["sex", "race"]
 

@@ -11,8 +11,8 @@ from sklearn.linear_model import LinearRegression
 
 from fairridge import FairRidgeRegressor, SteinbergRegressor
 from fairridge.exceptions import DataWarning
-from fairridge.solvers.descent import descend
-from fairridge.solvers.mutual_information import mutual_information
+from fairridge.peers.steinberg.descent import descend
+from fairridge.peers.steinberg.mutual_information import mutual_information
 
 SENSITIVE = ["sex", "race"]
 

@@ -14,16 +14,16 @@ from sklearn.base import clone
 
 from fairridge.data import as_table, make_frame, numeric_vector
 from fairridge.estimators._parameters import check_bounds, check_option
-from fairridge.estimators.barycenter import BarycenterRegressor
 from fairridge.estimators.classifier import FairRidgeClassifier
-from fairridge.estimators.convex import ConvexFairClassifier, ConvexFairRegressor
-from fairridge.estimators.komiyama import KomiyamaRegressor
-from fairridge.estimators.reductions import ReductionsClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
-from fairridge.estimators.steinberg import SteinbergRegressor
-from fairridge.estimators.zafar import ZafarClassifier, ZafarRegressor
 from fairridge.families import Binomial, Gaussian
 from fairridge.metrics import Dependence, dependence, groupings
+from fairridge.peers.barycenter.estimator import BarycenterRegressor
+from fairridge.peers.convex.estimators import ConvexFairClassifier, ConvexFairRegressor
+from fairridge.peers.komiyama.estimator import KomiyamaRegressor
+from fairridge.peers.reductions.estimator import ReductionsClassifier
+from fairridge.peers.steinberg.estimator import SteinbergRegressor
+from fairridge.peers.zafar.estimators import ZafarClassifier, ZafarRegressor
 from fairridge.reports import TradeOff, plot_trade_off
 from fairridge.validation.cross_validation import FoldedData, fold_records
 from fairridge.validation.evaluate import mean_and_error

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from fairridge.data import Rows, as_table, dense_columns
 from fairridge.data.groups import Groups, attribute_values
 from fairridge.engines import MemoryEngine
-from fairridge.estimators._grouped import Grouped, rows_of
 from fairridge.estimators._parameters import (
     FEWER_FEATURES,
     check_bound,
@@ -23,15 +22,16 @@ from fairridge.estimators._parameters import (
     check_features,
     check_option,
 )
-from fairridge.estimators._predictions import PredictionPath, prediction_path
 from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Training
 from fairridge.families import Gaussian
+from fairridge.peers._grouped import Grouped, rows_of
+from fairridge.peers._predictions import PredictionPath, prediction_path
+from fairridge.peers.barycenter.transport import Transport, barycenter_maps
 from fairridge.penalties import Ridge
 from fairridge.reports.groups import GroupSummary
 from fairridge.search import Status
 from fairridge.search.gaussian import gaussian_problem
-from fairridge.solvers.barycenter import Transport, barycenter_maps
 
 __all__ = ["BarycenterRegressor"]
 

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
 from fairridge.families import Gaussian
+from fairridge.peers.steinberg.descent import Minimum, descend
+from fairridge.peers.steinberg.mutual_information import Information, mutual_information
 from fairridge.search.crossing import Profile
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.solution import Choice
 from fairridge.solvers import FairBasis, Fit, Spectrum
-from fairridge.solvers.descent import Minimum, descend
-from fairridge.solvers.mutual_information import Information, mutual_information
 
 __all__ = ["SteinbergProblem"]
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from fairridge.engines import Engine
 from fairridge.families import Family
+from fairridge.peers.zafar.least_squares import CovarianceBound, Limit
+from fairridge.peers.zafar.limited import LimitedModels
+from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
+from fairridge.peers.zafar.slabs import limit_at_ratio
 from fairridge.search.crossing import Profile, sparse_profile
-from fairridge.search.limited import LimitedModels
-from fairridge.search.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.search.solution import Status
-from fairridge.search.zafar import CovarianceBound, Limit
 from fairridge.solvers import Fit, Point, factorize, fair_basis
-from fairridge.solvers.slabs import limit_at_ratio
 
 __all__ = ["ZafarGLMProblem", "zafar_glm_problem"]
 

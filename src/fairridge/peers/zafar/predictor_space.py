@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.peers.zafar.slabs import span_of
 from fairridge.solvers import spectrum_of
 from fairridge.solvers.factor import Factor
-from fairridge.solvers.slabs import span_of
 
 __all__ = ["AtZero", "Bound", "PredictorSpace", "PredictorSpaces"]
 

@@ -17,8 +17,8 @@ from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Response, Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.fairness import Definition, StatisticalParity
-from fairridge.search.auxiliary import AuxiliaryBias, auxiliary_bias
-from fairridge.search.komiyama import KomiyamaProblem, komiyama_problem
+from fairridge.peers.komiyama.auxiliary import AuxiliaryBias, auxiliary_bias
+from fairridge.peers.komiyama.problem import KomiyamaProblem, komiyama_problem
 from fairridge.search.solution import Solution
 
 __all__ = ["KomiyamaRegressor", "auxiliary_ridge_bias"]

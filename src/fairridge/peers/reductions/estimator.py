@@ -18,7 +18,6 @@ from fairridge._warnings import warn_user
 from fairridge.data import as_table, dense_columns
 from fairridge.data.groups import Groups
 from fairridge.estimators._classification import Classification
-from fairridge.estimators._grouped import Blind, Grouped, rows_of
 from fairridge.estimators._parameters import (
     FEWER_FEATURES,
     check_bound,
@@ -27,11 +26,12 @@ from fairridge.estimators._parameters import (
     check_features,
     check_option,
 )
-from fairridge.estimators._predictions import PredictionPath, prediction_path
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning
 from fairridge.families import Binomial
 from fairridge.metrics.distances import largest_gap
+from fairridge.peers._grouped import Blind, Grouped, rows_of
+from fairridge.peers._predictions import PredictionPath, prediction_path
 from fairridge.reports.groups import GroupSummary
 from fairridge.search import Status
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 
-from fairridge.solvers.descent import descend
+from fairridge.peers.steinberg.descent import descend
 
 __all__ = ["Information", "mutual_information"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairridge import estimators
+from fairridge import estimators, peers
 from fairridge.export import linear_form, read_model, write_model
 
 __all__ = ["load", "save"]
@@ -47,5 +47,5 @@ def load(path: Any) -> Any:
 
 def _classes() -> dict[str, type[Any]]:
     """Estimators that a file may name: the linear ones."""
-    public = {name: getattr(estimators, name) for name in estimators.__all__}
+    public = {name: getattr(home, name) for home in (estimators, peers) for name in home.__all__}
     return {name: item for name, item in public.items() if hasattr(item, "_description")}

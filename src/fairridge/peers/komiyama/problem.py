@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 from fairridge.engines import Engine
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
-from fairridge.search.least_squares import LeastSquares
+from fairridge.peers._least_squares import LeastSquares
 from fairridge.search.solution import Choice, Solution
 from fairridge.solvers import FairBasis, Fit, Spectrum, factorize, fair_basis
 

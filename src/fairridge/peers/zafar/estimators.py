@@ -11,11 +11,11 @@ from fairridge.estimators._classification import Classification
 from fairridge.estimators._parameters import check_count, check_number
 from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Inputs, Response, Training
-from fairridge.estimators._zafar import Zafar
 from fairridge.exceptions import DataWarning
+from fairridge.peers.zafar.least_squares import zafar_problem
+from fairridge.peers.zafar.logistic import zafar_glm_problem
+from fairridge.peers.zafar.shared import Zafar
 from fairridge.search.solution import Solution
-from fairridge.search.zafar import zafar_problem
-from fairridge.search.zafar_glm import zafar_glm_problem
 
 __all__ = ["ZafarClassifier", "ZafarRegressor"]
 

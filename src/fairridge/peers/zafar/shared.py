@@ -19,8 +19,8 @@ from fairridge.estimators._parameters import check_option
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning
 from fairridge.fairness import Definition
+from fairridge.peers.zafar.least_squares import definition_of
 from fairridge.search.solution import Solution
-from fairridge.search.zafar import definition_of
 
 __all__ = ["Zafar"]
 

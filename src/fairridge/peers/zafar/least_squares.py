@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from fairridge.engines import Engine
 from fairridge.fairness import MaximalCorrelation, MaximalCovariance
 from fairridge.families import Gaussian
-from fairridge.search.least_squares import LeastSquares
-from fairridge.search.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
+from fairridge.peers._least_squares import LeastSquares
+from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
+from fairridge.peers.zafar.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
 from fairridge.search.solution import Choice, Solution, Status
 from fairridge.solvers import FairBasis, Fit, factorize, fair_basis
-from fairridge.solvers.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
 
 __all__ = ["CovarianceBound", "Limit", "ZafarProblem", "definition_of", "zafar_problem"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import make_frame
-from fairridge.search.komiyama import Block, place_of
+from fairridge.peers.komiyama.problem import Block, place_of
 from fairridge.solvers import FairBasis, Spectrum
 
 __all__ = ["AuxiliaryBias", "auxiliary_bias"]

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.linear_model import lars_path_gram
 
-from fairridge.solvers.slabs import limit_at_ratio, project_on_slabs, span_of
+from fairridge.peers.zafar.slabs import limit_at_ratio, project_on_slabs, span_of
 from fairridge.solvers.triangle import small_qr
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from fairridge.data import Encoding
 from fairridge.engines import Engine
-from fairridge.estimators._grouped import Grouped
-from fairridge.estimators._penalized import Penalized
 from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Response, Training
 from fairridge.fairness import Definition, StatisticalParity
+from fairridge.peers._grouped import Grouped
+from fairridge.peers._penalized import Penalized
+from fairridge.peers.steinberg.problem import SteinbergProblem
 from fairridge.penalties import Ridge
 from fairridge.search import Problem, Solution, gaussian_problem
-from fairridge.search.steinberg import SteinbergProblem
 
 __all__ = ["SteinbergRegressor"]
 

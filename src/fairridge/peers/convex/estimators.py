@@ -8,16 +8,16 @@ from fairridge._warnings import warn_user
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
 from fairridge.estimators._classification import Classification
-from fairridge.estimators._grouped import Blind, Grouped
 from fairridge.estimators._parameters import check_count
-from fairridge.estimators._penalized import Penalized
 from fairridge.estimators._regression import Regression
 from fairridge.estimators._training import Response, Training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Definition
-from fairridge.fairness.outcome_pairs import OutcomePairs
+from fairridge.peers._grouped import Blind, Grouped
+from fairridge.peers._penalized import Penalized
+from fairridge.peers.convex.definition import OutcomePairs
+from fairridge.peers.convex.problem import ConvexProblem, convex_problem
 from fairridge.search import Solution
-from fairridge.search.convex import ConvexProblem, convex_problem
 
 __all__ = ["ConvexFairClassifier", "ConvexFairRegressor"]
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.search.predictor_space import PredictorSpace
+from fairridge.peers.zafar.bounded import BoundedObjective, ModelMinimum, bounded_objective
+from fairridge.peers.zafar.predictor_space import PredictorSpace
 from fairridge.solvers import FairBasis, Objective, Point, minimize
-from fairridge.solvers.bounded import BoundedObjective, ModelMinimum, bounded_objective
 from fairridge.solvers.newton import CLOSE, SHARE_OF_ROWS
 
 __all__ = ["LimitedModels", "Solved"]

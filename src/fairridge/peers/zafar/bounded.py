@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.peers.zafar.slabs import project_on_slabs
 from fairridge.solvers.newton import Objective, Point
-from fairridge.solvers.slabs import project_on_slabs
 from fairridge.solvers.triangle import small_qr, solve_lower, solve_upper
 
 __all__ = ["BoundedObjective", "ModelMinimum", "bounded_objective"]

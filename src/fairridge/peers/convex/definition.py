@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
 from fairridge.fairness.base import Definition, share
+from fairridge.peers.convex.outcome_pairs import outcome_bins, pair_form
 from fairridge.solvers import Fit
-from fairridge.solvers.outcome_pairs import outcome_bins, pair_form
 
 __all__ = ["OutcomePairs"]
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from fairridge.engines import Engine, triangular_factor
 from fairridge.fairness import Definition
-from fairridge.fairness.outcome_pairs import OutcomePairs
 from fairridge.families import Family
+from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.search.crossing import sparse_profile
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice

@@ -1,0 +1,20 @@
+"""The models that fair ridge regression is compared with, one folder each."""
+
+from fairridge.peers.barycenter import BarycenterRegressor
+from fairridge.peers.convex import ConvexFairClassifier, ConvexFairRegressor
+from fairridge.peers.komiyama import KomiyamaRegressor, auxiliary_ridge_bias
+from fairridge.peers.reductions import ReductionsClassifier
+from fairridge.peers.steinberg import SteinbergRegressor
+from fairridge.peers.zafar import ZafarClassifier, ZafarRegressor
+
+__all__ = [
+    "BarycenterRegressor",
+    "ConvexFairClassifier",
+    "ConvexFairRegressor",
+    "KomiyamaRegressor",
+    "ReductionsClassifier",
+    "SteinbergRegressor",
+    "ZafarClassifier",
+    "ZafarRegressor",
+    "auxiliary_ridge_bias",
+]
