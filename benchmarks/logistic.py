@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.measure import seconds
 from fairridge import FairRidgeClassifier, FairRidgeSurvival, ZafarClassifier
 from fairridge.datasets import load_adult
+from fairridge.estimators._reading import read_training
 
 SENSITIVE = ["sex", "race"]
 # CPU seconds of R fairml 0.8 on the same task, from its own timings.
@@ -26,7 +27,7 @@ def adult() -> tuple[Any, np.ndarray, np.ndarray]:
     X = data.X.apply(lambda c: c.cat.remove_unused_categories() if hasattr(c, "cat") else c)
     y = np.asarray(data.y.cat.codes if hasattr(data.y, "cat") else data.y)
     model = FairRidgeClassifier(sensitive=SENSITIVE)
-    engine = model._read(X, y, None, None, None).engine
+    engine = read_training(model, X, y, None, None, None).engine
     return X, y, np.hstack(engine.columns()[:2])
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.measure import peak_megabytes
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, rows
+from fairridge.estimators._reading import read_training
 from fairridge.rows.generate import generate
 
 SIZES = (1_000_000, 4_000_000, 20_000_000)
@@ -156,7 +157,7 @@ def _dask_pass(folder: Path, columns: int, workers: int, calls: int = 3) -> floa
             sensitive=chosen[:SENSITIVE],
             predictors=chosen[SENSITIVE:],
         )
-        training = FairRidgeClassifier()._read(collection, None, None, None, None)
+        training = read_training(FairRidgeClassifier(), collection, *[None] * 4)
         engine, family = training.engine, training.response.family
         center = engine.moments().mean[:columns]
         best = float("inf")

@@ -6,8 +6,18 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["check_finite", "check_flag", "is_number"]
+__all__ = [
+    "check_bound",
+    "check_bounds",
+    "check_count",
+    "check_finite",
+    "check_flag",
+    "check_number",
+    "check_option",
+    "is_number",
+]
 
 
 def is_number(value: Any) -> bool:
@@ -27,3 +37,49 @@ def check_finite(name: str, value: Any) -> float | None:
     if value is not None and not (is_number(value) and np.isfinite(value)):
         raise ValueError(f"{name}={value!r} must be a finite number.")
     return None if value is None else float(value)
+
+
+def check_bounds(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
+    """Return bounds r as an array; each must lie in [0, most]."""
+    if np.ndim(unfairness) > 1 or np.size(unfairness) == 0:
+        raise ValueError("unfairness must be one number, or a list of at least one.")
+    for r in np.ravel(np.asarray(unfairness, dtype=object)):
+        if not is_number(r) or not 0.0 <= r <= most:
+            raise ValueError(
+                f"unfairness={r!r} is not a bound: use numbers from 0 (no linear dependence on S) "
+                + (f"to {most:g} (unconstrained)." if np.isfinite(most) else "upward.")
+            )
+    return np.atleast_1d(np.asarray(unfairness, dtype=np.float64))
+
+
+def check_bound(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
+    """Return one bound r as an array of length 1."""
+    if np.ndim(unfairness) != 0:
+        raise ValueError("unfairness must be one number; use path() for several.")
+    return check_bounds(unfairness, most)
+
+
+def check_number(name: str, value: Any, *, least: float, strict: bool = False) -> float:
+    """Return a finite number that is at least (or more than) `least`."""
+    if (
+        not is_number(value)
+        or not np.isfinite(value)
+        or value < least
+        or (strict and value == least)
+    ):
+        relation = "greater than" if strict else "at least"
+        raise ValueError(f"{name}={value!r} must be a number {relation} {least:g}.")
+    return float(value)
+
+
+def check_count(name: str, value: Any, *, least: int = 1) -> int:
+    """Return a whole number that is at least `least`."""
+    if not is_number(value) or not np.isfinite(value) or value < least or value != int(value):
+        raise ValueError(f"{name}={value!r} must be a whole number, at least {least}.")
+    return int(value)
+
+
+def check_option(name: str, value: Any, options: tuple[str, ...]) -> None:
+    """Raise unless the value is one of the options."""
+    if value not in options:
+        raise ValueError(f"{name}={value!r} is not known; use {' or '.join(map(repr, options))}.")

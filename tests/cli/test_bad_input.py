@@ -41,7 +41,7 @@ COMMANDS = {
     "fit ok.csv -y y -s s --predictors s": ("'s' has another role",),
     "fit ok.csv -y y -s s --drop s": ("'s' has another role",),
     "fit ok.csv -y y -s s --drop x": ("no predictors are left",),
-    "fit ok.csv -y y -s s -r 2": ("unfairness=2.0", "from 0 (fair) to 1"),
+    "fit ok.csv -y y -s s -r 2": ("unfairness=2.0", "to 1 (unconstrained)"),
     "fit ok.csv -y y -s s -r -0.1": ("unfairness=-0.1",),
     "fit ok.csv -y y -s s -r abc": ("--unfairness", "--help"),
     "fit ok.csv -y y -s s --family nope": ("nope", "gaussian"),

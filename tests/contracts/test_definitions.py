@@ -62,7 +62,7 @@ def test_one_is_least_squares(model, data):
     assert (fitted.lambda_, fitted.status_) == (0.0, "inactive")
     A = np.column_stack([np.ones(len(y)), Z])
     np.testing.assert_allclose(
-        np.r_[fitted.raw_intercept_, fitted.coef_], np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-10
+        np.r_[fitted.intercept_, fitted.coef_], np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-10
     )
 
 
@@ -89,5 +89,5 @@ def test_unfairness_and_deviance_are_monotone_along_the_path(model, data):
 
 def test_every_definition_reports_components(model, data):
     fitted = model.set_params(unfairness=0.1).fit(*data)
-    assert fitted.components_
-    assert all(np.isfinite(value) for value in fitted.components_.values())
+    assert fitted.unfairness_components_
+    assert all(np.isfinite(value) for value in fitted.unfairness_components_.values())

@@ -126,7 +126,7 @@ class Data:
         alpha, beta = np.atleast_2d(model.alpha_), np.atleast_2d(model.beta_)
         S = self.centered if center else self.S
         middle = np.average(self.S, axis=0, weights=self.weights) if center else np.zeros(2)
-        eta = np.tile(np.atleast_1d(model.intercept_) + alpha @ middle, (len(S), 1))
+        eta = np.tile(np.atleast_1d(model.fair_intercept_) + alpha @ middle, (len(S), 1))
         eta = eta + S @ alpha.T * sensitive + self.U @ beta.T * predictors
         return eta if self.offset is None or not offset else eta + self.offset[:, None]
 
@@ -439,7 +439,7 @@ def test_the_bound_is_met_by_the_definition_written_out(family, weighted, defini
     else:
         assert (model.lambda_, model.status_) == (0.0, "inactive")
     assert model.bound_active_ or r == 0.2
-    assert all(np.isfinite(value) for value in model.components_.values())
+    assert all(np.isfinite(value) for value in model.unfairness_components_.values())
 
 
 @pytest.mark.parametrize(("family", "definition"), DEFINED)
@@ -536,7 +536,15 @@ def test_integer_weights_equal_repeated_rows(family, definition):
     weighted.fit(data.Z, data.y, sample_weight=counts)
     repeated = data.model(0.05, definition=DEFINITIONS[definition][0])
     repeated.fit(data.Z[rows], data.y[rows])
-    for name in ("alpha_", "beta_", "intercept_", "lambda_", "deviance_", "loglik_", "dispersion_"):
+    for name in (
+        "alpha_",
+        "beta_",
+        "fair_intercept_",
+        "lambda_",
+        "deviance_",
+        "loglik_",
+        "dispersion_",
+    ):
         np.testing.assert_allclose(
             getattr(weighted, name), getattr(repeated, name), rtol=1e-7, atol=1e-9, err_msg=name
         )
@@ -578,7 +586,9 @@ def test_a_constant_offset_moves_the_intercept_only(family):
     np.testing.assert_allclose(shifted.alpha_, plain.alpha_, rtol=1e-7, atol=1e-10)
     np.testing.assert_allclose(shifted.beta_, plain.beta_, rtol=1e-7, atol=1e-10)
     moves = family not in ("cox", "efron", "multinomial")
-    np.testing.assert_allclose(shifted.intercept_, plain.intercept_ - 3.0 * moves, atol=1e-8)
+    np.testing.assert_allclose(
+        shifted.fair_intercept_, plain.fair_intercept_ - 3.0 * moves, atol=1e-8
+    )
     assert shifted.deviance_ == pytest.approx(plain.deviance_, rel=1e-9)
 
 

@@ -172,7 +172,7 @@ def assert_solves():
         np.testing.assert_allclose(model.alpha_, expected.alpha, rtol=rtol, atol=rtol * scale)
         np.testing.assert_allclose(model.lambda_, expected.lambda_, rtol=1e-6)
         np.testing.assert_allclose(model.unfairness_, expected.unfairness, rtol=rtol, atol=1e-12)
-        np.testing.assert_allclose(model.intercept_, expected.intercept, rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(model.fair_intercept_, expected.intercept, rtol=rtol, atol=rtol)
         np.testing.assert_allclose(model.deviance_, expected.deviance, rtol=1e-8, atol=1e-8)
 
     return check

@@ -67,7 +67,7 @@ class TestUnconstrained:
         theirs = sm.GLM(
             y, sm.add_constant(Z), sm.families.Binomial(), offset=offset, freq_weights=weight
         ).fit(tol=1e-14)
-        found = np.append(ours.raw_intercept_, ours.coef_)
+        found = np.append(ours.intercept_, ours.coef_)
         np.testing.assert_allclose(found, theirs.params, atol=1e-6)
         assert ours.deviance_ == pytest.approx(theirs.deviance, rel=1e-9)
         assert ours.loglik_ == pytest.approx(theirs.llf, rel=1e-9)
@@ -79,7 +79,7 @@ class TestUnconstrained:
         Z, y = three
         ours = fair(1.0).fit(Z, y)
         theirs = sm.MNLogit(y, sm.add_constant(Z)).fit(disp=0, tol=1e-14)
-        found = np.column_stack([ours.raw_intercept_, ours.raw_coef_])
+        found = np.column_stack([ours.intercept_, ours.coef_])
         np.testing.assert_allclose((found[1:] - found[0]).T, theirs.params, atol=1e-6)
         assert ours.loglik_ == pytest.approx(theirs.llf, rel=1e-9)
 
@@ -267,23 +267,23 @@ def test_probabilities_of_far_rows_are_no_nan(data, far):
 def test_scores_are_linear_in_the_columns(data):
     Z, y = data
     model = fair(0.1).fit(Z, y)
-    np.testing.assert_allclose(
-        model.decision_function(Z), Z @ model.raw_coef_.T + model.raw_intercept_, atol=1e-12
-    )
+    by_columns = Z @ model.coef_.T + model.intercept_
+    assert model.coef_.shape == (len(model.intercept_), 5)
+    scores = model.decision_function(Z).reshape(by_columns.shape)
+    np.testing.assert_allclose(scores, by_columns, atol=1e-12)
     S = Z[:, :2]
     centered = S - S.mean(0)
     U = Z[:, 2:] - Z[:, 2:].mean(0)
     U = U - centered @ np.linalg.lstsq(centered, U, rcond=None)[0]
-    by_parts = model.intercept_ + S @ model.alpha_.T + U @ model.beta_.T
+    by_parts = model.fair_intercept_ + S @ model.alpha_.T + U @ model.beta_.T
     np.testing.assert_allclose(model.decision_function(Z), by_parts, atol=1e-10)
-    np.testing.assert_array_equal(model.coef_, model.raw_coef_)
 
 
 def test_coefficients_of_classes_sum_to_zero(three):
     model = fair(0.1).fit(*three)
     assert model.alpha_.shape == (3, 2)
     assert model.beta_.shape == (3, 3)
-    for part in (model.alpha_, model.beta_, model.intercept_, model.raw_coef_):
+    for part in (model.alpha_, model.beta_, model.fair_intercept_, model.coef_):
         np.testing.assert_allclose(part.sum(axis=0), 0.0, atol=1e-10)
 
 
@@ -338,7 +338,8 @@ def test_frames_with_categories_are_encoded(three):
     dense = np.column_stack([frame["s"] == "m", Z[:, 1:]]).astype(float)
     other = FairRidgeClassifier(0.1, sensitive=[0]).fit(dense, WORDS[y])
     np.testing.assert_allclose(model.predict_proba(frame), other.predict_proba(dense), atol=1e-10)
-    assert not hasattr(model, "coef_")
+    assert model.coef_names_.tolist() == ["s[m]", *"txyz"]
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-10)
 
 
 def test_the_summary_has_rows_for_every_class(data):
@@ -444,7 +445,7 @@ def test_a_level_without_events_reaches_the_right_deviance(sensitive, r):
     model = quietly(FairRidgeClassifier(r, sensitive=sensitive).fit, frame, y)
     assert model.converged_
     assert model.unfairness_ <= max(r, 0.0) + 1e-10
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
     rows = g < 2
     D = np.column_stack([np.ones(200), s, x, g == 1])[rows]
     limit = sm.GLM(y[rows], D, sm.families.Binomial()).fit(tol=1e-14).deviance
@@ -544,7 +545,7 @@ def test_complete_separation_reaches_a_deviance_of_zero(two, classes, by):
     assert model.converged_
     assert model.deviance_ == pytest.approx(0.0, abs=1e-6)
     assert model.n_iter_ < 60
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
     np.testing.assert_array_equal(model.predict(Z), y)
 
 
@@ -556,7 +557,7 @@ def test_separation_under_a_bound_meets_the_bound(two, by, r):
     model = quietly(fair(r).fit, Z, score > np.median(score))
     assert model.converged_
     assert -1e-12 <= model.unfairness_ <= r + 1e-10
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.deviance_)
 
 
@@ -643,7 +644,7 @@ def test_too_few_steps_are_said(two, max_iter):
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         model = fair(0.05, max_iter=max_iter).fit(*two)
     assert (model.status_, model.converged_) == ("not-converged", False)
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
 
 
 def test_an_offset_is_one_number_per_row(three):

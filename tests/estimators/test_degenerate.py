@@ -25,7 +25,7 @@ def solve(S, X, y, r, **options):
         model.fit(frame, y, sample_weight=weight)
     np.testing.assert_allclose(
         model.predict(frame),
-        np.column_stack([S, X]) @ model.raw_coef_ + model.raw_intercept_,
+        np.column_stack([S, X]) @ model.coef_ + model.intercept_,
         rtol=1e-9,
         atol=1e-9,
     )
@@ -139,7 +139,7 @@ def test_a_square_system_is_no_defect(oracle, assert_solves):
 def test_more_predictors_than_rows_interpolate_where_nothing_is_bounded():
     S, X, y, _ = make("more X than rows")
     model, _ = solve(S, X, y, 1.0)
-    np.testing.assert_allclose(np.column_stack([S, X]) @ model.raw_coef_ + model.raw_intercept_, y)
+    np.testing.assert_allclose(np.column_stack([S, X]) @ model.coef_ + model.intercept_, y)
     assert model.deviance_ == pytest.approx(0.0, abs=1e-16)
 
 
@@ -148,8 +148,8 @@ def test_collinear_columns_do_not_change_predictions_where_nothing_is_bounded():
     plain, _ = solve(S, X[:, :-1], y, 1.0)
     twice, _ = solve(S, X, y, 1.0)
     np.testing.assert_allclose(
-        np.column_stack([S, X]) @ twice.raw_coef_ + twice.raw_intercept_,
-        np.column_stack([S, X[:, :-1]]) @ plain.raw_coef_ + plain.raw_intercept_,
+        np.column_stack([S, X]) @ twice.coef_ + twice.intercept_,
+        np.column_stack([S, X[:, :-1]]) @ plain.coef_ + plain.intercept_,
         rtol=1e-9,
     )
     np.testing.assert_allclose(twice.beta_[[0, 3]], plain.beta_[0] / 2.0, rtol=1e-9)
@@ -175,7 +175,7 @@ def test_defects_are_survived_under_every_definition(kind, definition):
     S, X, y, _ = make(kind)
     model, record = solve(S, X, y, 0.1, definition=definition)
     assert len(record) == 1
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
     assert model.unfairness_ <= 0.1 + 1e-10
 
 
@@ -211,7 +211,7 @@ def test_a_response_in_the_span_of_the_columns_is_recovered(numbers):
     y = numbers.Z @ coefficients + 4.0
     model = FairRidgeRegressor(1.0, sensitive=[0, 1]).fit(numbers.Z, y)
     np.testing.assert_allclose(model.coef_, coefficients, atol=1e-12)
-    assert model.raw_intercept_ == pytest.approx(4.0, abs=1e-11)
+    assert model.intercept_ == pytest.approx(4.0, abs=1e-11)
 
 
 @pytest.mark.parametrize("r", [0.0, 0.05, 1.0])

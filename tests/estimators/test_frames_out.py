@@ -46,12 +46,12 @@ def test_a_summary_comes_out_as_it_went_in(workers, frame, library):
     model = FairRidgeRegressor(sensitive=workers.sensitive).fit(frame, workers.y)
     out = model.summary().to_frame()
     assert isinstance(out, TYPES[library])
-    assert column(out, "term") == ["(intercept)", *model.encoded_names_]
+    assert column(out, "term") == ["(intercept)", *model.coef_names_]
     assert column(out, "role") == ["", *["sensitive"] * 2, *["predictor"] * 7]
     np.testing.assert_array_equal(
-        column(out, "coefficient"), np.r_[model.intercept_, model.alpha_, model.beta_]
+        column(out, "coefficient"), np.r_[model.fair_intercept_, model.alpha_, model.beta_]
     )
-    np.testing.assert_array_equal(column(out, "raw"), np.r_[model.raw_intercept_, model.raw_coef_])
+    np.testing.assert_array_equal(column(out, "raw"), np.r_[model.intercept_, model.coef_])
     np.testing.assert_array_equal(
         column(out, "explained_by_sensitive")[3:], model.explained_by_sensitive_
     )

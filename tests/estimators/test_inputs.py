@@ -17,7 +17,7 @@ RANKS = ("low", "mid", "high")
 
 def coefficients(model):
     """Return everything a fit estimates, as one vector."""
-    return np.r_[model.alpha_, model.beta_, model.intercept_, model.lambda_, model.unfairness_]
+    return np.r_[model.alpha_, model.beta_, model.fair_intercept_, model.lambda_, model.unfairness_]
 
 
 @pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
@@ -51,13 +51,13 @@ def test_an_object_array_is_read_column_by_column(workers):
 def test_rows_of_mixed_values_keep_their_numbers(workers):
     rows = [list(row) for row in zip(workers.columns["sex"], workers.X[:, -1], strict=True)]
     model = FairRidgeRegressor(sensitive=[0]).fit(rows, workers.y)
-    assert model.encoded_names_.tolist() == ["x0[m]", "x1"]
+    assert model.coef_names_.tolist() == ["x0[m]", "x1"]
 
 
 def test_an_array_of_strings_holds_levels(workers):
     texts = np.array([workers.columns["sex"], workers.columns["region"]]).T
     model = FairRidgeRegressor(sensitive=[0]).fit(texts, workers.y)
-    assert model.encoded_names_.tolist() == ["x0[m]", "x1[north]", "x1[west]"]
+    assert model.coef_names_.tolist() == ["x0[m]", "x1[north]", "x1[west]"]
 
 
 def test_a_list_of_lists_is_an_array(numbers):
@@ -235,7 +235,7 @@ def test_memory_layout_of_frames_does_not_matter(numbers, layout):
         pd.DataFrame(numbers.Z, columns=names), numbers.y
     )
     frame = FRAME_LAYOUTS[layout](numbers.Z, names)
-    by_hand = frame[names].to_numpy(np.float64) @ model.coef_ + model.raw_intercept_
+    by_hand = frame[names].to_numpy(np.float64) @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(frame), by_hand, rtol=1e-12)
 
 

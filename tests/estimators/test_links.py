@@ -48,7 +48,7 @@ def test_the_unconstrained_model_is_the_glm_of_statsmodels(data, link, extras):
         offset=offset,
         freq_weights=weight,
     ).fit(tol=1e-14, maxiter=200)
-    found = np.append(ours.raw_intercept_, ours.raw_coef_)
+    found = np.append(ours.intercept_, ours.coef_)
     np.testing.assert_allclose(found, theirs.params, atol=1e-6)
     assert ours.deviance_ == pytest.approx(theirs.deviance, rel=1e-9)
     assert ours.loglik_ == pytest.approx(theirs.llf, rel=1e-9)
@@ -111,7 +111,7 @@ def test_rows_in_files_give_the_same_model(data, link, tmp_path):
     )
     there = FairRidgeClassifier(0.05, link=link).fit(source)
     here = fair(link).fit(Z, y, sample_weight=weight, offset=offset)
-    np.testing.assert_allclose(there.raw_coef_, here.raw_coef_, rtol=1e-7)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-7)
 
 
 def test_a_model_survives_its_file(data, link, tmp_path):
@@ -193,6 +193,4 @@ def test_a_family_object_may_have_its_link_too(data):
     Z, y, _, _ = data
     shares = FairRidgeRegressor(0.05, sensitive=[0, 1], family=QuasiBinomial("probit"))
     expected = fair("probit").fit(Z, y)
-    np.testing.assert_allclose(
-        shares.fit(Z, y == "yes").raw_coef_, np.ravel(expected.raw_coef_), rtol=1e-7
-    )
+    np.testing.assert_allclose(shares.fit(Z, y == "yes").coef_, np.ravel(expected.coef_), rtol=1e-7)

@@ -95,7 +95,7 @@ def test_names_are_those_of_the_features(data):
     assert list(model.predictor_names_) == ["a", "b", "c", "a b", "a c", "b c"]
     assert list(model.sensitive_names_) == [f"nystroem{k}" for k in range(4)]
     assert "a b" in str(model.summary())
-    assert not hasattr(model, "coef_")
+    assert list(model.coef_names_) == [*model.sensitive_names_, *model.predictor_names_]
 
 
 def test_transformers_without_names_get_some(data):

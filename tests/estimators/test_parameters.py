@@ -118,7 +118,7 @@ def test_all_but_the_bound_are_named():
 def test_names_and_objects_mean_the_same(numbers, family, penalty):
     model = FairRidgeRegressor(sensitive=[0, 1], family=family, penalty=penalty)
     plain = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
-    np.testing.assert_array_equal(model.fit(numbers.Z, numbers.y).raw_coef_, plain.raw_coef_)
+    np.testing.assert_array_equal(model.fit(numbers.Z, numbers.y).coef_, plain.coef_)
 
 
 @pytest.mark.parametrize("standardize", [True, False])

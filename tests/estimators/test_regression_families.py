@@ -76,7 +76,7 @@ def test_the_unconstrained_model_is_the_glm_of_statsmodels(columns, family, y, w
     theirs = sm.GLM(
         y, sm.add_constant(columns), STATSMODELS[family], offset=offset, freq_weights=weight
     ).fit(tol=1e-14, maxiter=200)
-    found = np.append(ours.raw_intercept_, ours.coef_)
+    found = np.append(ours.intercept_, ours.coef_)
     np.testing.assert_allclose(found, theirs.params, atol=1e-6)
     assert ours.deviance_ == pytest.approx(theirs.deviance, rel=1e-9)
     mean = ours.predict(columns, offset=offset)
@@ -148,7 +148,7 @@ def test_outcomes_have_binomial_coefficients_and_their_own_dispersion(columns, r
     arguments = {"sample_weight": weight, "offset": offset}
     ours = fair("quasi-binomial", r).fit(columns, y, **arguments)
     binomial = FairRidgeClassifier(r, sensitive=[0, 1]).fit(columns, y, **arguments)
-    for name in ("alpha_", "beta_", "intercept_", "lambda_", "unfairness_", "deviance_"):
+    for name in ("alpha_", "beta_", "fair_intercept_", "lambda_", "unfairness_", "deviance_"):
         np.testing.assert_allclose(getattr(ours, name), getattr(binomial, name), rtol=1e-7)
     mu = ours.predict(columns, offset=offset)
     pearson = weight @ ((y - mu) ** 2 / (mu * (1.0 - mu)))
@@ -296,7 +296,7 @@ def assert_sound(model, Z, r):
     assert model.unfairness_ <= r + 1e-10 or r == 1.0
     numbers = [model.deviance_, model.loglik_, model.dispersion_, model.explained_deviance_]
     assert np.isfinite(numbers).all()
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.predict(Z)).all()
 
 
@@ -333,7 +333,7 @@ def test_more_columns_than_rows(family, r):
     Z, y = rng.normal(size=(10, 20)), rng.uniform(0.1, 0.9, 10)
     model = quietly(fair(family, r, sensitive=[0]).fit, Z, y)
     assert model.converged_
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
     if r == 1.0:
         np.testing.assert_allclose(model.predict(Z), y, rtol=1e-6)
         assert model.deviance_ == pytest.approx(0.0, abs=1e-10)

@@ -24,11 +24,11 @@ def test_both_ways_give_the_same_model(workers, worker_columns, frame_of, parts,
     inside.fit(together, workers.y)
     beside = FairRidgeRegressor(r, definition=definition)
     beside.fit(X, workers.y, sensitive_features=S)
-    for name in ("alpha_", "beta_", "intercept_", "raw_coef_", "lambda_", "unfairness_"):
+    for name in ("alpha_", "beta_", "fair_intercept_", "coef_", "lambda_", "unfairness_"):
         np.testing.assert_allclose(
             getattr(beside, name), getattr(inside, name), rtol=1e-12, err_msg=name
         )
-    assert beside.encoded_names_.tolist() == inside.encoded_names_.tolist()
+    assert beside.coef_names_.tolist() == inside.coef_names_.tolist()
     np.testing.assert_allclose(
         beside.predict(X, sensitive_features=S), inside.predict(together), rtol=1e-12
     )
@@ -55,7 +55,7 @@ def test_both_ways_give_the_same_path(workers, worker_columns, frame_of, parts):
 def test_both_ways_give_the_same_model_of_arrays(numbers):
     inside = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
     beside = FairRidgeRegressor().fit(numbers.X, numbers.y, sensitive_features=numbers.S)
-    np.testing.assert_allclose(beside.raw_coef_, inside.raw_coef_, rtol=1e-12)
+    np.testing.assert_allclose(beside.coef_, inside.coef_, rtol=1e-12)
     assert beside.n_features_in_ == 4
     np.testing.assert_allclose(
         beside.predict(numbers.X, sensitive_features=numbers.S), inside.predict(numbers.Z)
@@ -80,7 +80,7 @@ def test_one_attribute_comes_in_any_container(workers, kind):
     model = FairRidgeRegressor().fit(workers.X, workers.y, sensitive_features=S)
     Z = np.column_stack([workers.S[:, 0], workers.X])
     expected = FairRidgeRegressor(sensitive=[0]).fit(Z, workers.y)
-    np.testing.assert_allclose(model.raw_coef_, expected.raw_coef_, rtol=1e-12)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-12)
     np.testing.assert_allclose(
         model.predict(workers.X, sensitive_features=S), expected.predict(Z), rtol=1e-12
     )
@@ -94,7 +94,7 @@ def test_the_frames_may_come_from_two_libraries(workers):
     together = pd.DataFrame({**{name: columns[name] for name in workers.sensitive},
                              **{name: columns[name] for name in X.columns}})  # fmt: skip
     expected = FairRidgeRegressor(sensitive=workers.sensitive).fit(together, workers.y)
-    np.testing.assert_allclose(model.raw_coef_, expected.raw_coef_, rtol=1e-12)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-12)
 
 
 def test_columns_of_sensitive_features_may_be_in_any_order(workers, parts, frame_of):

@@ -68,7 +68,7 @@ def test_published_coefficients_of_the_recidivism_study():
     codes = frame[list(ROSSI)].apply(lambda c: c.cat.codes if hasattr(c, "cat") else c)
     X, y = codes.astype(float), np.column_stack([frame["week"], frame["arrest"]]).astype(float)
     model = FairRidgeSurvival(1.0, sensitive=["race"], ties="efron").fit(X, y)
-    for name, value in zip(model.encoded_names_, model.raw_coef_, strict=True):
+    for name, value in zip(model.coef_names_, model.coef_, strict=True):
         assert value == pytest.approx(ROSSI[name], abs=6e-6)
     assert model.loglik_ == pytest.approx(-658.7477, abs=1e-3)
     assert model.score(X, y) == pytest.approx(0.64, abs=5e-3)
@@ -359,7 +359,7 @@ def quietly(function, *arguments, **options):
 def assert_sound(model, Z, r):
     assert model.converged_
     assert -1e-12 <= model.unfairness_ <= r + 1e-10
-    for value in (model.deviance_, model.loglik_, model.raw_coef_, model.cumulative_hazard_):
+    for value in (model.deviance_, model.loglik_, model.coef_, model.cumulative_hazard_):
         assert np.isfinite(value).all()
     assert not np.isnan(model.predict_survival_function(Z)).any()
 
@@ -383,10 +383,10 @@ def test_one_event(data, r, row):
     y = np.column_stack([np.arange(1.0, 151.0), np.arange(150) == row])
     model = quietly(fair(r).fit, Z, y)
     assert model.converged_
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
     assert 0.0 <= model.unfairness_ <= r
     if row == 149:  # it is alone in its risk set: nothing can be learned
-        np.testing.assert_array_equal(model.raw_coef_, 0.0)
+        np.testing.assert_array_equal(model.coef_, 0.0)
         assert model.deviance_ == 0.0
 
 

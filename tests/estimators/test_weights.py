@@ -24,7 +24,7 @@ DEFINITIONS = {
     ),
 }  # fmt: skip
 FITTED = (
-    "alpha_", "beta_", "intercept_", "raw_coef_", "raw_intercept_", "lambda_", "unfairness_",
+    "alpha_", "beta_", "fair_intercept_", "coef_", "intercept_", "lambda_", "unfairness_",
     "deviance_", "loglik_", "explained_deviance_", "explained_by_sensitive_",
 )  # fmt: skip
 
@@ -41,7 +41,9 @@ def assert_same(model, expected, rtol=1e-10):
             getattr(model, name), getattr(expected, name), rtol=rtol, atol=rtol, err_msg=name
         )
     assert model.status_ == expected.status_
-    assert model.components_ == pytest.approx(expected.components_, rel=1e-9, abs=1e-10)
+    assert model.unfairness_components_ == pytest.approx(
+        expected.unfairness_components_, rel=1e-9, abs=1e-10
+    )
 
 
 @pytest.mark.parametrize("r", [0.0, 0.03, 1.0])

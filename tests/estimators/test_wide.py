@@ -16,6 +16,7 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.engines import columns as column_module
+from fairridge.estimators._reading import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
 from fairridge.penalties import resolve_penalty
@@ -55,7 +56,7 @@ def model_of(family, unfairness=0.05, **options):
 
 def in_columns(model, X, y, S, weight=None):
     """Solve without features: return problem and solution."""
-    training = model._read(X, y, S, weight, None)
+    training = read_training(model, X, y, S, weight, None)
     engine, family = training.engine, training.response.family
     options = {
         "penalty": resolve_penalty(model.penalty),
@@ -67,7 +68,7 @@ def in_columns(model, X, y, S, weight=None):
     else:
         n_targets = training.response.targets.shape[1]
         problem = glm_problem(engine, family, n_targets=n_targets, **options)
-    return problem, solve(problem, model._definition, [model.unfairness])[0]
+    return problem, solve(problem, model._traits.definition, [model.unfairness])[0]
 
 
 def assert_same(model, problem, solution, rtol=1e-8):
@@ -79,7 +80,7 @@ def assert_same(model, problem, solution, rtol=1e-8):
 
     close(model.alpha_, fit.alpha)
     close(model.beta_, fit.beta)
-    close(model.raw_coef_, basis.raw_coefficients(fit.alpha, fit.beta))
+    close(np.squeeze(model.coef_), basis.raw_coefficients(fit.alpha, fit.beta))
     close(model.explained_by_sensitive_, basis.explained)
     close(model.deviance_, fit.deviance)
     close(model.dispersion_, problem.dispersion(fit))
@@ -87,7 +88,7 @@ def assert_same(model, problem, solution, rtol=1e-8):
     np.testing.assert_allclose(model.lambda_, fit.lambda_, rtol=1e-6)
     np.testing.assert_allclose(model.unfairness_, solution.achieved, atol=1e-9)
     for name, value in solution.components.items():
-        np.testing.assert_allclose(model.components_[name], value, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(model.unfairness_components_[name], value, rtol=1e-7, atol=1e-9)
     assert model.status_ == solution.choice.status
 
 
@@ -271,8 +272,8 @@ def test_no_second_matrix_is_made(monkeypatch):
 def test_the_problem_is_compressed(wide):
     """What the tests above compare is not the same thing twice."""
     model = FairRidgeRegressor(predictor_penalty=1.0)
-    training = model._read(wide.X, wide.gaussian, wide.S, None, None)
-    assert isinstance(model._problem(training), CompressedProblem)
+    training = read_training(model, wide.X, wide.gaussian, wide.S, None, None)
+    assert isinstance(model._set_up(training), CompressedProblem)
 
 
 @pytest.mark.filterwarnings("ignore:predictor column")  # without a penalty there are too many

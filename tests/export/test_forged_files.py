@@ -197,7 +197,7 @@ def test_what_could_not_be_loaded_is_not_saved(fitted, path_of_model):
     model = copy.deepcopy(fitted("gaussian"))
     fairridge.save(model, path_of_model)
     before = path_of_model.read_bytes()
-    model.raw_coef_ = model.raw_coef_ * np.nan
-    with pytest.raises(ValueError, match="FairRidgeRegressor cannot be saved: 'raw_coef_' must be"):
+    model.coef_ = model.coef_ * np.nan
+    with pytest.raises(ValueError, match="FairRidgeRegressor cannot be saved: 'coef_' must be"):
         fairridge.save(model, path_of_model)
     assert path_of_model.read_bytes() == before

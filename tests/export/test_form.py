@@ -15,6 +15,7 @@ from fairridge import (
     FairRidgeRegressor,
     ReductionsClassifier,
     estimators,
+    peers,
 )
 from fairridge.exceptions import DataWarning
 from fairridge.export import linear_form, reasons, scorecard, to_onnx, to_sklearn, to_sql
@@ -164,8 +165,9 @@ def test_unsuitable_models_are_a_type_error(verb, model, workers):
 
 def test_verbs_are_not_methods():
     names = {*VERBS, "load", "audit"}
-    for name in estimators.__all__:
-        assert not names & set(dir(getattr(estimators, name)))
+    for home in (estimators, peers):
+        for name in home.__all__:
+            assert not names & set(dir(getattr(home, name)))
 
 
 PUBLIC = [
@@ -185,7 +187,7 @@ def test_every_model_is_saved_exactly_or_refused_clearly(estimator, workers, tmp
         if _fits(estimator, X, workers.y[family])
     )
     model = estimator(0.1, sensitive=["sex"]).fit(X, y)
-    if not hasattr(model, "raw_coef_"):
+    if not hasattr(model, "coef_"):
         with pytest.raises(TypeError, match="save needs a linear model"):
             fairridge.save(model, tmp_path / "model.json")
         return

@@ -113,7 +113,7 @@ def test_every_setting_survives(options, workers, reloaded):
         ours = getattr(again, name)
         assert list(ours) == list(value) if name == "sensitive" else ours == value
     refitted = again.fit(workers.X, y)
-    np.testing.assert_array_equal(refitted.raw_coef_, model.raw_coef_)
+    np.testing.assert_array_equal(refitted.coef_, model.coef_)
 
 
 def test_survival_functions_survive(fitted, workers, reloaded):
@@ -176,7 +176,7 @@ def test_functions_are_kept_by_name_only(workers, reloaded, path):
         again.fit(workers.X, workers.y["gaussian"])
     assert str(reloaded(again).summary()) == str(model.summary())
     again.set_params(definition=half_the_variance).fit(workers.X, workers.y["gaussian"])
-    np.testing.assert_array_equal(again.raw_coef_, model.raw_coef_)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_people_can_read_the_file(fitted, path):
     assert document["class"] == "FairRidgeRegressor"
     assert document["fingerprint"] == model.fingerprint_
     assert document["parameters"]["unfairness"] == 0.1
-    assert document["fitted"]["raw_coef_"]["values"] == model.raw_coef_.tolist()
+    assert document["fitted"]["coef_"]["values"] == model.coef_.tolist()
     lines = path.read_text().splitlines()
     assert '  "class": "FairRidgeRegressor",' in lines
     assert [item.name for item in path.parent.iterdir()] == [path.name]
@@ -322,17 +322,15 @@ def test_forged_names_are_refused(fitted, path, name):
 
 
 def test_missing_parts_are_refused(fitted, path):
-    for name in ("raw_coef_", "_design"):
+    for name in ("coef_", "_design"):
         fairridge.save(fitted("gaussian"), path)
         rewrite(path, lambda document, name=name: document["fitted"].pop(name))
         with pytest.raises(ValueError, match="no model file of fairridge"):
             fairridge.load(path)
     fairridge.save(fitted("gaussian"), path)
     short = {"array": "float64", "shape": [2], "values": [1.0, 2.0]}
-    rewrite(path, lambda document: document["fitted"].update(raw_coef_=short))
-    with pytest.raises(
-        ValueError, match=r"'raw_coef_' must be finite 64-bit floats of shape \(8\)"
-    ):
+    rewrite(path, lambda document: document["fitted"].update(coef_=short))
+    with pytest.raises(ValueError, match=r"'coef_' must be finite 64-bit floats of shape \(8\)"):
         fairridge.load(path)
     fairridge.save(fitted("gaussian"), path)
     rewrite(path, lambda document: document["parameters"].update(strength=2))

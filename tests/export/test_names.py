@@ -29,14 +29,14 @@ def model(data):
 
 
 def test_names_are_unique_wherever_they_show(model, data, tmp_path):
-    assert model.encoded_names_.tolist() == NAMES
+    assert model.coef_names_.tolist() == NAMES
     assert [row.term for row in model.summary().coefficients] == ["(intercept)", *NAMES]
     path = model.path(data.drop(columns="y"), data["y"], unfairness=[0.1])
     assert path.to_frame()["reg[b]"].item() == pytest.approx(model.beta_[-1], rel=1e-6)
     assert path.to_frame()["reg[b]_2"].item() == pytest.approx(model.beta_[0], rel=1e-6)
     data.to_parquet(tmp_path / "d.parquet")
     source = rows.parquet(tmp_path / "d.parquet", response="y", sensitive="sex")
-    assert FairRidgeClassifier(0.1).fit(source).encoded_names_.tolist() == NAMES
+    assert FairRidgeClassifier(0.1).fit(source).coef_names_.tolist() == NAMES
 
 
 def test_exports_agree_with_the_model(model, data, tmp_path):
@@ -54,6 +54,6 @@ def test_exports_agree_with_the_model(model, data, tmp_path):
     assert np.corrcoef(scores, odds)[0, 1] == pytest.approx(1.0, abs=1e-12)
     fairridge.save(model, tmp_path / "m.json")
     loaded = fairridge.load(tmp_path / "m.json")
-    assert loaded.encoded_names_.tolist() == NAMES
+    assert loaded.coef_names_.tolist() == NAMES
     assert loaded._design == model._design
     np.testing.assert_array_equal(loaded.predict_proba(X)[:, 1], probability)

@@ -32,11 +32,11 @@ def test_contributions_are_relative_to_the_training_mean(fitted, workers):
     found = reasons(model, workers.X, top=None)
     np.testing.assert_allclose(found.contributions.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(found.level, workers.y["gaussian"].mean(), rtol=1e-10)
-    coefficient = model.raw_coef_[model.encoded_names_ == "skill"]
+    coefficient = model.coef_[model.coef_names_ == "skill"]
     skill = found.contributions[:, found.attributes.index("skill")]
     expected = coefficient * (workers.X["skill"] - workers.X["skill"].mean())
     np.testing.assert_allclose(skill, expected, rtol=1e-10, atol=1e-12)
-    levels = dict(zip(model.encoded_names_, model.raw_coef_, strict=True))
+    levels = dict(zip(model.coef_names_, model.coef_, strict=True))
     by_level = workers.X["region"].map(lambda r: levels.get(f"region[{r}]", 0.0)).astype(float)
     region = found.contributions[:, found.attributes.index("region")]
     np.testing.assert_allclose(region, by_level - by_level.mean(), rtol=1e-10, atol=1e-12)

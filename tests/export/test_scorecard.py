@@ -67,7 +67,7 @@ def test_the_table_has_points_of_levels_and_of_units(card, fitted, workers):
     ]  # fmt: skip
     by_level = table.set_index(["attribute", "level"])
     assert by_level.loc[("sex", "f"), "points"] == 0.0
-    coefficient = model.raw_coef_[model.encoded_names_ == "sex[m]"][0]
+    coefficient = model.coef_[0, model.coef_names_ == "sex[m]"][0]
     assert by_level.loc[("sex", "m"), "points"] == pytest.approx(card.factor * coefficient)
     assert by_level.loc[("age", ""), "reference"] == pytest.approx(workers.X["age"].mean())
     assert set(table["role"]) == {"", "sensitive", "predictor"}

@@ -41,8 +41,10 @@ def test_values_are_those_of_the_rows(data, definition, weighted):
     model.fit(X, y, sensitive_features=S, sample_weight=weight)
     by_column = expected(definition, S, model.predict(X, sensitive_features=S), weight)
     assert model.unfairness_ == pytest.approx(max(by_column), rel=1e-11)
-    np.testing.assert_allclose(list(model.components_.values()), by_column, rtol=1e-11)
-    assert list(model.components_) == [f"{definition.measure} with s{k}" for k in range(2)]
+    np.testing.assert_allclose(list(model.unfairness_components_.values()), by_column, rtol=1e-11)
+    assert list(model.unfairness_components_) == [
+        f"{definition.measure} with s{k}" for k in range(2)
+    ]
 
 
 def test_correlation_has_no_units_and_covariance_has(data):

@@ -86,7 +86,7 @@ def test_bounds_of_nothing_and_of_everything_need_no_denominator(family):
     fair = fitted(family, 0.0, [s, level], [x], y)
     assert fair.unfairness_ == 0.0
     assert not fair.alpha_.any()
-    assert set(free.components_) == set(fair.components_) == {"pairwise"}
+    assert set(free.unfairness_components_) == set(fair.unfairness_components_) == {"pairwise"}
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -87,7 +87,7 @@ def test_without_dispersion_it_is_the_poisson_family(data):
         fair(0.03, family).fit(Z, y, sample_weight=weight, offset=offset)
         for family in (NegativeBinomial(0.0), "poisson")
     )
-    np.testing.assert_allclose(ours.raw_coef_, plain.raw_coef_, rtol=1e-10)
+    np.testing.assert_allclose(ours.coef_, plain.coef_, rtol=1e-10)
     assert ours.loglik_ == pytest.approx(plain.loglik_, rel=1e-12)
     assert ours.score(Z, y) == pytest.approx(plain.score(Z, y), rel=1e-10)
 
@@ -136,7 +136,7 @@ def test_a_known_dispersion_gives_the_glm_of_statsmodels(data, extras):
         offset=offset,
         freq_weights=weight,
     ).fit(tol=1e-14, maxiter=200)
-    np.testing.assert_allclose(np.append(ours.raw_intercept_, ours.coef_), theirs.params, atol=1e-6)
+    np.testing.assert_allclose(np.append(ours.intercept_, ours.coef_), theirs.params, atol=1e-6)
     assert ours.deviance_ == pytest.approx(theirs.deviance, rel=1e-9)
     assert ours.loglik_ == pytest.approx(theirs.llf, rel=1e-9)
     null = theirs.null_deviance
@@ -153,7 +153,7 @@ def test_an_unknown_dispersion_is_estimated_as_by_statsmodels(data, extras):
         np.append(ours.coef_[[0, 0, 1, 2, 3]], 0.5), method="newton", tol=1e-14, disp=False
     )
     assert ours.family_.dispersion == pytest.approx(theirs.params[-1], rel=1e-6)
-    found = np.append(ours.raw_intercept_, ours.coef_)
+    found = np.append(ours.intercept_, ours.coef_)
     np.testing.assert_allclose(found, theirs.params[:-1], atol=1e-6)
     assert ours.loglik_ == pytest.approx(theirs.llf, rel=1e-9)
     assert ours.dispersion_ == 1.0
@@ -211,7 +211,7 @@ def test_rows_elsewhere_give_the_same_model(data, tmp_path, kind):
         there = FairRidgeRegressor(1.0, family="negative-binomial").fit(source)
     here = fair(1.0).fit(Z, y, sample_weight=weight, offset=offset)
     assert there.family_.dispersion == pytest.approx(here.family_.dispersion, rel=1e-8)
-    np.testing.assert_allclose(there.raw_coef_, here.raw_coef_, rtol=1e-7)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-7)
     assert there.loglik_ == pytest.approx(here.loglik_, rel=1e-9)
 
 

@@ -26,7 +26,7 @@ def test_it_is_the_scaled_glm_of_statsmodels(data):
     theirs = sm.GLM(
         y, sm.add_constant(Z), sm.families.Poisson(), offset=offset, freq_weights=weight
     ).fit(tol=1e-14, maxiter=200, scale="X2")
-    np.testing.assert_allclose(np.append(ours.raw_intercept_, ours.coef_), theirs.params, atol=1e-6)
+    np.testing.assert_allclose(np.append(ours.intercept_, ours.coef_), theirs.params, atol=1e-6)
     assert ours.dispersion_ == pytest.approx(theirs.scale, rel=1e-8)
     assert ours.dispersion_ > 1.5
     assert ours.loglik_ == pytest.approx(-0.5 * ours.deviance_ / theirs.scale, rel=1e-8)
@@ -35,7 +35,7 @@ def test_it_is_the_scaled_glm_of_statsmodels(data):
 def test_only_dispersion_and_likelihood_differ_from_poisson(data):
     Z, y, _, _ = data
     quasi, plain = (model(0.03, name).fit(Z, y) for name in ("quasi-poisson", "poisson"))
-    np.testing.assert_array_equal(quasi.raw_coef_, plain.raw_coef_)
+    np.testing.assert_array_equal(quasi.coef_, plain.coef_)
     assert (quasi.lambda_, quasi.deviance_) == (plain.lambda_, plain.deviance_)
     assert plain.dispersion_ == 1.0
     assert quasi.dispersion_ > 1.5

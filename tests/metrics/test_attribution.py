@@ -136,12 +136,12 @@ def test_proxies_split_the_differences_of_means(fitted):
     np.testing.assert_allclose(
         found.total[0, k], eta[west].mean() - eta[~west].mean(), rtol=1e-8, atol=1e-10
     )
-    income = X["income"] * model.raw_coef_[model.encoded_names_ == "income"]
+    income = X["income"] * model.coef_[model.coef_names_ == "income"]
     j = found.predictors.index("income")
     np.testing.assert_allclose(
         found.differences[0, j, k], income[west].mean() - income[~west].mean(), rtol=1e-10
     )
-    sex = (X["sex"] == "male") * model.raw_coef_[model.encoded_names_ == "sex[male]"]
+    sex = (X["sex"] == "male") * model.coef_[model.coef_names_ == "sex[male]"]
     np.testing.assert_allclose(
         found.differences[0, found.predictors.index("sex"), k],
         sex[west].mean() - sex[~west].mean(),

@@ -162,7 +162,7 @@ def test_at_zero_the_groups_are_alike(data):
         assert one.mean() == pytest.approx(predicted.mean(), rel=1e-10)
         for other in groups:
             assert apart(one, other) <= 1 / len(one) + 1 / len(other)
-    assert model.components_["explained_by_groups"] == pytest.approx(0.0, abs=1e-12)
+    assert model.unfairness_components_["explained_by_groups"] == pytest.approx(0.0, abs=1e-12)
     plain = LinearRegression().fit(pd.get_dummies(frame, dtype=float), y)
     base = plain.predict(pd.get_dummies(frame, dtype=float))
     assert max(apart(base[a], base[b]) for a in members(frame) for b in members(frame)) > 0.5

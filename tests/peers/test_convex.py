@@ -130,7 +130,7 @@ def test_the_bound_is_the_ratio_of_penalties(workers, r):
     free = LinearRegression().fit(frame[PREDICTORS], y).coef_
     assert model.beta_ @ M @ model.beta_ == pytest.approx(r * (free @ M @ free), rel=1e-9)
     assert model.unfairness_ == pytest.approx(r, rel=1e-9)
-    assert model.components_["pairwise"] == pytest.approx(model.beta_ @ M @ model.beta_)
+    assert model.unfairness_components_["pairwise"] == pytest.approx(model.beta_ @ M @ model.beta_)
     again = ConvexFairRegressor(sensitive=SENSITIVE, strength=model.lambda_).fit(frame, y)
     np.testing.assert_allclose(again.beta_, model.beta_, rtol=1e-9)
 
@@ -154,7 +154,7 @@ def test_the_path_is_monotone_and_the_attributes_stay_out(workers):
     assert (np.diff(path.lambda_) < 0).all()
     assert (np.diff(path.deviance) < 0).all()
     for r in (0.05, 0.5):
-        np.testing.assert_array_equal(path.at(r).raw_coef_[:3], 0.0)
+        np.testing.assert_array_equal(path.at(r).coef_[:3], 0.0)
 
 
 def test_the_units_of_the_predictors_do_not_matter(workers):
@@ -267,7 +267,10 @@ def test_a_strength_minimizes_loss_and_penalty(workers, classes, strength):
     eta = theta[:, 0] + X @ theta[:, 1:].T
     probability = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(frame), probability, atol=2e-6)
-    assert model.deviance_ / len(y) + strength * model.components_["pairwise"] <= found.fun + 1e-10
+    assert (
+        model.deviance_ / len(y) + strength * model.unfairness_components_["pairwise"]
+        <= found.fun + 1e-10
+    )
 
 
 def test_without_a_penalty_it_is_logistic_regression(workers):
@@ -330,7 +333,7 @@ def test_an_offset_is_added(workers):
     plain = ConvexFairClassifier(0.3, sensitive=SENSITIVE).fit(frame, codes)
     moved = ConvexFairClassifier(0.3, sensitive=SENSITIVE).fit(frame, codes, offset=shift)
     np.testing.assert_allclose(moved.beta_, plain.beta_, rtol=1e-7)
-    assert moved.intercept_ == pytest.approx(plain.intercept_ - 0.7, rel=1e-7)
+    assert moved.fair_intercept_ == pytest.approx(plain.fair_intercept_ - 0.7, rel=1e-7)
 
 
 def test_a_fit_that_is_cut_short_says_so(workers):

@@ -103,8 +103,11 @@ def cut(X):
 
 
 class Cut:
-    def _read(self, X, *others):
-        return super()._read(cut(X), *others)
+    def fit(self, X, y=None, *, sensitive_features=None, sample_weight=None):
+        if y is not None:  # else the complaint is about y
+            X = cut(X)
+        options = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        return super().fit(X, y, **options)
 
     def _linear_predictor(self, X, *others):
         return super()._linear_predictor(cut(X), *others)

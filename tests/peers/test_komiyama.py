@@ -155,7 +155,7 @@ class TestEnds:
         model = fit(S, X, y, 1.0)
         A = np.column_stack([np.ones(len(y)), S, X])
         expected = np.linalg.lstsq(A, y, rcond=None)[0]
-        np.testing.assert_allclose([model.raw_intercept_, *model.raw_coef_], expected, rtol=1e-9)
+        np.testing.assert_allclose([model.intercept_, *model.coef_], expected, rtol=1e-9)
         assert (model.lambda_, model.status_, model.bound_active_) == (0.0, "inactive", False)
 
     def test_a_bound_that_least_squares_meets_is_inactive(self):
@@ -163,8 +163,8 @@ class TestEnds:
         free = fit(S, X, y, 1.0)
         above, below = (fit(S, X, y, free.unfairness_ + gap) for gap in (1e-6, -1e-6))
         assert (above.status_, below.status_) == ("inactive", "converged")
-        np.testing.assert_array_equal(above.raw_coef_, free.raw_coef_)
-        np.testing.assert_allclose(below.raw_coef_, free.raw_coef_, rtol=1e-4)
+        np.testing.assert_array_equal(above.coef_, free.coef_)
+        np.testing.assert_allclose(below.coef_, free.coef_, rtol=1e-4)
 
     def test_beta_grows_above_least_squares_and_comes_back(self):
         S, X, y = generated(4, n=300)
@@ -184,7 +184,7 @@ class TestDegenerate:
         y = 3.0 * S[:, 0] + Q[:, 3]
         with pytest.warns(BoundWarning, match="explains nothing"):
             model = fit(S, X, y, 0.2)
-        np.testing.assert_array_equal(model.raw_coef_, 0.0)
+        np.testing.assert_array_equal(model.coef_, 0.0)
         assert model.unfairness_ == 0.0
         free = fit(S, X, y, 1.0)
         assert free.alpha_[0] == pytest.approx(3.0)
@@ -232,7 +232,7 @@ class TestDegenerate:
         S, X, y = rng.normal(size=(12, 2)), rng.normal(size=(12, 30)), rng.normal(size=12)
         for r in (0.0, 0.05, 1.0):
             model = fit(S, X, y, r)
-            assert np.isfinite(model.raw_coef_).all()
+            assert np.isfinite(model.coef_).all()
             assert model.unfairness_ <= r + 1e-9
 
     @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
@@ -275,7 +275,7 @@ class TestRegularized:
             plain = fit(S, X, y, r)
             for covariance in (EmpiricalCovariance(), lambda Z: Z.T @ Z / len(Z)):
                 model = fit(S, X, y, r, covariance=covariance)
-                np.testing.assert_allclose(model.raw_coef_, plain.raw_coef_, rtol=1e-8)
+                np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-8)
 
     def test_shrinking_towards_the_identity_is_a_ridge(self):
         S, X, y = generated(14)

@@ -87,7 +87,7 @@ def test_the_randomized_classifier_meets_the_bound(data, fair):
     assert gap <= 0.06
     hard = pd.Series(fair.predict(frame) == "yes").astype(float)
     expected = np.abs(hard.groupby(frame["sex"] + frame["race"]).mean() - hard.mean()).max()
-    assert fair.components_["predicted"] == pytest.approx(expected, rel=1e-12)
+    assert fair.unfairness_components_["predicted"] == pytest.approx(expected, rel=1e-12)
     free = ReductionsClassifier(1.0, sensitive=SENSITIVE).fit(frame, y)
     assert free.unfairness_ > 0.15
     assert free.status_ == "inactive"

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression
 
 from fairridge import FairRidgeRegressor, SteinbergRegressor
+from fairridge.estimators._reading import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.peers.steinberg.descent import descend
 from fairridge.peers.steinberg.mutual_information import mutual_information
@@ -37,7 +38,7 @@ def path(workers):
 @pytest.fixture(scope="module")
 def problem(workers):
     model = SteinbergRegressor(sensitive=SENSITIVE)
-    training = model._read(*workers, None, None, None)
+    training = read_training(model, *workers, None, None, None)
     return model._problem_on(training.engine, training.response)
 
 
@@ -193,7 +194,7 @@ def test_no_other_coefficients_are_better(workers, gamma):
     Z = pd.get_dummies(frame, drop_first=True, dtype=float)
     Z = Z[["sex_m", "race_b", "race_c", "skill", "tenure"]].to_numpy()
     attributes = [np.unique(frame[name], return_inverse=True)[1] for name in SENSITIVE]
-    ours = np.append(model.raw_intercept_, model.raw_coef_)
+    ours = np.append(model.intercept_, model.coef_)
     args = (Z, y, gamma, attributes)
     best = objective(ours, *args)
     rng = np.random.default_rng(0)
@@ -211,7 +212,7 @@ def test_without_a_penalty_it_is_least_squares(workers):
     expected = FairRidgeRegressor(1.0, sensitive=SENSITIVE).fit(frame, y)
     for options in ({"gamma": 0.0}, {"unfairness": 1.0}):
         found = SteinbergRegressor(sensitive=SENSITIVE, **options).fit(frame, y)
-        np.testing.assert_allclose(found.raw_coef_, expected.raw_coef_, rtol=1e-10)
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-10)
         assert found.status_ == "inactive"
         assert not found.bound_active_
 
@@ -236,11 +237,11 @@ def test_a_larger_penalty_means_less_information_and_a_worse_fit(path):
 def test_the_limit_is_least_squares_without_the_attributes(workers, path):
     frame, y = workers
     expected = FairRidgeRegressor(0.0, sensitive=SENSITIVE).fit(frame, y)
-    np.testing.assert_allclose(path.at(0.0).raw_coef_, expected.raw_coef_, rtol=1e-9)
+    np.testing.assert_allclose(path.at(0.0).coef_, expected.coef_, rtol=1e-9)
     assert path.lambda_[0] == np.inf
     assert not path.alpha[0].any()
     near = SteinbergRegressor(sensitive=SENSITIVE, gamma=1e7).fit(frame, y)
-    np.testing.assert_allclose(near.raw_coef_, expected.raw_coef_, rtol=1e-3)
+    np.testing.assert_allclose(near.coef_, expected.coef_, rtol=1e-3)
 
 
 def test_information_is_told_by_attribute(workers):
@@ -304,7 +305,7 @@ def test_groups_that_predictions_tell_apart_are_brought_together():
     model = SteinbergRegressor(0.05, sensitive=[0]).fit(Z, y)
     assert model.unfairness_ <= 0.05 + 1e-9
     assert model.status_ == "converged"
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
 
 
 def test_a_perfect_fit_leaves_the_fair_limit_only():

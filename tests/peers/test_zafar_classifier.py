@@ -155,7 +155,7 @@ def test_a_bound_that_only_the_intercept_meets():
     S, X, y = generated(8, p=2)
     with pytest.warns(BoundWarning, match="only the intercept"):
         model = fit(S, X, y, 1e-4)
-    np.testing.assert_array_equal(model.raw_coef_, 0.0)
+    np.testing.assert_array_equal(model.coef_, 0.0)
     assert model.lambda_ > 0.0
     assert (model.status_, model.unfairness_) == ("converged", 0.0)
 
@@ -229,7 +229,7 @@ class TestSeparation:
             model = fit(S, X, y, r)
         assert model.deviance_ < 1e-5 * deviance(y, np.zeros(len(y)))
         assert model.score(X, y) == 1.0
-        assert np.isfinite(model.raw_coef_).all()
+        assert np.isfinite(model.coef_).all()
         assert model.unfairness_ <= max(r, 1e-12)
         assert model.converged_
 
@@ -246,7 +246,7 @@ def test_labels_of_any_kind():
     model = fit(S, X, words, 0.1)
     np.testing.assert_array_equal(model.classes_, ["no", "yes"])
     assert set(model.predict(X)) <= {"no", "yes"}
-    np.testing.assert_array_equal(model.raw_coef_, fit(S, X, y, 0.1).raw_coef_)
+    np.testing.assert_array_equal(model.coef_, fit(S, X, y, 0.1).coef_)
     scores = model.decision_function(X)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(scores))
     np.testing.assert_array_equal(model.predict(X) == "yes", scores > 0)

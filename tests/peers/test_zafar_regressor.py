@@ -119,7 +119,7 @@ def test_a_correlation_is_met_never_exceeded_and_optimal(problem, exponent):
     eta = model.predict(X)
     found = [abs(np.corrcoef(s, eta)[0, 1]) for s in S.T]
     assert max(found) == pytest.approx(model.unfairness_, abs=1e-9)
-    np.testing.assert_allclose(list(model.components_.values()), found, atol=1e-9)
+    np.testing.assert_allclose(list(model.unfairness_components_.values()), found, atol=1e-9)
     if model.bound_active_:
         assert residual_of_optimality(model, S, X, y, unit=True) < 1e-8 * (1.0 + y.std())
 
@@ -143,7 +143,7 @@ def test_a_correlation_is_the_covariance_at_which_it_is_reached(r):
     root = brentq(lambda log: value(log) - r, np.log(1e-6 * free), np.log(free), xtol=1e-13)
     by_covariance = fit(S / unit, X, y, np.exp(root), bound="covariance")
     model = fit(S, X, y, r)
-    np.testing.assert_allclose(model.raw_coef_[3:], by_covariance.raw_coef_[3:], rtol=1e-8)
+    np.testing.assert_allclose(model.coef_[3:], by_covariance.coef_[3:], rtol=1e-8)
 
 
 def test_units_do_not_matter_to_correlations():
@@ -179,8 +179,8 @@ def test_zero_can_drop_predictors_as_fairml_does():
     S, X, y = generated(8)
     with pytest.warns(BoundWarning, match="only the intercept"):
         model = fit(S, X, y, 0.0, at_zero="drop")
-    np.testing.assert_array_equal(model.raw_coef_, 0.0)
-    assert (model.lambda_, model.raw_intercept_) == (np.inf, pytest.approx(y.mean()))
+    np.testing.assert_array_equal(model.coef_, 0.0)
+    assert (model.lambda_, model.intercept_) == (np.inf, pytest.approx(y.mean()))
     assert fit(S, X, y, 0.0).deviance_ < model.deviance_
     # A predictor without any covariance with S stays.
     basis = np.column_stack([np.ones(len(y)), S])
@@ -201,7 +201,7 @@ def test_no_bound_is_least_squares_without_the_attributes(bound, r):
     S, X, y = generated(9)
     model = fit(S, X, y, r, bound=bound)
     expected = np.linalg.lstsq(np.column_stack([np.ones(len(y)), X]), y, rcond=None)[0]
-    np.testing.assert_allclose([model.raw_intercept_, *model.beta_], expected, rtol=1e-9)
+    np.testing.assert_allclose([model.intercept_, *model.beta_], expected, rtol=1e-9)
     assert (model.status_, model.lambda_, model.bound_active_) == ("inactive", 0.0, False)
 
 
@@ -270,7 +270,7 @@ def test_only_attributes_as_predictors():
     S, _, y = generated(15)
     with pytest.warns(BoundWarning, match="only the intercept meets unfairness=0.05"):
         model = fit(S, S @ [[1.0], [0.5]], y, 0.05)
-    np.testing.assert_array_equal(model.raw_coef_, 0.0)
+    np.testing.assert_array_equal(model.coef_, 0.0)
     assert (model.unfairness_, model.status_) == (0.0, "converged")
     assert model.score(S @ [[1.0], [0.5]], y) == pytest.approx(0.0, abs=1e-12)
 
@@ -289,7 +289,7 @@ def test_more_columns_than_rows(bound):
     S, X, y = rng.normal(size=(12, 2)), rng.normal(size=(12, 30)), rng.normal(size=12)
     for r in (0.0, 0.05, 1.0):
         model = fit(S, X, y, r, bound=bound)
-        assert np.isfinite(model.raw_coef_).all()
+        assert np.isfinite(model.coef_).all()
         assert np.isfinite(model.deviance_)
         assert model.unfairness_ <= max(r, 1e-12)
     free = fit(S, X, y, 1.0)
@@ -313,7 +313,7 @@ def test_almost_collinear_predictors(seed, r):
     # Large coefficients cancel, so that rounding counts as often as the columns are alike.
     rounding = 1e-15 * np.linalg.cond((X - X.mean(0)) / X.std(0))
     assert model.unfairness_ <= max(r, rounding) < r + 1e-8
-    assert np.isfinite(model.raw_coef_).all()
+    assert np.isfinite(model.coef_).all()
 
 
 # ------------------------------------------------------------------- parameters

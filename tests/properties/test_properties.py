@@ -85,7 +85,7 @@ def test_integer_weights_equal_repeated_rows(problem, r, definition, seed):
     assume(np.count_nonzero(counts) > S.shape[1] + X.shape[1] + 3)
     weighted = fit(S, X, y, r, definition, sample_weight=counts)
     repeated = fit(*(np.repeat(a, counts, axis=0) for a in (S, X, y)), r, definition)
-    scale = np.abs(repeated.raw_coef_).max()
+    scale = np.abs(repeated.coef_).max()
     np.testing.assert_allclose(weighted.alpha_, repeated.alpha_, rtol=0, atol=1e-10 * scale)
     np.testing.assert_allclose(weighted.beta_, repeated.beta_, rtol=0, atol=1e-10 * scale)
     assert weighted.loglik_ == pytest.approx(repeated.loglik_, rel=1e-10)

@@ -20,7 +20,7 @@ def test_exact_gaussian_answers(reference, name):
             sensitive=task["sensitive"],
             predictor_penalty=answer["lambda"] * unit,
         ).fit(X, y)
-        ours = np.concatenate([[model.intercept_], model.alpha_, model.beta_])
+        ours = np.concatenate([[model.fair_intercept_], model.alpha_, model.beta_])
         expected = np.array([float(value[0]) for value in answer["coefficients"].values()])
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
         np.testing.assert_allclose(model.lambda_, float(answer["lr"]) * unit, rtol=1e-8)

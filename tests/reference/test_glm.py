@@ -139,7 +139,7 @@ def test_exact_answers(reference, family, name):
             predictor_penalty=answer["lambda"] * len(y),
         ).fit(X, y)
         expected = np.array([float(value[0]) for value in answer["coefficients"].values()])
-        ours = np.concatenate([[model.intercept_], model.alpha_, model.beta_])
+        ours = np.concatenate([[model.fair_intercept_], model.alpha_, model.beta_])
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
         assert abs(model.unfairness_ - answer["value"]) < 1e-10
         assert model.deviance_ == pytest.approx(answer["deviance"], rel=1e-10)

@@ -29,7 +29,7 @@ def coefficients(answer):
 
 
 def found(model):
-    return np.concatenate([[model.raw_intercept_], model.beta_])
+    return np.append(model.intercept_, model.beta_)
 
 
 def encoded(frame, columns):
@@ -49,7 +49,7 @@ def largest_covariance(S, eta):
 def residual_of_optimality(model, X, y, S):
     """Violation of the conditions of optimality, per row and in standardized columns."""
     Z, b = (X - X.mean(0)) / X.std(0), model.beta_
-    eta = model.raw_intercept_ + X @ b
+    eta = model.intercept_ + X @ b
     binary = isinstance(model, ZafarClassifier)
     slope = (expit(eta) if binary else eta) - y
     C = (S - S.mean(0)).T @ Z

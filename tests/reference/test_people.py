@@ -30,7 +30,7 @@ def test_gaussian_answers_of_fairml(people, people_answers, theirs, ridge):
             definition=DEFINITIONS[theirs],
             predictor_penalty=ridge * len(y) / deviation,
         ).fit(X, y)
-        ours = np.concatenate([[model.intercept_], model.alpha_, model.beta_])
+        ours = np.concatenate([[model.fair_intercept_], model.alpha_, model.beta_])
         expected = np.array(list(answer["coefficients"].values()), dtype=float)
         np.testing.assert_allclose(ours, expected, atol=1e-6, rtol=0)
         np.testing.assert_allclose(model.unfairness_, answer["value"][0], atol=1e-6)

@@ -179,7 +179,7 @@ def test_a_fitted_model_reports_on_its_own_data_only(people, people_X):
     for other, response in ((people_X, y + 1e-3 * np.arange(400)), (people_X[:300], y[:300])):
         with pytest.raises(ValueError, match="not the data that the model was fitted to"):
             fairridge.report(model, other, response, **options)
-    assert not hasattr(fresh, "raw_coef_")  # reporting fits nothing in place
+    assert not hasattr(fresh, "coef_")  # reporting fits nothing in place
 
 
 def test_warnings_of_the_fit_are_remarks(people, people_X):

@@ -46,7 +46,7 @@ def test_the_summary_is_a_table_too(model):
     assert isinstance(table, pd.DataFrame)
     assert table["term"].tolist()[1:3] == ["age", "sex[male]"]
     np.testing.assert_array_equal(table["coefficient"][1:3], model.alpha_)
-    np.testing.assert_array_equal(table["raw"], [model.raw_intercept_, *model.raw_coef_])
+    np.testing.assert_array_equal(table["raw"], [model.intercept_, *model.coef_])
     np.testing.assert_array_equal(
         table["explained_by_sensitive"][3:], model.explained_by_sensitive_
     )

@@ -15,7 +15,7 @@ COLUMNS = ["sex", "skill", "age", "region", "years"]
 SENSITIVE = ["age", "sex"]
 ROLES = {"response": "wage", "sensitive": SENSITIVE}
 NUMBERS = (
-    "alpha_", "beta_", "intercept_", "raw_coef_", "raw_intercept_", "lambda_", "unfairness_",
+    "alpha_", "beta_", "fair_intercept_", "coef_", "intercept_", "lambda_", "unfairness_",
     "deviance_", "loglik_", "dispersion_", "explained_deviance_", "explained_by_sensitive_",
 )  # fmt: skip
 
@@ -98,7 +98,7 @@ def assert_same_model(ours, theirs, tolerance=1e-10):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * scale, err_msg=name)
     assert ours.status_ == theirs.status_
     assert ours.n_rows_ == theirs.n_rows_
-    assert list(ours.encoded_names_) == list(theirs.encoded_names_)
+    assert list(ours.coef_names_) == list(theirs.coef_names_)
     assert list(ours.feature_names_in_) == list(theirs.feature_names_in_)
 
 

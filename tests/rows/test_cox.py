@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from fairridge import FairRidgeSurvival, rows
+from fairridge.estimators._reading import read_training
 
 from .conftest import NUMBERS, write_files
 
@@ -64,11 +65,21 @@ def test_large_linear_predictors_do_not_overflow(ends, ties):
     """Sums of e^η are rescaled whenever a larger η turns up."""
     frame = patients(400, tied=True)[[*COLUMNS, "time", "event"]]
     frame["shift"] = np.linspace(*ends, 400)
-    streamed = FairRidgeSurvival(ties=ties)._read(
-        rows.frame(frame, **ROLES, offset="shift", batch_rows=37), None, None, None, None
+    streamed = read_training(
+        FairRidgeSurvival(ties=ties),
+        rows.frame(frame, **ROLES, offset="shift", batch_rows=37),
+        None,
+        None,
+        None,
+        None,
     )
-    whole = FairRidgeSurvival(ties=ties, sensitive=["s", "sex"])._read(
-        frame[COLUMNS], frame[["time", "event"]], None, None, frame["shift"]
+    whole = read_training(
+        FairRidgeSurvival(ties=ties, sensitive=["s", "sex"]),
+        frame[COLUMNS],
+        frame[["time", "event"]],
+        None,
+        None,
+        frame["shift"],
     )
     center, raw = np.array([0.1, 0.5, 0.0, 0.2]), np.array([[0.3, -0.2, 5.0, 0.1]])
     ours, theirs = (

@@ -29,7 +29,9 @@ def test_a_folder_may_be_named_in_many_ways(small, tmp_path, monkeypatch, path):
     for place in (path, here / path):
         source = rows.parquet(place, **ROLES)
         assert source.n_rows == 160
-        assert FairRidgeRegressor(0.05).fit(source).intercept_ == pytest.approx(expected.intercept_)
+        assert FairRidgeRegressor(0.05).fit(source).fair_intercept_ == pytest.approx(
+            expected.fair_intercept_
+        )
     monkeypatch.chdir(here / "mix")
     for place in (".", "./", "../mix", here.as_uri() + "/mix", here.as_uri() + "/mix/"):
         assert rows.parquet(place, **ROLES).n_rows == 160

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, rows
 from fairridge.engines import streamed_pairs
+from fairridge.estimators._reading import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import AbsoluteDifference, ClassDifference, IndividualFairness
 
@@ -30,7 +31,7 @@ def problem(n=900, seed=0, y=None):
 def forms(frame, distance, batch_rows=100):
     """M from batches, with what was said about it, and M from all rows."""
     source = rows.frame(frame, **ROLES, batch_rows=batch_rows)
-    streamed = FairRidgeRegressor()._read(source, None, None, None, None).engine
+    streamed = read_training(FairRidgeRegressor(), source, *[None] * 4).engine
     kept = frame[frame["w"] > 0]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

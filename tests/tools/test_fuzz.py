@@ -67,14 +67,14 @@ def test_planted_violations_are_noticed(kind):
     alpha = 1.2 * model.alpha_
     center = np.average(problem.S, axis=0, weights=problem.weight)
     added = 0.2 * model.alpha_
-    raw = model.raw_coef_.copy()
+    raw = model.coef_.copy()
     raw[..., : len(center)] += added
     moved = changed(
         found,
         alpha_=alpha,
-        raw_coef_=raw,
+        coef_=raw,
+        fair_intercept_=model.fair_intercept_ - added @ center,
         intercept_=model.intercept_ - added @ center,
-        raw_intercept_=model.raw_intercept_ - added @ center,
     )
     wrong = judge(problem, moved)
     assert any("not stationary" in violation for violation in wrong)
@@ -109,7 +109,7 @@ def test_wrong_answers_of_peers_are_noticed(model, family):
         ({"converged_": False, "status_": "not-converged"}, "not-converged without a warning"),
         ({"unfairness_": 0.9}, "unfairness_ is 0.9"),
         ({"deviance_": 1.0}, "deviance_ is 1"),
-        ({"raw_intercept_": 1e9}, "predict differently"),
+        ({"intercept_": 1e9}, "predict differently"),
     ],
 )
 def test_wrong_attributes_are_noticed(attributes, violation):

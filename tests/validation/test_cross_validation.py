@@ -29,6 +29,7 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.data import Rows
+from fairridge.estimators._reading import read_training
 from fairridge.fairness import Combined, EqualityOfOpportunity, StatisticalParity
 
 SENSITIVE = ["sex", "age"]
@@ -368,7 +369,7 @@ def test_a_function_sees_the_validation_rows(frame, responses, folds):
     expected = gap_of_residuals(
         SimpleNamespace(
             S=S_test, U=U, y=y[test], alpha=fitted.alpha_, beta=fitted.beta_,
-            intercept=fitted.intercept_,
+            intercept=fitted.fair_intercept_,
         )
     )  # fmt: skip
     assert found["achieved"] == pytest.approx(expected, rel=1e-10)
@@ -728,8 +729,8 @@ def test_generalized_linear_models_start_from_the_fit_to_all_rows():
     Z = rng.normal(size=(400, 4))
     y = rng.poisson(np.exp(Z @ [0.5, 1.0, -1.0, 0.8]))
     model = FairRidgeRegressor(family="poisson", sensitive=[0])
-    training = model._read(Z, y, None, None, None)
-    seed = model._problem(training).seed()
+    training = read_training(model, Z, y, None, None, None)
+    seed = model._set_up(training).seed()
 
     def passes(planted):
         train, _ = training.fold(np.arange(300), np.arange(300, 400))

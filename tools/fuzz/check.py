@@ -172,20 +172,20 @@ def _wrong_predictions(
     problem: Problem, model: Any, columns: Columns, fair: Coefficients
 ) -> Iterator[str]:
     """Compare predict, the raw coefficients and the fair basis; then the deviance."""
-    raw, level = np.atleast_2d(model.raw_coef_), np.atleast_1d(model.raw_intercept_)
+    raw, level = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     eta = columns.raw @ raw.T + level
     size = np.abs(columns.raw) @ np.abs(raw.T) + np.abs(level)
     called, means = _predicted(problem, model)[columns.keep], _means(problem.family, eta)
     if not np.isfinite(called).all():
         yield "predictions are not finite"
     if (np.abs(called - means) > ETA * size * _means_per_eta(problem.family, means)).any():
-        yield "predictions are not those of raw_coef_"
+        yield "predictions are not those of coef_"
     basis = fair.eta(columns).reshape(eta.shape) - columns.offset[:, None]
     # Centers and B have rounding errors of their own, and the offset was added before.
     slack = 1e3 * columns.digits * size.max(axis=0) + ETA * size
     slack += 4.0 * EPS * np.abs(columns.offset)[:, None]
     if problem.model != "zafar" and (np.abs(basis - eta) > slack).any():
-        yield "raw_coef_ and (alpha_, beta_) predict differently"
+        yield "coef_ and (alpha_, beta_) predict differently"
     likelihood = columns.likelihood
     ours, terms = likelihood.deviance(_flat(eta) + _offsets(columns, eta))
     slope = np.abs(likelihood.gradient(_flat(eta) + _offsets(columns, eta)))
@@ -243,7 +243,7 @@ def _not_komiyama(problem: Problem, columns: Columns, fair: Coefficients) -> Ite
 
 
 def _not_zafar(problem: Problem, model: Any, columns: Columns) -> Iterator[str]:
-    eta = (columns.raw @ np.atleast_2d(model.raw_coef_).T)[:, 0] + model.raw_intercept_
+    eta = (columns.raw @ np.atleast_2d(model.coef_).T)[:, 0] + model.intercept_
     spread = _deviation(eta, columns.weight)
     if spread <= 1e-6 * float(np.abs(eta).max()):
         return  # constant predictions correlate with nothing

@@ -119,7 +119,7 @@ def _digits(Z: Floats, w: Floats) -> float:
 def coefficients_of(model: Any, columns: Columns) -> Coefficients:
     """Return a fitted model's α, β and its level at the means of S."""
     alpha, beta = np.atleast_2d(model.alpha_).T, np.atleast_2d(model.beta_).T
-    return Coefficients(alpha, beta, np.atleast_1d(model.intercept_) + columns.center @ alpha)
+    return Coefficients(alpha, beta, np.atleast_1d(model.fair_intercept_) + columns.center @ alpha)
 
 
 def _as_response(eta: Floats) -> Floats:

@@ -51,6 +51,33 @@ class Design:
         """Encoded names of S, then of X."""
         return self.sensitive.names + self.predictors.names
 
+    @property
+    def input_order(self) -> NDArray[np.intp]:
+        """Positions of the encoded columns in the order of the input columns.
+
+        Levels of a categorical stand where their column stood. S comes first if
+        it was separate; mapped features keep the order S, X.
+        """
+        widths = [
+            len(column.encoded_names)
+            for encoding in (self.sensitive, self.predictors)
+            for column in _inner(encoding).columns
+        ]
+        if self.separate or self.is_mapped:
+            return np.arange(len(self.encoded_names))
+        places = np.repeat(self.positions_sensitive + self.positions_predictors, widths)
+        return np.argsort(places, kind="stable")
+
+    def to_encoded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Reorder the last axis from the order of the input columns to S, then X."""
+        reordered = np.empty_like(values)
+        reordered[..., self.input_order] = values
+        return reordered
+
+    def without_sensitive(self) -> Design:
+        """Return a design that reads X alone; where new rows have S, it is ignored."""
+        return replace(self, sensitive=Encoding(()), positions_sensitive=(), separate=False)
+
     def with_unique_names(self) -> Design:
         """Rename encoded columns that share a name; names of input columns are kept if possible."""
         names, q = self.encoded_names, len(self.sensitive.names)
@@ -124,10 +151,9 @@ class Design:
         owner : str
             Name of the estimator, for messages.
         """
-        where = _located(X, self.names, self.n_columns, "X", owner)
-        predictors = self.predictors.pieces(
-            X, [where[k] for k in self.positions_predictors], unknown
-        )
+        names, n_columns, places = self._expected(X)
+        where = _located(X, names, n_columns, "X", owner)
+        predictors = self.predictors.pieces(X, [where[k] for k in places], unknown)
         if not self.separate:
             sensitive = self.sensitive.pieces(
                 X, [where[k] for k in self.positions_sensitive], unknown
@@ -146,6 +172,18 @@ class Design:
         width = len(self.positions_sensitive)
         where = _located(S, self.sensitive_names, width, "sensitive_features", owner)
         return self.sensitive.pieces(S, where, unknown), predictors
+
+    def _expected(self, X: Table) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]]:
+        """Return names and number of columns that X must have, and where predictors are there.
+
+        A design without S does not care whether a frame still has the columns of S.
+        """
+        if self.positions_sensitive or self.names is None or X.names is None:
+            return self.names, self.n_columns, self.positions_predictors
+        predictors = tuple(self.names[k] for k in self.positions_predictors)
+        ignored = {*self.names, *(self.sensitive_names or ())}.difference(predictors)
+        names = predictors + tuple(name for name in X.names if name in ignored)
+        return names, len(names), tuple(range(len(predictors)))
 
 
 def learn_design(X: Table, S: Table | None, sensitive: Any) -> Design:

@@ -1,22 +1,27 @@
-"""What the fair ridge models share: fit and path for any family."""
+"""Fair ridge regression: fit and path for any family."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._warnings import warn_user
-from fairridge.arguments import check_flag
+from fairridge.arguments import check_bound, check_bounds, check_count, check_flag, check_number
 from fairridge.engines import Engine
-from fairridge.estimators._bounded import BoundedModel
-from fairridge.estimators._facts import bound_facts
-from fairridge.estimators._parameters import PENALTY_OR_FEWER, check_count, check_number
-from fairridge.estimators._training import Response, Training
+from fairridge.estimators._checks import check_columns, warn_of_bound
+from fairridge.estimators._model import PENALTY_OR_FEWER, FairModel, Traits
+from fairridge.estimators._reading import read_training
+from fairridge.estimators._responses import Response
+from fairridge.estimators._storing import describe, store_solution, training_fingerprint
+from fairridge.estimators._summary import bound_facts, summarize
+from fairridge.estimators._training import Training
+from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.exceptions import DataWarning
-from fairridge.fairness import Definition, resolve_definition
+from fairridge.fairness import resolve_definition
 from fairridge.penalties import resolve_penalty
+from fairridge.reports import Summary
 from fairridge.search import (
     CompressedProblem,
     GLMProblem,
@@ -34,8 +39,11 @@ __all__ = ["FairRidge"]
 Floats = NDArray[np.float64]
 
 
-class FairRidge(BoundedModel):
+class FairRidge(FairModel):
     """Fair (generalized) ridge regression; subclasses read the response."""
+
+    # What helps a fit that did not converge.
+    _remedy = "raise max_iter, or add a small predictor_penalty"
 
     def __init__(
         self,
@@ -65,22 +73,104 @@ class FairRidge(BoundedModel):
         self.max_iter = max_iter
 
     @property
-    def _definition(self) -> Definition:
-        return resolve_definition(self.definition)
+    def _traits(self) -> Traits:
+        definition = resolve_definition(self.definition)
+        penalized = check_number("predictor_penalty", self.predictor_penalty, least=0.0) > 0.0
+        return Traits(
+            definition,
+            moments_suffice=definition.needs_only_moments,
+            compresses=True,
+            regularized=penalized,
+            advice=None if penalized else PENALTY_OR_FEWER,
+        )
 
-    @property
-    def _only_moments(self) -> bool:
-        return self._definition.needs_only_moments
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+    ) -> Self:
+        """Fit the model.
 
-    def _penalizes_predictors(self) -> bool:
-        return bool(self.predictor_penalty > 0.0)
+        Parameters
+        ----------
+        X : frame or array of shape (n, k)
+            Predictors, and the sensitive attributes if `sensitive` names them.
+        y : array-like
+            Response.
+        sensitive_features : frame or array of shape (n, q), optional
+            Sensitive attributes, if `sensitive` is None.
+        sample_weight : array-like of shape (n,), optional
+            Weights; a row of weight zero is absent.
+        offset : array-like of shape (n,), optional
+            Added to the linear predictor with coefficient 1; for rates, the
+            log of the exposure.
 
-    @property
-    def _advice_on_features(self) -> str | None:
-        return None if self._penalizes_predictors() else PENALTY_OR_FEWER
+        Returns
+        -------
+        self
+        """
+        bounds = check_bound(self.unfairness)
+        training = read_training(self, X, y, sensitive_features, sample_weight, offset)
+        with training.threads():
+            problem = self._set_up(training)
+            (solution,) = self._solve(problem, bounds)
+        warn_of_bound(solution, self._remedy)
+        self._warn_of_solutions(problem, [solution], training)
+        return self._store(training, problem, solution)
+
+    def path(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        unfairness: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+    ) -> FairnessPath:
+        """Fit the models for many bounds at once.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight, offset
+            As in `fit`.
+        unfairness : array-like, optional
+            The bounds; 0, 0.01, …, 1 by default.
+
+        Returns
+        -------
+        FairnessPath
+            Coefficients and fairness for every bound; `at(r)` is a fitted model.
+        """
+        bounds = check_bounds(np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness)
+        training = read_training(self, X, y, sensitive_features, sample_weight, offset)
+        with training.threads():
+            problem = self._set_up(training)
+            solutions = self._solve(problem, bounds)
+        self._warn_of_solutions(problem, solutions, training)
+        return path_of(self, training, problem, solutions)
+
+    def summary(self) -> Summary:
+        """Return coefficients, fit and fairness as an object that prints itself."""
+        family, *others = bound_facts(self).items()
+        penalty = ("Penalty", resolve_penalty(self.penalty).name)
+        return summarize(self, dict([family, penalty, *others]))
+
+    _description = property(describe)
+    fingerprint_ = property(training_fingerprint)
+
+    def _set_up(self, training: Training) -> Problem:
+        """Set the model up on the training rows, and look at their columns."""
+        problem = self._problem_on(training.engine, training.response)
+        check_columns(problem.basis, training, self._traits)
+        return problem
 
     def _problem_on(self, engine: Engine, response: Response) -> Problem:
-        """Set the model up on some rows."""
+        """Set the model up on some rows, in memory or elsewhere."""
         options: dict[str, Any] = {
             "penalty": resolve_penalty(self.penalty),
             "predictor_penalty": check_number(
@@ -98,19 +188,24 @@ class FairRidge(BoundedModel):
             engine, response.family, n_targets=n_targets, max_iter=max_iter, **options
         )
 
-    def _compresses(self, engine: Engine) -> bool:
-        return is_wide(engine)
-
     def _solve(self, problem: Problem, bounds: Floats) -> list[Solution]:
+        """Find the model for every bound."""
+        definition = resolve_definition(self.definition)
         tol = check_number("tol", self.tol, least=0.0, strict=True)
         max_iter = check_count("max_iter", self.max_iter)
         if isinstance(problem, CompressedProblem):
-            return problem.solve(self._definition, bounds, tol=tol, max_iter=max_iter)
-        return solve(problem, self._definition, bounds, tol=tol, max_iter=max_iter)
+            return problem.solve(definition, bounds, tol=tol, max_iter=max_iter)
+        return solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
+
+    def _store(self, training: Training, problem: Problem, solution: Solution) -> Self:
+        """Keep what the fit found."""
+        store_solution(self, training, problem, solution)
+        return self
 
     def _warn_of_solutions(
         self, problem: Problem, solutions: list[Solution], training: Training
     ) -> None:
+        """Name columns that decide the response alone."""
         if not isinstance(problem, GLMProblem | CompressedProblem):
             return
         columns = problem.separating_columns(solution.fit for solution in solutions)
@@ -129,7 +224,3 @@ class FairRidge(BoundedModel):
             f"{', or set a larger predictor_penalty' if predictors else ''}.",
             DataWarning,
         )
-
-    def _facts(self) -> tuple[tuple[str, str], ...]:
-        family, *others = bound_facts(self, "λ(r)")
-        return (family, ("Penalty", resolve_penalty(self.penalty).name), *others)

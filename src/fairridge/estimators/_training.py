@@ -2,79 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from fairridge.data import (
-    Design,
-    Rows,
-    Table,
-    Unknown,
-    as_table,
-    learn_design,
-    numeric_vector,
-    weights,
-)
-from fairridge.engines import Engine, MemoryEngine
+from fairridge.data import Design, Rows, as_table, learn_design, numeric_vector, weights
+from fairridge.engines import Engine, MemoryEngine, threads_for_blocks
+from fairridge.estimators._model import FairModel
+from fairridge.estimators._responses import Inputs, Response
 from fairridge.families import Family
+from fairridge.rows import RowMoments, RowSource
 
-__all__ = ["Inputs", "Response", "Training", "read_inputs", "training_of"]
+__all__ = ["Training", "engine_of", "read_inputs", "read_rows", "read_scored"]
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Everything but the response, without the rows of zero weight.
-
-    Attributes
-    ----------
-    table, attributes : Table
-        X, and S where it came separately.
-    n_given : int
-        Rows as they were passed.
-    keep : ndarray of int or slice
-        Which of those have a positive weight.
-    weight, offset : ndarray or None
-        Of the rows kept.
-    """
-
-    table: Table
-    attributes: Table | None
-    n_given: int
-    keep: Any
-    weight: Floats | None
-    offset: Floats | None
-
-    @property
-    def weights(self) -> Floats:
-        """Weights, ones where none were given."""
-        return np.ones(self.table.shape[0]) if self.weight is None else self.weight
-
-
-@dataclass(frozen=True)
-class Response:
-    """A response as a family reads it.
-
-    Attributes
-    ----------
-    family : Family
-        The family, chosen or confirmed by the response.
-    values : ndarray of shape (n, c)
-        What the family reads.
-    targets : ndarray of shape (n, m)
-        The response as numbers whose moments mean something.
-    classes : ndarray or None
-        Labels, for classifiers.
-    """
-
-    family: Family
-    values: Floats
-    targets: Floats
-    classes: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +39,7 @@ class Training:
     backend : object
         The frame library of the input; None for arrays.
     unmapped : Rows or None
-        The rows before feature maps, where there are any: a training set of
+        The rows before feature maps, if there are any: a training set of
         cross-validation fits them anew.
     """
 
@@ -104,6 +49,12 @@ class Training:
     n_rows: int
     backend: Any
     unmapped: Rows | None = None
+
+    def threads(self) -> AbstractContextManager[None]:
+        """Share the cores: a gaussian model is all matrices, the others are passes over rows."""
+        if self.response.family.least_squares:
+            return nullcontext()
+        return threads_for_blocks(len(self.engine.names))
 
     def engine_on(self, positions: NDArray[np.intp]) -> MemoryEngine:
         """Return an engine for some of the rows."""
@@ -155,22 +106,20 @@ def read_inputs(X: Any, sensitive_features: Any, sample_weight: Any, offset: Any
     return Inputs(table, attributes, n, keep, weight, shift)
 
 
-def training_of(
-    inputs: Inputs,
-    response: Response,
-    *,
-    sensitive: Any,
-    unknown: Unknown,
-    owner: str,
-    sensitive_map: Any = None,
-    predictor_map: Any = None,
+def read_rows(
+    model: FairModel, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> Training:
-    """Learn the columns, encode the rows, and map them to features where asked."""
+    """Read rows in memory: learn the columns, encode them, and map them to features if asked."""
+    name = type(model).__name__
+    inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    response = model._response_kind.read(y, inputs)
     n = len(response.values)
     if n < 2:
-        raise ValueError(f"n_samples={n}: {owner} needs at least two rows with positive weight.")
-    design = learn_design(inputs.table, inputs.attributes, sensitive)
-    pieces = design.encode(inputs.table, inputs.attributes, unknown, owner=owner)
+        raise ValueError(f"n_samples={n}: {name} needs at least two rows with positive weight.")
+    design = learn_design(inputs.table, inputs.attributes, model.sensitive)
+    pieces = design.encode(inputs.table, inputs.attributes, model.unknown, owner=name)
     rows = Rows(
         *pieces,
         design.encoded_names,
@@ -180,9 +129,9 @@ def training_of(
         inputs.offset if _has_offset(response.family) else None,
     )
     unmapped = None
-    if sensitive_map is not None or predictor_map is not None:
+    if model.sensitive_map is not None or model.predictor_map is not None:
         unmapped = rows
-        design = design.with_maps(pieces, inputs.weight, sensitive_map, predictor_map)
+        design = design.with_maps(pieces, inputs.weight, model.sensitive_map, model.predictor_map)
         rows = rows.with_columns(*design.map(pieces), design.encoded_names)
     engine = engine_of(rows, response.family)
     return Training(design, engine, response, n, inputs.table.backend, unmapped)
@@ -200,3 +149,20 @@ def _has_offset(family: Family) -> bool:
 def engine_of(rows: Rows, family: Family) -> MemoryEngine:
     """Sum over rows as a family needs it."""
     return MemoryEngine(rows, separable=family.separable, many_passes=not family.least_squares)
+
+
+def read_scored(
+    model: FairModel, X: Any, sensitive_features: Any, sample_weight: Any, offset: Any
+) -> tuple[Inputs, Floats]:
+    """Return the rows of positive weight, and their linear predictors."""
+    check_is_fitted(model)
+    if isinstance(X, RowSource | RowMoments):
+        raise TypeError(
+            "score needs rows in memory: pass a frame and its response, or write predictions "
+            "of these rows and compare them."
+        )
+    attributes = None
+    if model._traits.needs_sensitive:
+        attributes = model._design.attributes(sensitive_features, owner=type(model).__name__)
+    inputs = read_inputs(X, attributes, sample_weight, offset)
+    return inputs, model._linear_predictor(inputs.table, inputs.attributes, inputs.offset)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairridge.estimators._classification import Classification
+from sklearn.base import ClassifierMixin
+
+from fairridge.estimators import _labels
 from fairridge.estimators._fair_ridge import FairRidge
+from fairridge.estimators._responses import Classes
 
 __all__ = ["FairRidgeClassifier"]
 
 
-class FairRidgeClassifier(Classification, FairRidge):
+class FairRidgeClassifier(ClassifierMixin, FairRidge):
     """Logistic regression whose unfairness is bounded by a number you choose.
 
     Binomial for two classes; for K > 2 the symmetric multinomial model, with
@@ -83,3 +86,18 @@ class FairRidgeClassifier(Classification, FairRidge):
             max_iter=max_iter,
         )
         self.link = link
+
+    predict = _labels.predict
+    predict_proba = _labels.predict_proba
+    decision_function = _labels.decision_function
+    score = _labels.score
+
+    @property
+    def _response_kind(self) -> Classes:
+        return Classes(self.link)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A bound may cost accuracy.
+        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
+        return tags

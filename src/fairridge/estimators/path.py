@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import make_frame
+from fairridge.estimators._storing import refit_at
+from fairridge.estimators._training import Training
 from fairridge.reports import PathCurves, PathPlot, plot_path
+from fairridge.search import Problem, Solution
 
-__all__ = ["FairnessPath"]
+__all__ = ["FairnessPath", "path_of"]
 
 Floats = NDArray[np.float64]
 
@@ -73,8 +76,7 @@ class FairnessPath:
 
     def at(self, unfairness: float) -> Any:
         """Return the fitted model for one bound, whether it is on the path or not."""
-        model, training, problem = self._origin
-        return model._at(training, problem, unfairness)
+        return refit_at(*self._origin, unfairness)
 
     def to_frame(self) -> Any:
         """Return one row per bound: fairness, fit, and a column for every coefficient."""
@@ -136,3 +138,39 @@ class FairnessPath:
             self.score_name,
         )
         return plot_path(curves, kind, ax)
+
+
+def path_of(
+    model: Any, training: Training, problem: Problem, solutions: list[Solution]
+) -> FairnessPath:
+    """Collect the solutions for many bounds."""
+    fits = [solution.fit for solution in solutions]
+    design, basis, classes = training.design, problem.basis, training.response.classes
+    deviance, null = np.array([fit.deviance for fit in fits]), problem.null_deviance
+    several = classes if np.ndim(fits[0].alpha) == 2 else None
+    return FairnessPath(
+        unfairness=np.array([solution.unfairness for solution in solutions]),
+        lambda_=np.array([fit.lambda_ for fit in fits]),
+        alpha=np.array([fit.alpha for fit in fits]),
+        beta=np.array([fit.beta for fit in fits]),
+        intercept=np.array([fit.intercept for fit in fits]),
+        achieved=np.array([solution.achieved for solution in solutions]),
+        status=tuple(solution.choice.status for solution in solutions),
+        deviance=deviance,
+        score=1.0 - deviance / null if null > 0.0 else np.ones(len(fits)),
+        components={
+            name: np.array([solution.components[name] for solution in solutions])
+            for name in solutions[0].components
+        },
+        sensitive_names=design.sensitive.names,
+        predictor_names=design.predictors.names,
+        class_names=None if several is None else tuple(map(str, several)),
+        definition=model._traits.definition.name,
+        score_name="r_squared" if problem.family.least_squares else "d_squared",
+        _deviations=(
+            np.sqrt(basis.sensitive.squares() / basis.weight),
+            np.sqrt(basis.predictors.squares() / basis.weight),
+        ),
+        _backend=training.backend,
+        _origin=(model, training, problem),
+    )

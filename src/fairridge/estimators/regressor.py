@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import RegressorMixin
+
+from fairridge.estimators import _means
 from fairridge.estimators._fair_ridge import FairRidge
-from fairridge.estimators._regression import Regression
+from fairridge.estimators._responses import NumericResponse
 from fairridge.families import resolve_regression_family
 
 __all__ = ["FairRidgeRegressor"]
 
 
-class FairRidgeRegressor(Regression, FairRidge):
+class FairRidgeRegressor(RegressorMixin, FairRidge):
     """Ridge regression whose unfairness is bounded by a number you choose.
 
     Predictors X are decorrelated from the sensitive attributes S by least
@@ -132,14 +135,17 @@ class FairRidgeRegressor(Regression, FairRidge):
         )
         self.family = family
 
+    predict = _means.predict
+    score = _means.score
+
     @property
-    def _family(self) -> Any:
-        return resolve_regression_family(self.family)
+    def _response_kind(self) -> NumericResponse:
+        return NumericResponse(resolve_regression_family(self.family))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
-            family = self._family
+            family = resolve_regression_family(self.family)
         except ValueError:  # fit says what is wrong with it
             return tags
         tags.target_tags.positive_only = family.link == "log"

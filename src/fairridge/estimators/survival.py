@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.data import as_native, is_missing, numeric_vector
 from fairridge.estimators._fair_ridge import FairRidge
-from fairridge.estimators._training import Inputs, Response, Training
-from fairridge.families import Cox
+from fairridge.estimators._responses import SurvivalTimes
+from fairridge.estimators._training import Training, read_scored
 from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.metrics import concordance_index
 from fairridge.rows import RowSource
-from fairridge.rows.responses import ResponseReader, Times
 from fairridge.search import Problem, Solution
 
 __all__ = ["FairRidgeSurvival"]
@@ -149,24 +146,19 @@ class FairRidgeSurvival(FairRidge):
         offset: Any = None,
     ) -> float:
         """Return the concordance index."""
-        inputs, eta = self._scored(X, sensitive_features, sample_weight, offset)
-        values = _times_and_events(y, inputs)
+        inputs, eta = read_scored(self, X, sensitive_features, sample_weight, offset)
+        values = SurvivalTimes.times_and_events(y, inputs)
         return concordance_index(values[:, 0], values[:, 1], eta, inputs.weights)
 
-    def _response(self, y: Any, inputs: Inputs) -> Response:
-        values = _times_and_events(y, inputs)
-        if not values[:, 1].any():
-            raise ValueError("y has no events (all rows are censored); a Cox model needs some.")
-        return Response(Cox(self.ties), values, -np.log(values[:, :1]))
+    @property
+    def _response_kind(self) -> SurvivalTimes:
+        return SurvivalTimes(self.ties)
 
-    def _streamed_response(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
-        return Response(Cox(self.ties), np.empty((0, 2)), np.empty((0, 1))), Times()
-
-    def _accept(self, training: Training, problem: Problem, solution: Solution) -> Self:
-        super()._accept(training, problem, solution)
+    def _store(self, training: Training, problem: Problem, solution: Solution) -> Self:
+        super()._store(training, problem, solution)
         # The partial likelihood has no intercept: η is relative to the training means.
         fit = solution.fit
-        self.intercept_ = float(-(fit.alpha @ problem.basis.center_sensitive))
+        self.fair_intercept_ = float(-(fit.alpha @ problem.basis.center_sensitive))
         baseline = BaselineHazard(self.family_)
         self.event_times_, self._log_hazard = fit.total(
             baseline, sensitive=True, predictors=True, center=True
@@ -179,55 +171,3 @@ class FairRidgeSurvival(FairRidge):
 def _exp(x: Floats) -> Floats:
     """Return eˣ, or a finite number that serves as infinity would."""
     return np.exp(np.minimum(x, 700.0))
-
-
-def _times_and_events(y: Any, inputs: Inputs) -> Floats:
-    """Read (time, event) from a structured array, a frame or an n×2 array."""
-    fields = _fields(y)
-    if len(fields["time"]) != inputs.n_given:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has "
-            f"{inputs.n_given} rows but y has {len(fields['time'])}."
-        )
-    time, event = (
-        numeric_vector(fields[name], inputs.n_given, f"y ({name})", inputs.keep)
-        for name in ("time", "event")
-    )
-    if (time <= 0).any():
-        raise ValueError(f"times must be positive; y has {time[np.argmax(time <= 0)]:g}.")
-    if not np.isin(event, (0.0, 1.0)).all():
-        bad = event[~np.isin(event, (0.0, 1.0))][0]
-        raise ValueError(f"events must be 0 (censored) or 1 (event); y has {bad:g}.")
-    return np.column_stack([time, event])
-
-
-def _fields(y: Any) -> dict[str, NDArray[Any]]:
-    """Return the columns "time" and "event", found by name or the event by its being boolean."""
-    frame = nw.from_native(as_native(y), eager_only=True, pass_through=True)
-    columns: dict[str, NDArray[Any]] = {}
-    if isinstance(frame, nw.DataFrame):
-        columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
-    else:
-        array = np.asarray(y)
-        if array.dtype.names:
-            columns = {name: array[name] for name in array.dtype.names}
-        elif array.ndim == 2 and array.shape[1] == 2:
-            columns = {"time": array[:, 0], "event": array[:, 1]}
-    if columns.keys() == {"time", "event"}:
-        return columns
-    events = [name for name, values in columns.items() if _is_boolean(values)]
-    if len(columns) == 2 and len(events) == 1:
-        time = next(name for name in columns if name != events[0])
-        return {"time": columns[time], "event": columns[events[0]]}
-    raise ValueError(
-        "y must give time and event: a frame or structured array with the columns 'time' and "
-        "'event' (or one numeric and one boolean column), or an array of shape (n, 2)."
-    )
-
-
-def _is_boolean(values: NDArray[Any]) -> bool:
-    """Whether a column holds truth values, some of which may be missing."""
-    if values.dtype.kind != "O":
-        return values.dtype.kind == "b"
-    known = [value for value in values.tolist() if not is_missing(value)]
-    return bool(known) and all(isinstance(value, bool) for value in known)

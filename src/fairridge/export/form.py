@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge.data import (
     Design,
-    Encoding,
     MappedEncoding,
     Table,
     Unknown,
@@ -152,7 +151,7 @@ class LinearForm:
         ndarray of shape (m, n, columns)
             In the order of `columns`; over columns they sum to η − η̄.
         """
-        pieces = self._design_for(X).encode(X, S, self.unknown, owner=self.owner)
+        pieces = self.design.encode(X, S, self.unknown, owner=self.owner)
         Z = dense_columns((*pieces[0], *pieces[1]), self.design.encoded_names) - self.center
         return np.stack(
             [
@@ -167,13 +166,7 @@ class LinearForm:
         q = len(self.design.sensitive.names)
         if self.coefficients[:, :q].any() or not self.design.positions_predictors:
             return self
-        blind = replace(
-            self.design,
-            sensitive=Encoding(()),
-            positions_sensitive=(),
-            sensitive_names=None,
-            separate=False,
-        )
+        blind = self.design.without_sensitive()
         return replace(self, design=blind, coefficients=self.coefficients[:, q:])
 
     def attributes(self, sensitive_features: Any) -> Table | None:
@@ -181,16 +174,6 @@ class LinearForm:
         if not self.design.positions_sensitive:
             return None
         return self.design.attributes(sensitive_features, owner=self.owner)
-
-    def _design_for(self, X: Table) -> Design:
-        """Return the design; without S, frames may have its columns or not."""
-        design = self.design
-        if design.positions_sensitive or design.names is None or X.names is None:
-            return design
-        predictors = [design.names[k] for k in design.positions_predictors]
-        names = tuple(name for name in design.names if name in predictors or name in X.names)
-        places = tuple(names.index(name) for name in predictors)
-        return replace(design, names=names, n_columns=len(names), positions_predictors=places)
 
     @property
     def level(self) -> Floats:

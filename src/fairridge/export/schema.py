@@ -42,9 +42,9 @@ class Facts:
         Its columns.
     sizes : dict of str to int
         Lengths of axes by letter: q sensitive and p predictor columns, k = q + p,
-        c columns of the input, m classes. Other letters mean the length of
+        m classes, o rows of `coef_`. Other letters mean the length of
         the first axis that carries them. A model with one linear predictor
-        has no axis m.
+        has no axis m, and no axis o unless it is a classifier.
     """
 
     model: Any
@@ -56,10 +56,12 @@ class Facts:
         """Read the sizes from the design and the classes."""
         design = model._design
         q, p = len(design.sensitive.names), len(design.predictors.names)
-        sizes = {"q": q, "p": p, "k": q + p, "c": design.n_columns}
+        sizes = {"q": q, "p": p, "k": q + p}
         family = getattr(model, "family_", None)
         if isinstance(family, Multinomial):
-            sizes["m"] = family.n_classes
+            sizes["m"] = sizes["o"] = family.n_classes
+        elif is_classifier(model):
+            sizes["o"] = 1
         return cls(model, design, sizes)
 
     def shape_fits(self, shape: tuple[int, ...], axes: str) -> bool:
@@ -75,7 +77,7 @@ class Facts:
         return f"({', '.join(str(self.sizes.get(k, 'any')) for k in self._letters(axes))})"
 
     def _letters(self, axes: str) -> str:
-        return axes if "m" in self.sizes else axes.replace("m", "")
+        return "".join(k for k in axes if k in self.sizes or k not in "mo")
 
 
 def _always(facts: Facts) -> bool:
@@ -248,12 +250,6 @@ def _survives(facts: Facts) -> bool:
     return hasattr(facts.model, "predict_survival_function")
 
 
-def _has_input_coefficients(facts: Facts) -> bool:
-    design = facts.design
-    numeric = design.sensitive.all_numeric and design.predictors.all_numeric
-    return numeric and not design.separate
-
-
 PARAMETERS: dict[str, Rule] = {
     "unfairness": _parameter(0.0),
     "sensitive": Rule("names or positions of columns", _is_sensitive),
@@ -295,19 +291,20 @@ FITTED: dict[str, Rule] = {
     ),
     "sensitive_names_": _names(lambda design: design.sensitive.names),
     "predictor_names_": _names(lambda design: design.predictors.names),
-    "encoded_names_": _names(lambda design: design.encoded_names),
+    "coef_names_": _names(
+        lambda design: tuple(design.encoded_names[k] for k in design.input_order)
+    ),
     "sensitive_dropped_": _numbers(),
     "n_rows_": _typed(int, "a whole number"),
     "n_iter_": _typed(int, "a whole number"),
     "alpha_": _numbers("mq"),
     "beta_": _numbers("mp"),
-    "intercept_": _numbers("m"),
-    "raw_coef_": _numbers("mk"),
-    "raw_intercept_": _numbers("m"),
-    "coef_": _numbers("mc", when=_has_input_coefficients),
+    "fair_intercept_": _numbers("m"),
+    "coef_": _numbers("ok"),
+    "intercept_": _numbers("o"),
     "lambda_": _numbers(least=0.0, infinite=True),
     "unfairness_": _numbers(),
-    "components_": _typed(dict[str, float], "numbers by name"),
+    "unfairness_components_": _typed(dict[str, float], "numbers by name"),
     "mutual_information_": _typed(
         dict[str, float], "numbers by name", lambda facts: hasattr(facts.model, "gamma")
     ),

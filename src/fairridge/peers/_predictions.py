@@ -105,8 +105,8 @@ def prediction_path(models: list[Any], score_name: str, backend: Any) -> Predict
         score=np.array([model.training_score_ for model in models]),
         status=tuple(model.status_ for model in models),
         components={
-            name: np.array([model.components_[name] for model in models])
-            for name in models[0].components_
+            name: np.array([model.unfairness_components_[name] for model in models])
+            for name in models[0].unfairness_components_
         },
         models=tuple(models),
         definition=models[0].definition_,

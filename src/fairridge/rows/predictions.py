@@ -95,7 +95,7 @@ class Predictor:
 
     def example(self) -> dict[str, NDArray[Any]]:
         """Return columns of no rows, with the names and types of all others."""
-        width = self.model.raw_coef_.shape[0] if self.model.raw_coef_.ndim == 2 else 1
+        width = len(np.atleast_2d(self.model.coef_))
         if self.method == "predict":
             kind = self.model.classes_.dtype if hasattr(self.model, "classes_") else np.float64
             return self._named(np.empty(0, dtype=kind))

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, make_frame, numeric_vector
-from fairridge.estimators._parameters import check_bounds, check_option
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.families import Binomial, Gaussian

@@ -11,10 +11,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from fairridge.arguments import check_bounds
 from fairridge.data import as_table, make_frame, weights
-from fairridge.estimators._bounded import BoundedModel
-from fairridge.estimators._parameters import check_bounds
+from fairridge.estimators._reading import read_training
 from fairridge.estimators._training import Training
+from fairridge.peers._peer import LinearModel
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.rows import RowMoments, RowSource
 from fairridge.validation.evaluate import mean_and_error
@@ -278,9 +279,9 @@ class FoldedData:
         """Return the scores of a model in every fold, one dict per bound, and what the loss is."""
         jobs = Parallel(n_jobs=n_jobs, return_as="generator")
         folds = [fold for one in self.repeated for fold in one]
-        if isinstance(model, BoundedModel):
-            training = model._read(
-                self.X, self.y, self.sensitive_features, self.sample_weight, self.offset
+        if isinstance(model, LinearModel):
+            training = read_training(
+                model, self.X, self.y, self.sensitive_features, self.sample_weight, self.offset
             )
             gaussian = training.response.family.least_squares
             found = _linear_folds(model, training, folds, bounds, jobs)
@@ -311,12 +312,12 @@ class FoldedData:
 
 
 def _linear_folds(
-    model: BoundedModel, training: Training, folds: list[Fold], bounds: Floats, jobs: Parallel
+    model: LinearModel, training: Training, folds: list[Fold], bounds: Floats, jobs: Parallel
 ) -> Iterable[list[Scores]]:
     if uses_moments(model, training):
         return moment_folds(model, training, folds, bounds)
     # Features that are fitted to each training set have no coefficients in common.
-    seed = model._problem(training).seed() if training.unmapped is None else None
+    seed = model._set_up(training).seed() if training.unmapped is None else None
     found: Iterable[list[Scores]] = jobs(
         delayed(row_fold)(model, training, fold, bounds, seed) for fold in folds
     )

@@ -13,8 +13,8 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, check_random_state
 
+from fairridge.arguments import check_count
 from fairridge.engines import one_blas_thread
-from fairridge.estimators._parameters import check_count
 from fairridge.exceptions import BoundWarning, DataWarning
 
 __all__ = ["Fold", "check_models", "make_folds", "quiet_fits"]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import MemoryEngine
-from fairridge.estimators._bounded import BoundedModel
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.metrics import scatter_of
+from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
 from fairridge.solvers import FairBasis, Fit
 from fairridge.validation import evaluate
@@ -90,7 +90,7 @@ class WrittenRows:
 
 
 def row_fold(
-    model: BoundedModel, training: Training, fold: Fold, bounds: Floats, seed: Any
+    model: LinearModel, training: Training, fold: Fold, bounds: Floats, seed: Any
 ) -> list[Scores]:
     """Fit to the training rows, and measure on the validation rows."""
     train, test = training.fold(*fold)
@@ -103,7 +103,7 @@ def row_fold(
 
 
 def _row_scores(
-    model: BoundedModel, problem: Problem, solution: Solution, rows: WrittenRows
+    model: LinearModel, problem: Problem, solution: Solution, rows: WrittenRows
 ) -> Scores:
     fit, family = solution.fit, problem.family
     eta = rows.eta(problem.basis, fit)
@@ -113,7 +113,7 @@ def _row_scores(
         solution,
         rows.engine.n_rows,
         rows.accuracy(family, eta),
-        rows.achieved(model._definition, fit, eta),
+        rows.achieved(model._traits.definition, fit, eta),
         evaluate.dependence(predicted, rows.span, rows.engine.weights),
         rows.variance,
     )

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.engines import Engine, KnownMoments, MemoryEngine, Moments
-from fairridge.estimators._bounded import BoundedModel
-from fairridge.estimators._training import Response, Training
+from fairridge.estimators._responses import Response
+from fairridge.estimators._training import Training
 from fairridge.metrics import explained_by_sensitive
+from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
+from fairridge.solvers import is_wide
 from fairridge.solvers.factor import WELL_CONDITIONED
 from fairridge.validation import evaluate
 from fairridge.validation.folds import Fold
@@ -49,15 +51,15 @@ def no_rows() -> MemoryEngine:
     raise RowsNeededError
 
 
-def uses_moments(model: BoundedModel, training: Training) -> bool:
+def uses_moments(model: LinearModel, training: Training) -> bool:
     """Whether everything a model needs is in the moments of [S, X, y]."""
-    closed = training.response.family.least_squares
-    small = training.unmapped is None and not model._compresses(training.engine)
-    return closed and model._only_moments and small
+    traits, closed = model._traits, training.response.family.least_squares
+    compressed = traits.compresses and is_wide(training.engine)
+    return closed and traits.moments_suffice and training.unmapped is None and not compressed
 
 
 def moment_folds(
-    model: BoundedModel, training: Training, folds: list[Fold], bounds: Floats
+    model: LinearModel, training: Training, folds: list[Fold], bounds: Floats
 ) -> Iterator[list[Scores]]:
     """Yield the scores of every fold, from moments if they carry the digits."""
     whole, engine = training.engine.moments(), training.engine
@@ -105,7 +107,7 @@ def require_independent(part: Moments, q: int) -> None:
 
 
 def moment_fold(
-    model: BoundedModel,
+    model: LinearModel,
     response: Response,
     training: Engine,
     part: Moments,
@@ -116,7 +118,7 @@ def moment_fold(
 
     Parameters
     ----------
-    model : BoundedModel
+    model : LinearModel
         A gaussian model that needs no more.
     response : Response
         Its family.
@@ -135,7 +137,7 @@ def moment_fold(
 
 
 def _moment_scores(
-    model: BoundedModel, problem: Problem, solution: Solution, part: Moments, root: Floats | None
+    model: LinearModel, problem: Problem, solution: Solution, part: Moments, root: Floats | None
 ) -> Scores:
     fit, basis, k = solution.fit, problem.basis, len(part.mean) - 1
     raw = basis.raw_coefficients(fit.alpha, fit.beta)
@@ -165,7 +167,7 @@ def _moment_scores(
         solution,
         part.n_rows,
         {"loss": rmse, "rmse": rmse, "r_squared": r_squared},
-        model._definition.held_out(fit, rows, joint, q, 1),
+        model._traits.definition.held_out(fit, rows, joint, q, 1),
         explained_by_sensitive(joint, q, 1, part.n_rows),
         variance,
     )

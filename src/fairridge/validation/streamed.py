@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from fairridge.arguments import check_count
 from fairridge.data import Design
 from fairridge.engines import KnownMoments, KnownRoot
-from fairridge.estimators._bounded import BoundedModel
-from fairridge.estimators._parameters import check_count
-from fairridge.estimators._streaming import refuse_more_data, unread_response
+from fairridge.estimators._reading import refuse_more_data, unread_response
+from fairridge.peers._peer import LinearModel
 from fairridge.rows import RowMoments, RowSource
 from fairridge.rows.encoder import BatchEncoder
 from fairridge.rows.folds import StreamedFolds
@@ -102,12 +102,12 @@ class StreamedData:
         return cls(list(np.ndindex(repeats, int(cv))), design, divided)
 
     def scores(
-        self, name: str, model: BoundedModel, bounds: Floats, n_jobs: int | None
+        self, name: str, model: LinearModel, bounds: Floats, n_jobs: int | None
     ) -> tuple[Iterator[list[Scores]], str]:
         """Return the scores of a model in every fold, one dict per bound, and what the loss is."""
         return (self._of_fold(model, place, bounds) for place in self.places), "RMSE"
 
-    def _of_fold(self, model: BoundedModel, at: tuple[int, int], bounds: Floats) -> list[Scores]:
+    def _of_fold(self, model: LinearModel, at: tuple[int, int], bounds: Floats) -> list[Scores]:
         """Fit to all folds but one, and measure on that one."""
         part, rest = self._folds.moments[at[0]][at[1]], self._folds.rest(*at)
         names, q = self._design.encoded_names, len(self._design.sensitive.names)
@@ -122,14 +122,14 @@ class StreamedData:
 
 
 def _require_moments(name: str, model: Any, source: RowSource) -> None:
-    if not isinstance(model, BoundedModel):
+    if not isinstance(model, LinearModel):
         raise TypeError(f"model {name!r} is a {type(model).__name__}, which needs rows in memory.")
     if not unread_response(model, source.roles).family.least_squares:
         raise ValueError(
             f"model {name!r}: only gaussian models are cross-validated on rows that are not in "
             "memory."
         )
-    if not model._only_moments:
+    if not model._traits.moments_suffice:
         raise ValueError(
             f"model {name!r}: only statistical parity and equality of opportunity are "
             "cross-validated on rows that are not in memory."

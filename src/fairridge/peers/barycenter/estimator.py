@@ -7,25 +7,24 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from fairridge.arguments import check_bound, check_bounds, check_option
 from fairridge.data import Rows, as_table, dense_columns
 from fairridge.data.groups import Groups, attribute_values
 from fairridge.engines import MemoryEngine
-from fairridge.estimators._parameters import (
-    FEWER_FEATURES,
-    check_bound,
-    check_bounds,
-    check_features,
-    check_option,
-)
-from fairridge.estimators._regression import Regression
+from fairridge.estimators import _means
+from fairridge.estimators._checks import check_features
+from fairridge.estimators._model import FEWER_FEATURES, FairModel, Traits
+from fairridge.estimators._reading import read_training
+from fairridge.estimators._responses import NumericResponse
+from fairridge.estimators._storing import store_columns
 from fairridge.estimators._training import Training
 from fairridge.families import Gaussian
-from fairridge.peers._grouped import Grouped, rows_of
+from fairridge.peers._groups import groups_of, rows_of
 from fairridge.peers._predictions import PredictionPath, prediction_path
 from fairridge.peers.barycenter.transport import Transport, barycenter_maps
 from fairridge.penalties import Ridge
@@ -55,7 +54,7 @@ class _Learned:
     fair: Floats
 
 
-class BarycenterRegressor(Grouped, Regression):
+class BarycenterRegressor(RegressorMixin, FairModel):
     """Regression whose predictions have the same distribution in every group.
 
     The post-processor of Chzhen, Denis, Hebiri, Oneto and Pontil (2020, "Fair
@@ -110,7 +109,7 @@ class BarycenterRegressor(Grouped, Regression):
         T of each group, with `support` and `image`.
     unfairness_ : float
         U(f_r)/U(f) in training: r, or 0 where the groups do not differ.
-    components_ : dict of str to float
+    unfairness_components_ : dict of str to float
         U(f_r), U(f), and the share of VAR(f_r) that the groups explain.
     training_score_ : float
         R² in training.
@@ -147,6 +146,17 @@ class BarycenterRegressor(Grouped, Regression):
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
 
+    predict = _means.predict
+    score = _means.score
+
+    @property
+    def _traits(self) -> Traits:
+        return Traits(needs_groups=True)
+
+    @property
+    def _response_kind(self) -> NumericResponse:
+        return NumericResponse(Gaussian())
+
     def fit(
         self,
         X: Any,
@@ -169,7 +179,7 @@ class BarycenterRegressor(Grouped, Regression):
             Weights; a row of weight zero is absent.
         """
         check_bound(self.unfairness)
-        return self._accept(self._learn(X, y, sensitive_features, sample_weight))
+        return self._store(self._learn(X, y, sensitive_features, sample_weight))
 
     def path(
         self,
@@ -191,7 +201,7 @@ class BarycenterRegressor(Grouped, Regression):
         """
         bounds = check_bounds(np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness)
         learned = self._learn(X, y, sensitive_features, sample_weight)
-        models = [clone(self).set_params(unfairness=float(r))._accept(learned) for r in bounds]
+        models = [clone(self).set_params(unfairness=float(r))._store(learned) for r in bounds]
         return prediction_path(models, "r_squared", learned.training.backend)
 
     def summary(self) -> GroupSummary:
@@ -202,8 +212,8 @@ class BarycenterRegressor(Grouped, Regression):
             "Rows": f"{self.n_rows_:,}",
             "R² in training": f"{self.training_score_:.4f}",
             "Bound r": f"{float(self.unfairness):g}",
-            "To the barycenter": f"{self.components_['wasserstein']:.6g}",
-            "… unconstrained": f"{self.components_['wasserstein_unconstrained']:.6g}",
+            "To the barycenter": f"{self.unfairness_components_['wasserstein']:.6g}",
+            "… unconstrained": f"{self.unfairness_components_['wasserstein_unconstrained']:.6g}",
             "Status": self.status_,
         }
         notes = ("plain mean, mean: of predictions in training, without and with the bound.",)
@@ -226,10 +236,10 @@ class BarycenterRegressor(Grouped, Regression):
     # --------------------------------------------------------------- learning
 
     def _learn(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> _Learned:
-        training = self._read(X, y, sensitive_features, sample_weight, None)
+        training = read_training(self, X, y, sensitive_features, sample_weight, None)
         rows = rows_of(training.engine, type(self).__name__)
         Z = dense_columns((*rows.sensitive, *rows.predictors), rows.names)
-        groups, codes = self._grouped(training)
+        groups, codes = groups_of(training, type(self).__name__)
         first, second = self._parts(codes)
         if self.estimator is None:
             check_features(
@@ -272,8 +282,8 @@ class BarycenterRegressor(Grouped, Regression):
             )
         return estimator.fit(Z, y, sample_weight=rows.weight)
 
-    def _accept(self, learned: _Learned) -> Self:
-        self._remember(learned.training)
+    def _store(self, learned: _Learned) -> Self:
+        store_columns(self, learned.training)
         self.family_ = Gaussian()
         self.definition_ = "wasserstein"
         self.estimator_, self.maps_ = learned.estimator, learned.maps
@@ -295,7 +305,7 @@ class BarycenterRegressor(Grouped, Regression):
         # Predictions and their map agree to rounding where groups do not differ.
         differ = before > ROUNDING * float(np.average(learned.plain**2, weights=weight))
         self.unfairness_ = after / before if differ else 0.0
-        self.components_ = {
+        self.unfairness_components_ = {
             "wasserstein": after,
             "wasserstein_unconstrained": before,
             "explained_by_groups": _r_squared(predicted, means[1][learned.codes], weight),
@@ -324,7 +334,7 @@ class BarycenterRegressor(Grouped, Regression):
         design = self._design
         pieces = design.encode(
             as_table(X),
-            self._attributes(sensitive_features),
+            design.attributes(sensitive_features, owner=type(self).__name__),
             self.unknown,
             owner=type(self).__name__,
         )
@@ -332,9 +342,6 @@ class BarycenterRegressor(Grouped, Regression):
         codes = self._groups.codes(attribute_values(pieces[0]), self.unknown)
         plain = np.asarray(self.estimator_.predict(Z), dtype=np.float64).reshape(len(Z))
         return self._between(plain, _moved(plain, codes, self.maps_))
-
-    def _facts(self) -> tuple[tuple[str, str], ...]:
-        return self.summary().facts
 
 
 def _least_squares(rows: Rows) -> LinearRegression:

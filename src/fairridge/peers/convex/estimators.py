@@ -4,54 +4,77 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
 from fairridge._warnings import warn_user
+from fairridge.arguments import check_count
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
-from fairridge.estimators._classification import Classification
-from fairridge.estimators._parameters import check_count
-from fairridge.estimators._regression import Regression
-from fairridge.estimators._training import Response, Training
+from fairridge.estimators import _labels, _means
+from fairridge.estimators._checks import warn_of_predictors
+from fairridge.estimators._model import Traits
+from fairridge.estimators._responses import Classes, NumericResponse, Response
+from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
-from fairridge.fairness import Definition
-from fairridge.peers._grouped import Blind, Grouped
-from fairridge.peers._penalized import Penalized
+from fairridge.families import Gaussian
+from fairridge.peers._groups import discrete_values, require_predictors
+from fairridge.peers._peer import Peer
+from fairridge.peers._penalized import given_penalty, solve_penalized
 from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.peers.convex.problem import ConvexProblem, convex_problem
 from fairridge.search import Solution
 
 __all__ = ["ConvexFairClassifier", "ConvexFairRegressor"]
 
+Floats = NDArray[np.float64]
 
-class _ConvexFair(Blind, Grouped, Penalized):
+
+class _ConvexFair(Peer):
     """Fit and path for any family."""
 
     bins: Any = 1
+    strength: Any
+    tol: Any
+    max_iter: Any
 
     @property
-    def _definition(self) -> Definition:
-        return OutcomePairs(check_count("bins", self.bins))
-
-    def _definition_on(self, problem: ConvexProblem) -> Definition:
-        return problem.definition
+    def _traits(self) -> Traits:
+        return Traits(
+            OutcomePairs(check_count("bins", self.bins)),
+            needs_sensitive=False,
+            needs_groups=True,
+            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
+            multiplier="λ",
+            given_penalty=given_penalty("strength", self.strength),
+        )
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return convex_problem(
             engine,
             response.family,
-            groups=group_codes(self._values_on(engine)),
+            groups=group_codes(discrete_values(engine, type(self).__name__)),
             bins=check_count("bins", self.bins),
             n_targets=response.targets.shape[1],
-            max_iter=self._steps,
+            max_iter=check_count("max_iter", self.max_iter),
         )
 
-    def _penalizes_predictors(self) -> bool:
-        return True  # collinear with S they may be; `_problem` looks at X alone
-
-    def _problem(self, training: Training) -> Any:
-        self._require_predictors(training)
-        problem: Any = super()._problem(training)
-        self._warn_of_predictors(problem.space.dependent, training.design.predictors)
+    def _set_up(self, training: Training) -> Any:
+        require_predictors(training, type(self).__name__)
+        problem = super()._set_up(training)
+        warn_of_predictors(problem.space.dependent, training.design.predictors)
         return problem
+
+    def _solve(self, problem: ConvexProblem, bounds: Floats) -> list[Solution]:
+        return solve_penalized(
+            problem,
+            problem.definition,
+            bounds,
+            given=self.strength,
+            tol=self.tol,
+            max_iter=check_count("max_iter", self.max_iter),
+        )
 
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
@@ -64,7 +87,7 @@ class _ConvexFair(Blind, Grouped, Penalized):
         if not hasattr(problem, "separated_columns"):
             return
         used = {float(solution.fit.lambda_) for solution in solutions}
-        if self._given is None:
+        if self.strength is None:
             used.add(0.0)  # P(b₀) is what the bound relates to
         names = {name for lambda_ in used for name in problem.separated_columns(lambda_)}
         if names:
@@ -77,7 +100,7 @@ class _ConvexFair(Blind, Grouped, Penalized):
             )
 
 
-class ConvexFairRegressor(Regression, _ConvexFair):
+class ConvexFairRegressor(RegressorMixin, _ConvexFair):
     """Linear regression that treats people with similar outcomes alike across groups.
 
     The fair generalized linear model of Do, Putzel, Martin, Smyth and Zhong
@@ -160,6 +183,13 @@ class ConvexFairRegressor(Regression, _ConvexFair):
         self.tol = tol
         self.max_iter = max_iter
 
+    predict = _means.predict
+    score = _means.score
+
+    @property
+    def _response_kind(self) -> NumericResponse:
+        return NumericResponse(Gaussian())
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # A penalty may cost accuracy.
@@ -167,7 +197,7 @@ class ConvexFairRegressor(Regression, _ConvexFair):
         return tags
 
 
-class ConvexFairClassifier(Classification, _ConvexFair):
+class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     """Logistic regression that treats people with equal outcomes alike across groups.
 
     Minimizes −2 log-likelihood/n + λ P(b), with P as in `ConvexFairRegressor`
@@ -226,3 +256,18 @@ class ConvexFairClassifier(Classification, _ConvexFair):
         self.sensitive_map = sensitive_map
         self.tol = tol
         self.max_iter = max_iter
+
+    predict = _labels.predict
+    predict_proba = _labels.predict_proba
+    decision_function = _labels.decision_function
+    score = _labels.score
+
+    @property
+    def _response_kind(self) -> Classes:
+        return Classes()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A bound may cost accuracy.
+        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
+        return tags

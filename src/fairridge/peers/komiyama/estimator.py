@@ -6,20 +6,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import RegressorMixin, clone
 
 from fairridge._warnings import warn_user
+from fairridge.arguments import check_bounds, check_number
 from fairridge.engines import Engine
-from fairridge.estimators._bounded import BoundedModel
-from fairridge.estimators._facts import bound_facts
-from fairridge.estimators._parameters import PENALTY_OR_FEWER, check_bounds, check_number
-from fairridge.estimators._regression import Regression
-from fairridge.estimators._training import Response, Training
+from fairridge.estimators import _means
+from fairridge.estimators._model import PENALTY_OR_FEWER, Traits
+from fairridge.estimators._reading import read_training
+from fairridge.estimators._responses import NumericResponse, Response
+from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
-from fairridge.fairness import Definition, StatisticalParity
+from fairridge.fairness import StatisticalParity
+from fairridge.families import Gaussian
+from fairridge.peers._peer import Peer
 from fairridge.peers.komiyama.auxiliary import AuxiliaryBias, auxiliary_bias
 from fairridge.peers.komiyama.problem import KomiyamaProblem, komiyama_problem
-from fairridge.search.solution import Solution
+from fairridge.search import Solution
 
 __all__ = ["KomiyamaRegressor", "auxiliary_ridge_bias"]
 
@@ -29,7 +32,7 @@ Floats = NDArray[np.float64]
 ROUNDING = 1e-9
 
 
-class KomiyamaRegressor(Regression, BoundedModel):
+class KomiyamaRegressor(RegressorMixin, Peer):
     """Least squares whose share of variance explained by S is bounded (NCLM).
 
     With U = X − SB the predictors decorrelated from S,
@@ -110,21 +113,23 @@ class KomiyamaRegressor(Regression, BoundedModel):
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
 
-    @property
-    def _definition(self) -> Definition:
-        return StatisticalParity()
+    predict = _means.predict
+    score = _means.score
 
     @property
-    def _only_moments(self) -> bool:
-        return self.covariance is None
-
-    def _penalizes_predictors(self) -> bool:
-        regular = self.covariance is not None
-        return bool(self.predictor_penalty > 0.0 or self.ridge > 0.0 or regular)
+    def _traits(self) -> Traits:
+        regular = self.predictor_penalty > 0.0 or self.ridge > 0.0 or self.covariance is not None
+        return Traits(
+            StatisticalParity(),
+            moments_suffice=self.covariance is None,
+            regularized=regular,
+            advice=None if regular else PENALTY_OR_FEWER,
+            multiplier="Multiplier μ",
+        )
 
     @property
-    def _advice_on_features(self) -> str | None:
-        return None if self._penalizes_predictors() else PENALTY_OR_FEWER
+    def _response_kind(self) -> NumericResponse:
+        return NumericResponse(Gaussian())
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return komiyama_problem(
@@ -186,9 +191,6 @@ class KomiyamaRegressor(Regression, BoundedModel):
             warn_user(message, BoundWarning)
             return
 
-    def _facts(self) -> tuple[tuple[str, str], ...]:
-        return bound_facts(self, "Multiplier μ")
-
 
 def auxiliary_ridge_bias(
     X: Any,
@@ -230,7 +232,7 @@ def auxiliary_ridge_bias(
     if (bounds == 0.0).any():
         raise ValueError("unfairness=0 leaves no share to compare; use bounds greater than 0.")
     model = KomiyamaRegressor(sensitive=sensitive)
-    problem = model._problem(model._read(X, y, sensitive_features, None, None))
+    problem = model._set_up(read_training(model, X, y, sensitive_features, None, None))
     warn_user(
         "S and the predictors of this model are correlated: its share of S is not what it is "
         "bounded to be. Use KomiyamaRegressor to fit a model.",

@@ -8,29 +8,27 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._warnings import warn_user
+from fairridge.arguments import check_bound, check_bounds, check_count, check_option
 from fairridge.data import as_table, dense_columns
 from fairridge.data.groups import Groups
-from fairridge.estimators._classification import Classification
-from fairridge.estimators._parameters import (
-    FEWER_FEATURES,
-    check_bound,
-    check_bounds,
-    check_count,
-    check_features,
-    check_option,
-)
+from fairridge.estimators import _labels
+from fairridge.estimators._checks import check_features
+from fairridge.estimators._model import FEWER_FEATURES, FairModel, Traits
+from fairridge.estimators._reading import read_training
+from fairridge.estimators._responses import Classes
+from fairridge.estimators._storing import store_columns
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning
 from fairridge.families import Binomial
 from fairridge.metrics.distances import largest_gap
-from fairridge.peers._grouped import Blind, Grouped, rows_of
+from fairridge.peers._groups import groups_of, require_predictors, rows_of
 from fairridge.peers._predictions import PredictionPath, prediction_path
 from fairridge.reports.groups import GroupSummary
 from fairridge.search import Status
@@ -45,7 +43,7 @@ CONSTRAINTS = {"demographic-parity": "DemographicParity", "equalized-odds": "Equ
 SLACK = 0.01
 
 
-class ReductionsClassifier(Blind, Grouped, Classification):
+class ReductionsClassifier(ClassifierMixin, FairModel):
     """Fair classification by a mixture of reweighted classifiers.
 
     The exponentiated-gradient reduction of Agarwal, Beygelzimer, Dudík,
@@ -57,7 +55,7 @@ class ReductionsClassifier(Blind, Grouped, Classification):
     classifier predicts the second class, and `predict` the more likely class.
 
     The bound holds for the randomized classifier, that is, for the group means
-    of `predict_proba`. What it comes to for `predict` is in `components_`.
+    of `predict_proba`. What it comes to for `predict` is in `unfairness_components_`.
 
     The classifiers use X alone. Sensitive columns of X are taken out of the
     predictors, and S is neither needed nor looked at after fit.
@@ -97,7 +95,7 @@ class ReductionsClassifier(Blind, Grouped, Classification):
         Labels of the groups.
     unfairness_ : float
         What the randomized classifier achieves in training.
-    components_ : dict of str to float
+    unfairness_components_ : dict of str to float
         The same for the randomized classifier, and for `predict`.
     gap_ : float
         Duality gap: how far the solution is from optimal, at most.
@@ -136,6 +134,18 @@ class ReductionsClassifier(Blind, Grouped, Classification):
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
 
+    predict = _labels.predict
+    decision_function = _labels.decision_function
+    score = _labels.score
+
+    @property
+    def _traits(self) -> Traits:
+        return Traits(needs_sensitive=False, needs_groups=True)
+
+    @property
+    def _response_kind(self) -> Classes:
+        return Classes(only_two=True)
+
     def fit(
         self,
         X: Any,
@@ -160,7 +170,7 @@ class ReductionsClassifier(Blind, Grouped, Classification):
         check_bound(self.unfairness)
         reductions = _fairlearn()
         training = self._read_two(X, y, sensitive_features, sample_weight)
-        return self._fit_to(training, self._grouped(training), reductions)._warn()
+        return self._fit_to(training, groups_of(training, type(self).__name__), reductions)._warn()
 
     def path(
         self,
@@ -183,7 +193,7 @@ class ReductionsClassifier(Blind, Grouped, Classification):
         bounds = check_bounds(np.linspace(0.0, 0.5, 11) if unfairness is None else unfairness)
         reductions = _fairlearn()
         training = self._read_two(X, y, sensitive_features, sample_weight)
-        grouped = self._grouped(training)
+        grouped = groups_of(training, type(self).__name__)
         models = [
             clone(self).set_params(unfairness=float(r))._fit_to(training, grouped, reductions)
             for r in bounds
@@ -208,7 +218,7 @@ class ReductionsClassifier(Blind, Grouped, Classification):
             "Constraint": str(self.constraint),
             "Bound r": f"{float(self.unfairness):g}",
             "Achieved": f"{self.unfairness_:.6g}",
-            "… by predict": f"{self.components_['predicted']:.6g}",
+            "… by predict": f"{self.unfairness_components_['predicted']:.6g}",
             "Status": self.status_,
         }
         notes = (
@@ -228,20 +238,16 @@ class ReductionsClassifier(Blind, Grouped, Classification):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        # A bound may cost accuracy.
+        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
         return tags
 
     # --------------------------------------------------------------- learning
 
     def _read_two(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Training:
         check_option("constraint", self.constraint, tuple(CONSTRAINTS))
-        training = self._read(X, y, sensitive_features, sample_weight, None)
-        classes = training.response.classes
-        if classes is not None and len(classes) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: "
-                f"y has {len(classes)} classes."
-            )
-        self._require_predictors(training)
+        training = read_training(self, X, y, sensitive_features, sample_weight, None)
+        require_predictors(training, type(self).__name__)
         return training
 
     def _fit_to(
@@ -271,9 +277,7 @@ class ReductionsClassifier(Blind, Grouped, Classification):
         )
         columns = Z if scaler is None else scaler.transform(Z)
         _fitted(mitigator, columns[repeated], y[repeated], codes[repeated])
-        self._remember(training)
-        assert training.response.classes is not None
-        self.classes_ = training.response.classes
+        store_columns(self, training)
         self.family_ = Binomial()
         self.groups_ = np.array(groups.labels, dtype=object)
         self._keep(mitigator, scaler)
@@ -300,11 +304,11 @@ class ReductionsClassifier(Blind, Grouped, Classification):
         expected = self._mixture(Z)
         predicted = (expected > 0.5).astype(np.float64)
         events = y if self.constraint == "equalized-odds" else np.zeros_like(y)
-        self.components_ = {
+        self.unfairness_components_ = {
             "randomized": largest_gap(expected, codes, events),
             "predicted": largest_gap(predicted, codes, events),
         }
-        self.unfairness_ = self.components_["randomized"]
+        self.unfairness_ = self.unfairness_components_["randomized"]
         self.definition_ = str(self.constraint)
         self.training_score_ = float(np.mean(predicted == y))
         self.status_ = self._status(self.unfairness_ - float(self.unfairness))
@@ -350,11 +354,10 @@ class ReductionsClassifier(Blind, Grouped, Classification):
         check_is_fitted(self)
         if offset is not None:
             raise ValueError(f"{type(self).__name__} takes no offset.")
-        pieces = self._predictor_pieces(as_table(X))
-        return self._mixture(dense_columns(pieces, self._design.predictors.names)) - 0.5
-
-    def _facts(self) -> tuple[tuple[str, str], ...]:
-        return self.summary().facts
+        check_option("unknown", self.unknown, ("error", "base"))
+        design, name = self._design.without_sensitive(), type(self).__name__
+        _, pieces = design.encode(as_table(X), None, self.unknown, owner=name)
+        return self._mixture(dense_columns(pieces, design.predictors.names)) - 0.5
 
 
 def _fairlearn() -> Any:

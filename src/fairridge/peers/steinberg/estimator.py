@@ -5,22 +5,33 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
 
+from fairridge.arguments import check_count
 from fairridge.data import Encoding
 from fairridge.engines import Engine
-from fairridge.estimators._regression import Regression
-from fairridge.estimators._training import Response, Training
-from fairridge.fairness import Definition, StatisticalParity
-from fairridge.peers._grouped import Grouped
-from fairridge.peers._penalized import Penalized
+from fairridge.estimators import _means
+from fairridge.estimators._model import Traits
+from fairridge.estimators._responses import NumericResponse, Response
+from fairridge.estimators._summary import bound_facts, summarize
+from fairridge.estimators._training import Training
+from fairridge.fairness import StatisticalParity
+from fairridge.families import Gaussian
+from fairridge.peers._groups import discrete_values
+from fairridge.peers._peer import Peer
+from fairridge.peers._penalized import given_penalty, solve_penalized
 from fairridge.peers.steinberg.problem import SteinbergProblem
 from fairridge.penalties import Ridge
+from fairridge.reports import Summary
 from fairridge.search import Problem, Solution, gaussian_problem
 
 __all__ = ["SteinbergRegressor"]
 
+Floats = NDArray[np.float64]
 
-class SteinbergRegressor(Regression, Grouped, Penalized):
+
+class SteinbergRegressor(RegressorMixin, Peer):
     """Linear regression that is penalized for what its predictions tell of S.
 
     The model of Steinberg, Reid and O'Callaghan (2020, "Fairness Measures for
@@ -80,9 +91,6 @@ class SteinbergRegressor(Regression, Grouped, Penalized):
     the next smaller γ and the limit γ → ∞, and the better one is kept.
     """
 
-    _strength_name = "gamma"
-    _symbol = "γ"
-
     def __init__(
         self,
         unfairness: float = 0.05,
@@ -104,21 +112,32 @@ class SteinbergRegressor(Regression, Grouped, Penalized):
         self.tol = tol
         self.max_iter = max_iter
 
-    @property
-    def _definition(self) -> Definition:
-        return StatisticalParity()
+    predict = _means.predict
+    score = _means.score
 
-    def _definition_on(self, problem: Any) -> Definition:
-        return self._definition
+    @property
+    def _traits(self) -> Traits:
+        given = given_penalty("gamma", self.gamma)
+        return Traits(StatisticalParity(), needs_groups=True, multiplier="γ", given_penalty=given)
+
+    @property
+    def _response_kind(self) -> NumericResponse:
+        return NumericResponse(Gaussian())
 
     def _problem_on(self, engine: Engine, response: Response) -> SteinbergProblem:
         plain = gaussian_problem(engine, penalty=Ridge())
-        codes = [np.unique(column, return_inverse=True)[1] for column in self._values_on(engine).T]
-        return SteinbergProblem(plain, tuple(codes), self._steps)
+        values = discrete_values(engine, type(self).__name__)
+        codes = [np.unique(column, return_inverse=True)[1] for column in values.T]
+        return SteinbergProblem(plain, tuple(codes), check_count("max_iter", self.max_iter))
 
-    def _accept(self, training: Training, problem: Problem, solution: Solution) -> Self:
-        super()._accept(training, problem, solution)
-        assert isinstance(problem, SteinbergProblem)
+    def _solve(self, problem: Problem, bounds: Floats) -> list[Solution]:
+        max_iter = check_count("max_iter", self.max_iter)
+        return solve_penalized(
+            problem, StatisticalParity(), bounds, given=self.gamma, tol=self.tol, max_iter=max_iter
+        )
+
+    def _store(self, training: Training, problem: Any, solution: Solution) -> Self:
+        super()._store(training, problem, solution)
         encoding = training.design.sensitive
         assert isinstance(encoding, Encoding)
         names = [column.name for column in encoding.columns]
@@ -126,9 +145,10 @@ class SteinbergRegressor(Regression, Grouped, Penalized):
         self.mutual_information_ = dict(zip(names, found, strict=True))
         return self
 
-    def _facts(self) -> tuple[tuple[str, str], ...]:
-        found = tuple((f"MI {k}", f"{v:.6g}") for k, v in self.mutual_information_.items())
-        return (*super()._facts(), *found)
+    def summary(self) -> Summary:
+        """Return coefficients, fit and fairness as an object that prints itself."""
+        found = {f"MI {k}": f"{v:.6g}" for k, v in self.mutual_information_.items()}
+        return summarize(self, bound_facts(self) | found)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

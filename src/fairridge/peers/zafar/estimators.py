@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import ClassifierMixin, RegressorMixin
+
 from fairridge._warnings import warn_user
+from fairridge.arguments import check_count, check_number
 from fairridge.engines import Engine
-from fairridge.estimators._base import listed
-from fairridge.estimators._classification import Classification
-from fairridge.estimators._parameters import check_count, check_number
-from fairridge.estimators._regression import Regression
-from fairridge.estimators._training import Inputs, Response, Training
+from fairridge.estimators import _labels, _means
+from fairridge.estimators._checks import listed
+from fairridge.estimators._responses import Classes, NumericResponse, Response
+from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
+from fairridge.families import Gaussian
 from fairridge.peers.zafar.least_squares import zafar_problem
 from fairridge.peers.zafar.logistic import zafar_glm_problem
 from fairridge.peers.zafar.shared import Zafar
-from fairridge.search.solution import Solution
+from fairridge.search import Solution
 
 __all__ = ["ZafarClassifier", "ZafarRegressor"]
 
 
-class ZafarRegressor(Regression, Zafar):
+class ZafarRegressor(RegressorMixin, Zafar):
     """Least squares whose predictions are bounded in their association with each S (ZLM).
 
         min ‖y − Xb‖²  subject to  |COV(Sⱼ, Xb)| ≤ c for every j
@@ -108,11 +111,18 @@ class ZafarRegressor(Regression, Zafar):
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
 
+    predict = _means.predict
+    score = _means.score
+
+    @property
+    def _response_kind(self) -> NumericResponse:
+        return NumericResponse(Gaussian())
+
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return zafar_problem(engine, **self._checked_options())
 
 
-class ZafarClassifier(Classification, Zafar):
+class ZafarClassifier(ClassifierMixin, Zafar):
     """Logistic regression whose linear predictor is bounded in its association with each S (ZLRM).
 
         min −2 log-likelihood  subject to  |COV(Sⱼ, η)| ≤ c for every j,  η = intercept + Xb
@@ -175,6 +185,15 @@ class ZafarClassifier(Classification, Zafar):
         self.tol = tol
         self.max_iter = max_iter
 
+    predict = _labels.predict
+    predict_proba = _labels.predict_proba
+    decision_function = _labels.decision_function
+    score = _labels.score
+
+    @property
+    def _response_kind(self) -> Classes:
+        return Classes(only_two=True)
+
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return zafar_glm_problem(
             engine,
@@ -183,15 +202,6 @@ class ZafarClassifier(Classification, Zafar):
             max_iter=check_count("max_iter", self.max_iter),
             **self._checked_options(),
         )
-
-    def _response(self, y: Any, inputs: Inputs) -> Response:
-        response = super()._response(y, inputs)
-        if response.targets.shape[1] > 1:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass. "
-                "FairRidgeClassifier takes more than two classes."
-            )
-        return response
 
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
@@ -209,4 +219,6 @@ class ZafarClassifier(Classification, Zafar):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        # A bound may cost accuracy.
+        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
         return tags

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairridge._warnings import warn_user
-from fairridge.estimators._training import Inputs, Training, read_inputs
+from fairridge.estimators._checks import warn_of_bound
+from fairridge.estimators._reading import read_training
+from fairridge.estimators._responses import Inputs
+from fairridge.estimators._training import Training, read_inputs
 from fairridge.reports.html import Refits, Sample
 from fairridge.search import Problem, Solution
 from fairridge.validation.report.rows import Measured, in_memory
@@ -99,15 +102,15 @@ def read_case(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fresh = clone(model)
-        training = in_memory(fresh._read(X, y, sensitive_features, sample_weight, offset))
-        problem = fresh._problem(training)
-        most = fresh._most_unfair if np.isfinite(fresh._most_unfair) else 1e6
+        training = in_memory(read_training(fresh, X, y, sensitive_features, sample_weight, offset))
+        problem = fresh._set_up(training)
+        most = min(fresh._traits.largest_bound, 1e6)
         ends = fresh._solve(problem, np.array([float(model.unfairness), most]))
         points = POINTS if training.n_rows <= MANY_ROWS else FEW_POINTS
         bounds = report_bounds(float(model.unfairness), ends[1].achieved, most, points)
         solutions = fresh._solve(problem, bounds)
         chosen = int(np.flatnonzero(bounds == float(model.unfairness))[0])
-        fresh._warn_of_bound(solutions[chosen])
+        warn_of_bound(solutions[chosen], fresh._remedy)
         fresh._warn_of_solutions(problem, [solutions[chosen]], training)
     _require_same_model(model, training, problem, solutions[chosen])
     if not hasattr(model, "deviance_"):  # else the user has seen them when the model was fitted

@@ -167,7 +167,7 @@ def _dependence_curve(training: Measured, held_out: Measured | None) -> Curve:
 
 
 def _dependence_name(model: Any) -> str:
-    name = str(model._definition.name)
+    name = str(model._traits.definition.name)
     if name.startswith("statistical-parity"):
         return "share of the variance of the linear predictor that the sensitive attributes explain"
     if name == "equality-of-opportunity":

@@ -33,7 +33,7 @@ def subject_of(case: Case, y: Any, options: ReportOptions, rule: Rule, found: Fo
         family=response.family.name,
         reads=response.family.reads,
         link=response.family.link,
-        definition=str(case.model._definition.name),
+        definition=str(case.model._traits.definition.name),
         response=name,
         outcome=labels[rule.outcomes[0]] if len(labels) == 2 else "",
         n_rows=case.training.n_rows,
@@ -86,7 +86,7 @@ def _record(case: Case, options: ReportOptions, found: Found) -> tuple[tuple[str
 
 def _model_fingerprint(case: Case) -> str:
     """Return what `fingerprint_` of the fitted model says, so that a report finds its model."""
-    fitted = clone(case.model)._accept(case.training, case.problem, case.solutions[case.chosen])
+    fitted = clone(case.model)._store(case.training, case.problem, case.solutions[case.chosen])
     return str(fitted.fingerprint_)
 
 

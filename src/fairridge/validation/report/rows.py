@@ -113,7 +113,7 @@ def _measure(
     found = []
     for solution in solutions:
         eta = rows.eta(problem.basis, solution.fit)
-        dependence = rows.achieved(model._definition, solution.fit, eta, adjusted=adjusted)
+        dependence = rows.achieved(model._traits.definition, solution.fit, eta, adjusted=adjusted)
         measured = {"eta": rows.with_offset(eta), "dependence": dependence}
         found.append(measured | rows.accuracy(problem.family, eta))
     return {name: np.array([one[name] for one in found]) for name in found[0]}
@@ -148,7 +148,7 @@ def refit(
             own, solutions = _solve(model, training, problem, engine, np.array([bound]))
             fit = solutions[0].fit
             eta = part.eta(own.basis, fit)
-            values.append(part.achieved(model._definition, fit, eta, adjusted=False))
+            values.append(part.achieved(model._traits.definition, fit, eta, adjusted=False))
         step()
     low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
     return Refits(float(low), float(high), len(values))

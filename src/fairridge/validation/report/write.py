@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fairridge.estimators._bounded import BoundedModel
-from fairridge.estimators._parameters import check_count
+from fairridge.arguments import check_count
 from fairridge.outputs import writing
+from fairridge.peers._peer import LinearModel
 from fairridge.reports.html import AuditReport
 from fairridge.validation.report.case import ReportOptions
 from fairridge.validation.report.gather import gather
@@ -80,7 +80,7 @@ def report(
     AuditReport
         The page, and what it shows.
     """
-    if not isinstance(model, BoundedModel):
+    if not isinstance(model, LinearModel):
         raise TypeError(
             "report needs a linear model of fairridge, which has a path of bounds; "
             f"{type(model).__name__} is not one. fairridge.audit compares groups for the "

@@ -3,38 +3,55 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fairridge.arguments import check_option
 from fairridge.engines import Engine, KnownMoments, StreamEngine
-from fairridge.estimators._training import Response, Training
+from fairridge.estimators._model import FairModel
+from fairridge.estimators._responses import Response
+from fairridge.estimators._training import Training, read_rows
 from fairridge.families import Family
 from fairridge.rows import RowMoments, RowSource
 from fairridge.rows.encoder import BatchEncoder
 from fairridge.rows.roles import Roles
 
-if TYPE_CHECKING:
-    from fairridge.estimators._base import FairModel
-
-__all__ = ["refuse_more_data", "streamed_training", "unread_response"]
+__all__ = ["read_training", "refuse_more_data", "unread_response"]
 
 
-def streamed_training(model: FairModel, data: RowSource | RowMoments) -> Training:
+def read_training(
+    model: FairModel, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
+) -> Training:
+    """Read what a model is fitted to, wherever its rows are."""
+    check_option("unknown", model.unknown, ("error", "base"))
+    if model._traits.needs_groups and model.sensitive_map is not None:
+        raise ValueError(
+            f"{type(model).__name__} divides people into groups, and sensitive_map makes numbers "
+            "of them: leave it out, and merge or cut the attributes beforehand."
+        )
+    if not isinstance(X, RowSource | RowMoments):
+        return read_rows(model, X, y, sensitive_features, sample_weight, offset)
+    refuse_more_data(
+        y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, offset=offset
+    )
+    return _read_moments(model, X) if isinstance(X, RowMoments) else _read_source(model, X)
+
+
+def _read_source(model: FairModel, data: RowSource) -> Training:
     """Read what must be known of rows elsewhere before a model is set up.
 
-    That is one pass over the columns with levels, where there are any, and
+    That is one pass over the columns with levels, if there are any, and
     one over all columns for the moments.
     """
-    if isinstance(data, RowMoments):
-        return _of_moments(model, data)
     _check(model, data.roles)
-    if not model._reads_labels and not unread_response(model).family.separable:
+    kind = model._response_kind
+    if not kind.has_labels and not unread_response(model).family.separable:
         data.require_order()
-    survey = data.survey(labels=model._reads_labels)
-    if model._reads_labels and not survey.classes.size:
+    survey = data.survey(labels=kind.has_labels)
+    if kind.has_labels and not survey.classes.size:
         raise ValueError("there are no rows with a positive weight.")
-    response, reader = model._streamed_response(survey.classes)
+    response, reader = kind.streamed(survey.classes)
     design, roles = survey.design, _without_idle_offset(data.roles, response.family)
     engine = StreamEngine(
         data,
@@ -57,14 +74,14 @@ def _without_idle_offset(roles: Roles, family: Family) -> Roles:
     return roles if family.n_predictors == 1 else replace(roles, offset=None)
 
 
-def _of_moments(model: FairModel, data: RowMoments) -> Training:
+def _read_moments(model: FairModel, data: RowMoments) -> Training:
     """Fit to moments alone, which is all that a gaussian model needs."""
     response = unread_response(model, data.survey.roles)
     if not response.family.least_squares:
         raise ValueError(
             f"{type(model).__name__} needs the rows: only gaussian models are fitted to moments."
         )
-    if not getattr(model, "_only_moments", False):
+    if not model._traits.moments_suffice:
         raise ValueError(
             "this definition of fairness needs the rows; moments serve statistical parity and "
             "equality of opportunity."
@@ -80,7 +97,7 @@ def unread_response(model: FairModel, roles: Roles | None = None) -> Response:
     if roles is not None:
         _check(model, roles)
     two = np.arange(2)  # any will do: only the family is asked for
-    return model._streamed_response(two)[0]
+    return model._response_kind.streamed(two)[0]
 
 
 def _check(model: FairModel, roles: Roles) -> None:
@@ -97,7 +114,7 @@ def _no_rows() -> Engine:
 
 
 def refuse_more_data(**arguments: Any) -> None:
-    """Raise where something is passed beside rows that have it all."""
+    """Raise if something is passed beside rows that have it all."""
     for name, value in arguments.items():
         if value is not None:
             raise ValueError(

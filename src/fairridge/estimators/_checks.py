@@ -1,0 +1,130 @@
+"""What a fit says of its data and of its bound: errors and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fairridge._warnings import warn_user
+from fairridge.data import Design, Encoding, MappedEncoding
+from fairridge.estimators._model import Traits
+from fairridge.estimators._training import Training
+from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.search import Solution
+from fairridge.solvers import FairBasis
+
+__all__ = ["check_columns", "check_features", "listed", "warn_of_bound", "warn_of_predictors"]
+
+
+def check_columns(basis: FairBasis, training: Training, traits: Traits) -> None:
+    """Raise if features explain anything; warn of columns that add nothing.
+
+    Parameters
+    ----------
+    basis : FairBasis
+        S and U in small matrices.
+    training : Training
+        The rows, and how columns become features.
+    traits : Traits
+        Whether collinear predictors have one answer, and what to advise.
+    """
+    _check_ranks(basis, training.design, training.n_rows, advice=traits.advice)
+    parts = []
+    S, X = training.design.sensitive, training.design.predictors
+    empty = [*S.single, *(S.names[k] for k in basis.sensitive.dependent if k not in S.empty)]
+    # Features of one map, such as splines, are collinear by their nature.
+    if empty and not isinstance(S, MappedEncoding):
+        parts.append(
+            f"sensitive column(s) {listed(empty)} are constant or linear combinations of the others"
+        )
+    # With a penalty collinear predictors have one answer, and nobody need look for them.
+    skip = traits.regularized or isinstance(X, MappedEncoding)
+    empty = [] if skip else [X.names[k] for k in basis.predictors.dependent if k not in X.empty]
+    if empty:
+        parts.append(
+            f"predictor column(s) {listed(empty)} are constant or linear combinations of the "
+            "sensitive attributes and the other predictors"
+        )
+    if not np.diag(basis.target_scatter).any():
+        parts.append("the response is constant")
+    if parts:
+        warn_user("; ".join(parts) + ". The minimum-norm coefficients are used.", DataWarning)
+
+
+def _check_ranks(basis: FairBasis, design: Design, n_rows: int, *, advice: str | None) -> None:
+    q, p = basis.sensitive.rank, basis.predictors.rank
+    if isinstance(design.sensitive, MappedEncoding) and 2 * q > n_rows:
+        raise ValueError(
+            f"sensitive_map makes {q} independent features of S for {n_rows} rows: they would "
+            "explain every predictor. Use a map with far fewer features than rows."
+        )
+    if isinstance(design.predictors, MappedEncoding) and advice and 1 + q + p >= n_rows:
+        _refuse_features(p, n_rows, advice)
+
+
+def check_features(Z: NDArray[np.float64], design: Design, advice: str) -> None:
+    """Raise if the features of a matrix are so many that they fit any response."""
+    if not isinstance(design.predictors, MappedEncoding) or Z.shape[1] + 1 < len(Z):
+        return
+    rank = int(np.linalg.matrix_rank(Z - Z.mean(axis=0)))
+    if 1 + rank >= len(Z):
+        _refuse_features(rank, len(Z), advice)
+
+
+def _refuse_features(features: int, n_rows: int, advice: str) -> None:
+    raise ValueError(
+        f"predictor_map makes {features} independent features of X for {n_rows} rows: without a "
+        f"penalty they fit any response. {advice}"
+    )
+
+
+def warn_of_predictors(dependent: Iterable[int], X: Encoding | MappedEncoding) -> None:
+    """Name predictors that add nothing to the others, in models that predict from X alone."""
+    empty = [X.names[k] for k in dependent if k not in X.empty]
+    # Features of one map, such as splines, are collinear by their nature.
+    if empty and not isinstance(X, MappedEncoding):
+        warn_user(
+            f"predictor column(s) {listed(empty)} are constant or linear combinations of the "
+            "others. The minimum-norm coefficients are used.",
+            DataWarning,
+        )
+
+
+def warn_of_bound(solution: Solution, remedy: str) -> None:
+    """Warn if a bound is not met, or is crossed several times.
+
+    Parameters
+    ----------
+    solution : Solution
+        A model for one bound.
+    remedy : str
+        What helps a search that did not converge.
+    """
+    choice, r = solution.choice, solution.unfairness
+    if choice.status == "not-converged":
+        warn_user(
+            f"the fit for unfairness={r:g} did not converge (achieved "
+            f"{solution.achieved:.10g}); {remedy}.",
+            ConvergenceWarning,
+        )
+    elif choice.status == "infeasible":
+        warn_user(
+            f"no penalty meets unfairness={r:g}: the definition stays at "
+            f"{solution.achieved:.4g} even without the sensitive attributes (alpha = 0).",
+            BoundWarning,
+        )
+    elif choice.crossings > 1:
+        warn_user(
+            f"unfairness is not monotone in the penalty and crosses {r:g} {choice.crossings} "
+            "times; using the smallest penalty beyond which the bound always holds.",
+            BoundWarning,
+        )
+
+
+def listed(names: list[str], most: int = 5) -> str:
+    """Write the first names of a list, and how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,74 @@
+"""Methods of models whose predictions are classes.
+
+A class takes these methods by assignment, such as ``predict = labels.predict``: so
+no class has a method that does not apply, and none inherits from two sides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score
+
+from fairridge.data.vectors import labels
+from fairridge.estimators._model import FairModel
+from fairridge.estimators._training import read_scored
+from fairridge.rows import RowSource
+
+__all__ = ["decision_function", "predict", "predict_proba", "score"]
+
+Floats = NDArray[np.float64]
+
+
+def predict(
+    self: FairModel, X: Any, *, sensitive_features: Any = None, offset: Any = None
+) -> NDArray[Any]:
+    """Predict the most likely class."""
+    if isinstance(X, RowSource):
+        return X.predictions(self, "predict")
+    scores = self._linear_predictor(X, sensitive_features, offset)
+    predicted: NDArray[Any] = self.classes_[self.family_.likeliest(_as_columns(scores))]
+    return predicted
+
+
+def predict_proba(
+    self: FairModel, X: Any, *, sensitive_features: Any = None, offset: Any = None
+) -> Floats:
+    """Return the probabilities of the classes, one column each."""
+    if isinstance(X, RowSource):
+        return X.predictions(self, "predict_proba")
+    scores = self._linear_predictor(X, sensitive_features, offset)
+    probabilities: Floats = self.family_.probabilities(_as_columns(scores))
+    return probabilities
+
+
+def decision_function(
+    self: FairModel, X: Any, *, sensitive_features: Any = None, offset: Any = None
+) -> Floats:
+    """Return the linear predictor: of the second class, or one column per class."""
+    if isinstance(X, RowSource):
+        return X.predictions(self, "decision_function")
+    return self._linear_predictor(X, sensitive_features, offset)
+
+
+def score(
+    self: FairModel,
+    X: Any,
+    y: Any = None,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    offset: Any = None,
+) -> float:
+    """Return the accuracy."""
+    inputs, scores = read_scored(self, X, sensitive_features, sample_weight, offset)
+    codes = self.family_.likeliest(_as_columns(scores))
+    truth = labels(y, inputs.n_given, "y", inputs.keep)
+    return float(accuracy_score(truth, self.classes_[codes], sample_weight=inputs.weight))
+
+
+def _as_columns(scores: Floats) -> Floats:
+    """Return linear predictors of shape (n, 1) for two classes, (n, K) for more."""
+    return scores.reshape(len(scores), -1)

@@ -1,0 +1,83 @@
+"""Methods of models whose predictions are means.
+
+A class takes these methods by assignment, such as ``predict = means.predict``: so
+no class has a method that does not apply, and none inherits from two sides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import r2_score
+
+from fairridge.data import numeric_vector
+from fairridge.estimators._model import FairModel
+from fairridge.estimators._training import read_scored
+from fairridge.rows import RowSource
+
+__all__ = ["predict", "score"]
+
+Floats = NDArray[np.float64]
+
+
+def predict(
+    self: FairModel, X: Any, *, sensitive_features: Any = None, offset: Any = None
+) -> Floats:
+    """Predict the mean response.
+
+    Parameters
+    ----------
+    X : frame or array of shape (n, k)
+        New rows; columns of a frame may be in any order.
+    sensitive_features : frame or array, optional
+        Required if and only if it was given at fit.
+    offset : array-like of shape (n,), optional
+        Added to the linear predictor.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        For rows of `fairridge.rows` the predictions are lazy: a Dask or Spark
+        collection, or for Parquet files an object with `write(path)`.
+    """
+    if isinstance(X, RowSource):
+        return X.predictions(self, "predict")
+    eta = self._linear_predictor(X, sensitive_features, offset)
+    mean: Floats = self.family_.mean(eta)
+    return mean
+
+
+def score(
+    self: FairModel,
+    X: Any,
+    y: Any = None,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    offset: Any = None,
+) -> float:
+    """Return R² for gaussian models, D² (explained deviance) for others."""
+    inputs, eta = read_scored(self, X, sensitive_features, sample_weight, offset)
+    response = numeric_vector(y, inputs.n_given, "y", inputs.keep)
+    if self.family_.least_squares:
+        return float(r2_score(response, eta, sample_weight=inputs.weight))
+    family, weight, values = self.family_, inputs.weights, response[:, None]
+    family.check_values(response)
+    deviance = family.rows(values, eta[:, None], weight, 0).deviance
+    null = _null_deviance(family, values, weight, inputs.offset)
+    mean = float(np.average(response, weights=weight))
+    negligible = 1e-12 * float(weight.sum()) * family.unit(mean)
+    if null <= negligible:
+        return 1.0 if deviance <= negligible else 0.0  # as scikit-learn's r2_score has it
+    return float(1.0 - deviance / null)
+
+
+def _null_deviance(family: Any, values: Floats, weight: Floats, offset: Floats | None) -> float:
+    """Deviance of the intercept-only model, which keeps the offset."""
+    level = family.null_level(values, weight, offset)
+    if not np.isfinite(level):
+        return 0.0
+    shift = np.zeros(len(values)) if offset is None else offset
+    return float(family.rows(values, (level + shift)[:, None], weight, 0).deviance)

@@ -1,0 +1,114 @@
+"""What every model is made of: its parameters, what it says of itself, how it predicts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fairridge.arguments import check_option
+from fairridge.data import Design, as_table, numeric_vector
+from fairridge.engines import linear_predictor
+from fairridge.estimators._responses import ResponseKind
+
+__all__ = ["FEWER_FEATURES", "PENALTY_OR_FEWER", "FairModel", "Traits"]
+
+Floats = NDArray[np.float64]
+
+# What to do about features that fit any response.
+FEWER_FEATURES = "Use a map with fewer features."
+PENALTY_OR_FEWER = "Set predictor_penalty, or use a map with fewer features."
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Facts about a model with given parameters, for code that handles all models alike.
+
+    Attributes
+    ----------
+    definition : Definition or None
+        What is bounded; None if that is not a function of linear predictors.
+    largest_bound : float
+        Largest bound that means something.
+    needs_sensitive : bool
+        Whether predictions need S.
+    needs_groups : bool
+        Whether S must divide the rows into groups.
+    moments_suffice : bool
+        Whether a gaussian model needs nothing of the rows but their moments.
+    compresses : bool
+        Whether data with more columns than rows are solved in fewer features.
+    regularized : bool
+        Whether collinear predictors have one answer.
+    advice : str or None
+        What to do about features that fit any response; None if a penalty
+        keeps them from it.
+    multiplier : str
+        What `lambda_` is called in a summary.
+    given_penalty : str or None
+        The parameter that fixes the penalty, as ``name=value``; a bound then
+        chooses nothing.
+    """
+
+    definition: Any = None
+    largest_bound: float = 1.0
+    needs_sensitive: bool = True
+    needs_groups: bool = False
+    moments_suffice: bool = False
+    compresses: bool = False
+    regularized: bool = False
+    advice: str | None = FEWER_FEATURES
+    multiplier: str = "λ(r)"
+    given_penalty: str | None = None
+
+
+class FairModel(BaseEstimator):
+    """A model of a response on sensitive attributes S and predictors X.
+
+    Models are linear unless they override `_linear_predictor`.
+    """
+
+    unfairness: Any
+    sensitive: Any
+    unknown: Any
+    sensitive_map: Any = None
+    predictor_map: Any = None
+    coef_: Floats
+    intercept_: Any
+    family_: Any
+    _design: Design
+
+    @property
+    @abstractmethod
+    def _traits(self) -> Traits:
+        """What kind of model this is."""
+
+    @property
+    @abstractmethod
+    def _response_kind(self) -> ResponseKind:
+        """How the response is read."""
+
+    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        """Return η of shape (n,), or (n, K) for several classes."""
+        check_is_fitted(self)
+        check_option("unknown", self.unknown, ("error", "base"))
+        table, name, design = as_table(X), type(self).__name__, self._design
+        coefficients, attributes = design.to_encoded(np.atleast_2d(self.coef_)), None
+        if self._traits.needs_sensitive:
+            attributes = design.attributes(sensitive_features, owner=name)
+        else:
+            coefficients = coefficients[:, len(design.sensitive.names) :]
+            design = design.without_sensitive()
+        sensitive, predictors = design.encode(table, attributes, self.unknown, owner=name)
+        level, pieces = np.atleast_1d(self.intercept_), (*sensitive, *predictors)
+        eta = np.tile(level, (table.shape[0], 1))
+        if pieces:
+            eta = linear_predictor(pieces, design.encoded_names, coefficients.T, level)
+        if offset is not None:
+            eta += numeric_vector(offset, table.shape[0], "offset")[:, None]
+        return eta[:, 0] if eta.shape[1] == 1 else eta

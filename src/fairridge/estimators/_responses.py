@@ -1,0 +1,239 @@
+"""How a response is read: numbers, classes, or times and events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from fairridge.data import Table, as_native, is_missing, numeric_vector
+from fairridge.data.vectors import labels
+from fairridge.families import Binomial, Cox, Family, Multinomial
+from fairridge.rows.responses import Labels, Numbers, ResponseReader, Times
+
+__all__ = ["Classes", "Inputs", "NumericResponse", "Response", "ResponseKind", "SurvivalTimes"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything but the response, without the rows of zero weight.
+
+    Attributes
+    ----------
+    table, attributes : Table
+        X, and S if it came separately.
+    n_given : int
+        Rows as they were passed.
+    keep : ndarray of int or slice
+        Which of those have a positive weight.
+    weight, offset : ndarray or None
+        Of the rows kept.
+    """
+
+    table: Table
+    attributes: Table | None
+    n_given: int
+    keep: Any
+    weight: Floats | None
+    offset: Floats | None
+
+    @property
+    def weights(self) -> Floats:
+        """Weights, ones if none were given."""
+        return np.ones(self.table.shape[0]) if self.weight is None else self.weight
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response as a family reads it.
+
+    Attributes
+    ----------
+    family : Family
+        The family, chosen or confirmed by the response.
+    values : ndarray of shape (n, c)
+        What the family reads.
+    targets : ndarray of shape (n, m)
+        The response as numbers whose moments mean something.
+    classes : ndarray or None
+        Labels, for classifiers.
+    """
+
+    family: Family
+    values: Floats
+    targets: Floats
+    classes: NDArray[Any] | None = None
+
+
+class ResponseKind(Protocol):
+    """Reads a response in memory, or says how batches of it are read."""
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the labels must be known before rows are read."""
+        ...
+
+    def read(self, y: Any, inputs: Inputs) -> Response:
+        """Read a response in memory, and choose the family by it."""
+        ...
+
+    def streamed(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
+        """Return the family, and the reader of batches; `classes` are the labels, if any."""
+        ...
+
+
+@dataclass(frozen=True)
+class NumericResponse:
+    """Numbers of a family."""
+
+    family: Any
+    has_labels = False
+
+    def read(self, y: Any, inputs: Inputs) -> Response:
+        """Read numbers; a gaussian response less its offset, which is all that this means."""
+        response = numeric_vector(y, inputs.n_given, "y", inputs.keep)
+        self.family.check(response)
+        if self.family.least_squares and inputs.offset is not None:
+            response = response - inputs.offset
+        return Response(self.family, response[:, None], response[:, None])
+
+    def streamed(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
+        """Return a reader of one column of numbers."""
+        nothing = np.empty((0, 1))
+        reader = Numbers(less_offset=self.family.least_squares)
+        return Response(self.family, nothing, nothing), reader
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Labels: binomial for two, multinomial for more.
+
+    Attributes
+    ----------
+    link : str
+        Link of two classes.
+    only_two : bool
+        Whether more classes are refused.
+    """
+
+    link: Any = "logit"
+    only_two: bool = False
+    has_labels = True
+
+    def read(self, y: Any, inputs: Inputs) -> Response:
+        """Read labels as codes, and as 0/1 columns if there are more than two."""
+        truth = labels(y, inputs.n_given, "y", inputs.keep)
+        check_classification_targets(truth)
+        classes, codes = np.unique(truth, return_inverse=True)
+        family = self._family(classes)
+        values = codes.astype(np.float64)[:, None]
+        if len(classes) == 2:
+            return Response(family, values, values, classes)
+        indicators = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
+        return Response(family, values, indicators, classes)
+
+    def streamed(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
+        """Return a reader of labels that are known."""
+        # Several of each, because a label per row would look like numbers.
+        check_classification_targets(np.repeat(classes, 4))
+        family = self._family(classes)
+        nothing = np.empty((0, 1 if len(classes) == 2 else len(classes)))
+        return Response(family, np.empty((0, 1)), nothing, classes), Labels(classes)
+
+    def _family(self, classes: NDArray[Any]) -> Family:
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class only, {np.asarray(classes[0]).item()!r}; a classifier needs at "
+                "least two classes."
+            )
+        of_two = Binomial(self.link)  # refuses an unknown link
+        if len(classes) == 2:
+            return of_two
+        if self.only_two:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"y has {len(classes)} classes. FairRidgeClassifier takes more than two."
+            )
+        if self.link != "logit":
+            raise ValueError(
+                f"link={self.link!r} is for two classes, and y has {len(classes)}; use "
+                "link='logit'."
+            )
+        return Multinomial(len(classes))
+
+
+@dataclass(frozen=True)
+class SurvivalTimes:
+    """Times and events of a Cox model."""
+
+    ties: Any
+    has_labels = False
+
+    def read(self, y: Any, inputs: Inputs) -> Response:
+        """Read (time, event) from a structured array, a frame or an n×2 array."""
+        values = self.times_and_events(y, inputs)
+        if not values[:, 1].any():
+            raise ValueError("y has no events (all rows are censored); a Cox model needs some.")
+        return Response(Cox(self.ties), values, -np.log(values[:, :1]))
+
+    def streamed(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
+        """Return a reader of two columns."""
+        return Response(Cox(self.ties), np.empty((0, 2)), np.empty((0, 1))), Times()
+
+    @staticmethod
+    def times_and_events(y: Any, inputs: Inputs) -> Floats:
+        """Return an array of shape (n, 2); there may be no events."""
+        fields = _fields(y)
+        if len(fields["time"]) != inputs.n_given:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has "
+                f"{inputs.n_given} rows but y has {len(fields['time'])}."
+            )
+        time, event = (
+            numeric_vector(fields[name], inputs.n_given, f"y ({name})", inputs.keep)
+            for name in ("time", "event")
+        )
+        if (time <= 0).any():
+            raise ValueError(f"times must be positive; y has {time[np.argmax(time <= 0)]:g}.")
+        if not np.isin(event, (0.0, 1.0)).all():
+            bad = event[~np.isin(event, (0.0, 1.0))][0]
+            raise ValueError(f"events must be 0 (censored) or 1 (event); y has {bad:g}.")
+        return np.column_stack([time, event])
+
+
+def _fields(y: Any) -> dict[str, NDArray[Any]]:
+    """Return the columns "time" and "event", found by name, or the event by being boolean."""
+    frame = nw.from_native(as_native(y), eager_only=True, pass_through=True)
+    columns: dict[str, NDArray[Any]] = {}
+    if isinstance(frame, nw.DataFrame):
+        columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
+    else:
+        array = np.asarray(y)
+        if array.dtype.names:
+            columns = {name: array[name] for name in array.dtype.names}
+        elif array.ndim == 2 and array.shape[1] == 2:
+            columns = {"time": array[:, 0], "event": array[:, 1]}
+    if columns.keys() == {"time", "event"}:
+        return columns
+    events = [name for name, values in columns.items() if _is_boolean(values)]
+    if len(columns) == 2 and len(events) == 1:
+        time = next(name for name in columns if name != events[0])
+        return {"time": columns[time], "event": columns[events[0]]}
+    raise ValueError(
+        "y must give time and event: a frame or structured array with the columns 'time' and "
+        "'event' (or one numeric and one boolean column), or an array of shape (n, 2)."
+    )
+
+
+def _is_boolean(values: NDArray[Any]) -> bool:
+    """Whether a column holds truth values, some of which may be missing."""
+    if values.dtype.kind != "O":
+        return values.dtype.kind == "b"
+    known = [value for value in values.tolist() if not is_missing(value)]
+    return bool(known) and all(isinstance(value, bool) for value in known)

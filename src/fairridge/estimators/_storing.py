@@ -1,0 +1,102 @@
+"""What a fit leaves on its model: the columns, the coefficients, how fair they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from fairridge.arguments import check_bound
+from fairridge.estimators._training import Training
+from fairridge.export import LinearForm, TrainingColumns, fingerprint
+from fairridge.search import Problem, Solution
+from fairridge.solvers import FairBasis, Fit
+
+__all__ = ["describe", "refit_at", "store_columns", "store_solution", "training_fingerprint"]
+
+
+def store_columns(model: Any, training: Training) -> None:
+    """Keep what describes the input columns and their rows."""
+    design = training.design
+    model.n_features_in_ = design.n_columns
+    if design.names is not None:
+        model.feature_names_in_ = np.array(design.names, dtype=object)
+    elif hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    model.sensitive_names_ = np.array(design.sensitive.names, dtype=object)
+    model.predictor_names_ = np.array(design.predictors.names, dtype=object)
+    model.sensitive_dropped_ = getattr(design.sensitive, "dropped", 0.0)
+    model.n_rows_ = training.n_rows
+    model.n_iter_ = training.engine.passes
+    if training.response.classes is not None:
+        model.classes_ = training.response.classes
+    model._design = design
+    model._backend = training.backend
+
+
+def store_solution(model: Any, training: Training, problem: Problem, solution: Solution) -> None:
+    """Keep the coefficients, the fit, and how fair it is."""
+    store_columns(model, training)
+    basis, fit = problem.basis, solution.fit
+    model.alpha_, model.beta_, model.fair_intercept_ = fit.alpha, fit.beta, fit.intercept
+    _store_linear_form(model, training, basis, fit)
+    model.lambda_ = fit.lambda_
+    model.unfairness_ = solution.achieved
+    model.unfairness_components_ = solution.components
+    model.status_ = solution.choice.status
+    model.bound_active_ = model.status_ != "inactive" and fit.lambda_ > 0.0
+    model.converged_ = model.status_ in ("inactive", "converged")
+    model.family_ = problem.family
+    model.deviance_ = fit.deviance
+    model.dispersion_ = problem.dispersion(fit)
+    model.loglik_ = problem.loglik(fit)
+    null = problem.null_deviance
+    model.explained_deviance_ = 1.0 - fit.deviance / null if null > 0.0 else 1.0
+    model.explained_by_sensitive_ = basis.explained
+    model.n_iter_ = problem.engine.passes
+    model._training = TrainingColumns.of(basis, fit)
+
+
+def _store_linear_form(model: Any, training: Training, basis: FairBasis, fit: Fit) -> None:
+    """Keep η = intercept_ + Z·coef_, Z the encoded columns in the order of the input."""
+    design = training.design
+    level = fit.intercept + fit.alpha @ basis.center_sensitive
+    raw = basis.raw_coefficients(fit.alpha, fit.beta)
+    if not model._traits.needs_sensitive:
+        raw[..., : len(basis.center_sensitive)] = 0.0  # they are, but for rounding
+    intercept = level - raw @ basis.center
+    coefficients = raw[..., design.input_order]
+    if training.response.classes is not None:  # as scikit-learn's classifiers have them
+        coefficients, intercept = np.atleast_2d(coefficients), np.atleast_1d(intercept)
+    model.coef_, model.intercept_ = coefficients, intercept
+    model.coef_names_ = np.array(design.encoded_names, dtype=object)[design.input_order]
+
+
+def describe(model: Any) -> LinearForm:
+    """Return the fitted model as `export.linear_form` hands it to functions on models."""
+    return LinearForm(
+        type(model).__name__,
+        model._design,
+        model._design.to_encoded(np.atleast_2d(model.coef_)),
+        np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)),
+        model._training,
+        model.family_,
+        model.unknown,
+        getattr(model, "classes_", None),
+        model._backend,
+    )
+
+
+def training_fingerprint(model: Any) -> str:
+    """SHA-256 digest of the training data: names, rows, weights and moments."""
+    check_is_fitted(model)
+    return fingerprint(model._training, model._design, model.n_rows_)
+
+
+def refit_at(model: Any, training: Training, problem: Problem, unfairness: float) -> Any:
+    """Return a fitted model for another bound on the same data."""
+    other = clone(model).set_params(unfairness=unfairness)
+    bounds = check_bound(unfairness, other._traits.largest_bound)
+    return other._store(training, problem, other._solve(problem, bounds)[0])

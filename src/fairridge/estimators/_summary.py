@@ -1,0 +1,79 @@
+"""What a linear model prints of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fairridge.reports import CoefficientRow, Summary
+
+__all__ = ["bound_facts", "summarize"]
+
+SHARES = {
+    "r_squared_sensitive": "Explained by S",
+    "r_squared_predictors": "Explained by U",
+    "r_squared_response": "Explained by y after S",
+}
+NOTES = (
+    "coef: on S and on the predictors decorrelated from S. raw coef: on the columns as given.",
+    "S explains: share of a predictor's variance that the sensitive attributes explain.",
+)
+
+
+def summarize(model: Any, facts: dict[str, str]) -> Summary:
+    """Return coefficients, fit and fairness as an object that prints itself.
+
+    Parameters
+    ----------
+    model : FairRidge or Peer
+        A fitted model.
+    facts : dict of str to str
+        What stands above the table of coefficients.
+    """
+    labels = getattr(model, "classes_", None) if np.ndim(model.alpha_) == 2 else None
+    rows = [
+        row
+        for k in range(1 if labels is None else len(labels))
+        for row in _coefficient_rows(model, k, "" if labels is None else f" → {labels[k]}")
+    ]
+    return Summary(type(model).__name__, tuple(facts.items()), tuple(rows), NOTES, model._backend)
+
+
+def bound_facts(model: Any) -> dict[str, str]:
+    """Return label and value of what is to be said of a model under a bound."""
+    check_is_fitted(model)
+    traits = model._traits
+    facts = {
+        "Family": model.family_.name,
+        "Rows": f"{model.n_rows_:,}",
+        "R²" if model.family_.least_squares else "D²": f"{model.explained_deviance_:.4f}",
+        "Log-likelihood": f"{model.loglik_:.2f}",
+        "Definition": traits.definition.name,
+        "Bound r": "none" if traits.given_penalty else f"{float(model.unfairness):g}",
+        "Achieved": f"{model.unfairness_:.6g}",
+        traits.multiplier: f"{model.lambda_:.6g}",
+        "Status": model.status_,
+    }
+    if model.sensitive_map is not None:
+        facts["Variance of S dropped"] = f"{model.sensitive_dropped_:.4g}"
+    parts = model.unfairness_components_.items()
+    return facts | {SHARES.get(key, key): f"{value:.6g}" for key, value in parts}
+
+
+def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
+    design, nan = model._design, float("nan")
+    alpha, beta = np.atleast_2d(model.alpha_)[k], np.atleast_2d(model.beta_)[k]
+    raw = design.to_encoded(np.atleast_2d(model.coef_))[k]
+    level, raw_level = (
+        float(np.atleast_1d(value)[k]) for value in (model.fair_intercept_, model.intercept_)
+    )
+    rows = [CoefficientRow(f"(intercept){suffix}", "", level, raw_level, nan)]
+    roles = ["sensitive"] * len(alpha) + ["predictor"] * len(beta)
+    explained = [nan] * len(alpha) + list(model.explained_by_sensitive_)
+    values = zip(design.encoded_names, roles, [*alpha, *beta], raw, explained, strict=True)
+    return rows + [
+        CoefficientRow(f"{name}{suffix}", role, float(value), float(raw_value), float(share))
+        for name, role, value, raw_value, share in values
+    ]

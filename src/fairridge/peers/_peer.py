@@ -1,0 +1,150 @@
+"""What the linear models of comparison share: fit, path and summary."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge.arguments import check_bound, check_bounds
+from fairridge.engines import Engine
+from fairridge.estimators._checks import check_columns, warn_of_bound
+from fairridge.estimators._fair_ridge import FairRidge
+from fairridge.estimators._model import FairModel
+from fairridge.estimators._reading import read_training
+from fairridge.estimators._responses import Response
+from fairridge.estimators._storing import describe, store_solution, training_fingerprint
+from fairridge.estimators._summary import bound_facts, summarize
+from fairridge.estimators._training import Training
+from fairridge.estimators.path import FairnessPath, path_of
+from fairridge.reports import Summary
+from fairridge.search import Problem, Solution
+
+__all__ = ["LinearModel", "Peer"]
+
+Floats = NDArray[np.float64]
+
+
+class Peer(FairModel):
+    """A linear model that is found for any bound once its problem is set up.
+
+    A model of comparison says what its problem is on given rows, and how it is
+    solved for bounds.
+    """
+
+    # What helps a fit that did not converge.
+    _remedy = "raise max_iter"
+
+    @abstractmethod
+    def _problem_on(self, engine: Engine, response: Response) -> Problem:
+        """Set the model up on some rows."""
+
+    @abstractmethod
+    def _solve(self, problem: Any, bounds: Floats) -> list[Solution]:
+        """Find the model for every bound."""
+
+    def _warn_of_solutions(
+        self, problem: Any, solutions: list[Solution], training: Training
+    ) -> None:
+        """Warn of what is peculiar about the solutions, beyond their status."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, k)
+            Predictors, and the sensitive attributes if `sensitive` names them.
+        y : array-like
+            Response.
+        sensitive_features : frame or array of shape (n, q), optional
+            Sensitive attributes, if `sensitive` is None.
+        sample_weight : array-like of shape (n,), optional
+            Weights; a row of weight zero is absent.
+        offset : array-like of shape (n,), optional
+            Added to the linear predictor with coefficient 1.
+
+        Returns
+        -------
+        self
+        """
+        bounds = check_bound(self.unfairness, self._traits.largest_bound)
+        training = read_training(self, X, y, sensitive_features, sample_weight, offset)
+        with training.threads():
+            problem = self._set_up(training)
+            (solution,) = self._solve(problem, bounds)
+        warn_of_bound(solution, self._remedy)
+        self._warn_of_solutions(problem, [solution], training)
+        return self._store(training, problem, solution)
+
+    def path(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        unfairness: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+    ) -> FairnessPath:
+        """Fit the models for many bounds at once.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight, offset
+            As in `fit`.
+        unfairness : array-like, optional
+            The bounds; 0, 0.01, …, 1 by default.
+
+        Returns
+        -------
+        FairnessPath
+            Coefficients and fairness for every bound; `at(r)` is a fitted model.
+        """
+        traits = self._traits
+        if traits.given_penalty:
+            name, _, _ = traits.given_penalty.partition("=")
+            raise ValueError(
+                f"path() goes over bounds, but {traits.given_penalty} fixes the penalty; set "
+                f"{name}=None."
+            )
+        bounds = np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness
+        bounds = check_bounds(bounds, traits.largest_bound)
+        training = read_training(self, X, y, sensitive_features, sample_weight, offset)
+        with training.threads():
+            problem = self._set_up(training)
+            solutions = self._solve(problem, bounds)
+        self._warn_of_solutions(problem, solutions, training)
+        return path_of(self, training, problem, solutions)
+
+    def summary(self) -> Summary:
+        """Return coefficients, fit and fairness as an object that prints itself."""
+        return summarize(self, bound_facts(self))
+
+    _description = property(describe)
+    fingerprint_ = property(training_fingerprint)
+
+    def _set_up(self, training: Training) -> Any:
+        """Set the model up on the training rows, and look at their columns."""
+        problem = self._problem_on(training.engine, training.response)
+        check_columns(problem.basis, training, self._traits)
+        return problem
+
+    def _store(self, training: Training, problem: Any, solution: Solution) -> Self:
+        """Keep what the fit found."""
+        store_solution(self, training, problem, solution)
+        return self
+
+
+# The models that are found for any bound once their problem is set up.
+LinearModel = FairRidge | Peer
