@@ -28,7 +28,7 @@ def adult() -> tuple[Any, np.ndarray, np.ndarray]:
     y = np.asarray(data.y.cat.codes if hasattr(data.y, "cat") else data.y)
     model = FairRidgeClassifier(sensitive=SENSITIVE)
     engine = read_training(model, X, y, None, None, None).engine
-    return X, y, np.hstack(engine.columns()[:2])
+    return X, y, np.hstack(engine.dense_columns()[:2])
 
 
 def fit(_: object) -> object:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import peak_megabytes
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, rows
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
 from fairridge.estimators._reading import read_training
-from fairridge.rows.generate import generate
+from fairridge.sources.generate import generate
 
 SIZES = (1_000_000, 4_000_000, 20_000_000)
 COLUMNS = 30
@@ -31,9 +31,9 @@ def names(columns: int) -> list[str]:
     return S + [f"x{k + 1}" for k in range(columns - SENSITIVE)]
 
 
-def source(folder: Path, columns: int, response: str) -> rows.ParquetRows:
+def source(folder: Path, columns: int, response: str) -> sources.ParquetRows:
     chosen = names(columns)
-    return rows.parquet(
+    return sources.parquet(
         folder,
         response=response,
         sensitive=chosen[:SENSITIVE],
@@ -151,7 +151,7 @@ def _dask_pass(folder: Path, columns: int, workers: int, calls: int = 3) -> floa
         Client(cluster),
     ):
         chosen = names(columns)
-        collection = rows.dask(
+        collection = sources.dask(
             dd.read_parquet(f"{folder}/*.parquet", split_row_groups=2),
             response="label",
             sensitive=chosen[:SENSITIVE],

@@ -18,7 +18,7 @@ from reproduction.settings import Settings
 class Experiment:
     """Something to compute on several data sets or examples (`cases`), run by run.
 
-    `part` computes one run on one case. `most` limits the runs of a case if
+    `part` computes one run on one case. `maximum` limits the runs of a case if
     one takes minutes; `remark` says how that departs from the protocol.
     `lacks` names the library that is missing, if any.
     """
@@ -27,15 +27,15 @@ class Experiment:
     title: str
     cases: tuple[str, ...]
     part: Callable[[str, int, Settings], pd.DataFrame]
-    most: int | None = None
+    maximum: int | None = None
     remark: str = ""
     lacks: Callable[[], str] = str
 
     def runs(self, settings: Settings) -> int:
         """Return how many parts a case has; in quick mode those that take minutes have one."""
-        if self.most is None:
+        if self.maximum is None:
             return settings.runs
-        return min(self.most if settings.rows is None else 1, settings.runs)
+        return min(self.maximum if settings.rows is None else 1, settings.runs)
 
 
 _EXAMPLE = ("example",)
@@ -46,7 +46,7 @@ _ALL = tuple(
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
-        Experiment("datasets", "sizes of the data sets", _ALL, datasets_part, most=1),
+        Experiment("datasets", "sizes of the data sets", _ALL, datasets_part, maximum=1),
         Experiment("bias", "bias in the auxiliary model", tuple(CASES), bias_part),
         Experiment("profiles", "coefficients of NCLM and FRRM", _EXAMPLE, profiles.profiles_part),
         Experiment(
@@ -61,7 +61,7 @@ EXPERIMENTS = {
         Experiment("checks", "formulas on random problems", ("random",), checks_part),
         Experiment("formulas", "two more formulas", FORMULA_CASES, formulas_part),
         Experiment(
-            "scale", "FRRM on raw and standardized S", linear.PAPER, linear.scale_part, most=1
+            "scale", "FRRM on raw and standardized S", linear.PAPER, linear.scale_part, maximum=1
         ),
         Experiment("linear", "RMSE of NCLM, FRRM and ZLM", linear.PAPER, linear.linear_part),
         Experiment(
@@ -79,7 +79,7 @@ EXPERIMENTS = {
             "F1 of FGRRM and fairlearn's reductions",
             others.FAIRLEARN,
             others.fairlearn_part,
-            most=10,
+            maximum=10,
             remark="a single run, because one fold takes up to a minute",
             lacks=others.lacks_fairlearn,
         ),

@@ -131,13 +131,13 @@ def group_counts(eta: Floats, S: Floats) -> Floats:
     return np.stack(counts, axis=1)
 
 
-def acceptance_gap(counts: Floats, least: float = 0.01) -> Floats:
+def acceptance_gap(counts: Floats, minimum: float = 0.01) -> Floats:
     """Return the largest difference of acceptance rates between S_j = 0 and 1; NaN without any.
 
-    Groups with less than a share `least` of the rows are left out: their rates are noise.
+    Groups with less than a share `minimum` of the rows are left out: their rates are noise.
     """
     n0, hits0, n1, hits1 = (counts[:, k] for k in range(4))
-    large = np.minimum(n0, n1) > least * (n0 + n1)
+    large = np.minimum(n0, n1) > minimum * (n0 + n1)
     with np.errstate(invalid="ignore", divide="ignore"):
         gaps = np.where(large, np.abs(hits1 / n1 - hits0 / n0), -np.inf)
     largest = gaps.max(axis=1, initial=-np.inf)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import fairridge
-from fairridge import compare, cross_validate, rows
+from fairridge import compare, cross_validate, sources
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.peers.komiyama.estimator import auxiliary_ridge_bias
 
@@ -110,7 +110,7 @@ def test_functions(people):
 
 def test_rows_that_are_not_in_memory(people):
     frame, wage, _ = people
-    source = rows.frame(frame.assign(wage=wage), response="wage", sensitive="s", batch_rows=50)
+    source = sources.frame(frame.assign(wage=wage), response="wage", sensitive="s", batch_rows=50)
     assert_points_here(lambda: fairridge.FairRidgeRegressor().fit(source), DataWarning)
 
 

@@ -4,6 +4,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from fairridge._version import __version__
+
 if TYPE_CHECKING:
     from fairridge.estimators import (
         FairnessPath,
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from fairridge.validation import compare, cross_validate
     from fairridge.validation.report import report
 
-__version__ = "0.1.0"
 __all__ = [
     "BarycenterRegressor",
     "ConvexFairClassifier",

@@ -39,43 +39,43 @@ def check_finite(name: str, value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def check_bounds(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
-    """Return bounds r as an array; each must lie in [0, most]."""
+def check_bounds(unfairness: Any, maximum: float = 1.0) -> NDArray[np.float64]:
+    """Return bounds r as an array; each must lie in [0, maximum]."""
     if np.ndim(unfairness) > 1 or np.size(unfairness) == 0:
         raise ValueError("unfairness must be one number, or a list of at least one.")
     for r in np.ravel(np.asarray(unfairness, dtype=object)):
-        if not is_number(r) or not 0.0 <= r <= most:
+        if not is_number(r) or not 0.0 <= r <= maximum:
             raise ValueError(
                 f"unfairness={r!r} is not a bound: use numbers from 0 (no linear dependence on S) "
-                + (f"to {most:g} (unconstrained)." if np.isfinite(most) else "upward.")
+                + (f"to {maximum:g} (unconstrained)." if np.isfinite(maximum) else "upward.")
             )
     return np.atleast_1d(np.asarray(unfairness, dtype=np.float64))
 
 
-def check_bound(unfairness: Any, most: float = 1.0) -> NDArray[np.float64]:
+def check_bound(unfairness: Any, maximum: float = 1.0) -> NDArray[np.float64]:
     """Return one bound r as an array of length 1."""
     if np.ndim(unfairness) != 0:
         raise ValueError("unfairness must be one number; use path() for several.")
-    return check_bounds(unfairness, most)
+    return check_bounds(unfairness, maximum)
 
 
-def check_number(name: str, value: Any, *, least: float, strict: bool = False) -> float:
-    """Return a finite number that is at least (or more than) `least`."""
+def check_number(name: str, value: Any, *, minimum: float, strict: bool = False) -> float:
+    """Return a finite number that is at least (or more than) `minimum`."""
     if (
         not is_number(value)
         or not np.isfinite(value)
-        or value < least
-        or (strict and value == least)
+        or value < minimum
+        or (strict and value == minimum)
     ):
         relation = "greater than" if strict else "at least"
-        raise ValueError(f"{name}={value!r} must be a number {relation} {least:g}.")
+        raise ValueError(f"{name}={value!r} must be a number {relation} {minimum:g}.")
     return float(value)
 
 
-def check_count(name: str, value: Any, *, least: int = 1) -> int:
-    """Return a whole number that is at least `least`."""
-    if not is_number(value) or not np.isfinite(value) or value < least or value != int(value):
-        raise ValueError(f"{name}={value!r} must be a whole number, at least {least}.")
+def check_count(name: str, value: Any, *, minimum: int = 1) -> int:
+    """Return a whole number that is at least `minimum`."""
+    if not is_number(value) or not np.isfinite(value) or value < minimum or value != int(value):
+        raise ValueError(f"{name}={value!r} must be a whole number, at least {minimum}.")
     return int(value)
 
 

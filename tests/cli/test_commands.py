@@ -15,7 +15,7 @@ import pytest
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
-from fairridge.cli import show
+from fairridge.cli import terminal
 from fairridge.metrics import audit
 
 ROLES = ("--response", "gaussian", "--sensitive", "sex,age", "--predictors", "income,score,region")
@@ -349,8 +349,8 @@ def test_progress_shows_on_a_terminal_once_it_takes_time(monkeypatch):
     for patience, seen in ((0.0, True), (60.0, False)):
         screen = Terminal()
         monkeypatch.setattr(sys, "stderr", screen)
-        monkeypatch.setattr(show, "PATIENCE", patience)
-        with show.progress("work") as step:
+        monkeypatch.setattr(terminal, "PATIENCE", patience)
+        with terminal.progress("work") as step:
             step("stage", 1, 2)
             time.sleep(0.3)
         assert ("work: stage" in screen.getvalue()) == seen

@@ -44,13 +44,13 @@ def test_missing_and_extra_columns_are_all_named(table, frame_of):
     design = learn_design(table, None, "a")
     new = as_table(frame_of({"a": [1.0], "d": [2.0], "e": [3.0]}))
     with pytest.raises(ValueError, match=r"'b'.*'c'.*'d'.*'e'"):
-        design.encode(new, None, "error", owner="Model")
+        design.encode(new, None, "error", estimator_name="Model")
 
 
 def test_new_columns_are_found_by_name(table, frame_of):
     design = learn_design(table, None, "c")
     new = as_table(frame_of({"b": [2.0], "c": [3.0], "a": [1.0]}))
-    sensitive, predictors = design.encode(new, None, "error", owner="Model")
+    sensitive, predictors = design.encode(new, None, "error", estimator_name="Model")
     assert np.hstack([piece.values for piece in sensitive]).tolist() == [[3.0]]
     assert np.hstack([piece.values for piece in predictors]).tolist() == [[1.0, 2.0]]
 
@@ -58,14 +58,16 @@ def test_new_columns_are_found_by_name(table, frame_of):
 def test_an_array_after_a_frame_is_read_by_position_with_a_warning(table):
     design = learn_design(table, None, "c")
     with pytest.warns(UserWarning, match="X does not have valid feature names, but Model was"):
-        sensitive, _ = design.encode(as_table([[1.0, 2.0, 3.0]]), None, "error", owner="Model")
+        sensitive, _ = design.encode(
+            as_table([[1.0, 2.0, 3.0]]), None, "error", estimator_name="Model"
+        )
     assert sensitive[0].values.tolist() == [[3.0]]
 
 
 def test_widths_are_compared_where_there_are_no_names():
     design = learn_design(as_table(np.eye(3)), None, 0)
     with pytest.raises(ValueError, match="X has 2 features, but Model is expecting 3"):
-        design.encode(as_table(np.eye(2)), None, "error", owner="Model")
+        design.encode(as_table(np.eye(2)), None, "error", estimator_name="Model")
 
 
 def test_a_name_in_both_tables_is_refused():

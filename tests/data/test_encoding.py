@@ -11,7 +11,7 @@ from fairridge.data import Indicators, Slab, as_table, learn_design
 def encoded(design, table, unknown="error", S=None):
     """Return the encoded columns of S and X as one dense array."""
     parts = []
-    for piece in sum(design.encode(table, S, unknown, owner="Model"), ()):
+    for piece in sum(design.encode(table, S, unknown, estimator_name="Model"), ()):
         if isinstance(piece, Slab):
             parts.append(np.asarray(piece.values, dtype=np.float64))
         else:
@@ -78,14 +78,14 @@ def test_arrays_are_encoded_in_order_without_a_copy(sensitive):
     first = [k % 5 for k in sensitive]
     order = first + [k for k in range(5) if k not in first]
     np.testing.assert_array_equal(encoded(design, as_table(Z)), Z[:, order])
-    for piece in sum(design.encode(as_table(Z), None, "error", owner="Model"), ()):
+    for piece in sum(design.encode(as_table(Z), None, "error", estimator_name="Model"), ()):
         assert np.shares_memory(piece.values, Z)
 
 
 def test_neighboring_columns_of_one_block_are_read_as_one_slab():
     frame = pd.DataFrame(np.arange(24.0).reshape(6, 4), columns=list("abcd"))
     design = learn_design(as_table(frame), None, "a")
-    sensitive, predictors = design.encode(as_table(frame), None, "error", owner="Model")
+    sensitive, predictors = design.encode(as_table(frame), None, "error", estimator_name="Model")
     assert (len(sensitive), len(predictors)) == (1, 1)
     assert predictors[0].width == 3
     np.testing.assert_array_equal(predictors[0].values, frame[["b", "c", "d"]])
@@ -159,6 +159,6 @@ def test_features_of_two_maps_have_different_names():
     rng = np.random.default_rng(0)
     table = as_table(rng.normal(size=(9, 4)))
     design = learn_design(table, None, [0, 1])
-    pieces = design.encode(table, None, "error", owner="Model")
+    pieces = design.encode(table, None, "error", estimator_name="Model")
     mapped = design.with_maps(pieces, None, PCA(2), PCA(2))
     assert mapped.encoded_names == ("pca0", "pca1", "pca0_2", "pca1_2")

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from fairridge import FairRidgeRegressor, rows
+from fairridge import FairRidgeRegressor, sources
 from fairridge.data import as_table, frames, make_frame
 
 TYPES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
@@ -78,5 +78,5 @@ def test_models_take_record_batches_and_sparse_columns():
         assert model.feature_names_in_.tolist() == ["s", "x"]
         assert model.coef_ == pytest.approx(wanted.coef_, rel=1e-12)
         assert model.predict(X) == pytest.approx(wanted.predict(dense), rel=1e-12)
-        source = rows.frame(X, sensitive="s", response="x")
+        source = sources.frame(X, sensitive="s", response="x")
         assert source.roles.kinds == {"s": "number", "x": "number"}

@@ -81,7 +81,7 @@ def test_the_triangle_is_a_root_of_the_scatter(Z, weighted):
     weight = np.random.default_rng(2).uniform(0.1, 3, len(Z)) if weighted else None
     engine = MemoryEngine(rows_of(Z, weight))
     moments = engine.moments()
-    R = engine.triangle(moments.mean, np.full(7, 2.0))
+    R = engine.qr_factor(moments.mean, np.full(7, 2.0))
     np.testing.assert_allclose(R.T @ R * 4.0, moments.scatter, rtol=1e-11, atol=1e-8)
     np.testing.assert_array_equal(R, np.triu(R))
     assert engine.passes == 2
@@ -90,7 +90,7 @@ def test_the_triangle_is_a_root_of_the_scatter(Z, weighted):
 def test_fewer_rows_than_columns_leave_a_square_triangle(Z):
     engine = MemoryEngine(rows_of(Z[:3]))
     moments = engine.moments()
-    R = engine.triangle(moments.mean, np.ones(7))
+    R = engine.qr_factor(moments.mean, np.ones(7))
     assert R.shape == (7, 7)
     np.testing.assert_allclose(R.T @ R, moments.scatter, atol=1e-12)
 

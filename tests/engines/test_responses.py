@@ -34,7 +34,7 @@ def test_the_null_model_has_the_sums_of_all_rows(family):
     center, raw = np.full(6, 0.5), np.zeros((family.n_predictors, 6))
 
     def deviance(y, eta, weight):
-        return np.array([family.rows(y, eta, weight, 0).deviance])
+        return np.array([family.deviance_terms(y, eta, weight, 0).deviance])
 
     # An offset of zero changes nothing, but rows then differ in more than their responses.
     plain = engine_for(y, offset=np.zeros(N))
@@ -49,8 +49,8 @@ def test_the_null_model_has_the_sums_of_all_rows(family):
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(
-        counted.total(deviance, center, level, raw),
-        plain.total(deviance, center, level, raw),
+        counted.sum_over_rows(deviance, center, level, raw),
+        plain.sum_over_rows(deviance, center, level, raw),
         rtol=1e-12,
     )
 
@@ -59,10 +59,13 @@ def test_a_hessian_that_all_rows_share_needs_no_pass_of_its_own(monkeypatch):
     engine = engine_for(RESPONSES[Binomial()](np.random.default_rng(7)))
     engine.moments()
     orders = []
-    rows = Binomial.rows
-    monkeypatch.setattr(
-        Binomial, "rows", lambda self, *args: orders.append(args[-1]) or rows(self, *args)
-    )
+    terms = Binomial.deviance_terms
+
+    def counted(self, *args):
+        orders.append(args[-1])
+        return terms(self, *args)
+
+    monkeypatch.setattr(Binomial, "deviance_terms", counted)
     engine.derivatives(Binomial(), np.zeros(6), np.zeros(1), np.zeros((1, 6)), 2)
     # Once for the two responses, and without curvature for all others.
     assert orders[0] == 2

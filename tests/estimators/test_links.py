@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from sklearn.metrics import accuracy_score, log_loss
 
 import fairridge
-from fairridge import FairRidgeClassifier, cross_validate, load, rows
+from fairridge import FairRidgeClassifier, cross_validate, load, sources
 from fairridge.export import scorecard, to_onnx, to_sklearn, to_sql
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Binomial, QuasiBinomial
@@ -64,7 +64,11 @@ def test_a_bounded_model_is_stationary_and_meets_its_bound(data, link):
     assert model.status_ == "converged"
     assert model.unfairness_ == pytest.approx(0.03, abs=1e-10)
     eta = model.decision_function(Z)
-    slope = Binomial(link).rows((y == "yes")[:, None] * 1.0, eta[:, None], np.ones(300), 1).gradient
+    slope = (
+        Binomial(link)
+        .deviance_terms((y == "yes")[:, None] * 1.0, eta[:, None], np.ones(300), 1)
+        .gradient
+    )
     S = Z[:, :2] - Z[:, :2].mean(axis=0)
     X = Z[:, 2:] - Z[:, 2:].mean(axis=0)
     U = X - S @ np.linalg.lstsq(S, X, rcond=None)[0]
@@ -106,7 +110,7 @@ def test_rows_in_files_give_the_same_model(data, link, tmp_path):
     Z, y, weight, offset = data
     frame = pd.DataFrame(Z, columns=NAMES).assign(y=y, w=weight, o=offset)
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=70)
-    source = rows.parquet(
+    source = sources.parquet(
         tmp_path / "rows.parquet", response="y", sensitive=["x0", "x1"], weight="w", offset="o"
     )
     there = FairRidgeClassifier(0.05, link=link).fit(source)

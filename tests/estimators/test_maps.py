@@ -214,7 +214,7 @@ def test_features_as_many_as_rows_need_a_penalty(data):
 @pytest.mark.parametrize("wrong", ["spline", SplineTransformer, object()])
 def test_what_is_no_transformer_is_refused(data, wrong):
     S, X, y = data
-    with pytest.raises(TypeError, match=r"predictor_map=.* is no transformer"):
+    with pytest.raises(TypeError, match=r"predictor_map=.* is not a transformer"):
         FairRidgeRegressor(predictor_map=wrong).fit(X, y, sensitive_features=S)
 
 

@@ -17,7 +17,7 @@ from fairridge import (
     ZafarClassifier,
     ZafarRegressor,
     cross_validate,
-    rows,
+    sources,
 )
 
 N = 120
@@ -129,7 +129,7 @@ def test_weights_of_streamed_rows_may_have_any_scale(name, scale):
     family, kind, options = MODELS[name]
     frame = pd.DataFrame(np.column_stack([S, X]), columns=list("abcde"))
     frame = frame.assign(y=RESPONSES[family], w=WEIGHT * scale)
-    source = rows.frame(frame, response="y", sensitive=["a", "b"], weight="w", batch_rows=50)
+    source = sources.frame(frame, response="y", sensitive=["a", "b"], weight="w", batch_rows=50)
     model = kind(0.05, **options).fit(source)
     assert_same(model, fitted(name), deviance=scale, penalty=scale)
 
@@ -141,7 +141,7 @@ def test_cross_validated_losses_do_not_depend_on_the_scale_of_weights(scale):
     results = [
         cross_validate(
             FairRidgeRegressor(),
-            rows.frame(f, response="y", sensitive=["a", "b"], weight="w"),
+            sources.frame(f, response="y", sensitive=["a", "b"], weight="w"),
             None,
             unfairness=[0.0, 0.05, 1.0],
             cv=3,
@@ -183,7 +183,7 @@ def test_pairs_of_weights_that_cannot_be_multiplied_are_refused(scale):
 def test_streamed_weights_that_cannot_be_squared_are_refused():
     frame = pd.DataFrame(np.column_stack([S, X]), columns=list("abcde"))
     frame = frame.assign(y=RESPONSES["gaussian"], w=1e-260)
-    source = rows.frame(frame, response="y", sensitive=["a", "b"], weight="w")
+    source = sources.frame(frame, response="y", sensitive=["a", "b"], weight="w")
     with pytest.raises(ValueError, match="weight column 'w' is too small"):
         FairRidgeRegressor().fit(source)
 

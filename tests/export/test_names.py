@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import fairridge
-from fairridge import FairRidgeClassifier, rows
+from fairridge import FairRidgeClassifier, sources
 from fairridge.export import scorecard, to_sklearn, to_sql
 
 NAMES = ["sex", "reg[b]_2", "reg[c]", "reg[b]"]
@@ -35,7 +35,7 @@ def test_names_are_unique_wherever_they_show(model, data, tmp_path):
     assert path.to_frame()["reg[b]"].item() == pytest.approx(model.beta_[-1], rel=1e-6)
     assert path.to_frame()["reg[b]_2"].item() == pytest.approx(model.beta_[0], rel=1e-6)
     data.to_parquet(tmp_path / "d.parquet")
-    source = rows.parquet(tmp_path / "d.parquet", response="y", sensitive="sex")
+    source = sources.parquet(tmp_path / "d.parquet", response="y", sensitive="sex")
     assert FairRidgeClassifier(0.1).fit(source).coef_names_.tolist() == NAMES
 
 

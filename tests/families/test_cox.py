@@ -44,7 +44,10 @@ def test_published_log_hazard_ratio_of_the_leukemia_trial(leukemia, ties, publis
     y, placebo = leukemia
 
     def slope(beta):
-        return placebo @ Cox(ties).rows(y, (beta * placebo)[:, None], np.ones(42), 1).gradient[:, 0]
+        return (
+            placebo
+            @ Cox(ties).deviance_terms(y, (beta * placebo)[:, None], np.ones(42), 1).gradient[:, 0]
+        )
 
     assert brentq(slope, 0.0, 3.0, xtol=1e-12) == pytest.approx(published, abs=6e-6)
 
@@ -52,7 +55,7 @@ def test_published_log_hazard_ratio_of_the_leukemia_trial(leukemia, ties, publis
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
 def test_the_deviance_is_that_of_the_risk_sets(tied, ties):
     y, eta, weight = tied
-    found = Cox(ties).rows(y, eta, weight, 0).deviance
+    found = Cox(ties).deviance_terms(y, eta, weight, 0).deviance
     assert found == pytest.approx(deviance_by_hand(ties, y, eta[:, 0], weight), rel=1e-12)
 
 
@@ -62,7 +65,7 @@ def test_the_derivatives_are_those_of_statsmodels(tied, ties):
     Z = np.random.default_rng(10).normal(size=(60, 3))
     beta = np.array([0.3, -0.5, 0.1])
     theirs = PHReg(y[:, 0], Z, status=y[:, 1], ties=ties)
-    sums = Cox(ties).rows(y, (Z @ beta)[:, None], np.ones(60), 2)
+    sums = Cox(ties).deviance_terms(y, (Z @ beta)[:, None], np.ones(60), 2)
     assert Cox(ties).loglik(sums.deviance, y, np.ones(60), 1.0) == pytest.approx(
         theirs.loglike(beta), rel=1e-12
     )
@@ -77,10 +80,13 @@ def test_risk_sets_found_beforehand_change_nothing(tied, ties):
     family = Cox(ties)
     for a, b in zip(
         (
-            family.on(y).rows(y, eta, weight, 0).deviance,
+            family.on(y).deviance_terms(y, eta, weight, 0).deviance,
             *family.on(y).baseline_hazard(y, eta, weight),
         ),
-        (family.rows(y, eta, weight, 0).deviance, *family.baseline_hazard(y, eta, weight)),
+        (
+            family.deviance_terms(y, eta, weight, 0).deviance,
+            *family.baseline_hazard(y, eta, weight),
+        ),
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)
@@ -91,9 +97,11 @@ def test_a_weight_is_a_repeated_row_with_breslows_ties_alone(tied):
     counts = np.arange(60) % 3 + 1
 
     def deviances(ties, counts):
-        weighted = Cox(ties).rows(y, eta, counts.astype(float), 0).deviance
+        weighted = Cox(ties).deviance_terms(y, eta, counts.astype(float), 0).deviance
         rows = np.repeat(np.arange(60), counts)
-        return weighted, Cox(ties).rows(y[rows], eta[rows], np.ones(len(rows)), 0).deviance
+        return weighted, Cox(ties).deviance_terms(
+            y[rows], eta[rows], np.ones(len(rows)), 0
+        ).deviance
 
     weighted, repeated = deviances("breslow", counts)
     assert weighted == pytest.approx(repeated, rel=1e-12)
@@ -109,7 +117,7 @@ def test_without_ties_breslow_and_efron_agree():
     rng = np.random.default_rng(11)
     y = np.column_stack([rng.permutation(30) + 1.0, rng.random(30) < 0.6])
     eta, weight = rng.normal(size=(30, 1)), rng.uniform(0.5, 2.0, 30)
-    a, b = (Cox(ties).rows(y, eta, weight, 2) for ties in ("breslow", "efron"))
+    a, b = (Cox(ties).deviance_terms(y, eta, weight, 2) for ties in ("breslow", "efron"))
     assert a.deviance == pytest.approx(b.deviance, rel=1e-14)
     np.testing.assert_allclose(a.gradient, b.gradient, rtol=1e-12)
     np.testing.assert_allclose(a.coupling(np.eye(30)), b.coupling(np.eye(30)), atol=1e-14)
@@ -118,7 +126,7 @@ def test_without_ties_breslow_and_efron_agree():
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
 def test_a_constant_in_the_predictor_changes_nothing(tied, ties):
     y, eta, weight = tied
-    plain, shifted = (Cox(ties).rows(y, eta + c, weight, 1) for c in (0.0, 300.0))
+    plain, shifted = (Cox(ties).deviance_terms(y, eta + c, weight, 1) for c in (0.0, 300.0))
     assert shifted.deviance == pytest.approx(plain.deviance, rel=1e-10)
     np.testing.assert_allclose(shifted.gradient, plain.gradient, atol=1e-10)
     assert abs(plain.gradient.sum()) < 1e-10
@@ -128,8 +136,10 @@ def test_a_constant_in_the_predictor_changes_nothing(tied, ties):
 def test_rows_censored_before_the_first_event_do_not_count(tied, ties):
     y, eta, weight = tied
     early = np.vstack([y, [[0.5, 0.0]]])
-    found = Cox(ties).rows(early, np.vstack([eta, [[3.0]]]), np.append(weight, 2.0), 1)
-    assert found.deviance == pytest.approx(Cox(ties).rows(y, eta, weight, 0).deviance, rel=1e-13)
+    found = Cox(ties).deviance_terms(early, np.vstack([eta, [[3.0]]]), np.append(weight, 2.0), 1)
+    assert found.deviance == pytest.approx(
+        Cox(ties).deviance_terms(y, eta, weight, 0).deviance, rel=1e-13
+    )
     assert found.gradient[-1] == 0.0
 
 
@@ -139,7 +149,7 @@ def test_far_predictors_give_the_limit_and_not_minus_infinity(ties, spread):
     # The earlier a row fails, the larger its risk: every factor of the likelihood tends to 1.
     y = np.column_stack([np.arange(1.0, 6.0), np.ones(5)])
     eta = -np.linspace(0.0, spread, 5)[:, None]
-    sums = Cox(ties).rows(y, eta, np.ones(5), 2)
+    sums = Cox(ties).deviance_terms(y, eta, np.ones(5), 2)
     assert sums.deviance == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(sums.gradient, 0.0, atol=1e-12)
     H = np.diag(sums.curvature[:, 0, 0]) - sums.coupling(np.eye(5))
@@ -166,7 +176,7 @@ def partial_likelihood_by_logs(ties, y, eta, weight):
 def test_risks_may_differ_beyond_what_a_number_holds(tied, ties, spread):
     y, eta, weight = tied
     eta = spread * eta
-    sums = Cox(ties).rows(y, eta, weight, 2)
+    sums = Cox(ties).deviance_terms(y, eta, weight, 2)
     deviance, gradient = partial_likelihood_by_logs(ties, y, eta[:, 0], weight)
     assert sums.deviance == pytest.approx(deviance, rel=1e-12)
     np.testing.assert_allclose(sums.gradient[:, 0], gradient, atol=1e-11)
@@ -179,7 +189,7 @@ def test_risks_may_differ_beyond_what_a_number_holds(tied, ties, spread):
 def test_far_predictors_in_the_wrong_order_give_a_large_deviance(ties):
     y = np.column_stack([np.arange(1.0, 6.0), np.ones(5)])
     eta = np.linspace(0.0, 1000.0, 5)[:, None]
-    sums = Cox(ties).rows(y, eta, np.ones(5), 1)
+    sums = Cox(ties).deviance_terms(y, eta, np.ones(5), 1)
     assert sums.deviance == pytest.approx(2.0 * (1000.0 + 750.0 + 500.0 + 250.0), rel=1e-12)
     np.testing.assert_allclose(sums.gradient[:, 0], [-2.0, -2.0, -2.0, -2.0, 8.0], atol=1e-10)
 

@@ -98,16 +98,18 @@ def test_every_family_has_an_instance_here():
 
 def test_the_gradient_is_the_slope_of_the_deviance(problem):
     family, y, eta, weight = problem
-    slopes = central_difference(lambda x: family.rows(y, x, weight, 0).deviance, eta)
-    found = family.rows(y, eta, weight, 1).gradient
+    slopes = central_difference(lambda x: family.deviance_terms(y, x, weight, 0).deviance, eta)
+    found = family.deviance_terms(y, eta, weight, 1).gradient
     np.testing.assert_allclose(found.ravel(), slopes, rtol=1e-6, atol=1e-6)
 
 
 def test_the_curvature_is_the_slope_of_the_gradient(problem):
     family, y, eta, weight = problem
-    sums = family.rows(y, eta, weight, 2)
+    sums = family.deviance_terms(y, eta, weight, 2)
     m = family.n_predictors
-    expected = central_difference(lambda x: family.rows(y, x, weight, 1).gradient.ravel(), eta)
+    expected = central_difference(
+        lambda x: family.deviance_terms(y, x, weight, 1).gradient.ravel(), eta
+    )
     found = np.zeros((N, m, N, m))
     found[np.arange(N), :, np.arange(N), :] = sums.curvature
     found = found.reshape(N * m, N * m)
@@ -119,7 +121,7 @@ def test_the_curvature_is_the_slope_of_the_gradient(problem):
 
 def test_all_orders_give_the_same_numbers(problem):
     family, y, eta, weight = problem
-    sums = [family.rows(y, eta, weight, order) for order in (0, 1, 2)]
+    sums = [family.deviance_terms(y, eta, weight, order) for order in (0, 1, 2)]
     assert sums[0].deviance == sums[1].deviance == sums[2].deviance
     np.testing.assert_array_equal(sums[1].gradient, sums[2].gradient)
     assert (sums[0].gradient, sums[0].curvature, sums[1].curvature) == (None, None, None)
@@ -127,7 +129,7 @@ def test_all_orders_give_the_same_numbers(problem):
 
 def test_the_deviance_is_convex(problem):
     family, y, eta, weight = problem
-    sums = family.rows(y, eta, weight, 2)
+    sums = family.deviance_terms(y, eta, weight, 2)
     H = np.zeros((N, family.n_predictors, N, family.n_predictors))
     H[np.arange(N), :, np.arange(N), :] = sums.curvature
     H = H.reshape(eta.size, eta.size)
@@ -138,9 +140,9 @@ def test_the_deviance_is_convex(problem):
 def test_weights_count_rows(repeatable):
     family, y, eta, _ = repeatable
     counts = np.random.default_rng(18).integers(1, 4, N)
-    weighted = family.rows(y, eta, counts.astype(float), 1)
+    weighted = family.deviance_terms(y, eta, counts.astype(float), 1)
     rows = np.repeat(np.arange(N), counts)
-    repeated = family.rows(y[rows], eta[rows], np.ones(len(rows)), 1)
+    repeated = family.deviance_terms(y[rows], eta[rows], np.ones(len(rows)), 1)
     assert weighted.deviance == pytest.approx(repeated.deviance, rel=1e-12)
     summed = np.add.reduceat(repeated.gradient, np.append(0, np.cumsum(counts)[:-1]))
     np.testing.assert_allclose(weighted.gradient, summed, rtol=1e-10, atol=1e-12)
@@ -149,29 +151,31 @@ def test_weights_count_rows(repeatable):
 def test_the_order_of_rows_does_not_matter(problem):
     family, y, eta, weight = problem
     order = np.random.default_rng(19).permutation(N)
-    plain = family.rows(y, eta, weight, 1)
-    other = family.rows(y[order], eta[order], weight[order], 1)
+    plain = family.deviance_terms(y, eta, weight, 1)
+    other = family.deviance_terms(y[order], eta[order], weight[order], 1)
     assert other.deviance == pytest.approx(plain.deviance, rel=1e-12)
     np.testing.assert_allclose(other.gradient, plain.gradient[order], rtol=1e-10, atol=1e-12)
 
 
 def test_the_start_has_the_mean_of_the_response(problem):
     family, y, _, weight = problem
-    level = family.start(y, weight, None)
+    level = family.initial_intercepts(y, weight, None)
     assert level.shape == (family.n_predictors,)
-    gradient = family.rows(y, np.tile(level, (N, 1)), weight, 1).gradient
+    gradient = family.deviance_terms(y, np.tile(level, (N, 1)), weight, 1).gradient
     np.testing.assert_allclose(gradient.sum(axis=0), 0.0, atol=1e-10)
 
 
 def test_coefficients_survive_the_way_to_classes_and_back(problem):
     family, _, _, _ = problem
     inside = np.random.default_rng(20).normal(size=(family.n_predictors, 4))
-    np.testing.assert_allclose(family.by_predictor(family.by_class(inside)), inside, atol=1e-14)
+    np.testing.assert_allclose(
+        family.to_contrasts(family.to_class_coefficients(inside)), inside, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("far", [-800.0, 800.0])
 def test_extreme_predictors_give_no_nan(problem, far):
     family, y, eta, weight = problem
-    sums = family.rows(y, eta + far, weight, 1)
+    sums = family.deviance_terms(y, eta + far, weight, 1)
     assert not np.isnan(sums.deviance)
     assert sums.deviance != -np.inf

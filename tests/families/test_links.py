@@ -43,7 +43,7 @@ def test_outcomes_of_any_probability_keep_their_digits(link, exact, eta, outcome
     with localcontext(prec=1500 if eta < -100 else 400):
         value, slope, curvature = (-2 * x for x in exact(Decimal(eta))[0 if outcome else 1])
         expected = float(value), float(slope), float(curvature)
-    found = Binomial(link).rows(np.array([[outcome]]), np.array([[eta]]), np.ones(1), 2)
+    found = Binomial(link).deviance_terms(np.array([[outcome]]), np.array([[eta]]), np.ones(1), 2)
     values = found.deviance, found.gradient[0, 0], found.curvature[0, 0, 0]
     np.testing.assert_allclose(values, expected, rtol=5e-13, atol=1e-320)
 
@@ -63,11 +63,13 @@ def test_probabilities_add_up_and_undo_the_link(link):
 def test_proportions_have_links_too():
     y, eta = np.array([[0.3]]), np.array([[-0.4]])
     for link in ("logit", "probit", "cloglog"):
-        ours = QuasiBinomial(link).rows(y, eta, np.ones(1), 1)
-        parts = [Binomial(link).rows(np.array([[k]]), eta, np.ones(1), 1) for k in (1.0, 0.0)]
+        ours = QuasiBinomial(link).deviance_terms(y, eta, np.ones(1), 1)
+        parts = [
+            Binomial(link).deviance_terms(np.array([[k]]), eta, np.ones(1), 1) for k in (1.0, 0.0)
+        ]
         slope = 0.3 * parts[0].gradient + 0.7 * parts[1].gradient
         np.testing.assert_allclose(ours.gradient, slope, rtol=1e-13)
-        at_own = QuasiBinomial(link).rows(y, QuasiBinomial(link).to_eta(y), np.ones(1), 0)
+        at_own = QuasiBinomial(link).deviance_terms(y, QuasiBinomial(link).to_eta(y), np.ones(1), 0)
         assert at_own.deviance == pytest.approx(0.0, abs=1e-15)
 
 

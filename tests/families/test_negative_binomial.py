@@ -11,7 +11,7 @@ import statsmodels.api as sm
 from scipy import stats
 
 import fairridge
-from fairridge import FairRidgeRegressor, cross_validate, load, rows
+from fairridge import FairRidgeRegressor, cross_validate, load, sources
 from fairridge.export import to_onnx, to_sklearn, to_sql
 from fairridge.families import NegativeBinomial, Poisson
 
@@ -33,7 +33,7 @@ def fair(r=1.0, family="negative-binomial", **options):
 
 
 def rows_of(family, y, eta, order=0):
-    return family.rows(np.array([[y]]), np.array([[eta]]), np.ones(1), order)
+    return family.deviance_terms(np.array([[y]]), np.array([[eta]]), np.ones(1), order)
 
 
 # ----------------------------------------------------------------------- values
@@ -76,7 +76,7 @@ def test_loglik_is_a_sum_of_log_densities():
     y = rng.poisson(3.0 * mu)[:, None] * 1.0
     for kappa in (1e-8, 0.3, 5.0):
         family = NegativeBinomial(kappa)
-        found = family.loglik(family.rows(y, eta, weight, 0).deviance, y, weight, 1.0)
+        found = family.loglik(family.deviance_terms(y, eta, weight, 0).deviance, y, weight, 1.0)
         density = stats.nbinom(1 / kappa, 1 / (1 + kappa * mu)).logpmf(y[:, 0])
         assert found == pytest.approx(weight @ density, rel=1e-7 if kappa < 1e-6 else 1e-11)
 
@@ -188,7 +188,7 @@ def test_every_fold_has_its_own_dispersion(data):
     found = cross_validate(fair(), Z, y, unfairness=[0.05], folds=[fold]).records[0]
     model = fair(0.05).fit(Z[:200], y[:200])
     eta = np.log(model.predict(Z[200:]))
-    deviance = model.family_.rows(y[200:, None], eta[:, None], np.ones(100), 0).deviance
+    deviance = model.family_.deviance_terms(y[200:, None], eta[:, None], np.ones(100), 0).deviance
     assert found["loss"] == pytest.approx(deviance / 100, rel=1e-8)
     assert found["train_loss"] == pytest.approx(model.deviance_ / 200, rel=1e-8)
 
@@ -204,9 +204,9 @@ def test_rows_elsewhere_give_the_same_model(data, tmp_path, kind):
     roles = {"response": "y", "sensitive": ["s", "t"], "weight": "w", "offset": "o"}
     if kind == "parquet":
         frame_of(data).to_parquet(tmp_path / "rows.parquet", row_group_size=70)
-        source = rows.parquet(tmp_path / "rows.parquet", **roles)
+        source = sources.parquet(tmp_path / "rows.parquet", **roles)
     else:
-        source = rows.dask(dd.from_pandas(frame_of(data), npartitions=2), **roles)
+        source = sources.dask(dd.from_pandas(frame_of(data), npartitions=2), **roles)
     with dask.config.set(scheduler="synchronous"):
         there = FairRidgeRegressor(1.0, family="negative-binomial").fit(source)
     here = fair(1.0).fit(Z, y, sample_weight=weight, offset=offset)

@@ -51,7 +51,7 @@ def case(request):
 
 def test_the_deviance_is_that_of_statsmodels(case):
     ours, theirs, y, eta, weight = case
-    found = ours.rows(y[:, None], eta[:, None], weight, 0).deviance
+    found = ours.deviance_terms(y[:, None], eta[:, None], weight, 0).deviance
     expected = theirs.deviance(y, theirs.fitted(eta), freq_weights=weight)
     assert found == pytest.approx(expected, rel=1e-12)
 
@@ -76,7 +76,7 @@ def test_the_deviance_is_zero_where_the_mean_is_the_response():
     for name, y in {"poisson": 2.5, "gamma": 0.3, "tweedie": 4.0, "quasi-binomial": 0.2}.items():
         family = resolve_regression_family(name)
         y = np.array([[y]])
-        deviance = family.rows(y, family.to_eta(y), np.ones(1), 0).deviance
+        deviance = family.deviance_terms(y, family.to_eta(y), np.ones(1), 0).deviance
         assert deviance == pytest.approx(0.0, abs=1e-14)
 
 
@@ -85,7 +85,7 @@ def test_the_deviance_is_zero_where_the_mean_is_the_response():
 def test_large_and_small_responses_leave_all_digits(family, size):
     # With ρ = μ/y − 1, d = y^(2−p)·(ρ² − ⅔pρ³ + …): not a difference of terms of size y.
     y, rho = np.array([[size]]), 1e-5
-    deviance = family.rows(y, np.log(y) + np.log1p(rho), np.ones(1), 0).deviance
+    deviance = family.deviance_terms(y, np.log(y) + np.log1p(rho), np.ones(1), 0).deviance
     expected = size ** (2.0 - family.power) * (rho**2 - 2.0 / 3.0 * family.power * rho**3)
     assert deviance == pytest.approx(expected, rel=1e-8)
 
@@ -94,7 +94,7 @@ def test_large_and_small_responses_leave_all_digits(family, size):
 @pytest.mark.parametrize("family", [Binomial(), QuasiBinomial()], ids=str)
 def test_the_deviance_of_a_separated_outcome_is_small_and_not_zero(family, outcome):
     eta = np.array([[60.0 if outcome else -60.0]])
-    found = family.rows(np.array([[outcome]]), eta, np.ones(1), 0).deviance
+    found = family.deviance_terms(np.array([[outcome]]), eta, np.ones(1), 0).deviance
     assert found == pytest.approx(2.0 * np.exp(-60.0), rel=1e-12)
 
 
@@ -123,7 +123,7 @@ def test_the_null_model_keeps_its_offset(name, spread):
     fitted = sm.GLM(y[:, 0], np.ones(50), theirs, offset=offset, freq_weights=weight)
     assert level == pytest.approx(fitted.fit(tol=1e-14, maxiter=500).params[0], abs=1e-6)
     shift = 0.0 if offset is None else offset[:, None]
-    slope = family.rows(y, np.zeros_like(y) + level + shift, weight, 1).gradient.sum()
+    slope = family.deviance_terms(y, np.zeros_like(y) + level + shift, weight, 1).gradient.sum()
     assert abs(slope) < 1e-9 * weight.sum()
 
 
@@ -139,16 +139,16 @@ def test_a_null_model_may_lie_at_infinity(offset):
 @pytest.mark.parametrize("family", [Poisson(), Gamma(), Tweedie(), QuasiBinomial()], ids=str)
 def test_a_large_constant_offset_moves_the_start(family, size):
     y, weight = np.array([[0.2], [0.7], [0.3]]), np.ones(3)
-    plain = family.start(y, weight, None)
-    shifted = family.start(y, weight, np.full(3, size))
+    plain = family.initial_intercepts(y, weight, None)
+    shifted = family.initial_intercepts(y, weight, np.full(3, size))
     np.testing.assert_allclose(shifted, plain - size, rtol=1e-13)
 
 
 @pytest.mark.parametrize("y", [0.0, 1.0])
 def test_a_proportion_of_zero_or_one_is_an_outcome(y):
     values, eta = np.array([[y]]), np.array([[0.7]])
-    ours = QuasiBinomial().rows(values, eta, np.ones(1), 2)
-    theirs = Binomial().rows(values, eta, np.ones(1), 2)
+    ours = QuasiBinomial().deviance_terms(values, eta, np.ones(1), 2)
+    theirs = Binomial().deviance_terms(values, eta, np.ones(1), 2)
     assert ours.deviance == pytest.approx(theirs.deviance, rel=1e-15)
     np.testing.assert_array_equal(ours.gradient, theirs.gradient)
 
@@ -159,7 +159,9 @@ def test_loglik_is_a_sum_of_log_densities():
 
     def ours(family, y, dispersion=1.0):
         y = np.asarray(y, float)[:, None]
-        return family.loglik(family.rows(y, eta, weight, 0).deviance, y, weight, dispersion)
+        return family.loglik(
+            family.deviance_terms(y, eta, weight, 0).deviance, y, weight, dispersion
+        )
 
     mu = np.exp(eta[:, 0])
     counts, amounts = rng.poisson(mu), rng.gamma(3.0, mu / 3.0)
@@ -173,7 +175,7 @@ def test_loglik_is_a_sum_of_log_densities():
 
 def test_gaussian_loglik_is_at_its_own_variance():
     y, eta = np.array([[1.0], [2.0], [4.0]]), np.array([[1.5], [1.5], [3.0]])
-    deviance = Gaussian().rows(y, eta, np.ones(3), 0).deviance
+    deviance = Gaussian().deviance_terms(y, eta, np.ones(3), 0).deviance
     expected = stats.norm(eta, np.sqrt(deviance / 3)).logpdf(y).sum()
     assert Gaussian().loglik(deviance, y, np.ones(3), 1.0) == pytest.approx(expected)
 
@@ -188,7 +190,7 @@ def test_a_tweedie_power_near_one_or_two_is_nearly_poisson_or_gamma():
     rng = np.random.default_rng(6)
     y, eta, weight = rng.gamma(2.0, 1.0, (20, 1)), rng.normal(size=(20, 1)), np.ones(20)
     for power, limit in ((1 + 1e-7, Poisson()), (2 - 1e-7, Gamma())):
-        found, expected = (f.rows(y, eta, weight, 2) for f in (Tweedie(power), limit))
+        found, expected = (f.deviance_terms(y, eta, weight, 2) for f in (Tweedie(power), limit))
         np.testing.assert_allclose(found.gradient, expected.gradient, atol=1e-5)
         np.testing.assert_allclose(found.curvature, expected.curvature, atol=1e-5)
 
@@ -206,7 +208,7 @@ class TestMultinomial:
         P = softmax(phi @ family.contrasts.T, axis=1)
         np.testing.assert_allclose(family.mean(phi), P, rtol=1e-13)
         expected = -2.0 * weight @ np.log(P[np.arange(25), codes])
-        found = family.rows(codes[:, None].astype(float), phi, weight, 0).deviance
+        found = family.deviance_terms(codes[:, None].astype(float), phi, weight, 0).deviance
         assert found == pytest.approx(expected, rel=1e-12)
         assert family.loglik(found, codes, weight, 1.0) == pytest.approx(-expected / 2)
 
@@ -216,13 +218,15 @@ class TestMultinomial:
         family = Multinomial(2)
         # η of the second class less that of the first.
         gap = float(np.diff(family.contrasts[:, 0])[0])
-        found = family.rows(y, eta / gap, weight, 0).deviance
-        assert found == pytest.approx(Binomial().rows(y, eta, weight, 0).deviance, rel=1e-12)
+        found = family.deviance_terms(y, eta / gap, weight, 0).deviance
+        assert found == pytest.approx(
+            Binomial().deviance_terms(y, eta, weight, 0).deviance, rel=1e-12
+        )
 
     def test_the_start_gives_the_frequencies(self):
         codes, weight = np.array([0.0, 1, 1, 2, 2, 2])[:, None], np.array([1.0, 1, 1, 1, 1, 5])
         family = Multinomial(3)
-        found = family.mean(family.start(codes, weight, None)[None])[0]
+        found = family.mean(family.initial_intercepts(codes, weight, None)[None])[0]
         np.testing.assert_allclose(found, [0.1, 0.2, 0.7], rtol=1e-12)
 
 

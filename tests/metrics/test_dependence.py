@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairridge.engines import AbsoluteDifference
+from fairridge.families.distances import AbsoluteDifference
 from fairridge.metrics.dependence import dependence
 from fairridge.metrics.groups import Grouping
 

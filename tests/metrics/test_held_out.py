@@ -161,7 +161,7 @@ def other():
 @pytest.fixture(scope="module")
 def rows(fit, other):
     """S, U, η and y of the other rows, by the training means and B."""
-    S, X, y, _ = other.columns()
+    S, X, y, _ = other.dense_columns()
     basis = fit.basis
     U = X - basis.center_predictors - (S - basis.center_sensitive) @ basis.B
     return S, U, fit.intercept + S @ fit.alpha + U @ fit.beta, y[:, 0]

@@ -87,11 +87,11 @@ def test_gaps_between_groups():
     counts = group_counts(eta, S)
     assert counts[0, :, 0].tolist() == [6, 5, 4, 0]
     assert counts[:, :, 1].sum() == 0
-    np.testing.assert_allclose(acceptance_gap(counts, least=0.2), [5 / 6, 0.0])
+    np.testing.assert_allclose(acceptance_gap(counts, minimum=0.2), [5 / 6, 0.0])
     assert np.isnan(acceptance_gap(counts[:, :, 1:2])).all()
     # Folds add up.
     parts = group_counts(eta[:5], S[:5]) + group_counts(eta[5:], S[5:])
-    np.testing.assert_allclose(acceptance_gap(parts, least=0.2), [5 / 6, 0.0])
+    np.testing.assert_allclose(acceptance_gap(parts, minimum=0.2), [5 / 6, 0.0])
 
 
 def test_errors_are_pooled_over_rows():

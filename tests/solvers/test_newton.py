@@ -261,8 +261,8 @@ class TestSeparation:
         typical = typical_of(whole, 3)
         away = minimize(objective_of(whole, 3, **typical), at(whole, np.zeros(3)), 100)
         penalized = objective_of(whole, 3, ridge=1.0, **typical)
-        assert objective_of(whole, 3, **typical).lets_be(away)
-        assert not penalized.lets_be(away)
+        assert objective_of(whole, 3, **typical).allows_separation(away)
+        assert not penalized.allows_separation(away)
         found = minimize(penalized, away, 200)
         best = minimize(penalized, at(whole, np.zeros(3)), 200)
         assert found.separated is None

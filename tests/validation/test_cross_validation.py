@@ -730,15 +730,15 @@ def test_generalized_linear_models_start_from_the_fit_to_all_rows():
     y = rng.poisson(np.exp(Z @ [0.5, 1.0, -1.0, 0.8]))
     model = FairRidgeRegressor(family="poisson", sensitive=[0])
     training = read_training(model, Z, y, None, None, None)
-    seed = model._set_up(training).seed()
+    warm_start = model._set_up(training).warm_start()
 
     def passes(planted):
         train, _ = training.fold(np.arange(300), np.arange(300, 400))
         problem = model._problem_on(train, training.response)
         before = train.passes
         if planted:
-            problem.plant(seed)
-        problem.seed()
+            problem.start_from(warm_start)
+        problem.warm_start()
         return train.passes - before
 
     assert passes(planted=True) < passes(planted=False)

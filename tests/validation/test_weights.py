@@ -16,7 +16,7 @@ from fairridge import (
     FairRidgeSurvival,
     ReductionsClassifier,
     cross_validate,
-    rows,
+    sources,
 )
 
 BOUNDS = [0.0, 0.1]
@@ -291,6 +291,6 @@ def test_a_fold_without_weight_is_named(frame, responses, folds, weight):
 @pytest.mark.parametrize("argument", ["sample_weight", "offset"])
 def test_rows_elsewhere_bring_their_own(frame, responses, tmp_path, argument):
     frame.assign(y=responses["gaussian"]).to_parquet(tmp_path / "rows.parquet")
-    source = rows.parquet(tmp_path, response="y", sensitive=["sex"])
+    source = sources.parquet(tmp_path, response="y", sensitive=["sex"])
     with pytest.raises(ValueError, match=argument):
         cross_validate(FairRidgeRegressor(), source, cv=2, **{argument: np.ones(160)})

@@ -20,7 +20,7 @@ from fairridge import (
     KomiyamaRegressor,
     ZafarClassifier,
     ZafarRegressor,
-    rows,
+    sources,
 )
 from fairridge.fairness import Combined, EqualityOfOpportunity, StatisticalParity
 from tools.fuzz.problems import Problem, with_squares
@@ -151,11 +151,11 @@ def _from_source(problem: Problem, folder: Path) -> Any:
     half = len(frame) // 2
     parts = [frame.iloc[:half], frame.iloc[half:]]
     if problem.source == "moments":
-        found = [rows.moments(rows.frame(part, **roles)) for part in parts]
+        found = [sources.moments(sources.frame(part, **roles)) for part in parts]
         return model.fit(found[0] + found[1])
     for k, part in enumerate(parts):
         part.to_parquet(folder / f"part-{k}.parquet")
-    return model.fit(rows.parquet(str(folder / "*.parquet"), **roles))
+    return model.fit(sources.parquet(str(folder / "*.parquet"), **roles))
 
 
 def _listed(caught: list[warnings.WarningMessage]) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 __all__ = ["main"]
 
 MISSING = "fairridge: the command line needs {}: pip install 'fairridge[cli]'\n"
-INTERRUPTED = "fairridge: interrupted.\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,13 +20,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout = sys.stdout or io.StringIO()
     sys.stderr = sys.stderr or io.StringIO()
     try:
-        from fairridge.cli.app import run
+        return _run(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
-        sys.stderr.write(INTERRUPTED)
+        sys.stderr.write("fairridge: interrupted.\n")
         return 1
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        from fairridge.cli.app import run
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("fairridge"):
             raise
         sys.stderr.write(MISSING.format(error.name))
         return 1
-    return run(sys.argv[1:] if arguments is None else list(arguments))
+    return run(arguments)

@@ -8,13 +8,12 @@ from typing import Annotated
 
 import typer
 
-from fairridge.cli import INTERRUPTED
+from fairridge.cli.audit_and_compare import audit, compare
 from fairridge.cli.data_sets import datasets
 from fairridge.cli.demonstration import demo
 from fairridge.cli.errors import explain, notes
 from fairridge.cli.examples import epilog
 from fairridge.cli.fitting import fit, path, predict
-from fairridge.cli.judging import audit, compare
 from fairridge.cli.reporting import report
 
 __all__ = ["app", "run"]
@@ -32,7 +31,7 @@ for command in (fit, path, predict, audit, compare, report, datasets, demo):
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from fairridge import __version__
+        from fairridge._version import __version__
 
         sys.stdout.write(f"fairridge {__version__}\n")
         raise typer.Exit()
@@ -64,9 +63,8 @@ def run(arguments: list[str]) -> int:
             code = app(args=arguments, prog_name="fairridge", standalone_mode=False)
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write(INTERRUPTED)
-        return 1
+    except typer.Abort:  # the input ended at a question
+        raise KeyboardInterrupt from None
     except BrokenPipeError:  # whoever read the output has seen enough
         _forget_output()
         return 1

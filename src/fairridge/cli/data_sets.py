@@ -10,7 +10,7 @@ from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, read
 from fairridge.cli.options import AsJson, SafeCsv
 from fairridge.cli.outputs import check_place, write
-from fairridge.cli.show import say, show_json, table
+from fairridge.cli.terminal import say, show_json, table
 
 __all__ = ["datasets"]
 

@@ -75,7 +75,7 @@ def _of_file(error: OSError) -> str:
         errno.EACCES: "no permission; check the rights of the file and its folder",
         errno.EPERM: "no permission; check the rights of the file and its folder",
         errno.EISDIR: "this is a folder; name a file in it",
-        errno.ENOTDIR: "a part of this path is no folder; check the name",
+        errno.ENOTDIR: "a part of this path is not a folder; check the name",
         errno.EROFS: "the file system is read-only; choose another place",
         errno.ENOSPC: "no space is left on the device",
     }.get(error.errno or 0, _one_line(error.strerror or str(error)))

@@ -11,7 +11,6 @@ import typer
 
 from fairridge.cli.errors import BadInputError, naming
 from fairridge.cli.inputs import Source, check_columns, read
-from fairridge.cli.modeling import Columns, Data, ModelOptions, make_model
 from fairridge.cli.options import (
     AsJson,
     Definition,
@@ -35,8 +34,9 @@ from fairridge.cli.options import (
     Weight,
 )
 from fairridge.cli.outputs import arrow, as_csv, check_both, check_place, write
-from fairridge.cli.show import facts, note, say, show_json, table, waiting
 from fairridge.cli.streams import is_stream, read_training, write_predictions
+from fairridge.cli.terminal import facts, note, say, show_json, table, waiting
+from fairridge.cli.training_data import Columns, Data, ModelOptions, make_model
 from fairridge.outputs import writing
 
 __all__ = ["announce", "fit", "load_model", "path", "predict", "scored_columns"]
@@ -283,11 +283,11 @@ def _free_name(name: str, taken: list[str]) -> str:
 # ------------------------------------------------------------------------ shows
 
 
-def _show_model(model: Any, most: int | None) -> None:
+def _show_model(model: Any, maximum: int | None) -> None:
     summary = model.summary()
     facts(summary.title, summary.facts)
     rows = summary.coefficients
-    shown = rows if most is None else rows[:most]
+    shown = rows if maximum is None else rows[:maximum]
     table(
         "\nCoefficients",
         ["column", "role", "coefficient", "on raw column", "S explains"],

@@ -152,7 +152,7 @@ def _read_parquet(path: Path) -> Any:
     try:
         return pq.read_table(os.fspath(path))
     except pyarrow.ArrowException as error:
-        raise BadInputError(f"{path} is no sound Parquet file: {error}") from error
+        raise BadInputError(f"{path} is not a sound Parquet file: {error}") from error
 
 
 def _read_csv(path: Path, start: bytes, separator: str | None) -> Any:
@@ -172,7 +172,7 @@ def _read_csv(path: Path, start: bytes, separator: str | None) -> Any:
             convert_options=csv.ConvertOptions(strings_can_be_null=True),
         )
     except pyarrow.ArrowException as error:
-        raise BadInputError(f"{path} is no sound CSV file: {error}") from error
+        raise BadInputError(f"{path} is not a sound CSV file: {error}") from error
 
 
 def _separator(start: bytes) -> str:
@@ -196,6 +196,6 @@ def _checked(table: Any, name: str) -> Any:
     return table
 
 
-def _listed(columns: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(columns[:most])
-    return shown + (f" and {len(columns) - most} more" if len(columns) > most else "")
+def _listed(columns: Sequence[str], maximum: int = 12) -> str:
+    shown = ", ".join(columns[:maximum])
+    return shown + (f" and {len(columns) - maximum} more" if len(columns) > maximum else "")

@@ -47,7 +47,7 @@ def check_place(path: str | None, *inputs: str | None) -> None:
 
 
 def _refuse_inputs(path: str, *inputs: str | None) -> None:
-    from fairridge.rows._files import refuse_sources
+    from fairridge.sources._files import refuse_sources
 
     for name in inputs:
         if name is not None and not name.startswith(BUILTIN):

@@ -10,7 +10,6 @@ import typer
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.fitting import announce, load_model
 from fairridge.cli.inputs import names, read
-from fairridge.cli.modeling import Columns, Data, ModelOptions, make_model, prepare
 from fairridge.cli.options import (
     AsJson,
     Definition,
@@ -34,7 +33,8 @@ from fairridge.cli.options import (
     Weight,
 )
 from fairridge.cli.outputs import check_place
-from fairridge.cli.show import progress, say, show_json
+from fairridge.cli.terminal import progress, say, show_json
+from fairridge.cli.training_data import Columns, Data, ModelOptions, make_model, prepare
 
 __all__ = ["report"]
 

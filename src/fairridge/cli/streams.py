@@ -10,7 +10,7 @@ from typing import Any
 
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, Source, check_columns, names, read
-from fairridge.cli.modeling import Columns, Data, check_roles, choose_family, prepare
+from fairridge.cli.training_data import Columns, Data, check_roles, choose_family, prepare
 
 __all__ = ["is_stream", "read_training", "write_predictions"]
 
@@ -31,7 +31,7 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
     """Read a table, or open a source of rows, and give its columns their roles."""
     if not is_stream(name, stream):
         return prepare(read(name, separator), columns)
-    from fairridge import rows
+    from fairridge import sources
 
     first = _first_rows(name)
     target = tuple(name for name in (columns.response, columns.event) if name)
@@ -45,7 +45,7 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
     check_columns(others, first, "--weight or --offset")
     check_roles(target, attributes, columns.weight, columns.offset)
     family, reason = choose_family(first.table, target, columns, first)
-    source = rows.parquet(
+    source = sources.parquet(
         name,
         response=target if len(target) > 1 else target[0],
         sensitive=list(attributes),
@@ -71,11 +71,11 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
 
 def write_predictions(model: Any, name: str, out: str | None, offset: str | None) -> int:
     """Predict for rows in files, and return how many there were."""
-    from fairridge import rows
+    from fairridge import sources
 
     if out is None or not out.endswith((".parquet", ".pq")):
         raise BadInputError("predictions for a stream go to a Parquet file: --out FILE.parquet.")
-    source = rows.parquet(name, offset=offset)
+    source = sources.parquet(name, offset=offset)
     model.predict(source).write(out, keep=_first_rows(name).columns)
     return int(source.n_rows)
 
@@ -101,7 +101,7 @@ def _first_rows(name: str) -> Source:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from fairridge.rows._files import find_files
+    from fairridge.sources._files import find_files
 
     file = find_files(name)[0]
     try:
@@ -109,7 +109,7 @@ def _first_rows(name: str) -> Source:
             batch = next(opened.iter_batches(FIRST_ROWS), None)
             empty = opened.schema_arrow.empty_table()
     except pa.ArrowException as error:
-        raise BadInputError(f"{file.path} is no sound Parquet file: {error}") from error
+        raise BadInputError(f"{file.path} is not a sound Parquet file: {error}") from error
     if batch is None:
         return Source(name, empty)
     return Source(name, pa.Table.from_batches([batch]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.data.encoding import Encoding, Piece, Unknown, encode_columns, unique_names
 from fairridge.data.maps import MappedEncoding, learn_map
@@ -52,7 +52,7 @@ class Design:
         return self.sensitive.names + self.predictors.names
 
     @property
-    def input_order(self) -> NDArray[np.intp]:
+    def input_order(self) -> Integers:
         """Positions of the encoded columns in the order of the input columns.
 
         Levels of a categorical stand where their column stood. S comes first if
@@ -68,7 +68,7 @@ class Design:
         places = np.repeat(self.positions_sensitive + self.positions_predictors, widths)
         return np.argsort(places, kind="stable")
 
-    def to_encoded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_encoded(self, values: Floats) -> Floats:
         """Reorder the last axis from the order of the input columns to S, then X."""
         reordered = np.empty_like(values)
         reordered[..., self.input_order] = values
@@ -98,7 +98,7 @@ class Design:
     def with_maps(
         self,
         pieces: Pieces,
-        weight: NDArray[np.float64] | None,
+        weight: Floats | None,
         sensitive_map: Any,
         predictor_map: Any,
     ) -> Design:
@@ -115,7 +115,7 @@ class Design:
         mapped = replace(self, sensitive=encodings[0], predictors=encodings[1])
         return mapped.with_unique_names()
 
-    def refitted(self, pieces: Pieces, weight: NDArray[np.float64] | None) -> Design:
+    def refitted(self, pieces: Pieces, weight: Floats | None) -> Design:
         """Fit the same maps to other rows."""
         maps = [getattr(e, "transformer", None) for e in (self.sensitive, self.predictors)]
         return self.with_maps(pieces, weight, *maps)
@@ -128,18 +128,18 @@ class Design:
         )
         return sensitive, predictors
 
-    def attributes(self, sensitive_features: Any, *, owner: str) -> Table | None:
+    def attributes(self, sensitive_features: Any, *, estimator_name: str) -> Table | None:
         """Read the sensitive attributes of new rows, if they come separately."""
         if sensitive_features is None:
             return None
         if not self.separate:
             raise ValueError(
-                f"this {owner} takes S from columns of X (sensitive=…): "
+                f"this {estimator_name} takes S from columns of X (sensitive=…): "
                 "leave sensitive_features out."
             )
         return as_table(sensitive_features, argument="sensitive_features")
 
-    def encode(self, X: Table, S: Table | None, unknown: Unknown, *, owner: str) -> Pieces:
+    def encode(self, X: Table, S: Table | None, unknown: Unknown, *, estimator_name: str) -> Pieces:
         """Encode new rows: the pieces of S and of X.
 
         Parameters
@@ -148,11 +148,11 @@ class Design:
             New rows; S only where it was separate at fit.
         unknown : {"error", "base"}
             What an unseen level does.
-        owner : str
+        estimator_name : str
             Name of the estimator, for messages.
         """
         names, n_columns, places = self._expected(X)
-        where = _located(X, names, n_columns, "X", owner)
+        where = _located(X, names, n_columns, "X", estimator_name)
         predictors = self.predictors.pieces(X, [where[k] for k in places], unknown)
         if not self.separate:
             sensitive = self.sensitive.pieces(
@@ -161,8 +161,8 @@ class Design:
             return sensitive, predictors
         if S is None:
             raise ValueError(
-                f"this {owner} was fitted with sensitive_features=…: pass sensitive_features "
-                "here too. The model cannot predict without them."
+                f"this {estimator_name} was fitted with sensitive_features=…: pass "
+                "sensitive_features here too. The model cannot predict without them."
             )
         if S.shape[0] != X.shape[0]:
             raise ValueError(
@@ -170,7 +170,7 @@ class Design:
                 "pass one row of each per observation."
             )
         width = len(self.positions_sensitive)
-        where = _located(S, self.sensitive_names, width, "sensitive_features", owner)
+        where = _located(S, self.sensitive_names, width, "sensitive_features", estimator_name)
         return self.sensitive.pieces(S, where, unknown), predictors
 
     def _expected(self, X: Table) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]]:
@@ -194,7 +194,7 @@ def learn_design(X: Table, S: Table | None, sensitive: Any) -> Design:
     X : Table
         The input, without rows of zero weight.
     S : Table or None
-        `sensitive_features`, where given.
+        `sensitive_features`, if given.
     sensitive : str, int or sequence of these, or None
         Columns of X that are sensitive. Exactly one of this and S is given.
     """
@@ -274,9 +274,9 @@ def _position(item: Any, X: Table) -> int:
 
 
 def _located(
-    table: Table, names: tuple[str, ...] | None, n_columns: int, argument: str, owner: str
+    table: Table, names: tuple[str, ...] | None, n_columns: int, argument: str, estimator_name: str
 ) -> list[int]:
-    """Where each column of the fit stands in a new table: by name where both have names."""
+    """Where each column of the fit stands in a new table: by name if both have names."""
     if names is not None and table.names is not None:
         places = {name: k for k, name in enumerate(table.names)}
         known = set(names)
@@ -299,13 +299,13 @@ def _located(
         return [places[name] for name in names]
     if table.shape[1] != n_columns:
         raise ValueError(
-            f"{argument} has {table.shape[1]} features, but {owner} is expecting "
+            f"{argument} has {table.shape[1]} features, but {estimator_name} is expecting "
             f"{n_columns} features as input."
         )
     if names is not None:
         warn_user(
-            f"{argument} does not have valid feature names, but {owner} was fitted with feature "
-            "names: columns are taken by position.",
+            f"{argument} does not have valid feature names, but {estimator_name} was fitted with "
+            "feature names: columns are taken by position.",
             UserWarning,
         )
     return list(range(n_columns))

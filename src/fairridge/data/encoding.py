@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.data.levels import Levels
 from fairridge.data.table import Table
 
@@ -46,7 +47,7 @@ class Slab:
         """Number of encoded columns."""
         return int(self.values.shape[1])
 
-    def take(self, rows: NDArray[np.intp]) -> Slab:
+    def take(self, rows: Integers) -> Slab:
         """Return these rows only."""
         return Slab(self.values[rows])
 
@@ -59,10 +60,10 @@ class Slab:
 class Indicators:
     """0/1 columns of one categorical: `codes` says which is 1, -1 the base level."""
 
-    codes: NDArray[np.intp]
+    codes: Integers
     width: int
 
-    def take(self, rows: NDArray[np.intp]) -> Indicators:
+    def take(self, rows: Integers) -> Indicators:
         """Return these rows only."""
         return Indicators(self.codes[rows], self.width)
 
@@ -71,7 +72,7 @@ class Indicators:
         inside = (self.codes >= start) & (self.codes < stop)
         return Indicators(np.where(inside, self.codes - start, -1), stop - start)
 
-    def dense(self) -> NDArray[np.float64]:
+    def dense(self) -> Floats:
         """Write the 0/1 columns out."""
         return (self.codes[:, None] == np.arange(self.width)).astype(np.float64)
 
@@ -237,7 +238,7 @@ def encode_columns(table: Table, positions: Sequence[int]) -> Encoding:
     return Encoding(tuple(_learn(table, position) for position in positions))
 
 
-def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> NDArray[np.float64]:
+def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> Floats:
     """Write encoded columns out as one matrix of finite numbers.
 
     Parameters
@@ -300,7 +301,7 @@ def _piece(encoding: ColumnEncoding, column: NDArray[Any] | Levels, unknown: Unk
 
 
 def _merged(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Read neighboring numeric columns as one slab where they lie evenly in memory.
+    """Read neighboring numeric columns as one slab if they lie evenly in memory.
 
     pandas keeps columns of one type in one block, and one slab of k columns is
     read several times faster than k slabs of one.
@@ -361,6 +362,6 @@ def _runs(positions: Sequence[int]) -> list[slice]:
     return runs
 
 
-def _listed(levels: Sequence[Any], most: int = 8) -> str:
-    shown = ", ".join(repr(level) for level in levels[:most])
-    return shown + (", …" if len(levels) > most else "")
+def _listed(levels: Sequence[Any], maximum: int = 8) -> str:
+    shown = ", ".join(repr(level) for level in levels[:maximum])
+    return shown + (", …" if len(levels) > maximum else "")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.data.encoding import (
     CategoricalColumn,
     Encoding,
@@ -19,8 +19,6 @@ from fairridge.data.encoding import (
 
 __all__ = ["Groups", "attribute_values", "group_codes", "learn_groups", "require_discrete"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 # A numeric attribute with more distinct values than this measures something; it names no groups.
 MOST_VALUES = 20
@@ -35,7 +33,7 @@ def attribute_values(pieces: Sequence[Piece]) -> Floats:
 
 
 def require_discrete(values: Floats, pieces: Sequence[Piece], names: Sequence[str]) -> None:
-    """Raise where an attribute is a number that is missing, or that has many values.
+    """Raise if an attribute is a number that is missing, or that has many values.
 
     Parameters
     ----------

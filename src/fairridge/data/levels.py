@@ -13,7 +13,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Integers
 
 __all__ = ["Levels", "levels_of_series", "levels_of_values"]
 
@@ -25,17 +26,17 @@ class Levels:
     Attributes
     ----------
     codes : ndarray of int
-        Position of each row's level; -1 where the value is missing.
+        Position of each row's level; -1 if the value is missing.
     levels : tuple
         The levels in order: the declared order of a categorical column,
         sorted for strings. Declared but empty levels are included.
     """
 
-    codes: NDArray[np.intp]
+    codes: Integers
     levels: tuple[Any, ...]
 
     def recode(self, levels: Sequence[Any]) -> Levels:
-        """Code the same values by other levels; -2 where a value is not among them."""
+        """Code the same values by other levels; -2 if a value is not among them."""
         if tuple(levels) == self.levels:
             return self
         lookup = {level: code for code, level in enumerate(levels)}

@@ -12,15 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairridge._typing import Floats
 from fairridge.data.encoding import Encoding, Piece, Slab, Unknown, dense_columns
 from fairridge.data.table import Table
 
 __all__ = ["MappedEncoding", "learn_map"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,8 @@ def learn_map(
     """
     if isinstance(transformer, type) or not hasattr(transformer, "transform"):
         raise TypeError(
-            f"{argument}={transformer!r} is no transformer; pass a scikit-learn transformer such "
-            "as SplineTransformer()."
+            f"{argument}={transformer!r} is not a transformer; pass a scikit-learn transformer "
+            "such as SplineTransformer()."
         )
     columns = dense_columns(pieces, encoding.names)
     fitted = clone(transformer).fit(columns)
@@ -145,7 +143,7 @@ def _names(transformer: Any, columns: tuple[str, ...], width: int) -> tuple[str,
 
 
 def _dropped(columns: Floats, features: Floats, weight: Floats | None) -> float:
-    """Share of the columns' variance that is no linear function of the features."""
+    """Share of the columns' variance that is not a linear function of the features."""
     root = np.ones(len(columns)) if weight is None else np.sqrt(weight)
     columns, features = (
         (a - np.average(a, axis=0, weights=weight)) * root[:, None] for a in (columns, features)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fairridge._typing import Floats, Integers
 from fairridge.data.encoding import Piece
 
 __all__ = ["Rows"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,7 @@ class Rows:
     weight: Floats | None = None
     offset: Floats | None = None
 
-    def take(self, positions: NDArray[np.intp]) -> Rows:
+    def take(self, positions: Integers) -> Rows:
         """Return these rows only."""
         return Rows(
             tuple(piece.take(positions) for piece in self.sensitive),

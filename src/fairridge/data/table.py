@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._typing import Integers
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
 
 __all__ = ["Column", "Table", "as_native", "as_table"]
@@ -73,7 +74,7 @@ class Table:
         # All at once: to look up one column a frame may list the names of all of them.
         return tuple(self.source.iter_columns())
 
-    def take(self, rows: NDArray[np.intp]) -> Table:
+    def take(self, rows: Integers) -> Table:
         """Return the table with these rows only."""
         array = isinstance(self.source, np.ndarray)
         source = self.source[rows] if array else self.source[rows, :]
@@ -96,7 +97,7 @@ def as_table(data: Any, *, argument: str = "X") -> Table:
     Parameters
     ----------
     data : pandas, polars or pyarrow frame or series, or array-like of shape (n, k) or (n,)
-        Read without a copy where that is possible. One-dimensional
+        Read without a copy if that is possible. One-dimensional
         sensitive features are one column.
     argument : str
         What the caller calls it, for messages.
@@ -218,7 +219,7 @@ def _mixed_column(values: list[Any], name: str) -> Column:
         if all(text or gone for text, gone in zip(textual, missing, strict=True)):
             return levels_of_values(values)
         raise ValueError(f"column {name!r} mixes strings and other values; make it one type.")
-    # What is no number (a dict, say) is left to NumPy, which says so in a TypeError.
+    # NumPy raises a TypeError for values that are not numbers, such as dicts.
     filled = [np.nan if gone else value for value, gone in zip(values, missing, strict=True)]
     return np.asarray(filled, dtype=np.float64)
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from fairridge._typing import Floats
 from fairridge.data.levels import is_missing
 from fairridge.data.table import as_native
 
 __all__ = ["labels", "numeric_vector", "one_per_row", "require_usual_size", "weights"]
 
-Floats = NDArray[np.float64]
 
 # The largest weight lies between these, so that weighted sums of squares remain numbers.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e250
@@ -123,7 +123,7 @@ def weights(sample_weight: Any, n_rows: int) -> Floats | None:
 
 
 def require_usual_size(weight: Floats, argument: str) -> None:
-    """Raise for weights so large or so small that weighted sums of squares are no numbers."""
+    """Raise for weights so large or so small that weighted sums of squares overflow or vanish."""
     largest = float(weight.max(initial=0.0))
     if largest > 0.0 and not LEAST_WEIGHT <= largest <= MOST_WEIGHT:
         size = "large" if largest > 1.0 else "small"

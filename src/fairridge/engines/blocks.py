@@ -16,9 +16,9 @@ from functools import cache
 from typing import TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, Slab
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "write_block",
 ]
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 # About 2 MB of buffer: large enough for BLAS, small enough for a core's cache.

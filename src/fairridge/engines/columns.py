@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.data import Piece
 from fairridge.engines.blocks import write_block
 
 __all__ = ["column_blocks"]
 
-Floats = NDArray[np.float64]
 
 # About 32 MB of buffer: products of blocks this size run at full speed.
 BLOCK_BYTES = 32 << 20

@@ -6,23 +6,24 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, Rows, Slab
-from fairridge.engines.base import FamilyFunction, GLMSums, RowFunction, RowwiseFamily
 from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
+from fairridge.engines.linear_predictor import dense, linear_predictor, not_finite_message
 from fairridge.engines.moments import Moments
-from fairridge.engines.pairwise import Distance
 from fairridge.engines.responses import DistinctResponses
 from fairridge.engines.split import Block, DenseBlock, SplitBlock, prefers_codes
 from fairridge.engines.triangular import triangular_factor
+from fairridge.families import Family
+from fairridge.families.distances import Distance
+from fairridge.families.sums import FamilyFunction, GLMSums, RowFunction
 
-__all__ = ["MemoryEngine", "linear_predictor"]
+__all__ = ["MemoryEngine"]
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 # Up to this size the rows are written out once and kept for all passes.
@@ -40,7 +41,7 @@ class MemoryEngine:
         Encoded rows; their arrays are read, never copied as a whole.
     separable : bool
         Whether the family's rows are independent; otherwise (Cox) passes of
-        `total` and `derivatives` see all rows as one block.
+        `sum_over_rows` and `derivatives` see all rows as one block.
     many_passes : bool
         Whether to keep the written blocks, up to `KEEP_BYTES`, for later passes.
     """
@@ -52,7 +53,7 @@ class MemoryEngine:
         self._many_passes = many_passes
         self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
         self._forms: dict[Distance, Floats] = {}
-        self._families: dict[Any, Any] = {}
+        self._families: dict[Family, Family] = {}
         self._kept: dict[int, Block] = {}
         self._gram: Floats | None = None
         self._split = separable and prefers_codes(self._pieces)
@@ -84,11 +85,11 @@ class MemoryEngine:
         """Number of rows."""
         return self.rows.n_rows
 
-    def start(self, family: RowwiseFamily) -> Floats:
+    def initial_intercepts(self, family: Family) -> Floats:
         """Return the intercepts from which a family starts."""
-        return family.start(self.response, self.weights, self.offset)
+        return family.initial_intercepts(self.response, self.weights, self.offset)
 
-    def loglik(self, family: RowwiseFamily, deviance: float, dispersion: float) -> float:
+    def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
         """Return the log-likelihood of a model with this deviance."""
         return family.loglik(deviance, self.response, self.weights, dispersion)
 
@@ -110,7 +111,7 @@ class MemoryEngine:
         self._gram = total
         return Moments.from_raw(self.rows.n_rows, total, self._typical_row)
 
-    def triangle(self, center: Floats, scale: Floats) -> Floats:
+    def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return R of a QR decomposition of the centered, scaled rows, block by block."""
 
         def factor(block: slice) -> Floats:
@@ -153,11 +154,13 @@ class MemoryEngine:
             self._forms[distance] = distance.form(S, self.rows.response, self.weights)
         return self._forms[distance]
 
-    def total(self, function: RowFunction, center: Floats, level: Floats, raw: Floats) -> Floats:
+    def sum_over_rows(
+        self, function: RowFunction, center: Floats, level: Floats, raw: Floats
+    ) -> Floats:
         """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
         responses = None if raw.any() else self._responses
         if responses is not None:
-            return responses.total(function, level)
+            return responses.sum_over_rows(function, level)
         eta = self._eta(center, level, raw)
         if isinstance(function, FamilyFunction):
             function = replace(function, family=self._prepared(function.family))
@@ -168,7 +171,7 @@ class MemoryEngine:
         return self._sum(work, self._slices)
 
     def derivatives(
-        self, family: RowwiseFamily, center: Floats, level: Floats, raw: Floats, order: int
+        self, family: Family, center: Floats, level: Floats, raw: Floats, order: int
     ) -> GLMSums:
         """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
         eta, k = self._eta(center, level, raw), 1 + len(center)
@@ -178,8 +181,13 @@ class MemoryEngine:
 
         def work(block: slice) -> GLMSums:
             Z = self._block(block)
-            sums = family.rows(self.rows.response[block], eta(block, Z), self.weights[block], order)
-            hessian = None if order < 2 else _hessian(Z, k, sums.curvature, sums.coupling)
+            sums = family.deviance_terms(
+                self.rows.response[block], eta(block, Z), self.weights[block], order
+            )
+            hessian = None
+            if sums.curvature is not None:
+                hessian = _hessian(Z, k, sums.curvature, sums.coupling)
+            assert sums.gradient is not None  # the order is 1 or 2
             return GLMSums(sums.deviance, Z.products(sums.gradient)[:, :k], hessian)
 
         sums = self._sum(work, self._slices)
@@ -187,19 +195,19 @@ class MemoryEngine:
         # The blocks are shifted by a typical row; the caller thinks in its own center.
         return sums.recentered(self._typical_row[: len(center)] - center)
 
-    def _prepared(self, family: Any) -> Any:
+    def _prepared(self, family: Family) -> Family:
         """Let a family find only once what no coefficient changes, such as Cox's risk sets.
 
         It is kept here, so that it goes when the rows go.
         """
-        if self.separable or not hasattr(family, "on"):
+        if self.separable:
             return family
         if family not in self._families:
             self._families[family] = family.on(self.response)
         return self._families[family]
 
-    def _common_hessian(self, family: RowwiseFamily, level: Floats, k: int) -> Floats | None:
-        """Return the Hessian where all rows have the same curvature: a multiple of the moments."""
+    def _common_hessian(self, family: Family, level: Floats, k: int) -> Floats | None:
+        """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
         if self._gram is None or self._responses is None:
             return None
         curvature = self._responses.curvature(family, level)
@@ -261,7 +269,7 @@ class MemoryEngine:
         rows = self.rows.with_columns(self.rows.sensitive, (Slab(values),), names)
         return MemoryEngine(rows, separable=self.separable, many_passes=self._many_passes)
 
-    def columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return S, X, y and the weights as dense arrays."""
         rows = self.rows
         S, X = self._dense(rows.sensitive), self._dense(rows.predictors)
@@ -296,7 +304,7 @@ class MemoryEngine:
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:
-        """All that rows at one linear predictor differ in, where that is little."""
+        """All that rows at one linear predictor differ in, if that is little."""
         if not self.separable or self.rows.offset is not None:
             return None
         return DistinctResponses.of(self.rows.response, self.weights)
@@ -308,7 +316,7 @@ class MemoryEngine:
         sample = np.unique(np.linspace(0, n - 1, min(n, 255)).astype(np.intp))
         sample = sample[: len(sample) - 1 + len(sample) % 2]
         taken = tuple(piece.take(sample) for piece in self._pieces)
-        row = np.median(_dense(taken, len(sample)), axis=0)
+        row = np.median(dense(taken, len(sample)), axis=0)
         if self._split:  # indicators stay what they are
             coded = [np.full(p.width, isinstance(p, Indicators)) for p in self._pieces]
             row[np.concatenate(coded)] = 0.0
@@ -324,20 +332,20 @@ class MemoryEngine:
         """
         names = (*self.names, *(["y"] * self.rows.targets.shape[1]))
         for k in np.flatnonzero(~np.isfinite(squares) | (squares < LEAST_SQUARES)):
-            values = _dense(self._pieces, self.rows.n_rows, only=int(k))
+            values = dense(self._pieces, self.rows.n_rows, only=int(k))
             if not np.isfinite(squares[k]):
-                raise ValueError(_not_finite_message(names[k], values))
+                raise ValueError(not_finite_message(names[k], values))
             if np.ptp(values) > 0.0:
                 raise ValueError(
                     f"Input column {names[k]!r} holds numbers too small to square; rescale it."
                 )
 
     def _dense(self, pieces: tuple[Piece, ...]) -> Floats:
-        return _dense(pieces, self.rows.n_rows)
+        return dense(pieces, self.rows.n_rows)
 
     @cached_property
     def weights(self) -> Floats:
-        """Sample weights, ones where none were given."""
+        """Sample weights, ones if none were given."""
         weight = self.rows.weight
         return np.ones(self.rows.n_rows) if weight is None else weight
 
@@ -356,73 +364,3 @@ def _hessian(
     if coupling is not None:
         hessian[0, :, 0, :] -= coupling(Z.dense()[:, :k])
     return hessian
-
-
-def linear_predictor(
-    pieces: tuple[Piece, ...], names: tuple[str, ...], coefficients: Floats, intercept: Floats
-) -> Floats:
-    """Return η = intercept + Z·coefficients for encoded columns Z.
-
-    Parameters
-    ----------
-    pieces : tuple of Slab or Indicators
-        The encoded columns of S, then of X.
-    names : tuple of str
-        Their names, for messages.
-    coefficients : ndarray of shape (k, m)
-        One column per linear predictor.
-    intercept : ndarray of shape (m,)
-        Their intercepts.
-    """
-    n_rows = _length(pieces[0])
-    eta = np.tile(intercept, (n_rows, 1))
-    start = 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for piece in pieces:
-            part = coefficients[start : start + piece.width]
-            if isinstance(piece, Slab):
-                eta += piece.values @ part
-            else:
-                # Code -1, the base level, picks the last row: zero.
-                eta += np.vstack([part, np.zeros((1, part.shape[1]))])[piece.codes]
-            start += piece.width
-    if not np.isfinite(eta).all():
-        _raise_not_finite(pieces, names, n_rows)
-    return eta
-
-
-def _raise_not_finite(pieces: tuple[Piece, ...], names: tuple[str, ...], n_rows: int) -> None:
-    for k, name in enumerate(names):
-        values = _dense(pieces, n_rows, only=k)
-        if not np.isfinite(values).all():
-            raise ValueError(_not_finite_message(name, values))
-    raise ValueError("predictions overflow: the columns hold numbers far from those of the fit.")
-
-
-def _not_finite_message(name: str, values: Floats) -> str:
-    if np.isnan(values).any():
-        return (
-            f"Input column {name!r} contains NaN or missing values; "
-            "drop those rows or impute them first."
-        )
-    if np.isinf(values).any():
-        return f"Input column {name!r} contains infinity; replace it by finite numbers."
-    return f"Input column {name!r} holds numbers too large to square; rescale it."
-
-
-def _length(piece: Piece) -> int:
-    return len(piece.codes) if isinstance(piece, Indicators) else int(piece.values.shape[0])
-
-
-def _dense(pieces: tuple[Piece, ...], n_rows: int, only: int | None = None) -> Floats:
-    """Expand pieces to a dense array, or one column of it."""
-    if only is not None:
-        for piece in pieces:
-            if only < piece.width:
-                return _dense((piece.columns(only, only + 1),), n_rows)[:, 0]
-            only -= piece.width
-    width = sum(piece.width for piece in pieces)
-    out = np.empty((n_rows, width))
-    with np.errstate(invalid="ignore"):
-        write_block(pieces, slice(0, n_rows), np.zeros(width), out)
-    return out

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats
 
 __all__ = ["Moments"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

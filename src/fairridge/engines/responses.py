@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairridge.engines.base import RowFunction, RowwiseFamily
+from fairridge._typing import Floats
+from fairridge.families import Family
+from fairridge.families.sums import RowFunction
 
 __all__ = ["DistinctResponses"]
 
-Floats = NDArray[np.float64]
 
 # Distinct responses up to which they are counted, and rows per each of them at least.
 MOST_VALUES, ROWS_EACH = 256, 4
@@ -38,7 +38,7 @@ class DistinctResponses:
 
     @classmethod
     def of(cls, response: Floats, weights: Floats) -> DistinctResponses | None:
-        """Count; None where the values are too many to gain by it."""
+        """Count; None if the values are too many to gain by it."""
         few = min(MOST_VALUES, len(response) // ROWS_EACH)
         # A continuous response shows in its first rows, before all are sorted.
         if response.shape[1] > 1 or len(np.unique(response[: 2 * MOST_VALUES])) > few:
@@ -48,14 +48,15 @@ class DistinctResponses:
             return None
         return cls(values[:, None], np.bincount(places, weights).astype(np.float64))
 
-    def total(self, function: RowFunction, level: Floats) -> Floats:
+    def sum_over_rows(self, function: RowFunction, level: Floats) -> Floats:
         """Return Σ function over all rows at η = level."""
         return function(self.values, self._eta(level), self.weights)
 
-    def curvature(self, family: RowwiseFamily, level: Floats) -> Floats | None:
+    def curvature(self, family: Family, level: Floats) -> Floats | None:
         """Return the second derivative (m, m) that rows of weight 1 share; None if they do not."""
         ones = np.ones(len(self.values))
-        each = family.rows(self.values, self._eta(level), ones, 2).curvature
+        each = family.deviance_terms(self.values, self._eta(level), ones, 2).curvature
+        assert each is not None  # at order 2
         return np.asarray(each[0]) if (each == each[0]).all() else None
 
     def _eta(self, level: Floats) -> Floats:

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece
 from fairridge.engines.blocks import write_block
 
 __all__ = ["Block", "DenseBlock", "SplitBlock", "prefers_codes"]
 
-Floats = NDArray[np.float64]
 
 # Measured on 2 cores and 200,000 rows: with two categoricals of 20 levels each tabmat forms the
 # Gram matrix 6 times as fast as dense blocks, with 300 levels 130 times. With many categoricals of

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats
 
 __all__ = ["triangular_factor"]
-
-Floats = NDArray[np.float64]
 
 
 def triangular_factor(matrix: Floats) -> Floats:

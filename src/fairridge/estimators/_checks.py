@@ -13,8 +13,8 @@ from fairridge.data import Design, Encoding, MappedEncoding
 from fairridge.estimators._model import Traits
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.models import FairBasis
 from fairridge.search import Solution
-from fairridge.solvers import FairBasis
 
 __all__ = ["check_columns", "check_features", "listed", "warn_of_bound", "warn_of_predictors"]
 
@@ -124,7 +124,7 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
         )
 
 
-def listed(names: list[str], most: int = 5) -> str:
+def listed(names: list[str], maximum: int = 5) -> str:
     """Write the first names of a list, and how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    shown = ", ".join(repr(name) for name in names[:maximum])
+    return shown + (f" and {len(names) - maximum} more" if len(names) > maximum else "")

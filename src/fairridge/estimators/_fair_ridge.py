@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_bounds, check_count, check_flag, check_number
 from fairridge.engines import Engine
@@ -20,11 +20,13 @@ from fairridge.estimators._training import Training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition
+from fairridge.models import is_wide
 from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
     CompressedProblem,
     GLMProblem,
+    PenalizedProblem,
     Problem,
     Solution,
     compressed_problem,
@@ -32,11 +34,8 @@ from fairridge.search import (
     glm_problem,
     solve,
 )
-from fairridge.solvers import is_wide
 
 __all__ = ["FairRidge"]
-
-Floats = NDArray[np.float64]
 
 
 class FairRidge(FairModel):
@@ -75,7 +74,7 @@ class FairRidge(FairModel):
     @property
     def _traits(self) -> Traits:
         definition = resolve_definition(self.definition)
-        penalized = check_number("predictor_penalty", self.predictor_penalty, least=0.0) > 0.0
+        penalized = check_number("predictor_penalty", self.predictor_penalty, minimum=0.0) > 0.0
         return Traits(
             definition,
             moments_suffice=definition.needs_only_moments,
@@ -163,18 +162,18 @@ class FairRidge(FairModel):
     _description = property(describe)
     fingerprint_ = property(training_fingerprint)
 
-    def _set_up(self, training: Training) -> Problem:
+    def _set_up(self, training: Training) -> PenalizedProblem:
         """Set the model up on the training rows, and look at their columns."""
         problem = self._problem_on(training.engine, training.response)
         check_columns(problem.basis, training, self._traits)
         return problem
 
-    def _problem_on(self, engine: Engine, response: Response) -> Problem:
+    def _problem_on(self, engine: Engine, response: Response) -> PenalizedProblem:
         """Set the model up on some rows, in memory or elsewhere."""
         options: dict[str, Any] = {
             "penalty": resolve_penalty(self.penalty),
             "predictor_penalty": check_number(
-                "predictor_penalty", self.predictor_penalty, least=0.0
+                "predictor_penalty", self.predictor_penalty, minimum=0.0
             ),
             "standardize": check_flag("standardize", self.standardize),
         }
@@ -188,10 +187,10 @@ class FairRidge(FairModel):
             engine, response.family, n_targets=n_targets, max_iter=max_iter, **options
         )
 
-    def _solve(self, problem: Problem, bounds: Floats) -> list[Solution]:
+    def _solve(self, problem: PenalizedProblem, bounds: Floats) -> list[Solution]:
         """Find the model for every bound."""
         definition = resolve_definition(self.definition)
-        tol = check_number("tol", self.tol, least=0.0, strict=True)
+        tol = check_number("tol", self.tol, minimum=0.0, strict=True)
         max_iter = check_count("max_iter", self.max_iter)
         if isinstance(problem, CompressedProblem):
             return problem.solve(definition, bounds, tol=tol, max_iter=max_iter)

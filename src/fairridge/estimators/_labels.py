@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
+from fairridge._typing import Floats
 from fairridge.data.vectors import labels
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._training import read_scored
-from fairridge.rows import RowSource
+from fairridge.sources import RowSource
 
 __all__ = ["decision_function", "predict", "predict_proba", "score"]
-
-Floats = NDArray[np.float64]
 
 
 def predict(

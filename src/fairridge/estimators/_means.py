@@ -9,17 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import r2_score
 
+from fairridge._typing import Floats
 from fairridge.data import numeric_vector
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._training import read_scored
-from fairridge.rows import RowSource
+from fairridge.sources import RowSource
 
 __all__ = ["predict", "score"]
-
-Floats = NDArray[np.float64]
 
 
 def predict(
@@ -39,7 +37,7 @@ def predict(
     Returns
     -------
     ndarray of shape (n,)
-        For rows of `fairridge.rows` the predictions are lazy: a Dask or Spark
+        For rows of `fairridge.sources` the predictions are lazy: a Dask or Spark
         collection, or for Parquet files an object with `write(path)`.
     """
     if isinstance(X, RowSource):
@@ -65,7 +63,7 @@ def score(
         return float(r2_score(response, eta, sample_weight=inputs.weight))
     family, weight, values = self.family_, inputs.weights, response[:, None]
     family.check_values(response)
-    deviance = family.rows(values, eta[:, None], weight, 0).deviance
+    deviance = family.deviance_terms(values, eta[:, None], weight, 0).deviance
     null = _null_deviance(family, values, weight, inputs.offset)
     mean = float(np.average(response, weights=weight))
     negligible = 1e-12 * float(weight.sum()) * family.unit(mean)
@@ -80,4 +78,4 @@ def _null_deviance(family: Any, values: Floats, weight: Floats, offset: Floats |
     if not np.isfinite(level):
         return 0.0
     shift = np.zeros(len(values)) if offset is None else offset
-    return float(family.rows(values, (level + shift)[:, None], weight, 0).deviance)
+    return float(family.deviance_terms(values, (level + shift)[:, None], weight, 0).deviance)

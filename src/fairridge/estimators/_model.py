@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import Design, as_table, numeric_vector
 from fairridge.engines import linear_predictor
@@ -18,7 +18,6 @@ from fairridge.estimators._responses import ResponseKind
 
 __all__ = ["FEWER_FEATURES", "PENALTY_OR_FEWER", "FairModel", "Traits"]
 
-Floats = NDArray[np.float64]
 
 # What to do about features that fit any response.
 FEWER_FEATURES = "Use a map with fewer features."
@@ -100,11 +99,11 @@ class FairModel(BaseEstimator):
         table, name, design = as_table(X), type(self).__name__, self._design
         coefficients, attributes = design.to_encoded(np.atleast_2d(self.coef_)), None
         if self._traits.needs_sensitive:
-            attributes = design.attributes(sensitive_features, owner=name)
+            attributes = design.attributes(sensitive_features, estimator_name=name)
         else:
             coefficients = coefficients[:, len(design.sensitive.names) :]
             design = design.without_sensitive()
-        sensitive, predictors = design.encode(table, attributes, self.unknown, owner=name)
+        sensitive, predictors = design.encode(table, attributes, self.unknown, estimator_name=name)
         level, pieces = np.atleast_1d(self.intercept_), (*sensitive, *predictors)
         eta = np.tile(level, (table.shape[0], 1))
         if pieces:

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from fairridge.arguments import check_option
-from fairridge.engines import Engine, KnownMoments, StreamEngine
+from fairridge.engines import Engine, PrecomputedMoments
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training, read_rows
 from fairridge.families import Family
-from fairridge.rows import RowMoments, RowSource
-from fairridge.rows.encoder import BatchEncoder
-from fairridge.rows.roles import Roles
+from fairridge.sources import RowMoments, RowSource
+from fairridge.sources.encoder import BatchEncoder
+from fairridge.sources.roles import Roles
+from fairridge.sources.stream import StreamEngine
 
 __all__ = ["read_training", "refuse_more_data", "unread_response"]
 
@@ -48,7 +49,7 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
     kind = model._response_kind
     if not kind.has_labels and not unread_response(model).family.separable:
         data.require_order()
-    survey = data.survey(labels=kind.has_labels)
+    survey = data.count_levels(labels=kind.has_labels)
     if kind.has_labels and not survey.classes.size:
         raise ValueError("there are no rows with a positive weight.")
     response, reader = kind.streamed(survey.classes)
@@ -76,7 +77,7 @@ def _without_idle_offset(roles: Roles, family: Family) -> Roles:
 
 def _read_moments(model: FairModel, data: RowMoments) -> Training:
     """Fit to moments alone, which is all that a gaussian model needs."""
-    response = unread_response(model, data.survey.roles)
+    response = unread_response(model, data.level_counts.roles)
     if not response.family.least_squares:
         raise ValueError(
             f"{type(model).__name__} needs the rows: only gaussian models are fitted to moments."
@@ -88,7 +89,9 @@ def _read_moments(model: FairModel, data: RowMoments) -> Training:
         )
     design, moments = data.design, data.moments
     _require_two(moments.n_rows, model)
-    engine = KnownMoments(moments, design.encoded_names, len(design.sensitive.names), _no_rows)
+    engine = PrecomputedMoments(
+        moments, design.encoded_names, len(design.sensitive.names), _no_rows
+    )
     return Training(design, engine, response, moments.n_rows, None)
 
 
@@ -119,7 +122,7 @@ def refuse_more_data(**arguments: Any) -> None:
         if value is not None:
             raise ValueError(
                 f"leave {name} out: these rows have their response, sensitive attributes, weight "
-                "and offset as columns; name them in fairridge.rows."
+                "and offset as columns; name them in fairridge.sources."
             )
 
 

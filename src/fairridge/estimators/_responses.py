@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from fairridge._typing import Floats
 from fairridge.data import Table, as_native, is_missing, numeric_vector
 from fairridge.data.vectors import labels
 from fairridge.families import Binomial, Cox, Family, Multinomial
-from fairridge.rows.responses import Labels, Numbers, ResponseReader, Times
+from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
 __all__ = ["Classes", "Inputs", "NumericResponse", "Response", "ResponseKind", "SurvivalTimes"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

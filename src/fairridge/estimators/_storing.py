@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge.arguments import check_bound
 from fairridge.estimators._training import Training
 from fairridge.export import LinearForm, TrainingColumns, fingerprint
+from fairridge.models import FairBasis, Fit
 from fairridge.search import Problem, Solution
-from fairridge.solvers import FairBasis, Fit
 
 __all__ = ["describe", "refit_at", "store_columns", "store_solution", "training_fingerprint"]
 

@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._typing import Floats, Integers
 from fairridge.data import Design, Rows, as_table, learn_design, numeric_vector, weights
 from fairridge.engines import Engine, MemoryEngine, threads_for_blocks
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.families import Family
-from fairridge.rows import RowMoments, RowSource
+from fairridge.sources import RowMoments, RowSource
 
 __all__ = ["Training", "engine_of", "read_inputs", "read_rows", "read_scored"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,7 @@ class Training:
             raise TypeError("cross-validation needs the rows in memory.")
         return engine_of(self.engine.rows.take(positions), self.response.family)
 
-    def fold(
-        self, train: NDArray[np.intp], test: NDArray[np.intp]
-    ) -> tuple[MemoryEngine, MemoryEngine]:
+    def fold(self, train: Integers, test: Integers) -> tuple[MemoryEngine, MemoryEngine]:
         """Return engines for training and validation rows, with maps fitted to the first."""
         if self.unmapped is None:
             return self.engine_on(train), self.engine_on(test)
@@ -119,7 +116,7 @@ def read_rows(
     if n < 2:
         raise ValueError(f"n_samples={n}: {name} needs at least two rows with positive weight.")
     design = learn_design(inputs.table, inputs.attributes, model.sensitive)
-    pieces = design.encode(inputs.table, inputs.attributes, model.unknown, owner=name)
+    pieces = design.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
     rows = Rows(
         *pieces,
         design.encoded_names,
@@ -163,6 +160,8 @@ def read_scored(
         )
     attributes = None
     if model._traits.needs_sensitive:
-        attributes = model._design.attributes(sensitive_features, owner=type(model).__name__)
+        attributes = model._design.attributes(
+            sensitive_features, estimator_name=type(model).__name__
+        )
     inputs = read_inputs(X, attributes, sample_weight, offset)
     return inputs, model._linear_predictor(inputs.table, inputs.attributes, inputs.offset)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.data import make_frame
 from fairridge.estimators._storing import refit_at
 from fairridge.estimators._training import Training
@@ -15,8 +15,6 @@ from fairridge.reports import PathCurves, PathPlot, plot_path
 from fairridge.search import Problem, Solution
 
 __all__ = ["FairnessPath", "path_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

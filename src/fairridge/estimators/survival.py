@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._responses import SurvivalTimes
 from fairridge.estimators._training import Training, read_scored
 from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.metrics import concordance_index
-from fairridge.rows import RowSource
 from fairridge.search import Problem, Solution
+from fairridge.sources import RowSource
 
 __all__ = ["FairRidgeSurvival"]
-
-Floats = NDArray[np.float64]
 
 
 class FairRidgeSurvival(FairRidge):
@@ -160,7 +158,7 @@ class FairRidgeSurvival(FairRidge):
         fit = solution.fit
         self.fair_intercept_ = float(-(fit.alpha @ problem.basis.center_sensitive))
         baseline = BaselineHazard(self.family_)
-        self.event_times_, self._log_hazard = fit.total(
+        self.event_times_, self._log_hazard = fit.sum_over_rows(
             baseline, sensitive=True, predictors=True, center=True
         )
         self.cumulative_hazard_ = _exp(self._log_hazard)

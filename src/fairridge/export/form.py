@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._typing import Floats
 from fairridge.data import (
     Design,
     MappedEncoding,
@@ -22,8 +23,6 @@ from fairridge.export.training import TrainingColumns
 from fairridge.families.base import Link
 
 __all__ = ["InputColumn", "LinearForm", "linear_form"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class LinearForm:
 
     Attributes
     ----------
-    owner : str
+    estimator_name : str
         Class of the model, for messages.
     design : Design
         The columns, without feature maps.
@@ -81,7 +80,7 @@ class LinearForm:
         The frame library of the training data.
     """
 
-    owner: str
+    estimator_name: str
     design: Design
     coefficients: Floats
     intercept: Floats
@@ -151,7 +150,7 @@ class LinearForm:
         ndarray of shape (m, n, columns)
             In the order of `columns`; over columns they sum to η − η̄.
         """
-        pieces = self.design.encode(X, S, self.unknown, owner=self.owner)
+        pieces = self.design.encode(X, S, self.unknown, estimator_name=self.estimator_name)
         Z = dense_columns((*pieces[0], *pieces[1]), self.design.encoded_names) - self.center
         return np.stack(
             [
@@ -173,7 +172,7 @@ class LinearForm:
         """Read the sensitive attributes of new rows; a form without S ignores them."""
         if not self.design.positions_sensitive:
             return None
-        return self.design.attributes(sensitive_features, owner=self.owner)
+        return self.design.attributes(sensitive_features, estimator_name=self.estimator_name)
 
     @property
     def level(self) -> Floats:
@@ -208,7 +207,7 @@ def linear_form(model: Any, purpose: str) -> LinearForm:
     ):
         if isinstance(encoding, MappedEncoding):
             raise ValueError(
-                f"{purpose} needs a model without feature maps; this {form.owner} has a {name}, "
-                "so its features are not columns of the input."
+                f"{purpose} needs a model without feature maps; this {form.estimator_name} "
+                f"has a {name}, so its features are not columns of the input."
             )
     return form

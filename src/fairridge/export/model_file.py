@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fairridge._version import __version__
 from fairridge.export.codec import decode, encode
 from fairridge.export.schema import FITTED, require_sound
 from fairridge.outputs import writing
@@ -46,7 +46,7 @@ def write_model(model: Any, path: Any) -> None:
     document = {
         "format": FORMAT,
         "library": "fairridge",
-        "version": _version(),
+        "version": __version__,
         "class": owner,
         "fingerprint": model.fingerprint_,
         "parameters": {
@@ -150,13 +150,6 @@ def _checksum(document: dict[str, Any]) -> str:
     content = {key: value for key, value in document.items() if key != "checksum"}
     text = json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _version() -> str:
-    try:
-        return version("fairridge")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _layout(value: Any, depth: int = 0) -> str:

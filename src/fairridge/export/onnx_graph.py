@@ -12,7 +12,6 @@ from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["to_onnx"]
 
-Floats = NDArray[np.float64]
 
 # Old enough for today's runtimes, new enough for 64-bit Softmax and ArgMax.
 OPSET, ML_OPSET = 18, 3
@@ -47,7 +46,9 @@ def to_onnx(model: Any) -> Any:
     graph = _Graph(onnx)
     eta = _linear_predictor(graph, form)
     outputs = _outputs(graph, form, eta)
-    built = onnx.helper.make_graph(graph.nodes, form.owner, graph.inputs, outputs, graph.constants)
+    built = onnx.helper.make_graph(
+        graph.nodes, form.estimator_name, graph.inputs, outputs, graph.constants
+    )
     exported = onnx.helper.make_model(
         built,
         producer_name="fairridge",

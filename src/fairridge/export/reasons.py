@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_flag
 from fairridge.data import Levels, Table, as_table, make_frame
 from fairridge.export.form import LinearForm, linear_form
 
 __all__ = ["Direction", "Reasons", "reasons"]
 
-Floats = NDArray[np.float64]
 Direction = Literal["both", "down", "up"]
 
 
@@ -138,7 +137,7 @@ def reasons(
     )
 
 
-def _chosen(form: LinearForm, by_class: Floats, label: Any) -> tuple[NDArray[np.intp], float]:
+def _chosen(form: LinearForm, by_class: Floats, label: Any) -> tuple[Integers, float]:
     """For every row, which linear predictor to explain; and −1 for the first of two classes."""
     n = by_class.shape[1]
     if label is None:

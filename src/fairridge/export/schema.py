@@ -109,30 +109,30 @@ class Rule:
 def _numbers(
     axes: str = "",
     *,
-    least: float = -np.inf,
+    minimum: float = -np.inf,
     infinite: bool = False,
     when: Callable[[Facts], bool] = _always,
 ) -> Rule:
-    most = np.inf if infinite else LARGEST
+    maximum = np.inf if infinite else LARGEST
 
     def holds(value: Any, facts: Facts) -> bool:
         array: NDArray[Any] = np.asarray(value)
         return (
             array.dtype == np.float64
             and facts.shape_fits(array.shape, axes)
-            and bool(((array >= least) & (np.abs(array) <= most)).all())
+            and bool(((array >= minimum) & (np.abs(array) <= maximum)).all())
         )
 
     size = "" if infinite else "finite "
-    bound = "" if least == -np.inf else f" that are at least {least:g}"
+    bound = "" if minimum == -np.inf else f" that are at least {minimum:g}"
     return Rule(f"{size}64-bit floats{bound}", holds, when, axes)
 
 
-def _parameter(least: float, *, optional: bool = False) -> Rule:
+def _parameter(minimum: float, *, optional: bool = False) -> Rule:
     return Rule(
-        f"a number that is at least {least:g}{', or None' * optional}",
+        f"a number that is at least {minimum:g}{', or None' * optional}",
         lambda value, facts: (
-            (optional and value is None) or (is_number(value) and bool(value >= least))
+            (optional and value is None) or (is_number(value) and bool(value >= minimum))
         ),
     )
 
@@ -302,7 +302,7 @@ FITTED: dict[str, Rule] = {
     "fair_intercept_": _numbers("m"),
     "coef_": _numbers("ok"),
     "intercept_": _numbers("o"),
-    "lambda_": _numbers(least=0.0, infinite=True),
+    "lambda_": _numbers(minimum=0.0, infinite=True),
     "unfairness_": _numbers(),
     "unfairness_components_": _typed(dict[str, float], "numbers by name"),
     "mutual_information_": _typed(
@@ -319,7 +319,7 @@ FITTED: dict[str, Rule] = {
     "_training": Rule("moments of the training columns that fit together", _is_training),
     "event_times_": _numbers("e", when=_survives),
     "_log_hazard": _numbers("e", infinite=True, when=_survives),
-    "cumulative_hazard_": _numbers("e", least=0.0, infinite=True, when=_survives),
+    "cumulative_hazard_": _numbers("e", minimum=0.0, infinite=True, when=_survives),
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.linear_model import (
@@ -18,13 +17,12 @@ from sklearn.linear_model import (
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from fairridge._typing import Integers
 from fairridge.data import make_frame
 from fairridge.data.encoding import CategoricalColumn
 from fairridge.export.form import LinearForm, linear_form
 
 __all__ = ["to_sklearn"]
-
-Floats = NDArray[np.float64]
 
 
 def to_sklearn(model: Any) -> Any:
@@ -49,8 +47,8 @@ def to_sklearn(model: Any) -> Any:
     form = linear_form(model, "to_sklearn").without_sensitive()
     if form.link in ("probit", "cloglog"):
         raise ValueError(
-            f"scikit-learn has no model with the {form.link} link of this {form.owner}; fit it "
-            "with link='logit', or use to_onnx."
+            f"scikit-learn has no model with the {form.link} link of this {form.estimator_name}; "
+            "fit it with link='logit', or use to_onnx."
         )
     if form.all_numeric:
         order = np.concatenate([np.arange(c.encoded.start, c.encoded.stop) for c in form.inputs])
@@ -63,7 +61,7 @@ def to_sklearn(model: Any) -> Any:
     return _behind_logit(plain) if form.link == "logit" and form.classes is None else plain
 
 
-def _linear(form: LinearForm, order: NDArray[np.intp]) -> Any:
+def _linear(form: LinearForm, order: Integers) -> Any:
     """Return the last step, with coefficients in the order of its columns."""
     coefficients = form.coefficients[:, order]
     if form.classes is not None:
@@ -88,7 +86,7 @@ def _regressor(form: LinearForm, width: int) -> Any:
     return model.fit(np.zeros((2, width)), np.ones(2))
 
 
-def _encoder(form: LinearForm) -> tuple[Any, NDArray[np.intp]]:
+def _encoder(form: LinearForm) -> tuple[Any, Integers]:
     """Return a fitted encoder, and the order in which it returns the encoded columns."""
     numbers: list[Any] = []
     texts: list[Any] = []

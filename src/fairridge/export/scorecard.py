@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.data import as_table, make_frame
 from fairridge.data.encoding import CategoricalColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["Scorecard", "ScorecardLine", "scorecard"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -153,8 +151,8 @@ def scorecard(
     form = linear_form(model, "scorecard").without_sensitive()
     if form.link != "logit":
         raise ValueError(
-            f"a scorecard turns the log odds of two outcomes into points; this {form.owner} is "
-            f"a {form.family.name} model with the {form.link} link."
+            f"a scorecard turns the log odds of two outcomes into points; this "
+            f"{form.estimator_name} is a {form.family.name} model with the {form.link} link."
         )
     for name, value in (
         ("points_to_double_odds", points_to_double_odds),

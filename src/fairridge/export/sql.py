@@ -222,8 +222,8 @@ def _inverse_link(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:
     written = {"logit": _logistic, "cloglog": _complementary_log_log}
     if form.link not in written:
         raise ValueError(
-            f"SQL has no function for the {form.link} link of this {form.owner}; fit it with "
-            "link='logit' or 'cloglog', or use to_onnx."
+            f"SQL has no function for the {form.link} link of this {form.estimator_name}; fit it "
+            "with link='logit' or 'cloglog', or use to_onnx."
         )
     rate, mean = written[form.link](d, eta, power)
     first = {eta: eta, power: rate}

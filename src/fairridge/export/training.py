@@ -7,14 +7,12 @@ import json
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.data import Design, Encoding, MappedEncoding
-from fairridge.solvers import FairBasis, Fit
+from fairridge.models import FairBasis, Fit
 
 __all__ = ["TrainingColumns", "fingerprint"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fairridge.engines import (
-    AbsoluteDifference,
-    ClassDifference,
-    PairwiseDistance,
-    SquaredDifference,
-)
 from fairridge.fairness.base import (
     CallableDefinition,
     Definition,
@@ -27,6 +21,12 @@ from fairridge.fairness.equality_of_opportunity import EqualityOfOpportunity
 from fairridge.fairness.individual import IndividualFairness
 from fairridge.fairness.maximal import MaximalCorrelation, MaximalCovariance
 from fairridge.fairness.statistical_parity import StatisticalParity
+from fairridge.families.distances import (
+    AbsoluteDifference,
+    ClassDifference,
+    PairwiseDistance,
+    SquaredDifference,
+)
 
 __all__ = [
     "AbsoluteDifference",

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fairridge._typing import Floats
 from fairridge.engines import Engine
-from fairridge.solvers import Fit
+from fairridge.families import Family
+from fairridge.models import Fit
 
 __all__ = [
     "CallableDefinition",
@@ -21,8 +20,6 @@ __all__ = [
     "is_variance_share",
     "share",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class Definition(ABC):
@@ -84,28 +81,28 @@ class Definition(ABC):
 
 
 class VarianceShare(Definition):
-    """A definition of the form VAR(Sα) / (VAR(Sα) + rest).
+    """A definition of the form VAR(Sα) / (VAR(Sα) + other).
 
-    Where `rest` does not depend on α, as in gaussian models, meeting the bound
-    r is the equation VAR(Sα) = r/(1−r) · rest, which has one root.
+    Where `other_variance` does not depend on α, as in gaussian models, meeting the bound
+    r is the equation VAR(Sα) = r/(1−r) · other, which has one root.
     """
 
-    def applies_to(self, family: Any) -> bool:
+    def applies_to(self, family: Family) -> bool:
         """Whether the definition has this form for a family."""
         return True
 
     @abstractmethod
-    def rest(self, fit: Fit) -> float:
+    def other_variance(self, fit: Fit) -> float:
         """Return what VAR(Sα) is compared with."""
 
     def value(self, fit: Fit) -> float:
-        """Return VAR(Sα) / (VAR(Sα) + rest); 0 where nothing is explained at all."""
+        """Return VAR(Sα) / (VAR(Sα) + other); 0 if nothing is explained at all."""
         sensitive = fit.sensitive_variance
-        return share(sensitive, sensitive + self.rest(fit))
+        return share(sensitive, sensitive + self.other_variance(fit))
 
 
-def is_variance_share(definition: Definition, family: Any) -> TypeGuard[VarianceShare]:
-    """Whether a definition is VAR(Sα) / (VAR(Sα) + rest) for a family."""
+def is_variance_share(definition: Definition, family: Family) -> TypeGuard[VarianceShare]:
+    """Whether a definition is VAR(Sα) / (VAR(Sα) + other) for a family."""
     return isinstance(definition, VarianceShare) and definition.applies_to(family)
 
 
@@ -116,7 +113,7 @@ class CallableDefinition(Definition):
     Parameters
     ----------
     function : callable
-        ``f(fit) -> float``; see `fairridge.solvers.Fit` for what it may ask.
+        ``f(fit) -> float``; see `fairridge.models.Fit` for what it may ask.
     """
 
     function: Callable[[Fit], float]
@@ -166,5 +163,5 @@ class OtherDefinition(Definition):
 
 
 def share(part: float, whole: float) -> float:
-    """Return part/whole; 0 where there is nothing to share."""
+    """Return part/whole; 0 if there is nothing to share."""
     return part / whole if whole != 0.0 else 0.0

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness.base import Definition
-from fairridge.solvers import Fit
+from fairridge.models import Fit
 
 __all__ = ["Combined"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness.base import VarianceShare
-from fairridge.solvers import Fit
+from fairridge.models import Fit
 from fairridge.solvers.shares import sequential_share
 
 __all__ = ["EqualityOfOpportunity"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class EqualityOfOpportunity(VarianceShare):
         """Return the share from the same sequential sums of squares on other rows."""
         return sequential_share(scatter, q, m)
 
-    def rest(self, fit: Fit) -> float:
+    def other_variance(self, fit: Fit) -> float:
         """COV(Uβ, y⊥)² / VAR(y⊥)."""
         return fit.basis.response_variance(fit.beta)
 
@@ -53,5 +49,5 @@ class EqualityOfOpportunity(VarianceShare):
             return {"r_squared_sensitive": 0.0, "r_squared_response": 0.0}
         return {
             "r_squared_sensitive": sensitive / total,
-            "r_squared_response": self.rest(fit) / total,
+            "r_squared_response": self.other_variance(fit) / total,
         }

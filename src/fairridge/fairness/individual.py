@@ -7,24 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairridge.engines import (
+from fairridge._typing import Floats
+from fairridge.fairness.base import Definition
+from fairridge.families.distances import (
     AbsoluteDifference,
     ClassDifference,
     Distance,
     PairwiseDistance,
     SquaredDifference,
 )
-from fairridge.fairness.base import Definition
-from fairridge.solvers import Fit
+from fairridge.models import Fit
 
 __all__ = ["IndividualFairness"]
 
-Floats = NDArray[np.float64]
 
 # Products below this have lost digits to the end of the range of numbers.
-SMALLEST = 1e-290
+SMALLEST_PRODUCT = 1e-290
 
 NAMED: dict[str, Distance] = {
     "absolute": AbsoluteDifference(),
@@ -62,7 +61,7 @@ class IndividualFairness(Definition):
             )
 
     def value(self, fit: Fit) -> float:
-        """Return αᵀMα / α₀ᵀMα₀; 0 where the unconstrained model treats all alike."""
+        """Return αᵀMα / α₀ᵀMα₀; 0 if the unconstrained model treats all alike."""
         if not fit.alpha.any():
             return 0.0
         ours, theirs, _ = self._forms(fit)
@@ -101,7 +100,9 @@ class IndividualFairness(Definition):
             M, weight = fit.engine.pairwise(self._resolved(fit)), fit.basis.weight
         sizes = np.array([weight * weight, np.abs(M).max(initial=0.0)])
         if not (
-            np.isfinite(sizes).all() and ((sizes == 0.0) | (sizes > SMALLEST)).all() and sizes[0]
+            np.isfinite(sizes).all()
+            and ((sizes == 0.0) | (sizes > SMALLEST_PRODUCT)).all()
+            and sizes[0]
         ):
             raise ValueError(
                 "individual fairness multiplies weights, distances and squares of sensitive "

@@ -10,15 +10,14 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.engines import Engine, MemoryEngine
 from fairridge.fairness.base import Definition
-from fairridge.solvers import Fit
+from fairridge.models import Fit
 
 __all__ = ["Maximal", "MaximalCorrelation", "MaximalCovariance"]
 
-Floats = NDArray[np.float64]
 
 # A column of S with less than this in every direction of variance is constant.
 NO_VARIANCE = 1e-12
@@ -107,7 +106,7 @@ class MaximalCorrelation(Maximal):
     def associations(
         self, cross: Floats, sensitive: Floats, predicted: Floats, weight: float
     ) -> Floats:
-        """|COR(Sⱼ, η)|; 0 where one of them does not vary."""
+        """|COR(Sⱼ, η)|; 0 if one of them does not vary."""
         scale = np.outer(np.sqrt(predicted), np.sqrt(sensitive))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(scale > 0.0, np.abs(cross) / scale, 0.0).max(axis=0)
@@ -117,7 +116,7 @@ class MaximalCorrelation(Maximal):
 class MaximalCovariance(Maximal):
     """max_j |COV(Sⱼ, η)|, divisor n − 1: what they bound with ``bound="covariance"``.
 
-    It depends on the units of S and y, and is no share: it can exceed 1.
+    It depends on the units of S and y, and is not a share: it can exceed 1.
     """
 
     name = "maximal-covariance"

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.engines import Engine
 from fairridge.fairness.base import VarianceShare, share
-from fairridge.solvers import Fit
+from fairridge.families import Family
+from fairridge.models import Fit
 from fairridge.solvers.shares import explained_by_sensitive
 
 __all__ = ["Measure", "StatisticalParity"]
 
-Floats = NDArray[np.float64]
 Measure = Literal["variance", "deviance", "nagelkerke", "tjur"]
 MEASURES = ("variance", "deviance", "nagelkerke", "tjur")
 # Deviance per row that is nothing but rounding.
-NOTHING = 1e-14
+NEGLIGIBLE_DEVIANCE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class StatisticalParity(VarianceShare):
         """Return R² of η on S, whatever the measure in training."""
         return explained_by_sensitive(scatter, q, m, engine.n_rows if adjusted else None)
 
-    def applies_to(self, family: Any) -> bool:
+    def applies_to(self, family: Family) -> bool:
         """Whether variances are compared."""
         return (self.measure or family.share) == "variance"
 
-    def rest(self, fit: Fit) -> float:
+    def other_variance(self, fit: Fit) -> float:
         """VAR(Uβ)."""
         return fit.predictor_variance
 
@@ -105,7 +105,7 @@ class StatisticalParity(VarianceShare):
         divisor = float(np.exp(-log_size))
         deviance, weight = fit.deviance * divisor, fit.basis.weight * divisor
         unit = fit.family.unit(float(fit.basis.center_targets[0]))
-        if null - deviance <= NOTHING * (weight * unit + abs(null)):
+        if null - deviance <= NEGLIGIBLE_DEVIANCE * (weight * unit + abs(null)):
             return 0.0  # nothing is explained, but for rounding
         if measure == "deviance":
             return share(deviance - without, deviance - null)
@@ -133,7 +133,7 @@ class StatisticalParity(VarianceShare):
             return np.array([mu @ ones, mu @ (1 - ones), weight @ ones, weight @ (1 - ones)])
 
         def r_squared(sensitive: bool) -> float:
-            a, b, ones, zeros = fit.total(
+            a, b, ones, zeros = fit.sum_over_rows(
                 sums, sensitive=sensitive, predictors=True, center=self.center
             )
             return float(a / ones - b / zeros)

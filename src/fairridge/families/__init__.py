@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairridge.families._single import SinglePredictor
-from fairridge.families.base import Family, RowSums
+from fairridge.families.base import Family
 from fairridge.families.binomial import Binomial, QuasiBinomial
 from fairridge.families.cox import Cox
 from fairridge.families.gaussian import Gaussian
@@ -13,6 +13,7 @@ from fairridge.families.loglinear import Gamma, Poisson, Tweedie
 from fairridge.families.multinomial import Multinomial
 from fairridge.families.negative_binomial import NegativeBinomial
 from fairridge.families.quasi_poisson import QuasiPoisson
+from fairridge.families.sums import RowSums
 
 __all__ = [
     "Binomial",

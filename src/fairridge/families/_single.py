@@ -6,15 +6,14 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from fairridge.engines import AbsoluteDifference, Distance
-from fairridge.families.base import FreeModels, Link, Reads, RowSums, Share
+from fairridge._typing import Floats
+from fairridge.families.base import FreeModels, Link, Reads, Share
+from fairridge.families.distances import AbsoluteDifference, Distance
+from fairridge.families.sums import RowSums
 
 __all__ = ["SinglePredictor", "quasi_loglik"]
-
-Floats = NDArray[np.float64]
 
 
 class SinglePredictor(ABC):
@@ -28,7 +27,7 @@ class SinglePredictor(ABC):
     has_intercept = True
     n_predictors = 1
     separable = True
-    share: Share = "deviance"
+    share: ClassVar[Share] = "deviance"
 
     @property
     def distance(self) -> Distance:
@@ -53,13 +52,13 @@ class SinglePredictor(ABC):
 
     @abstractmethod
     def check_values(self, y: Floats) -> None:
-        """Raise where a response is impossible."""
+        """Raise if a response is impossible."""
 
     @abstractmethod
     def check(self, y: Floats) -> None:
-        """Raise where a response is impossible, or where all of them leave nothing to fit."""
+        """Raise if a response is impossible, or if all of them leave nothing to fit."""
 
-    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+    def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return an intercept near that of the null model."""
         level = float(self.to_eta(np.asarray(np.average(y[:, 0], weights=weight))))
         return np.array([level - (0.0 if offset is None else np.average(offset, weights=weight))])
@@ -84,7 +83,7 @@ class SinglePredictor(ABC):
         """Return 1: the deviance does not scale with the response."""
         return 1.0
 
-    def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
+    def deviance_terms(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return the deviance, its gradient (order ≥ 1) and curvature (order 2)."""
         y, eta = y[:, 0], eta[:, 0]
         deviance = float(weight @ self.unit_deviance(y, eta))
@@ -98,13 +97,17 @@ class SinglePredictor(ABC):
         """Return 0: a shift of η adds to deviances."""
         return 0.0
 
-    def by_class(self, coordinates: Floats) -> Floats:
+    def to_class_coefficients(self, coordinates: Floats) -> Floats:
         """Return the coefficients as they are: one linear predictor, one row."""
         return coordinates
 
-    def by_predictor(self, coefficients: Floats) -> Floats:
+    def to_contrasts(self, coefficients: Floats) -> Floats:
         """Return the coefficients as they are."""
         return coefficients
+
+    def on(self, y: Floats) -> Self:
+        """Return the family itself: rows are independent."""
+        return self
 
     def completed(self, free: FreeModels) -> Self:
         """Return the family itself: no parameter is open."""
@@ -115,7 +118,7 @@ class SinglePredictor(ABC):
         return -0.5 * deviance
 
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
-        """Return Pearson's χ² of the rows; None where the dispersion is fixed at 1."""
+        """Return Pearson's χ² of the rows; None if the dispersion is fixed at 1."""
         return None
 
 

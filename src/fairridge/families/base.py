@@ -3,44 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from fairridge._typing import Floats, Integers
+from fairridge.families.distances import Distance
+from fairridge.families.sums import RowFunction, RowSums
 
-from fairridge.engines import Distance, RowFunction
+__all__ = ["ClassFamily", "Family", "FreeModels", "Link", "Reads", "Share"]
 
-__all__ = ["ClassFamily", "Family", "FreeModels", "Link", "Reads", "RowSums", "Share"]
-
-Floats = NDArray[np.float64]
 Share = Literal["deviance", "variance"]
 Reads = Literal["numbers", "classes", "times"]
 Link = Literal["identity", "log", "logit", "probit", "cloglog", "softmax"]
-
-
-@dataclass(frozen=True)
-class RowSums:
-    """Deviance of some rows, and its derivatives in their linear predictors.
-
-    Attributes
-    ----------
-    deviance : float
-        Σ over the rows, weighted.
-    gradient : ndarray of shape (n, m) or None
-        Derivative of the deviance in each linear predictor of each row.
-    curvature : ndarray of shape (n, m, m) or None
-        Second derivatives within each row.
-    coupling : callable or None
-        For families whose rows are not independent (Cox): maps the columns Z
-        of shape (n, k) to the (k, k) matrix to be subtracted from Zᵀdiag(curvature)Z.
-    """
-
-    deviance: float
-    gradient: Floats | None = None
-    curvature: Floats | None = None
-    coupling: Callable[[Floats], Floats] | None = None
-
 
 # Maps a family to the sums over rows of its model at λ = 0.
 FreeModels = Callable[["Family"], Callable[[RowFunction], Floats]]
@@ -103,34 +76,34 @@ class Family(Protocol):
         """Distance between responses for individual fairness."""
         ...
 
-    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+    def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return the m intercepts from which to start."""
         ...
 
     def unit(self, mean: float) -> float:
-        """Return what a row's deviance is measured in: 1, or a power of the mean response.
+        """Return the unit of a row's deviance: 1, or a power of the mean response.
 
-        0 where nothing but the deviance itself tells.
+        0 if only the deviance itself tells.
         """
         ...
 
-    def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
+    def deviance_terms(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return the deviance, its gradient (order ≥ 1) and curvature (order 2)."""
         ...
 
     def log_size(self, shift: float) -> float:
-        """Return log c, where a shift of η multiplies deviances by c at most; 0 where they add.
+        """Return log c if a shift of η multiplies deviances by at most c; 0 if it adds to them.
 
         A family that returns more than 0 takes log c as third argument of
         `unit_deviance`, and divides by c what may be beyond floating point.
         """
         ...
 
-    def by_class(self, coordinates: Floats) -> Floats:
+    def to_class_coefficients(self, coordinates: Floats) -> Floats:
         """Map coefficients of the m linear predictors (rows) to those users see."""
         ...
 
-    def by_predictor(self, coefficients: Floats) -> Floats:
+    def to_contrasts(self, coefficients: Floats) -> Floats:
         """Map them back."""
         ...
 
@@ -138,8 +111,15 @@ class Family(Protocol):
         """Return the expected response for linear predictors of shape (n, m)."""
         ...
 
+    def on(self, y: Floats) -> Family:
+        """Return the family prepared for these responses.
+
+        Families with independent rows need no preparation and return themselves.
+        """
+        ...
+
     def completed(self, free: FreeModels) -> Family:
-        """Return the family with the parameters that it leaves open estimated from the rows.
+        """Return the family with its open parameters estimated from the rows.
 
         Parameters
         ----------
@@ -154,7 +134,7 @@ class Family(Protocol):
         ...
 
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
-        """Return Pearson's χ² of the rows; None where the dispersion is fixed at 1."""
+        """Return Pearson's χ² of the rows; None if the dispersion is fixed at 1."""
         ...
 
 
@@ -165,6 +145,6 @@ class ClassFamily(Family, Protocol):
         """Return the probability of every class, of shape (n, K)."""
         ...
 
-    def likeliest(self, eta: Floats) -> NDArray[np.intp]:
+    def likeliest(self, eta: Floats) -> Integers:
         """Return the code of the likeliest class."""
         ...

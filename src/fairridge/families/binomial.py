@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from fairridge.engines import AbsoluteDifference, ClassDifference, Distance
+from fairridge._typing import Floats, Integers
 from fairridge.families._single import SinglePredictor, quasi_loglik
 from fairridge.families.base import Reads
+from fairridge.families.distances import AbsoluteDifference, ClassDifference, Distance
 from fairridge.families.links import LINKS
 
 __all__ = ["Binomial", "QuasiBinomial"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -95,6 +92,11 @@ class QuasiBinomial(Binomial):
     Only standard errors differ from the binomial family. In particular β
     changes with r just as it does there, contrary to what the paper says of
     this family (section 4.4).
+
+    Parameters
+    ----------
+    link : {"logit", "probit", "cloglog"}, default="logit"
+        As in `Binomial`.
     """
 
     name = "quasi-binomial"

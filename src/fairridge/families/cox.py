@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairridge.engines import AbsoluteDifference, Distance
-from fairridge.families.base import FreeModels, Link, Reads, RowSums, Share
+from fairridge._typing import Floats
+from fairridge.families.base import FreeModels, Link, Reads, Share
 from fairridge.families.cox_sweep import CoxSweep
+from fairridge.families.distances import AbsoluteDifference, Distance
 from fairridge.families.risk_sets import CoxTerms, RiskSets, Ties
+from fairridge.families.sums import RowSums
 
 __all__ = ["Cox", "CoxDistance"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Cox:
     has_intercept = False
     n_predictors = 1
     separable = False
-    share: Share = "variance"
+    share: ClassVar[Share] = "variance"
 
     def __post_init__(self) -> None:
         if self.ties not in ("breslow", "efron"):
@@ -67,7 +66,7 @@ class Cox:
         """Distance between responses for individual fairness: |Δtime|·|Δstatus|."""
         return CoxDistance()
 
-    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+    def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return 0: the partial likelihood has no intercept."""
         return np.zeros(1)
 
@@ -79,11 +78,11 @@ class Cox:
         """Return 0: a shift of η adds to deviances."""
         return 0.0
 
-    def by_class(self, coordinates: Floats) -> Floats:
+    def to_class_coefficients(self, coordinates: Floats) -> Floats:
         """Return the coefficients as they are: one linear predictor, one row."""
         return coordinates
 
-    def by_predictor(self, coefficients: Floats) -> Floats:
+    def to_contrasts(self, coefficients: Floats) -> Floats:
         """Return the coefficients as they are."""
         return coefficients
 
@@ -103,7 +102,7 @@ class Cox:
         """Return 1: the deviance does not scale with the response."""
         return 1.0
 
-    def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
+    def deviance_terms(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return the deviance and its derivatives in η.
 
         With r = w e^η and R_k the sum of r over the risk set of the k-th event
@@ -123,7 +122,7 @@ class Cox:
 
     @property
     def sets(self) -> RiskSets | None:
-        """Risk sets, where the rows are known; see `on`."""
+        """Risk sets, if the rows are known; see `on`."""
         return None
 
     def on(self, y: Floats) -> Cox:

@@ -15,14 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairridge.engines import FamilyFunction, GLMSums
+from fairridge._typing import Floats
 from fairridge.families.risk_sets import CoxTerms, Ties
+from fairridge.families.sums import FamilyFunction, GLMSums
 
-__all__ = ["BaselineHazard", "CoxSweep"]
-
-Floats = NDArray[np.float64]
+__all__ = ["BaselineHazard", "BaselineSweep", "CoxSweep"]
 
 
 @dataclass(frozen=True)

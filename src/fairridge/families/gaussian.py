@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.families._single import SinglePredictor
 from fairridge.families.base import Share
 
 __all__ = ["Gaussian"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Gaussian(SinglePredictor):
     name = "gaussian"
     link = "identity"
     least_squares = True
-    share: Share = "variance"
+    share: ClassVar[Share] = "variance"
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
         """(y − η)²."""

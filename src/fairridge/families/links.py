@@ -9,15 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr, logit, ndtr, ndtri
+
+from fairridge._typing import Floats
 
 __all__ = ["LINKS", "ProbabilityLink"]
 
-Floats = NDArray[np.float64]
 
 # e^x beyond this x would be infinite.
-LARGEST = 700.0
+LARGEST_EXPONENT = 700.0
 # Where the hazard of a normal variable is a continued fraction, and how many terms that takes.
 TAIL, TERMS = 5.0, 24
 
@@ -129,7 +129,7 @@ class ComplementaryLogLog(ProbabilityLink):
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2((1 − y)t − ya) and 2((1 − y)t + ya(t + a − 1)), with a = t/(e^t − 1)."""
         t = _exp(eta)
-        used = np.clip(t, 1e-300, LARGEST)
+        used = np.clip(t, 1e-300, LARGEST_EXPONENT)
         a = used / np.expm1(used)
         # t + a − 1, from its series where that is a difference of nearly equal numbers.
         s = np.minimum(t, 0.03)
@@ -147,7 +147,7 @@ LINKS: dict[str, ProbabilityLink] = {
 
 def _exp(eta: Floats) -> Floats:
     """Return e^η, or a finite number that serves as infinity would."""
-    return np.exp(np.minimum(eta, LARGEST))
+    return np.exp(np.minimum(eta, LARGEST_EXPONENT))
 
 
 def _hazard(x: Floats) -> tuple[Floats, Floats]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, xlogy
 
+from fairridge._typing import Booleans, Floats
 from fairridge.families._single import SinglePredictor, quasi_loglik
 
 __all__ = ["Gamma", "LogLink", "Poisson", "Tweedie", "log_ratio", "power_pearson"]
-
-Floats = NDArray[np.float64]
 
 
 class LogLink(SinglePredictor):
@@ -54,7 +52,7 @@ class LogLink(SinglePredictor):
             above = logsumexp((1.0 - self.power) * shift, b=weight * y[:, 0])
         return np.array([above, logsumexp((2.0 - self.power) * shift, b=weight)])
 
-    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+    def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return the intercept of the null model."""
         return np.array([self.null_level(y, weight, offset)])
 
@@ -190,7 +188,7 @@ def power_pearson(family: LogLink, y: Floats, eta: Floats, weight: Floats) -> fl
     return float(weight @ residual**2)
 
 
-def log_ratio(y: Floats, eta: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def log_ratio(y: Floats, eta: Floats) -> tuple[Floats, Booleans]:
     """Return log(μ/y), or η where y = 0, and where y is positive."""
     positive = y > 0.0
     return eta - np.log(np.where(positive, y, 1.0)), positive

@@ -7,16 +7,15 @@ from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import helmert
 from scipy.special import softmax
 
-from fairridge.engines import ClassDifference, Distance
-from fairridge.families.base import FreeModels, Link, Reads, RowSums, Share
+from fairridge._typing import Floats, Integers
+from fairridge.families.base import FreeModels, Link, Reads, Share
+from fairridge.families.distances import ClassDifference, Distance
+from fairridge.families.sums import RowSums
 
 __all__ = ["Multinomial"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Multinomial:
     proportion = False
     has_intercept = True
     separable = True
-    share: Share = "deviance"
+    share: ClassVar[Share] = "deviance"
 
     @property
     def n_predictors(self) -> int:
@@ -59,7 +58,7 @@ class Multinomial:
         """Distance between responses for individual fairness: 1[yᵢ ≠ yⱼ]."""
         return ClassDifference()
 
-    def start(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+    def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return log frequencies of the classes, as contrasts."""
         counts = np.bincount(y[:, 0].astype(np.intp), weights=weight, minlength=self.n_classes)
         return np.log(counts / counts.sum()) @ self.contrasts
@@ -68,7 +67,7 @@ class Multinomial:
         """Return 1: the deviance does not scale with the response."""
         return 1.0
 
-    def rows(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
+    def deviance_terms(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return −2 log-likelihood and its derivatives in the contrasts."""
         chosen = np.arange(len(y)), y[:, 0].astype(np.intp)
         scores = eta @ self.contrasts.T
@@ -93,11 +92,11 @@ class Multinomial:
         """Return 0: a shift of η adds to deviances."""
         return 0.0
 
-    def by_class(self, coordinates: Floats) -> Floats:
+    def to_class_coefficients(self, coordinates: Floats) -> Floats:
         """Map contrasts (rows) to classes."""
         return self.contrasts @ coordinates
 
-    def by_predictor(self, coefficients: Floats) -> Floats:
+    def to_contrasts(self, coefficients: Floats) -> Floats:
         """Map classes (rows) to contrasts."""
         return self.contrasts.T @ coefficients
 
@@ -105,13 +104,17 @@ class Multinomial:
         """Return class probabilities for η of shape (n, K), one per class."""
         return softmax(eta, axis=1)
 
-    def likeliest(self, eta: Floats) -> NDArray[np.intp]:
+    def likeliest(self, eta: Floats) -> Integers:
         """Return the code of the likeliest class for η of shape (n, K)."""
         return eta.argmax(axis=1)
 
     def mean(self, eta: Floats) -> Floats:
         """Return class probabilities for contrasts of shape (n, K − 1)."""
         return softmax(eta @ self.contrasts.T, axis=1)
+
+    def on(self, y: Floats) -> Self:
+        """Return the family itself: rows are independent."""
+        return self
 
     def completed(self, free: FreeModels) -> Self:
         """Return the family itself: no parameter is open."""

@@ -6,24 +6,23 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betaln, digamma
 
+from fairridge._typing import Floats
 from fairridge.families._single import SinglePredictor
 from fairridge.families.base import FreeModels
 from fairridge.families.loglinear import LogLink, Poisson, log_ratio
 
 __all__ = ["NegativeBinomial"]
 
-Floats = NDArray[np.float64]
 
 # e^x beyond this x would be infinite.
-LARGEST = 700.0
+LARGEST_EXPONENT = 700.0
 # Below this κ, ψ(y + 1/κ) − ψ(1/κ) is a series, because the difference has lost its digits.
 NEARLY_POISSON = 1e-2
 # log κ below which a model is a Poisson model.
-SMALLEST = np.log(1e-12)
+SMALLEST_LOG_DISPERSION = np.log(1e-12)
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class NegativeBinomial(LogLink):
         κ ≥ 0; 0 is the Poisson family. By default κ is estimated by maximum
         likelihood together with the coefficients of the model without a bound,
         and then held for all bounds. `family_.dispersion` of a fitted model has
-        the estimate, which is 0 where counts vary less than Poisson counts.
+        the estimate, which is 0 if counts vary less than Poisson counts.
     """
 
     dispersion: float | None = None
@@ -70,9 +69,10 @@ class NegativeBinomial(LogLink):
         small = kappa * y < 1.0
         share = np.where(small, np.where(positive, kappa * y, 0.5), 1.0) / (1.0 + kappa * y)
         x = np.where(small, d, -d)
-        bent = np.log1p(share * np.expm1(np.minimum(x, LARGEST))) + np.maximum(x - LARGEST, 0.0)
+        bent = np.log1p(share * np.expm1(np.minimum(x, LARGEST_EXPONENT)))
+        bent += np.maximum(x - LARGEST_EXPONENT, 0.0)
         bent = bent / share + np.where(small, -d, d)
-        at_zero = np.log1p(kappa * self.mean(eta)) + np.maximum(eta - LARGEST, 0.0)
+        at_zero = np.log1p(kappa * self.mean(eta)) + np.maximum(eta - LARGEST_EXPONENT, 0.0)
         return 2.0 * np.where(positive, np.where(small, y, 1.0 / kappa) * bent, at_zero / kappa)
 
     def log_size(self, shift: float) -> float:
@@ -124,7 +124,7 @@ class NegativeBinomial(LogLink):
             low, high = high, high + 1.0
         while slope(low) <= 0.0:
             low, high = low - 1.0, low
-            if low < SMALLEST:
+            if low < SMALLEST_LOG_DISPERSION:
                 return poisson
         return NegativeBinomial(float(np.exp(brentq(slope, low, high, xtol=1e-9))))
 
@@ -140,7 +140,7 @@ class NegativeBinomial(LogLink):
 
 def _excess(y: Floats, eta: Floats, weight: Floats) -> Floats:
     """Return Σ w((y − μ)² − y), twice the slope of ℓ in κ at κ = 0, and Σ wμ²."""
-    mu = np.exp(np.minimum(eta[:, 0], 0.5 * LARGEST))
+    mu = np.exp(np.minimum(eta[:, 0], 0.5 * LARGEST_EXPONENT))
     return np.array([weight @ ((y[:, 0] - mu) ** 2 - y[:, 0]), weight @ mu**2])
 
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fairridge._typing import Floats
 from fairridge.families._single import quasi_loglik
 from fairridge.families.loglinear import Poisson, power_pearson
 
 __all__ = ["QuasiPoisson"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

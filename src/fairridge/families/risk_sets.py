@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats, Integers
 
 __all__ = ["CoxTerms", "RiskSets", "Ties"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 Ties = Literal["breslow", "efron"]
 
 # Risks that differ by a factor of e³⁰⁰ at most can be summed in one scale.
@@ -54,7 +53,7 @@ def _sums(group: Integers, values: Floats, n_groups: int) -> Floats:
 
 @dataclass(frozen=True)
 class _Scales:
-    """e^shift for each group, the same where the largest η of risk sets differ by SPAN at most."""
+    """e^shift for each group; groups whose largest η differ by at most SPAN share one."""
 
     stretches: tuple[slice, ...]
     shift: Floats

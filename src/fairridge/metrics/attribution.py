@@ -12,13 +12,12 @@ from math import factorial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.data import make_frame
 
 __all__ = ["Attribution", "Proxies", "lmg", "proxy_terms"]
 
-Floats = NDArray[np.float64]
 
 # The split looks at 2¹⁵ subsets then.
 MOST_PLAYERS = 15
@@ -117,9 +116,7 @@ def lmg(
     )
 
 
-def _explained_by_subsets(
-    covariance: Floats, cross: Floats, players: NDArray[np.intp], k: int
-) -> Floats:
+def _explained_by_subsets(covariance: Floats, cross: Floats, players: Integers, k: int) -> Floats:
     """tr(c_Tᵀ Σ_T⁺ c_T) for every subset T of k attributes, in the order of their bits.
 
     Attributes are eliminated one after the other, from all subsets of those

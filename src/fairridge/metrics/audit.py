@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_flag
 from fairridge.data import Table, as_table
 from fairridge.metrics.attribution import MOST_PLAYERS, Attribution, lmg
@@ -26,8 +26,6 @@ from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
 
 __all__ = ["audit"]
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 CALIBRATION_BINS = 10
 NAN = float("nan")
 
@@ -129,9 +127,9 @@ def audit(
 def _check_options(confidence: Any, bins: Any, small: Any) -> None:
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
-    for name, value, least in (("bins", bins, 2), ("small", small, 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name}={value!r} must be an integer, at least {least}.")
+    for name, value, minimum in (("bins", bins, 2), ("small", small, 0)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
+            raise ValueError(f"{name}={value!r} must be an integer, at least {minimum}.")
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ class _Case:
 
     outcomes: Outcomes
     ordered: SortedScores
-    tenths: NDArray[np.intp]
+    tenths: Integers
     confidence: float
     small: int
 
@@ -168,7 +166,7 @@ def _attribute(case: _Case, partition: Grouping, reference: int | None) -> Attri
 
 
 def _measures(
-    case: _Case, attribute: str, label: str, rows: Mask, apart: Distances | None
+    case: _Case, attribute: str, label: str, rows: Booleans, apart: Distances | None
 ) -> GroupMeasures:
     outcomes, confidence = case.outcomes, case.confidence
     weight, score = outcomes.weight[rows], outcomes.score[rows]
@@ -198,7 +196,7 @@ def _response(kind: Kind, response: Floats, weight: Floats, confidence: float) -
     return mean_interval(response, weight, confidence)
 
 
-def _rates(outcomes: Outcomes, rows: Mask, confidence: float) -> dict[str, Any]:
+def _rates(outcomes: Outcomes, rows: Booleans, confidence: float) -> dict[str, Any]:
     """Return selection rate, true and false positive rates, and precision of some rows."""
     nothing = Estimate.undefined()
     rates = dict.fromkeys(
@@ -219,14 +217,16 @@ def _rates(outcomes: Outcomes, rows: Mask, confidence: float) -> dict[str, Any]:
     return rates
 
 
-def _tenths(outcomes: Outcomes) -> NDArray[np.intp]:
+def _tenths(outcomes: Outcomes) -> Integers:
     """Cut the rows at tenths of the predictions; equal predictions stay together."""
     levels = np.arange(1, CALIBRATION_BINS) / CALIBRATION_BINS
     edges = np.unique(weighted_quantiles(outcomes.score, outcomes.weight, levels))
     return np.searchsorted(edges, outcomes.score, side="left")
 
 
-def _calibration(case: _Case, partition: Grouping, masks: list[Mask]) -> Iterator[CalibrationBin]:
+def _calibration(
+    case: _Case, partition: Grouping, masks: list[Booleans]
+) -> Iterator[CalibrationBin]:
     """Compare responses with predictions within the same tenths of all predictions."""
     outcomes = case.outcomes
     if outcomes.response is None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats
 
 __all__ = ["concordance_index"]
-
-Floats = NDArray[np.float64]
 
 
 def concordance_index(

@@ -11,19 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairridge.engines import Distance
+from fairridge._typing import Floats
+from fairridge.families.distances import Distance
 from fairridge.metrics.distances import SortedScores
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.held_out import explained_by_sensitive, scatter_of, sequential_share
 
 __all__ = ["Dependence", "dependence", "pairwise_difference"]
 
-Floats = NDArray[np.float64]
 
 # Standard deviation of predictions, relative to their size or that of the response, that is none.
-ROUNDING = 1e-10
+NEGLIGIBLE_DEVIATION = 1e-10
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def _without_rounding(columns: Floats, targets: Floats) -> Floats:
     """
     mean = columns.mean(axis=0)
     size = np.maximum(np.abs(mean), targets.std(axis=0).max(initial=0.0))
-    return np.where(columns.std(axis=0) <= ROUNDING * size, 0.0, columns - mean)
+    return np.where(columns.std(axis=0) <= NEGLIGIBLE_DEVIATION * size, 0.0, columns - mean)
 
 
 def pairwise_difference(columns: Floats, S: Floats, distance: Distance, response: Floats) -> float:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Booleans, Floats, Integers
 
 __all__ = ["Distances", "SortedScores", "largest_gap"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class SortedScores:
         self._scores = scores[self._order] - scores.min(initial=np.inf)
         self._weight = weight[self._order]
 
-    def between(self, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Distances:
+    def between(self, first: Booleans, second: Booleans) -> Distances:
         """Compare two groups of rows, neither of them empty; NaN where one is."""
         w = [self._weight * rows[self._order] for rows in (first, second)]
         if not (w[0].any() and w[1].any()):

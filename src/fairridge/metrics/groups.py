@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, Table
 
 __all__ = ["Grouping", "groupings", "indicator_columns", "weighted_quantiles"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Grouping:
 
     attribute: str
     labels: tuple[str, ...]
-    codes: NDArray[np.intp]
+    codes: Integers
 
 
 def groupings(

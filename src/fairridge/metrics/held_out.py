@@ -8,13 +8,11 @@ definition is measured there it says itself, `Definition.held_out`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.solvers.shares import explained_by_sensitive, sequential_share
 
 __all__ = ["explained_by_sensitive", "scatter_of", "sequential_share"]
-
-Floats = NDArray[np.float64]
 
 
 def scatter_of(columns: Floats, weight: Floats | None = None) -> Floats:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-__all__ = ["Estimate", "effective_size", "mean_interval", "rate_interval"]
+from fairridge._typing import Booleans, Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["Estimate", "effective_size", "mean_interval", "rate_interval"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def effective_size(weight: Floats) -> float:
     return float(weight.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
-def rate_interval(hits: NDArray[np.bool_], weight: Floats, confidence: float) -> Estimate:
+def rate_interval(hits: Booleans, weight: Floats, confidence: float) -> Estimate:
     """Weighted share of hits with Wilson's score interval.
 
     With p the share, n the effective number of rows and z the normal quantile,

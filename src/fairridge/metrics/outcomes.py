@@ -9,12 +9,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._typing import Booleans, Floats
 from fairridge.arguments import check_finite
 from fairridge.data import as_native, is_missing, one_per_row, weights
 
 __all__ = ["Kind", "Outcomes", "read_outcomes"]
 
-Floats = NDArray[np.float64]
 Kind = Literal["regression", "classification"]
 
 
@@ -46,7 +46,7 @@ class Outcomes:
     kind: Kind
     response: Floats | None
     score: Floats
-    selected: NDArray[np.bool_] | None
+    selected: Booleans | None
     weight: Floats
     keep: Any
     positive: Any
@@ -169,9 +169,9 @@ def _are_labels(predicted: NDArray[Any], classes: NDArray[Any] | None) -> bool:
     return classes.dtype.kind in "buif" and bool(np.isin(predicted, classes).all())
 
 
-def _listed(classes: NDArray[Any], most: int = 5) -> str:
-    shown = ", ".join(map(repr, classes[:most].tolist()))
-    return shown + ("…" if len(classes) > most else "")
+def _listed(classes: NDArray[Any], maximum: int = 5) -> str:
+    shown = ", ".join(map(repr, classes[:maximum].tolist()))
+    return shown + ("…" if len(classes) > maximum else "")
 
 
 def _second(classes: NDArray[Any]) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.data import Encoding, Rows
 from fairridge.data.groups import Groups, attribute_values, learn_groups, require_discrete
@@ -13,9 +11,6 @@ from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 
 __all__ = ["discrete_values", "groups_of", "require_predictors", "rows_of"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 
 def rows_of(engine: Engine, name: str) -> Rows:

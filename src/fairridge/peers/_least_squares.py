@@ -6,7 +6,7 @@ import numpy as np
 
 from fairridge.engines import Engine
 from fairridge.families import Gaussian
-from fairridge.solvers import FairBasis, Fit
+from fairridge.models import FairBasis, Fit
 
 __all__ = ["LeastSquares"]
 
@@ -37,8 +37,8 @@ class LeastSquares:
         total = np.array([self.basis.weight])  # all that it needs to know of the rows
         return self.family.loglik(fit.deviance, np.empty((0, 1)), total, self.dispersion(fit))
 
-    def seed(self) -> None:
+    def warm_start(self) -> None:
         """Return None: a closed form needs no start."""
 
-    def plant(self, seed: None) -> None:
+    def start_from(self, warm_start: None) -> None:
         """Do nothing."""

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.arguments import check_bound, check_bounds
 from fairridge.engines import Engine
 from fairridge.estimators._checks import check_columns, warn_of_bound
@@ -23,8 +23,6 @@ from fairridge.reports import Summary
 from fairridge.search import Problem, Solution
 
 __all__ = ["LinearModel", "Peer"]
-
-Floats = NDArray[np.float64]
 
 
 class Peer(FairModel):

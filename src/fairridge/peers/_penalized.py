@@ -5,24 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.arguments import check_number
 from fairridge.fairness import Definition
-from fairridge.search import Choice, Problem, Solution, solve
+from fairridge.search import Choice, PenalizedProblem, Solution, solve
 
 __all__ = ["given_penalty", "solve_penalized"]
-
-Floats = NDArray[np.float64]
 
 
 def given_penalty(name: str, value: Any) -> str | None:
     """Return ``name=value`` of a penalty that was given outright; None if a bound chooses it."""
-    return None if value is None else f"{name}={check_number(name, value, least=0.0):g}"
+    return None if value is None else f"{name}={check_number(name, value, minimum=0.0):g}"
 
 
 def solve_penalized(
-    problem: Problem,
+    problem: PenalizedProblem,
     definition: Definition,
     bounds: Floats,
     *,
@@ -31,7 +29,7 @@ def solve_penalized(
     max_iter: int,
 ) -> list[Solution]:
     """Find the smallest penalty that meets each bound, or take the given one."""
-    tol = check_number("tol", tol, least=0.0, strict=True)
+    tol = check_number("tol", tol, minimum=0.0, strict=True)
     if given is None:
         return solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
     fit = problem.fits(np.array([given]))[0]

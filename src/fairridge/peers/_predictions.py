@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.data import make_frame
 from fairridge.reports import PathCurves, plot_path
 
 __all__ = ["PredictionPath", "prediction_path"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fairridge._typing import Floats
 from fairridge.solvers import Spectrum
 
 __all__ = ["Penalty", "SecularPenalty"]
-
-Floats = NDArray[np.float64]
 
 
 class Penalty(Protocol):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.solvers import Spectrum, lasso_minimum
 
 __all__ = ["ElasticNet", "Lasso"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

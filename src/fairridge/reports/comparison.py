@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fairridge._typing import Floats
 from fairridge.reports.paths import COLORS, new_axes
 
 __all__ = ["TradeOff", "plot_trade_off"]
 
-Floats = NDArray[np.float64]
 MARKERS = "osD^vP*X<>"
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["COLORS", "PathCurves", "PathPlot", "new_axes", "plot_path"]
 
-Floats = NDArray[np.float64]
 PathPlot = Literal["coefficients", "constraints", "accuracy"]
 
 # Okabe and Ito's colors, told apart by color-blind readers too.

@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fairridge._typing import Floats
 from fairridge.reports.paths import COLORS, new_axes
 
 __all__ = ["ValidationCurve", "plot_validation"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from fairridge.search.closed_form import OrthogonalSolution, orthogonal_solution
 from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.gaussian import GaussianProblem, gaussian_problem
 from fairridge.search.glm import GLMProblem, glm_problem
-from fairridge.search.problem import Problem, solve
+from fairridge.search.problem import PenalizedProblem, Problem, solve
 from fairridge.search.solution import Choice, Solution, Status
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "GLMProblem",
     "GaussianProblem",
     "OrthogonalSolution",
+    "PenalizedProblem",
     "Problem",
     "Solution",
     "Status",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats
 
 __all__ = ["OrthogonalSolution", "orthogonal_solution"]
-
-Floats = NDArray[np.float64]
 
 
 class OrthogonalSolution(NamedTuple):

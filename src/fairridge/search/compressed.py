@@ -8,22 +8,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.engines import Engine, MemoryEngine
 from fairridge.fairness import Definition
 from fairridge.families import Family
+from fairridge.models import Compression, ExpandedFit, FairBasis, Fit, compress
 from fairridge.penalties import Penalty
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem, separating_columns
-from fairridge.search.minima import Minima
+from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import solve
 from fairridge.search.solution import Choice, Solution
-from fairridge.solvers import Compression, ExpandedFit, FairBasis, Fit, compress
 
 __all__ = ["CompressedProblem", "compressed_problem"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -94,10 +92,10 @@ class CompressedProblem:
         """Return the log-likelihood."""
         return self.inner.loglik(fit)
 
-    def seed(self) -> None:
+    def warm_start(self) -> None:
         """Return None: features of other rows are others."""
 
-    def plant(self, seed: Any) -> None:
+    def start_from(self, warm_start: Any) -> None:
         """Do nothing."""
 
     def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
@@ -197,6 +195,8 @@ def compressed_problem(
         inner = GaussianProblem.of(found.engine, found.basis, penalty, predictor_penalty)
     else:
         inner = GLMProblem(
-            Minima(found.engine, found.basis, family, penalty, predictor_penalty, max_iter, found)
+            PenalizedGLM(
+                found.engine, found.basis, family, penalty, predictor_penalty, max_iter, found
+            )
         )
     return CompressedProblem(found, inner, engine)

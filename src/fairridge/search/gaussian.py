@@ -7,21 +7,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition, VarianceShare, is_variance_share
 from fairridge.families import Gaussian
+from fairridge.models import FairBasis, Fit, factorize, fair_basis
+from fairridge.models.factor import WELL_CONDITIONED
 from fairridge.penalties import Penalty, SecularPenalty
-from fairridge.search.crossing import dense_profile
+from fairridge.search.last_crossing import dense_profile
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
-from fairridge.solvers import FairBasis, Fit, factorize, fair_basis
-from fairridge.solvers.factor import WELL_CONDITIONED
 
 __all__ = ["GaussianProblem", "gaussian_problem"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -114,10 +112,10 @@ class GaussianProblem:
         total = np.array([self.basis.weight])  # all that it needs to know of the rows
         return self.family.loglik(fit.deviance, np.empty((0, 1)), total, self.dispersion(fit))
 
-    def seed(self) -> None:
+    def warm_start(self) -> None:
         """Return None: a closed form needs no start."""
 
-    def plant(self, seed: None) -> None:
+    def start_from(self, warm_start: None) -> None:
         """Do nothing."""
 
     def converged(self, lambda_: float) -> bool:
@@ -138,7 +136,7 @@ class GaussianProblem:
     def _choose_secular(
         self, penalty: SecularPenalty, definition: VarianceShare, bounds: Floats, max_iter: int
     ) -> list[Choice]:
-        rest = definition.rest(self.unconstrained()) * self.basis.weight
+        rest = definition.other_variance(self.unconstrained()) * self.basis.weight
         active = bounds < 1.0
         odds = bounds / np.where(active, 1.0 - bounds, 1.0)
         # A root of each factor: their product may be too small a number.

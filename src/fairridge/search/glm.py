@@ -7,27 +7,28 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairridge.engines import Engine, RowFunction
+from fairridge._typing import Floats
+from fairridge.engines import Engine
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Family
+from fairridge.families.sums import RowFunction
+from fairridge.models import FairBasis, Fit, factorize, fair_basis
 from fairridge.penalties import Penalty
-from fairridge.search.crossing import sparse_profile
-from fairridge.search.minima import Minima
+from fairridge.search.last_crossing import sparse_profile
+from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.solution import Choice
-from fairridge.solvers import FairBasis, Fit, Point, factorize, fair_basis
+from fairridge.solvers import Point
 
 __all__ = ["GLMProblem", "glm_problem"]
 
-Floats = NDArray[np.float64]
 
 # A value this near to a bound is wanted to all digits.
-NEAR = 1e-3
+NEAR_BOUND = 1e-3
 # Coefficient of a level that makes odds of three million to one.
 DECIDED = 15.0
 # Numbers in [S, X] up to which a finer scan costs milliseconds.
-SMALL = 20_000
+FEW_NUMBERS = 20_000
 
 
 class _NotConvergedError(Exception):
@@ -43,11 +44,11 @@ class GLMProblem:
 
     Parameters
     ----------
-    minima : Minima
+    minima : PenalizedGLM
         The minima of its penalized deviance.
     """
 
-    def __init__(self, minima: Minima) -> None:
+    def __init__(self, minima: PenalizedGLM) -> None:
         self.minima = minima
         self._fits: dict[float, Fit] = {}
         self._is_reference = False
@@ -67,13 +68,13 @@ class GLMProblem:
         """The family of the response."""
         return self.minima.family
 
-    def seed(self) -> Floats:
+    def warm_start(self) -> Floats:
         """Return level and raw coefficients of the model at a typical λ, to start others from."""
-        return self.minima.seed()
+        return self.minima.warm_start()
 
-    def plant(self, seed: Floats) -> None:
-        """Start from the seed of a problem on other rows instead of from the null model."""
-        self.minima.plant(seed)
+    def start_from(self, warm_start: Floats) -> None:
+        """Start from the `warm_start` of a problem on other rows instead of from the null model."""
+        self.minima.start_from(warm_start)
 
     # ------------------------------------------------------------------- fits
 
@@ -116,7 +117,7 @@ class GLMProblem:
 
         if family.pearson(np.full((1, 1), 0.5), np.zeros((1, 1)), np.ones(1)) is None:
             return 1.0
-        total = fit.total(pearson, sensitive=True, predictors=True, center=True)[0]
+        total = fit.sum_over_rows(pearson, sensitive=True, predictors=True, center=True)[0]
         rank = 1 + self.basis.sensitive.rank + self.basis.predictors.rank
         return float(total) / max(self.basis.weight - rank, 1.0)
 
@@ -126,7 +127,7 @@ class GLMProblem:
 
     def _as_fit(self, lambda_: float, point: Point) -> Fit:
         coordinates = self.minima.coordinates
-        theta = self.family.by_class(coordinates.by_predictor(point.theta))
+        theta = self.family.to_class_coefficients(coordinates.by_predictor(point.theta))
         level, alpha, beta = coordinates.split(theta)
         intercept: Any = level - alpha @ self.basis.center_sensitive
         if len(theta) == 1:
@@ -170,7 +171,7 @@ class GLMProblem:
             )
             return [free if r == 1.0 else values.choose(float(r), tol, max_iter) for r in bounds]
         except _NotConvergedError as failure:
-            # No search can go on from coefficients that are no minimum.
+            # No search can go on from coefficients that are not a minimum.
             failed = Choice(failure.lambda_, "not-converged")
             return [free if r == 1.0 else failed for r in bounds]
 
@@ -189,7 +190,8 @@ class GLMProblem:
         rough = self.minima.rough_point(lambda_)
         if rough is not None:
             value = definition.value(self._as_fit(lambda_, rough))
-            margin = NEAR * max(abs(value), NEAR) + self.minima.unsettled(lambda_, rough)
+            near = NEAR_BOUND * max(abs(value), NEAR_BOUND)
+            margin = near + self.minima.unsettled(lambda_, rough)
             if rough.converged and np.abs(value - bounds).min() > margin:
                 return value
         if not self.converged(lambda_):
@@ -199,14 +201,14 @@ class GLMProblem:
     def _scan(self, definition: Definition) -> dict[str, Any]:
         """Scan λ finely where passes cost little, or where nothing is known of a definition."""
         unknown = definition.arbitrary
-        if unknown or self.engine.n_rows * len(self.engine.names) <= SMALL:
+        if unknown or self.engine.n_rows * len(self.engine.names) <= FEW_NUMBERS:
             return {"step": 2.0, "floor": 1e-3, "reach": 30.0 if unknown else 0.0}
         return {}
 
     def _predicted(self, definition: Definition, lambda_: float) -> float:
         """Return the value after one Newton step off λ = 0: no pass but those of the definition."""
         point, objective = self.minima.point(0.0), self.minima.objective(lambda_)
-        if not objective.lets_be(point):
+        if not objective.allows_separation(point):
             return 0.0  # from coefficients at infinity there is no short way
         step, _ = objective.step(point)
         change = float(point.gradient @ step + 0.5 * step @ point.hessian @ step)
@@ -282,18 +284,18 @@ def glm_problem(
     """Decompose S and X as for a gaussian model; the response waits for the passes."""
     factor = factorize(engine, engine.moments(), n_targets)
     basis = fair_basis(factor, engine.n_sensitive, standardize=standardize, n_targets=n_targets)
-    seed: Floats | None = None
+    warm_start: Floats | None = None
 
-    def minima_of(family: Family) -> Minima:
-        return Minima(engine, basis, family, penalty, predictor_penalty, max_iter)
+    def minima_of(family: Family) -> PenalizedGLM:
+        return PenalizedGLM(engine, basis, family, penalty, predictor_penalty, max_iter)
 
     def free(family: Family) -> Callable[[RowFunction], Floats]:
-        nonlocal seed
+        nonlocal warm_start
         minima = minima_of(family)
-        if seed is not None:
-            minima.plant(seed)
+        if warm_start is not None:
+            minima.start_from(warm_start)
         raw = minima.coordinates.raw(minima.point(0.0).theta)
-        seed = np.column_stack([raw[:, 0] - raw[:, 1:] @ basis.center, raw[:, 1:]])
-        return lambda function: engine.total(function, basis.center, raw[:, 0], raw[:, 1:])
+        warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ basis.center, raw[:, 1:]])
+        return lambda function: engine.sum_over_rows(function, basis.center, raw[:, 0], raw[:, 1:])
 
     return GLMProblem(minima_of(family.completed(free)))

@@ -1,4 +1,4 @@
-"""What a search needs to know of a model: its fits at any λ."""
+"""What models on given rows offer, and the search for λ(r) among those that have a λ."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
 from fairridge.families import Family
+from fairridge.models import FairBasis, Fit
 from fairridge.search.solution import Choice, Solution
-from fairridge.solvers import FairBasis, Fit
 
-__all__ = ["Problem", "solve"]
+__all__ = ["PenalizedProblem", "Problem", "solve"]
 
-Floats = NDArray[np.float64]
 
 # Tolerances by which a bound may be exceeded before that is said.
 LOOSE = 100.0
 
 
 class Problem(Protocol):
-    """A model on given rows, for every λ."""
+    """A model on given rows, for every bound."""
 
     @property
     def engine(self) -> Engine:
@@ -40,16 +39,6 @@ class Problem(Protocol):
         """The family of the response."""
         ...
 
-    def choose(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
-    ) -> list[Choice]:
-        """Choose λ(r) for every bound."""
-        ...
-
-    def fits(self, lambda_: Floats) -> list[Fit]:
-        """Return the models at several λ."""
-        ...
-
     @property
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only."""
@@ -63,12 +52,26 @@ class Problem(Protocol):
         """Return the log-likelihood."""
         ...
 
-    def seed(self) -> Any:
+    def warm_start(self) -> Any:
         """Return what helps a problem on some of the rows to start; None for closed forms."""
         ...
 
-    def plant(self, seed: Any) -> None:
-        """Start from the seed of a problem on other rows."""
+    def start_from(self, warm_start: Any) -> None:
+        """Start from the `warm_start` of a problem on other rows."""
+        ...
+
+
+class PenalizedProblem(Problem, Protocol):
+    """A problem whose models are those of a penalty λ, in which `solve` searches."""
+
+    def choose(
+        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
+    ) -> list[Choice]:
+        """Choose λ(r) for every bound."""
+        ...
+
+    def fits(self, lambda_: Floats) -> list[Fit]:
+        """Return the models at several λ."""
         ...
 
     def converged(self, lambda_: float) -> bool:
@@ -77,7 +80,7 @@ class Problem(Protocol):
 
 
 def solve(
-    problem: Problem,
+    problem: PenalizedProblem,
     definition: Definition,
     unfairness: Sequence[float] | Floats,
     *,
@@ -94,12 +97,14 @@ def solve(
     fits = problem.fits(np.array([choice.lambda_ for choice in choices]))
     achieved = [definition.value(fit) for fit in fits]
     return [
-        Solution(float(r), fit, value, definition.components(fit), _honest(choice, value, r, tol))
+        Solution(
+            float(r), fit, value, definition.components(fit), _demote_unmet(choice, value, r, tol)
+        )
         for r, fit, choice, value in zip(bounds, fits, choices, achieved, strict=True)
     ]
 
 
-def _honest(choice: Choice, achieved: float, r: float, tol: float) -> Choice:
+def _demote_unmet(choice: Choice, achieved: float, r: float, tol: float) -> Choice:
     """Take a "converged" or "inactive" back where the bound does not hold.
 
     Values that jump under rounding, as where the unconstrained model runs to

@@ -12,17 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Booleans, Floats
 
 __all__ = ["secular_roots"]
 
-Floats = NDArray[np.float64]
 Length = Callable[[Floats], tuple[Floats, Floats]]
 
 
-def secular_roots(
-    length: Length, targets: Floats, max_iter: int = 100
-) -> tuple[Floats, NDArray[np.bool_]]:
+def secular_roots(length: Length, targets: Floats, max_iter: int = 100) -> tuple[Floats, Booleans]:
     """Solve ‖Sα(λ)‖ = t for every target t.
 
     Parameters
@@ -32,7 +30,7 @@ def secular_roots(
     targets : ndarray
         Targets, each at least 0. Zero gives λ = ∞; a target that λ = 0 meets gives 0.
     max_iter : int
-        Newton steps at most; 3 to 6 are usual.
+        Maximum number of Newton steps; 3 to 6 are usual.
 
     Returns
     -------

@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fairridge.solvers import Fit
+from fairridge.models import Fit
 
 __all__ = ["Choice", "Solution", "Status"]
 
-Floats = NDArray[np.float64]
 Status = Literal["inactive", "converged", "infeasible", "not-converged"]
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.solvers.triangle import curvature_scale, small_qr, solve_upper
 
 __all__ = ["lasso_minimum", "proximal_step"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 # Slope, relative to the terms it is made of, that is nothing but rounding.
-NOTHING = 1e-14
+NEGLIGIBLE_SLOPE = 1e-14
 # Curvature added to every coordinate, relative to its own: flat directions get an end.
 PROXIMAL = 1e-13
 
@@ -41,7 +39,7 @@ def lasso_minimum(
     start : ndarray of shape (q,), optional
         Where to start.
     max_iter : int
-        Steps at most.
+        Maximum number of steps.
     """
     movable = np.diag(H) > 0.0
     scale = np.sqrt(np.where(movable, np.diag(H), 1.0))
@@ -62,7 +60,7 @@ def _with_signs(
     b: Floats,
     weights: Floats,
     x: Floats,
-    movable: NDArray[np.bool_],
+    movable: Booleans,
     max_iter: int,
 ) -> Floats:
     """Search for the signs of the minimum; H is positive definite."""
@@ -115,7 +113,7 @@ def _solved(H: Floats, b: Floats) -> Floats:
 
 def _rounding(H: Floats, b: Floats, weights: Floats, x: Floats) -> Floats:
     """How much of each slope is nothing but rounding."""
-    return NOTHING * (np.abs(H) @ np.abs(x) + np.abs(b) + weights)
+    return NEGLIGIBLE_SLOPE * (np.abs(H) @ np.abs(x) + np.abs(b) + weights)
 
 
 def proximal_step(H: Floats, gradient: Floats, theta: Floats, l1: Floats) -> Floats:

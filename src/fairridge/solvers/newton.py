@@ -16,14 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.solvers.lasso import proximal_step
 from fairridge.solvers.triangle import solve_definite
 
 __all__ = ["Objective", "Point", "minimize"]
 
-Floats = NDArray[np.float64]
 
 # The unit of deviances, as that of a share of the weight of all rows: the same for rows that
 # are weighted and rows that are repeated, and proportional to the weights.
@@ -33,7 +32,7 @@ CLOSE = 1e-24
 # Below this, a decrease is too small for the objective itself to show it,
 BLIND = 1e-12
 # and, where it no longer shrinks, rounding for certain.
-ROUNDING = 1e-17
+ROUNDING_OF_DECREASE = 1e-17
 # Decrease that may be left where there is a limit instead of a minimum.
 LIMIT = 1e-11
 # Deviance, relative to that of the null model, which is as good as none.
@@ -51,7 +50,7 @@ LEFT = 0.35
 # Curvature, relative to that of the null model, of a direction that has none.
 FLAT = 1e-7
 # The same that is not even rounding: what is divided by it cannot be taken for small.
-NOTHING = 1e-18
+NEGLIGIBLE_CURVATURE = 1e-18
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Point:
     converged : bool
         Whether it is the minimum it was meant to be, or its deviance the limit.
     separated : ndarray of shape (s, N) or None
-        Directions in which the deviance falls forever, where there are any;
+        Directions in which the deviance falls forever, if there are any;
         orthonormal.
     passes : int
         Evaluations on the way there.
@@ -103,7 +102,7 @@ class Objective:
     zero : ndarray of int
         Coordinates that must be zero.
     null : float
-        Deviance of the null model; 0 where a perfect fit is nothing to end at.
+        Deviance of the null model; 0 if a perfect fit is nothing to end at.
     curvature : ndarray of shape (N,) or None
         Its second derivative in each coordinate; None for that of the start.
     unit : float
@@ -114,8 +113,8 @@ class Objective:
     evaluate: Callable[[Floats, int], tuple[float, Floats, Floats | None]]
     quadratic: Floats
     l1: Floats
-    free: NDArray[np.intp]
-    zero: NDArray[np.intp]
+    free: Integers
+    zero: Integers
     null: float = field(default=0.0, kw_only=True)
     curvature: Floats | None = field(default=None, kw_only=True)
     unit: float = field(default=1.0, kw_only=True)
@@ -156,7 +155,7 @@ class Objective:
         """Hessian of deviance and quadratic penalty, stiff in directions left alone."""
         H = point.hessian + 2.0 * self.quadratic
         typical = self._typical(point)
-        H[np.diag_indices_from(H)] += NOTHING * typical
+        H[np.diag_indices_from(H)] += NEGLIGIBLE_CURVATURE * typical
         if point.separated is not None:
             H += typical.max() * point.separated.T @ point.separated
         return H
@@ -179,7 +178,7 @@ class Objective:
         kept = bent < FLAT * size
         return separated[kept] if kept.any() else None
 
-    def lets_be(self, point: Point) -> bool:
+    def allows_separation(self, point: Point) -> bool:
         """Whether directions that were left alone may be so under this penalty too."""
         kept = self.unbounded(point)
         return point.separated is None or (kept is not None and len(kept) == len(point.separated))
@@ -235,7 +234,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
     start : Point
         Where to start; its Hessian may be that of a point nearby.
     max_iter : int
-        Evaluations at most.
+        Maximum number of evaluations.
     close : float
         Promised decrease, relative to the deviance, at which to stop.
     """
@@ -256,7 +255,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
         if after is None:
             # No decrease is left that the arithmetic can see.
             return replace(state.point, converged=state.decrease <= LIMIT * state.scale)
-        goal = BLIND if state.renew else ROUNDING
+        goal = BLIND if state.renew else ROUNDING_OF_DECREASE
         if 0.5 * state.decrease < after.decrease <= goal * state.scale:
             # Nothing but rounding is left.
             return replace(after.point, converged=_settled(objective, after))
@@ -265,7 +264,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
 
 
 def _advanced(objective: Objective, state: _State, close: float) -> _State | None:
-    """Take one step; None where no step lowers the objective."""
+    """Take one step; None if no step lowers the objective."""
     trial, length = _search(objective, state)
     if trial is None:
         return _renewed(objective, state.point) if not state.renew else None
@@ -274,24 +273,24 @@ def _advanced(objective: Objective, state: _State, close: float) -> _State | Non
         slow = _passes_left(after, state.decrease, close) > HESSIAN_COSTS
         return (
             _renewed(objective, trial)
-            if slow and after.decrease > ROUNDING * after.scale
+            if slow and after.decrease > ROUNDING_OF_DECREASE * after.scale
             else after
         )
     short = -objective.growth(trial, state.step) > (LEFT * state.decrease if length <= 1.0 else 0.0)
-    if short and _exhausted(objective, after):
-        return _held(objective, after)
+    if short and _nothing_left_to_gain(objective, after):
+        return _freeze_flat_directions(objective, after)
     short = short and after.decrease < state.decrease
     renew = after.decrease >= CONTRACTION * state.decrease
     return replace(after, renew=renew, length=max(2.0 * length, 4.0) if renew and short else 1.0)
 
 
-def _exhausted(objective: Objective, state: _State) -> bool:
+def _nothing_left_to_gain(objective: Objective, state: _State) -> bool:
     """Whether there is next to nothing left to gain."""
     explained = abs(state.point.deviance) <= EXPLAINED * abs(objective.null)
     return explained or state.decrease <= LIMIT * state.scale
 
 
-def _held(objective: Objective, state: _State) -> _State:
+def _freeze_flat_directions(objective: Objective, state: _State) -> _State:
     """Leave directions without curvature alone, if there are any."""
     if state.point.separated is not None:
         return state
@@ -325,7 +324,7 @@ def _settled(objective: Objective, state: _State) -> bool:
     if state.point.separated is None:
         return True
     point = replace(state.point, separated=None)
-    return _exhausted(objective, _State.at(objective, point, renew=False))
+    return _nothing_left_to_gain(objective, _State.at(objective, point, renew=False))
 
 
 def _restricted(objective: Objective, start: Point) -> Point:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats
 
 __all__ = ["adjusted_share", "explained_by_sensitive", "sequential_share"]
-
-Floats = NDArray[np.float64]
 
 
 # Smallest eigenvalue of a correlation matrix, relative to the largest, that counts for its rank.

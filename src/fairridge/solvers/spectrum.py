@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
+
+from fairridge._typing import Floats
 
 __all__ = ["Spectrum", "dependent_columns", "shrinking_length", "spectrum_of"]
 
-Floats = NDArray[np.float64]
 
 # Columns that are compared with all directions found before at once.
 PANEL = 64

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-__all__ = ["curvature_scale", "small_qr", "solve_definite", "solve_lower", "solve_upper"]
+from fairridge._typing import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["curvature_scale", "small_qr", "solve_definite", "solve_lower", "solve_upper"]
 
 
 def small_qr(Y: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairridge.arguments import check_bounds, check_option
@@ -33,7 +32,6 @@ from fairridge.validation.progress import Progress
 
 __all__ = ["Comparison", "compare"]
 
-Floats = NDArray[np.float64]
 
 REGRESSORS = {
     "FRRM": FairRidgeRegressor,

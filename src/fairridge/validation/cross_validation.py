@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from fairridge._typing import Floats
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, make_frame, weights
 from fairridge.estimators._reading import read_training
 from fairridge.estimators._training import Training
 from fairridge.peers._peer import LinearModel
 from fairridge.reports import ValidationCurve, plot_validation
-from fairridge.rows import RowMoments, RowSource
+from fairridge.sources import RowMoments, RowSource
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds, quiet_fits
 from fairridge.validation.foreign import ForeignData, foreign_fold, require_weights
@@ -28,7 +28,6 @@ from fairridge.validation.streamed import StreamedData
 
 __all__ = ["CrossValidation", "FoldedData", "cross_validate", "fold_records"]
 
-Floats = NDArray[np.float64]
 PAPER_BOUNDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
@@ -130,7 +129,7 @@ def cross_validate(
         own value of it is not used.
     X, y, sensitive_features
         As in `fit`. Categorical levels come from all rows. For gaussian models
-        X may be rows of `fairridge.rows`, which are divided at random (cv=k).
+        X may be rows of `fairridge.sources`, which are divided at random (cv=k).
     unfairness : array-like
         The bounds r; the paper's by default.
     cv : int or scikit-learn splitter, default=10
@@ -176,7 +175,7 @@ def cross_validate(
         raise ValueError("models is empty; pass an estimator or a dict name → estimator.")
     check_models(named)
     bounds = check_bounds(
-        unfairness, most=min(getattr(model, "_most_unfair", 1.0) for model in named.values())
+        unfairness, maximum=min(getattr(model, "_most_unfair", 1.0) for model in named.values())
     )
     division: dict[str, Any] = {
         "cv": cv, "repeats": repeats, "folds": folds, "random_state": random_state
@@ -317,8 +316,8 @@ def _linear_folds(
     if uses_moments(model, training):
         return moment_folds(model, training, folds, bounds)
     # Features that are fitted to each training set have no coefficients in common.
-    seed = model._set_up(training).seed() if training.unmapped is None else None
+    warm_start = model._set_up(training).warm_start() if training.unmapped is None else None
     found: Iterable[list[Scores]] = jobs(
-        delayed(row_fold)(model, training, fold, bounds, seed) for fold in folds
+        delayed(row_fold)(model, training, fold, bounds, warm_start) for fold in folds
     )
     return found

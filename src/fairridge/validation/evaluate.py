@@ -10,8 +10,8 @@ import warnings
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
 from fairridge.metrics import concordance_index, explained_by_sensitive, scatter_of
@@ -31,8 +31,6 @@ __all__ = [
     "size",
 ]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 NAN = float("nan")
 
 # ---------------------------------------------------------------------- losses
@@ -83,8 +81,8 @@ def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> d
         `loss`, and `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`,
         `recall` and `auc`, or `concordance`; NaN for what is not defined.
     """
-    by_predictor = family.by_predictor(eta.T).T
-    deviance = family.rows(response, by_predictor, weight, 0).deviance
+    by_predictor = family.to_contrasts(eta.T).T
+    deviance = family.deviance_terms(response, by_predictor, weight, 0).deviance
     found = {"loss": loss(family, deviance, size(family, response, weight))}
     if family.reads == "times":
         return found | {"concordance": _concordance(response, eta[:, 0], weight)}
@@ -155,7 +153,7 @@ def classification_scores(
     }
 
 
-def area_under_curve(positive: NDArray[np.bool_], score: Floats, weight: Floats) -> float:
+def area_under_curve(positive: Booleans, score: Floats, weight: Floats) -> float:
     """Share of pairs in which the positive row has the higher score; ties count one half.
 
     NaN if all rows are positive, or none is.
@@ -188,7 +186,7 @@ def outcomes(family: Family, eta: Floats) -> Floats:
     if family.reads == "times":
         return eta
     if family.reads == "numbers":
-        mean: Floats = family.mean(family.by_predictor(eta.T).T)
+        mean: Floats = family.mean(family.to_contrasts(eta.T).T)
         return mean.reshape(len(eta), -1)
     probability = cast(ClassFamily, family).probabilities(eta)
     return probability[:, 1:] if probability.shape[1] == 2 else probability

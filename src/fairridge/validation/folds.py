@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, check_random_state
 
+from fairridge._typing import Integers
 from fairridge.arguments import check_count
 from fairridge.engines import one_blas_thread
 from fairridge.exceptions import BoundWarning, DataWarning
 
 __all__ = ["Fold", "check_models", "make_folds", "quiet_fits"]
 
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+Fold = tuple[Integers, Integers]
 
 HOW = "pass pairs (train, test) of row positions or Boolean masks, or one list of pairs per repeat"
 
@@ -119,7 +119,7 @@ def _given_folds(folds: Any, n: int) -> list[list[Fold]]:
     return [_checked(list(one), n) for one in (given if nested else [given])]
 
 
-def _among(kept: NDArray[np.intp], n: int, folds: list[Fold]) -> list[Fold]:
+def _among(kept: Integers, n: int, folds: list[Fold]) -> list[Fold]:
     """Return the positions of folds of n rows among the rows kept."""
     places = np.full(n, -1)
     places[kept] = np.arange(len(kept))
@@ -153,7 +153,7 @@ def _checked(pairs: Sequence[Any], n: int) -> list[Fold]:
     return found
 
 
-def _positions(rows: Any, what: str, n: int) -> NDArray[np.intp]:
+def _positions(rows: Any, what: str, n: int) -> Integers:
     """Return positions among n rows, which may come as a mask."""
     array = np.asarray(rows)
     if array.ndim == 1 and array.dtype.kind == "b":
@@ -173,6 +173,6 @@ def _positions(rows: Any, what: str, n: int) -> NDArray[np.intp]:
     return array.astype(np.intp)
 
 
-def _shortened(value: Any, most: int = 60) -> str:
+def _shortened(value: Any, maximum: int = 60) -> str:
     text = " ".join(repr(value).split())
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= maximum else f"{text[:maximum]}…"

@@ -11,15 +11,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
+from fairridge._typing import Floats, Integers
 from fairridge.data import Table, as_table, dense_columns, learn_design
 from fairridge.validation import evaluate
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores
 
 __all__ = ["ForeignData", "foreign_fold", "measures", "predictions", "require_weights"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class ForeignData:
         table = as_table(X)
         separate = None if S is None else as_table(S, argument="sensitive_features")
         design = learn_design(table, separate, sensitive)
-        pieces, _ = design.encode(table, separate, "error", owner="this model")
+        pieces, _ = design.encode(table, separate, "error", estimator_name="this model")
         attributes = table.select(design.positions_sensitive) if separate is None else separate
         columns = dense_columns(pieces, design.sensitive.names)
         return cls(X, np.asarray(y), S, attributes, columns, sample_weight)

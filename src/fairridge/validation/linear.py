@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.metrics import scatter_of
+from fairridge.models import FairBasis, Fit
 from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
-from fairridge.solvers import FairBasis, Fit
 from fairridge.validation import evaluate
 from fairridge.validation.folds import Fold
 
 __all__ = ["Scores", "WrittenRows", "fold_scores", "row_fold"]
 
-Floats = NDArray[np.float64]
 # What one bound reached in one fold, by name of the measure.
 Scores = dict[str, Any]
 
@@ -51,7 +50,7 @@ class WrittenRows:
     @classmethod
     def of(cls, engine: MemoryEngine) -> WrittenRows:
         """Write the rows of an engine out."""
-        S, X, _, weight = engine.columns()
+        S, X, _, weight = engine.dense_columns()
         columns = np.hstack([S, X])
         center = np.average(columns, axis=0, weights=weight)
         columns -= center
@@ -90,14 +89,14 @@ class WrittenRows:
 
 
 def row_fold(
-    model: LinearModel, training: Training, fold: Fold, bounds: Floats, seed: Any
+    model: LinearModel, training: Training, fold: Fold, bounds: Floats, warm_start: Any
 ) -> list[Scores]:
     """Fit to the training rows, and measure on the validation rows."""
     train, test = training.fold(*fold)
     _require_response(training, train)
-    problem = model._problem_on(train, training.response)
-    if seed is not None:
-        problem.plant(seed)
+    problem: Any = model._problem_on(train, training.response)
+    if warm_start is not None:
+        problem.start_from(warm_start)
     rows = WrittenRows.of(test)
     return [_row_scores(model, problem, one, rows) for one in model._solve(problem, bounds)]
 

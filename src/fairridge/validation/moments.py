@@ -9,18 +9,19 @@ moments. If that would lose digits the rows are read.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairridge.engines import Engine, KnownMoments, MemoryEngine, Moments
+from fairridge._typing import Floats
+from fairridge.engines import Engine, MemoryEngine, Moments, PrecomputedMoments
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.metrics import explained_by_sensitive
+from fairridge.models import is_wide
+from fairridge.models.factor import WELL_CONDITIONED
 from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
-from fairridge.solvers import is_wide
-from fairridge.solvers.factor import WELL_CONDITIONED
 from fairridge.validation import evaluate
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores, fold_scores, row_fold
@@ -34,7 +35,6 @@ __all__ = [
     "uses_moments",
 ]
 
-Floats = NDArray[np.float64]
 
 # A column that keeps less of its scatter in the training rows has lost digits to the subtraction.
 LEAST_LEFT = 0.1
@@ -72,7 +72,7 @@ def moment_folds(
             rest = whole - part
             _require_digits(whole, rest)
             require_independent(part, engine.n_sensitive)
-            known = KnownMoments(rest, engine.names, engine.n_sensitive, no_rows)
+            known = PrecomputedMoments(rest, engine.names, engine.n_sensitive, no_rows)
             yield moment_fold(model, training.response, known, part, bounds)
         except RowsNeededError:
             yield row_fold(model, training, fold, bounds, None)
@@ -131,7 +131,7 @@ def moment_fold(
     root : ndarray, optional
         R with RᵀR the scatter of the validation rows, which carries more digits.
     """
-    problem = model._problem_on(training, response)
+    problem: Any = model._problem_on(training, response)
     solutions = model._solve(problem, bounds)
     return [_moment_scores(model, problem, solution, part, root) for solution in solutions]
 
@@ -159,7 +159,7 @@ def _moment_scores(
         return _form(np.append(raw, 0.0), part.scatter, root)
 
     joint[q, q] = variance(raw)
-    rows = KnownMoments(part, problem.engine.names, problem.engine.n_sensitive, no_rows)
+    rows = PrecomputedMoments(part, problem.engine.names, problem.engine.n_sensitive, no_rows)
     rmse = float(np.sqrt(squares / part.weight))
     r_squared = evaluate.r_squared(squares, float(part.scatter[k, k]), part.n_rows)
     return fold_scores(

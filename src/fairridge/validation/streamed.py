@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from fairridge._typing import Floats
 from fairridge.arguments import check_count
 from fairridge.data import Design
-from fairridge.engines import KnownMoments, KnownRoot
+from fairridge.engines import PrecomputedMoments, PrecomputedRoot
 from fairridge.estimators._reading import refuse_more_data, unread_response
 from fairridge.peers._peer import LinearModel
-from fairridge.rows import RowMoments, RowSource
-from fairridge.rows.encoder import BatchEncoder
-from fairridge.rows.folds import StreamedFolds
-from fairridge.rows.responses import Numbers
+from fairridge.sources import RowMoments, RowSource
+from fairridge.sources.encoder import BatchEncoder
+from fairridge.sources.folds import StreamedFolds
+from fairridge.sources.responses import Numbers
 from fairridge.validation.linear import Scores
 from fairridge.validation.moments import (
     RowsNeededError,
@@ -34,8 +34,6 @@ from fairridge.validation.moments import (
 )
 
 __all__ = ["StreamedData"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ class StreamedData:
             )
         for name, model in models.items():
             _require_moments(name, model, source)
-        design = source.survey().design
+        design = source.count_levels().design
         encode = BatchEncoder(source.roles, design, Numbers(less_offset=True))
         seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=repeats)
         divided = StreamedFolds(source, encode, seeds.tolist(), int(cv))
@@ -114,10 +112,10 @@ class StreamedData:
         response = unread_response(model)
         try:
             require_independent(part, q)
-            known = KnownMoments(rest, names, q, no_rows)
+            known = PrecomputedMoments(rest, names, q, no_rows)
             return moment_fold(model, response, known, part, bounds)
         except RowsNeededError:
-            known = KnownRoot(rest, names, q, self._folds.rest_root(*at), no_rows)
+            known = PrecomputedRoot(rest, names, q, self._folds.rest_root(*at), no_rows)
             return moment_fold(model, response, known, part, bounds, self._folds.root(*at))
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_bound, check_bounds, check_option
 from fairridge.data import Rows, as_table, dense_columns
 from fairridge.data.groups import Groups, attribute_values
@@ -34,11 +34,9 @@ from fairridge.search.gaussian import gaussian_problem
 
 __all__ = ["BarycenterRegressor"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 # Squared distance of predictions from their map, relative to their size, that is rounding.
-ROUNDING = 1e-24
+ROUNDING_OF_DISTANCE = 1e-24
 
 
 @dataclass(frozen=True)
@@ -303,7 +301,7 @@ class BarycenterRegressor(RegressorMixin, FairModel):
             for v in (learned.plain, predicted)
         ]
         # Predictions and their map agree to rounding where groups do not differ.
-        differ = before > ROUNDING * float(np.average(learned.plain**2, weights=weight))
+        differ = before > ROUNDING_OF_DISTANCE * float(np.average(learned.plain**2, weights=weight))
         self.unfairness_ = after / before if differ else 0.0
         self.unfairness_components_ = {
             "wasserstein": after,
@@ -334,9 +332,9 @@ class BarycenterRegressor(RegressorMixin, FairModel):
         design = self._design
         pieces = design.encode(
             as_table(X),
-            design.attributes(sensitive_features, owner=type(self).__name__),
+            design.attributes(sensitive_features, estimator_name=type(self).__name__),
             self.unknown,
-            owner=type(self).__name__,
+            estimator_name=type(self).__name__,
         )
         Z = dense_columns((*pieces[0], *pieces[1]), design.encoded_names)
         codes = self._groups.codes(attribute_values(pieces[0]), self.unknown)

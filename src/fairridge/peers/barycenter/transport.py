@@ -12,12 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats, Integers
 
 __all__ = ["Transport", "barycenter_maps"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 # Predictions that differ by less than this, relative to their spread, are equal but for rounding.
 TIE = 1e-10

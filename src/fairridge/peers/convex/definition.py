@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
 from fairridge.fairness.base import Definition, share
+from fairridge.models import Fit
 from fairridge.peers.convex.outcome_pairs import outcome_bins, pair_form
-from fairridge.solvers import Fit
 
 __all__ = ["OutcomePairs"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class OutcomePairs(Definition):
             Groups of the rows; by default every combination of values of S is one.
         """
         if engine not in self._forms:
-            S, X, response, weight = engine.columns()
+            S, X, response, weight = engine.dense_columns()
             codes = group_codes(S) if groups is None else groups
             y = response[:, 0]
             outcomes = outcome_bins(y, weight, self.bins) if numeric else y.astype(np.intp)

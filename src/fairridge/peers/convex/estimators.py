@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_count
 from fairridge.data.groups import group_codes
@@ -27,8 +26,6 @@ from fairridge.peers.convex.problem import ConvexProblem, convex_problem
 from fairridge.search import Solution
 
 __all__ = ["ConvexFairClassifier", "ConvexFairRegressor"]
-
-Floats = NDArray[np.float64]
 
 
 class _ConvexFair(Peer):

@@ -12,15 +12,14 @@ mean of the m_a.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats, Integers
 
 __all__ = ["outcome_bins", "pair_form"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 # What sums of weights may have lost, relative to their total.
-ROUNDING = 1e-12
+ROUNDING_OF_WEIGHTS = 1e-12
 
 
 def pair_form(X: Floats, groups: Integers, outcomes: Integers, weight: Floats) -> Floats:
@@ -64,4 +63,4 @@ def outcome_bins(y: Floats, weight: Floats, bins: int) -> Integers:
     _, codes = np.unique(y, return_inverse=True)
     at = np.bincount(codes, weights=weight)
     middle = (np.cumsum(at) - 0.5 * at) / at.sum()
-    return np.minimum(bins * middle * (1.0 + ROUNDING), bins - 1).astype(np.intp)[codes]
+    return np.minimum(bins * middle * (1.0 + ROUNDING_OF_WEIGHTS), bins - 1).astype(np.intp)[codes]

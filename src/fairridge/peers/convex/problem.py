@@ -18,32 +18,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, triangular_factor
 from fairridge.fairness import Definition
 from fairridge.families import Family
+from fairridge.models import Factor, FairBasis, Fit, factorize, fair_basis
 from fairridge.peers.convex.definition import OutcomePairs
-from fairridge.search.crossing import sparse_profile
+from fairridge.search.last_crossing import sparse_profile
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
-from fairridge.solvers import (
-    Factor,
-    FairBasis,
-    Fit,
-    Objective,
-    Point,
-    factorize,
-    fair_basis,
-    minimize,
-    shrinking_length,
-)
+from fairridge.solvers import Objective, Point, minimize, shrinking_length
 from fairridge.solvers.newton import SHARE_OF_ROWS
 
 __all__ = ["ConvexProblem", "PairSpace", "convex_problem"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 # A linear predictor beyond this adds less than 1e-13 to a deviance.
 CERTAIN = 30.0
@@ -177,16 +166,16 @@ class ConvexProblem(ABC):
             fit.deviance, self.engine.response, self.engine.weights, self.dispersion(fit)
         )
 
-    def seed(self) -> Any:
+    def warm_start(self) -> Any:
         """Return None: a model on other rows starts by itself."""
         return None
 
-    def plant(self, seed: Any) -> None:  # noqa: B027
+    def start_from(self, warm_start: Any) -> None:  # noqa: B027
         """Do nothing."""
 
     def _as_fit(self, lambda_: float, theta: Floats, deviance: float) -> Fit:
         """Make a fit of levels and coordinates c, one row per linear predictor."""
-        theta = self.family.by_class(theta)
+        theta = self.family.to_class_coefficients(theta)
         beta = theta[:, 1:] @ self.space.T.T
         # No use of S: η = level + Xβ = level + SBβ + Uβ.
         alpha = beta @ self.basis.B.T
@@ -302,7 +291,7 @@ class _ConvexGLM(ConvexProblem):
         """The null model, or near it."""
         m, width = self._shape
         theta = np.zeros((m, width))
-        theta[:, 0] = self.family.start(
+        theta[:, 0] = self.family.initial_intercepts(
             self.engine.response, self.engine.weights, self.engine.offset
         )
         deviance, gradient, hessian = self._evaluate(theta.ravel(), 2)
@@ -367,7 +356,7 @@ class _ConvexGLM(ConvexProblem):
             b = np.abs(direction.reshape(self._shape)[:, 1:] @ self.space.T.T).max(axis=0)
             found |= set(np.flatnonzero(b > 0.5 * b.max()).tolist())
         beta = np.atleast_2d(self.fit(lambda_).beta)
-        X = self.engine.columns()[1] - self.basis.center_predictors
+        X = self.engine.dense_columns()[1] - self.basis.center_predictors
         certain = np.abs(X @ beta.T).max(axis=1) > CERTAIN
         scatter = self.engine.weights[:, None] * X**2
         found |= set(

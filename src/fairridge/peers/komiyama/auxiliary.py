@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.data import make_frame
+from fairridge.models import FairBasis
 from fairridge.peers.komiyama.problem import Block, place_of
-from fairridge.solvers import FairBasis, Spectrum
+from fairridge.solvers import Spectrum
 
 __all__ = ["AuxiliaryBias", "auxiliary_bias"]
 
-Floats = NDArray[np.float64]
 
 # Directions with less variance than this, relative to the largest, have none.
 NOISE = 1e-12

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
 
+from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_number
 from fairridge.engines import Engine
@@ -26,10 +26,9 @@ from fairridge.search import Solution
 
 __all__ = ["KomiyamaRegressor", "auxiliary_ridge_bias"]
 
-Floats = NDArray[np.float64]
 
 # How far a share may be above its bound by rounding.
-ROUNDING = 1e-9
+ROUNDING_OF_SHARE = 1e-9
 
 
 class KomiyamaRegressor(RegressorMixin, Peer):
@@ -134,8 +133,10 @@ class KomiyamaRegressor(RegressorMixin, Peer):
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return komiyama_problem(
             engine,
-            predictor_penalty=check_number("predictor_penalty", self.predictor_penalty, least=0.0),
-            ridge=check_number("ridge", self.ridge, least=0.0),
+            predictor_penalty=check_number(
+                "predictor_penalty", self.predictor_penalty, minimum=0.0
+            ),
+            ridge=check_number("ridge", self.ridge, minimum=0.0),
             covariance=None if self.covariance is None else self._covariance_on(engine),
         )
 
@@ -181,7 +182,7 @@ class KomiyamaRegressor(RegressorMixin, Peer):
                     "that explains nothing of the response could make any alpha fair. It is left "
                     "out."
                 )
-            elif solution.achieved > r + ROUNDING:
+            elif solution.achieved > r + ROUNDING_OF_SHARE:
                 message = (
                     f"with ridge or covariance the bound holds for a regularized share only: the "
                     f"share itself is {solution.achieved:.4g} for unfairness={r:g}."
@@ -227,7 +228,7 @@ def auxiliary_ridge_bias(
     """
     lambdas = np.atleast_1d(np.asarray(penalties, dtype=np.float64))
     for penalty in lambdas.tolist():
-        check_number("penalties", penalty, least=0.0)
+        check_number("penalties", penalty, minimum=0.0)
     bounds = check_bounds(unfairness)
     if (bounds == 0.0).any():
         raise ValueError("unfairness=0 leaves no share to compare; use bounds greater than 0.")

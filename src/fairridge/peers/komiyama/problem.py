@@ -21,26 +21,26 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
+from fairridge.models import FairBasis, Fit, factorize, fair_basis
 from fairridge.peers._least_squares import LeastSquares
 from fairridge.search.solution import Choice, Solution
-from fairridge.solvers import FairBasis, Fit, Spectrum, factorize, fair_basis
+from fairridge.solvers import Spectrum
 
 __all__ = ["Block", "KomiyamaProblem", "Place", "komiyama_problem", "place_of"]
 
-Floats = NDArray[np.float64]
 # Maps the standardized columns [S, U] to their covariance matrix.
 Covariance = Callable[[Floats], Floats]
 
 # Directions with less variance than this, relative to the largest, have none.
 NO_VARIANCE = 1e-13
 # A projection of y this small, relative to y, has no direction that means anything.
-NOTHING = 1e-10
+NEGLIGIBLE_PROJECTION = 1e-10
 # A bound this small is none.
 TINY = 1e-100
 
@@ -223,7 +223,7 @@ class KomiyamaProblem(LeastSquares):
     def place(self, r: float) -> Place:
         """Return where a bound puts the model."""
         a = float(np.linalg.norm(self.sensitive.projection))
-        nothing = NOTHING * float(np.sqrt(self.null_deviance))
+        nothing = NEGLIGIBLE_PROJECTION * float(np.sqrt(self.null_deviance))
         return place_of(a, self.predictors, self.predictor_penalty, r, nothing)
 
     def unconstrained(self) -> Fit:
@@ -293,7 +293,7 @@ def komiyama_problem(
 
 def _standardized(engine: Engine, basis: FairBasis) -> Floats:
     """Return the columns [S, U], centered and scaled."""
-    S, X, _, _ = engine.columns()
+    S, X, _, _ = engine.dense_columns()
     S = S - basis.center_sensitive
     U = X - basis.center_predictors - S @ basis.B
     return np.hstack([S / basis.sensitive.scale, U / basis.predictors.scale])

@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_bounds, check_count, check_option
 from fairridge.data import as_table, dense_columns
@@ -35,8 +35,6 @@ from fairridge.search import Status
 
 __all__ = ["ReductionsClassifier"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 CONSTRAINTS = {"demographic-parity": "DemographicParity", "equalized-odds": "EqualizedOdds"}
 # fairlearn's `eps`, its default: by how much a solution may exceed the bound.
@@ -356,7 +354,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
             raise ValueError(f"{type(self).__name__} takes no offset.")
         check_option("unknown", self.unknown, ("error", "base"))
         design, name = self._design.without_sensitive(), type(self).__name__
-        _, pieces = design.encode(as_table(X), None, self.unknown, owner=name)
+        _, pieces = design.encode(as_table(X), None, self.unknown, estimator_name=name)
         return self._mixture(dense_columns(pieces, design.predictors.names)) - 0.5
 
 

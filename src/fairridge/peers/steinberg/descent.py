@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairridge._typing import Floats
 
 __all__ = ["Minimum", "descend"]
 
-Floats = NDArray[np.float64]
 Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
 
 # Decrease, relative to the value, at which the next step is the last.

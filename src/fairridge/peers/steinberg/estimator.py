@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from fairridge._typing import Floats
 from fairridge.arguments import check_count
 from fairridge.data import Encoding
 from fairridge.engines import Engine
@@ -24,11 +24,9 @@ from fairridge.peers._penalized import given_penalty, solve_penalized
 from fairridge.peers.steinberg.problem import SteinbergProblem
 from fairridge.penalties import Ridge
 from fairridge.reports import Summary
-from fairridge.search import Problem, Solution, gaussian_problem
+from fairridge.search import Solution, gaussian_problem
 
 __all__ = ["SteinbergRegressor"]
-
-Floats = NDArray[np.float64]
 
 
 class SteinbergRegressor(RegressorMixin, Peer):
@@ -130,7 +128,7 @@ class SteinbergRegressor(RegressorMixin, Peer):
         codes = [np.unique(column, return_inverse=True)[1] for column in values.T]
         return SteinbergProblem(plain, tuple(codes), check_count("max_iter", self.max_iter))
 
-    def _solve(self, problem: Problem, bounds: Floats) -> list[Solution]:
+    def _solve(self, problem: SteinbergProblem, bounds: Floats) -> list[Solution]:
         max_iter = check_count("max_iter", self.max_iter)
         return solve_penalized(
             problem, StatisticalParity(), bounds, given=self.gamma, tol=self.tol, max_iter=max_iter

@@ -11,15 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import helmert
 
+from fairridge._typing import Floats, Integers
 from fairridge.peers.steinberg.descent import descend
 
 __all__ = ["Information", "mutual_information"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -15,22 +15,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
 from fairridge.families import Gaussian
+from fairridge.models import FairBasis, Fit
 from fairridge.peers.steinberg.descent import Minimum, descend
 from fairridge.peers.steinberg.mutual_information import Information, mutual_information
-from fairridge.search.crossing import Profile
 from fairridge.search.gaussian import GaussianProblem
+from fairridge.search.last_crossing import PenaltyProfile
 from fairridge.search.solution import Choice
-from fairridge.solvers import FairBasis, Fit, Spectrum
+from fairridge.solvers import Spectrum
 
 __all__ = ["SteinbergProblem"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 # γ, relative to the one at which both parts of the objective bend alike.
 GRID = np.logspace(-2.0, 4.0, 16)
@@ -79,7 +78,7 @@ class SteinbergProblem:
     @cached_property
     def _columns(self) -> Floats:
         """Q: orthonormal columns, under the weights, with the span of S and of U."""
-        S, X, _, _ = self.engine.columns()
+        S, X, _, _ = self.engine.dense_columns()
         basis = self.basis
         S = S - basis.center_sensitive
         U = X - basis.center_predictors - S @ basis.B
@@ -219,7 +218,7 @@ class SteinbergProblem:
             values.append(value(grid[-1]))
         grid.append(np.inf)
         values.append(value(np.inf))
-        profile = Profile(value, np.array(grid), np.array(values))
+        profile = PenaltyProfile(value, np.array(grid), np.array(values))
         return [free if r == 1.0 else profile.choose(float(r), tol, max_iter) for r in bounds]
 
     def converged(self, lambda_: float) -> bool:
@@ -241,10 +240,10 @@ class SteinbergProblem:
         """Return the log-likelihood at σ² = RSS/n."""
         return self.plain.loglik(fit)
 
-    def seed(self) -> None:
+    def warm_start(self) -> None:
         """Return None: every path starts from least squares."""
 
-    def plant(self, seed: None) -> None:
+    def start_from(self, warm_start: None) -> None:
         """Do nothing."""
 
 

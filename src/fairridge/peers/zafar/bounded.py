@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.peers.zafar.slabs import project_on_slabs
 from fairridge.solvers.newton import Objective, Point
 from fairridge.solvers.triangle import small_qr, solve_lower, solve_upper
 
 __all__ = ["BoundedObjective", "ModelMinimum", "bounded_objective"]
 
-Floats = NDArray[np.float64]
 
 # Excess over a bound, relative to the largest possible, that is rounding.
 FEASIBLE = 1e-12

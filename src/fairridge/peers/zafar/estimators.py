@@ -198,7 +198,7 @@ class ZafarClassifier(ClassifierMixin, Zafar):
         return zafar_glm_problem(
             engine,
             response.family,
-            tol=check_number("tol", self.tol, least=0.0, strict=True),
+            tol=check_number("tol", self.tol, minimum=0.0, strict=True),
             max_iter=check_count("max_iter", self.max_iter),
             **self._checked_options(),
         )

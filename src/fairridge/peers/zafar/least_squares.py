@@ -17,26 +17,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import MaximalCorrelation, MaximalCovariance
-from fairridge.families import Gaussian
+from fairridge.families import Family, Gaussian
+from fairridge.models import FairBasis, Fit, factorize, fair_basis
 from fairridge.peers._least_squares import LeastSquares
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.peers.zafar.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
 from fairridge.search.solution import Choice, Solution, Status
-from fairridge.solvers import FairBasis, Fit, factorize, fair_basis
 
 __all__ = ["CovarianceBound", "Limit", "ZafarProblem", "definition_of", "zafar_problem"]
 
-Floats = NDArray[np.float64]
 
 # A correlation this small is none.
-NOTHING = 1e-13
+NEGLIGIBLE_CORRELATION = 1e-13
 
 
 def definition_of(bound: Bound) -> MaximalCorrelation | MaximalCovariance:
@@ -69,7 +68,7 @@ class CovarianceBound(ABC):
 
     engine: Engine
     basis: FairBasis
-    family: Any
+    family: Family
     spaces: PredictorSpaces
 
     @property
@@ -101,7 +100,7 @@ class CovarianceBound(ABC):
     def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound; none is exceeded, not even by rounding."""
         # Smaller associations than this are rounding.
-        nothing = NOTHING * (1.0 if self.bound == "correlation" else self._largest)
+        nothing = NEGLIGIBLE_CORRELATION * (1.0 if self.bound == "correlation" else self._largest)
         positive = bounds[bounds > nothing]
         limits = dict(zip(positive.tolist(), self._limits(positive), strict=True))
         return [

@@ -11,24 +11,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
+from fairridge.models import FairBasis
 from fairridge.peers.zafar.bounded import BoundedObjective, ModelMinimum, bounded_objective
 from fairridge.peers.zafar.predictor_space import PredictorSpace
-from fairridge.solvers import FairBasis, Objective, Point, minimize
+from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, SHARE_OF_ROWS
 
 __all__ = ["LimitedModels", "Solved"]
 
-Floats = NDArray[np.float64]
 Evaluation = Callable[[Floats, int], tuple[float, Floats, Floats | None]]
 
 # Slope of the correlation in the limit, in logarithms, below which it is no guide.
 LEAST_SLOPE = 0.02
 # A step this short, relative to θ, can be taken unseen at a minimum.
-SMALL = 1e-3
+SHORT_STEP = 1e-3
 # ε, relative to the curvature of the deviance at the null model.
 RIDGE = 3e-10
 # Curvature, relative to that, of a direction without any, and of one with little.
@@ -36,7 +36,7 @@ FLAT, LITTLE = 1e-7, 1e-2
 # How much larger a limit may be than another one for the model at the larger to start from that
 # at the smaller, and the other way round. Up, what a small limit held by huge coefficients of a
 # level without events runs against the steps; down is easy.
-NEAR, FAR = 1.03, 1.6
+LARGEST_RISE, LARGEST_FALL = 1.03, 1.6
 # Promised decrease, relative to the deviance, at a point from which any limit is near.
 HALFWAY = 1e-2
 
@@ -125,7 +125,7 @@ class LimitedModels:
         self.space = space
         self.max_iter = max_iter
         self._solved: dict[float, Solved] = {}
-        self._planted: Point | None = None
+        self._warm: Point | None = None
         self._halfway: Point | None = None
 
     def derivatives(
@@ -167,7 +167,9 @@ class LimitedModels:
     @cached_property
     def null(self) -> Point:
         """The model with an intercept only."""
-        theta = np.append(self.engine.start(self.family), np.zeros(self.space.dimension))
+        theta = np.append(
+            self.engine.initial_intercepts(self.family), np.zeros(self.space.dimension)
+        )
         evaluate = self._evaluation(self.space, 0.0)
         everything, N = np.arange(len(theta), dtype=np.intp), len(theta)
         objective = Objective(
@@ -235,7 +237,7 @@ class LimitedModels:
         unit = np.full(len(point.theta), np.sqrt(self.basis.weight))
         unit[0] = 1.0
         move = float(np.abs((model.theta - point.theta) / unit).max())
-        return move <= SMALL * (1.0 + float(np.abs(point.theta / unit).max()))
+        return move <= SHORT_STEP * (1.0 + float(np.abs(point.theta / unit).max()))
 
     def at(self, limit: float, close: float = CLOSE) -> Solved:
         """Return the model at a limit.
@@ -282,14 +284,18 @@ class LimitedModels:
 
     def _nearest(self, limit: float) -> Solved | None:
         """Return a model at a similar limit, where one is known."""
-        known = [s for s in self._solved.values() if limit < NEAR * s.top and s.top < FAR * limit]
+        known = [
+            s
+            for s in self._solved.values()
+            if limit < LARGEST_RISE * s.top and s.top < LARGEST_FALL * limit
+        ]
         return min(known, key=lambda s: abs(math.log(s.top / limit)), default=None)
 
     def _start(self, objective: BoundedObjective, nearest: Solved | None) -> Point:
         """Return the nearest point known, moved inside the bounds."""
         if nearest is None:
             near = self._halfway if np.isfinite(objective.limit) else None
-            near = near or self._planted or self.null
+            near = near or self._warm or self.null
             return self._inside(objective, near, near.theta)
         theta = nearest.point.theta
         if objective.limit < nearest.top and nearest.is_active:
@@ -304,20 +310,20 @@ class LimitedModels:
         moved = Point(theta, deviance, gradient, near.hessian)
         return moved if deviance < self.null.deviance else self.null
 
-    def seed(self) -> Floats:
+    def warm_start(self) -> Floats:
         """Return level and coefficients of the model without a limit, to start others from."""
         theta = self.at(np.inf).theta
         b = self.space.to_coefficients @ theta[1:]
         return np.append(theta[0] - b @ self.basis.center_predictors, b)
 
-    def plant(self, seed: Floats) -> None:
-        """Start from the seed of models of other rows instead of from the null model."""
-        b = seed[1:]
+    def start_from(self, warm_start: Floats) -> None:
+        """Start from the `warm_start` of models of other rows instead of from the null model."""
+        b = warm_start[1:]
         w = np.linalg.pinv(self.space.to_coefficients) @ b
-        level = seed[0] + b @ self.basis.center_predictors
-        planted = _point_at(self._evaluation(self.space, self.ridge), np.append(level, w))
-        if planted.deviance < self.null.deviance:
-            self._planted = planted
+        level = warm_start[0] + b @ self.basis.center_predictors
+        warm = _point_at(self._evaluation(self.space, self.ridge), np.append(level, w))
+        if warm.deviance < self.null.deviance:
+            self._warm = warm
 
 
 def _point_at(evaluate: Evaluation, theta: Floats) -> Point:

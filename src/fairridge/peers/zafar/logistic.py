@@ -13,26 +13,26 @@ import math
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
+from fairridge.models import Fit, factorize, fair_basis
 from fairridge.peers.zafar.least_squares import CovarianceBound, Limit
 from fairridge.peers.zafar.limited import LimitedModels
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.peers.zafar.slabs import limit_at_ratio
-from fairridge.search.crossing import Profile, sparse_profile
+from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
 from fairridge.search.solution import Status
-from fairridge.solvers import Fit, Point, factorize, fair_basis
+from fairridge.solvers import Point
 
 __all__ = ["ZafarGLMProblem", "zafar_glm_problem"]
 
-Floats = NDArray[np.float64]
 
 # Rough minima: enough to see on which side of a bound they are,
 ROUGH = 1e-12
 # unless their correlation is this near to it.
-NEAR = 1e-3
+NEAR_BOUND = 1e-3
 # Ratio of neighboring limits in a scan.
 STEP = 3.0
 # The first limit tried, as a multiple of that of a model near the null one, whose η is shorter.
@@ -124,7 +124,7 @@ class ZafarGLMProblem(CovarianceBound):
         except _NotConvergedError as failure:
             return [Limit(failure.limit, 1, False) for _ in aims]
 
-    def _limit_on(self, profile: Profile, aim: float, margin: float) -> Limit:
+    def _limit_on(self, profile: PenaltyProfile, aim: float, margin: float) -> Limit:
         """Return the largest limit up to which the ratio stays below the aim."""
         above = profile.values > aim
         if not above.any():
@@ -162,7 +162,7 @@ class ZafarGLMProblem(CovarianceBound):
         if limit == 0.0:
             return 0.0
         solved = self._models.at(limit, ROUGH)
-        if np.abs(solved.ratio / aims - 1.0).min() < NEAR or not solved.point.converged:
+        if np.abs(solved.ratio / aims - 1.0).min() < NEAR_BOUND or not solved.point.converged:
             solved = self._models.at(limit)
         if not solved.point.converged:
             raise _NotConvergedError(limit)
@@ -227,14 +227,14 @@ class ZafarGLMProblem(CovarianceBound):
         found = [k for k in range(len(names)) if any(b[k] > 0.5 * b.max() for b in sizes)]
         return [names[k] for k in found]
 
-    def seed(self) -> Floats:
+    def warm_start(self) -> Floats:
         """Return what helps a problem on some of the rows to start."""
-        return self._models.seed()
+        return self._models.warm_start()
 
-    def plant(self, seed: Floats | None) -> None:
-        """Start from the seed of a problem on other rows."""
-        if seed is not None:
-            self._models.plant(seed)
+    def start_from(self, warm_start: Floats | None) -> None:
+        """Start from the `warm_start` of a problem on other rows."""
+        if warm_start is not None:
+            self._models.start_from(warm_start)
 
     @property
     def null_deviance(self) -> float:

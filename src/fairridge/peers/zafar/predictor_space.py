@@ -12,15 +12,14 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Booleans, Floats
+from fairridge.models.factor import Factor
 from fairridge.peers.zafar.slabs import span_of
 from fairridge.solvers import spectrum_of
-from fairridge.solvers.factor import Factor
 
 __all__ = ["AtZero", "Bound", "PredictorSpace", "PredictorSpaces"]
 
-Floats = NDArray[np.float64]
 Bound = Literal["correlation", "covariance"]
 AtZero = Literal["project", "drop"]
 
@@ -120,7 +119,7 @@ class PredictorSpaces:
         return _space_of(self.factor, q, self.bound, none.all(axis=0))
 
 
-def _space_of(factor: Factor, q: int, bound: Bound, allowed: NDArray[np.bool_]) -> PredictorSpace:
+def _space_of(factor: Factor, q: int, bound: Bound, allowed: Booleans) -> PredictorSpace:
     scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:-1], factor.scale[-1]
     root = np.where(allowed, factor.R[:, q:-1], 0.0) * scale_X
     spectrum, P, N = spectrum_of(root, scale_X, factor.noise[q:-1])

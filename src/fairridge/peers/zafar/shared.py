@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_option
 from fairridge.estimators._checks import warn_of_predictors
@@ -18,8 +18,6 @@ from fairridge.peers.zafar.least_squares import definition_of
 from fairridge.search import Solution
 
 __all__ = ["Zafar"]
-
-Floats = NDArray[np.float64]
 
 
 class Zafar(Peer):

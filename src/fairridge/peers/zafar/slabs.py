@@ -20,20 +20,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.solvers.triangle import small_qr, solve_upper
 
 __all__ = ["Projection", "limit_at_ratio", "project_on_slabs", "span_of"]
 
-Floats = NDArray[np.float64]
 
 # A unit vector this near to the span of others is in it.
 IN_SPAN = 1e-9
 # Excess over a bound, relative to the length of x, that is rounding.
-ROUNDING = 1e-14
+ROUNDING_OF_EXCESS = 1e-14
 # What is left of x after a projection, relative to x, that is nothing.
-NOTHING = 1e-10
+NEGLIGIBLE_REMAINDER = 1e-10
 
 
 class Projection(NamedTuple):
@@ -102,7 +101,7 @@ def _multipliers(Y: Floats, x: Floats, limits: Floats) -> Floats:
     q = Y.shape[1]
     nu, signs = np.zeros(q), np.zeros(q)
     active, closed = np.zeros(q, dtype=bool), np.zeros(q, dtype=bool)
-    rounding = ROUNDING * (float(np.linalg.norm(x)) + limits.max(initial=0.0))
+    rounding = ROUNDING_OF_EXCESS * (float(np.linalg.norm(x)) + limits.max(initial=0.0))
     for _ in range(50 + 20 * q):
         A = np.flatnonzero(active)
         target = _on_active(Y[:, A], x, limits[A] * signs[A])
@@ -135,7 +134,7 @@ def _multipliers(Y: Floats, x: Floats, limits: Floats) -> Floats:
     return nu
 
 
-def _first_zero(nu: Floats, change: Floats, among: NDArray[np.intp]) -> tuple[int, float]:
+def _first_zero(nu: Floats, change: Floats, among: Integers) -> tuple[int, float]:
     """Which of some multipliers is the first to vanish along a change, and how far away."""
     lengths = np.abs(nu[among]) / np.abs(change[among])
     first = int(np.argmin(lengths))
@@ -202,7 +201,7 @@ def limit_at_ratio(Y: Floats, x: Floats, ratio: float) -> float:
         root, end = _on_piece(Y[:, nu != 0.0], x, np.sign(nu[nu != 0.0]), ratio, limit)
         if abs(root - limit) <= 4e-16 * limit or high - low <= 4e-16 * high:
             break
-        if above and root <= NOTHING * limit:
+        if above and root <= NEGLIGIBLE_REMAINDER * limit:
             # The ratio is the same on the whole piece, down to its end.
             root = (1.0 - 1e-9) * end
             if end == 0.0:

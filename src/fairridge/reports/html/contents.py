@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats, Integers
 from fairridge.metrics import Attribution, Audit
 
 __all__ = [
@@ -19,9 +19,6 @@ __all__ = [
     "Subject",
     "Term",
 ]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.reports.html.markup import Html, element, join
 from fairridge.reports.html.numbers import bound
 
 __all__ = ["Chart", "Line", "PathScale", "Plot", "nice_ticks", "tick_labels"]
 
-Floats = NDArray[np.float64]
 
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 30.0, 14.0, 40.0
 # The last point, without any bound, stands apart from the bounds that may bind.

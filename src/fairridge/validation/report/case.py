@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.estimators._checks import warn_of_bound
 from fairridge.estimators._reading import read_training
@@ -21,7 +21,6 @@ from fairridge.validation.report.rows import Measured, in_memory
 
 __all__ = ["Case", "Found", "ReportOptions", "class_labels", "read_case", "report_bounds"]
 
-Floats = NDArray[np.float64]
 
 # Bounds in steps of about the largest value over this; fewer where there are many rows.
 POINTS, FEW_POINTS, MANY_ROWS = 40, 16, 20_000
@@ -71,7 +70,7 @@ class Found:
     folds: int
 
 
-def report_bounds(chosen: float, free: float, most: float, points: int) -> Floats:
+def report_bounds(chosen: float, free: float, maximum: float, points: int) -> Floats:
     """Return 0, round steps to where bounds stop to bind, the chosen bound, and no bound.
 
     Parameters
@@ -80,18 +79,18 @@ def report_bounds(chosen: float, free: float, most: float, points: int) -> Float
         The bound of the model.
     free : float
         What the unconstrained model achieves.
-    most : float
+    maximum : float
         The bound that bounds nothing.
     points : int
         About how many steps.
     """
-    end = min(max(free, chosen if chosen < most else 0.0, 1e-4), most)
+    end = min(max(free, chosen if chosen < maximum else 0.0, 1e-4), maximum)
     rough = end / points
     size = 10.0 ** np.floor(np.log10(rough))
     step = size * next(k for k in (1.0, 2.0, 5.0, 10.0) if k * size >= rough * (1 - 1e-9))
     steps = np.round(np.arange(np.ceil(end / step) + 1) * step, 12)
     small = [r for r in SMALL_BOUNDS if r < step]
-    return np.unique(np.concatenate([small, steps[steps < most], [chosen, most]]))
+    return np.unique(np.concatenate([small, steps[steps < maximum], [chosen, maximum]]))
 
 
 def read_case(
@@ -104,10 +103,10 @@ def read_case(
         fresh = clone(model)
         training = in_memory(read_training(fresh, X, y, sensitive_features, sample_weight, offset))
         problem = fresh._set_up(training)
-        most = min(fresh._traits.largest_bound, 1e6)
-        ends = fresh._solve(problem, np.array([float(model.unfairness), most]))
+        maximum = min(fresh._traits.largest_bound, 1e6)
+        ends = fresh._solve(problem, np.array([float(model.unfairness), maximum]))
         points = POINTS if training.n_rows <= MANY_ROWS else FEW_POINTS
-        bounds = report_bounds(float(model.unfairness), ends[1].achieved, most, points)
+        bounds = report_bounds(float(model.unfairness), ends[1].achieved, maximum, points)
         solutions = fresh._solve(problem, bounds)
         chosen = int(np.flatnonzero(bounds == float(model.unfairness))[0])
         warn_of_bound(solutions[chosen], fresh._remedy)

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._typing import Floats
 from fairridge.data import Levels, Table
 
 __all__ = ["fingerprint"]
 
 
-def fingerprint(
-    tables: tuple[Table | None, ...], vectors: tuple[NDArray[np.float64] | None, ...]
-) -> str:
+def fingerprint(tables: tuple[Table | None, ...], vectors: tuple[Floats | None, ...]) -> str:
     """Return a SHA-256 over names, levels and values.
 
     Parameters

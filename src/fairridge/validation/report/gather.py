@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairridge._typing import Integers
 from fairridge.engines import one_blas_thread
 from fairridge.families import Family
 from fairridge.reports.html import Curve, ReportContents, Sample
@@ -26,8 +26,7 @@ from fairridge.validation.report.terms import attributions, coefficient_terms, k
 
 __all__ = ["gather"]
 
-Floats = NDArray[np.float64]
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+Fold = tuple[Integers, Integers]
 Progress = Callable[[str, int, int], None]
 
 # Measures of accuracy, the most telling one first, by what the family reads.

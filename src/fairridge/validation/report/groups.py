@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_finite
 from fairridge.data import Table
 from fairridge.families import Family
@@ -18,8 +19,6 @@ from fairridge.validation.report.rows import Step
 
 __all__ = ["Audience", "Rule", "audited", "decision_rule"]
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 RATES = (
     "selection_rate",
@@ -140,7 +139,7 @@ def audited(
     scored = [_scores(audience, one) for one in eta]
     free = _decided(audience, rule, scored[-1])
     audits: dict[int, list[Audit]] = {k: [] for k in rule.outcomes}
-    decided: dict[int, list[Mask]] = {k: [] for k in rule.outcomes}
+    decided: dict[int, list[Booleans]] = {k: [] for k in rule.outcomes}
     for scores in scored:
         selected = _decided(audience, rule, scores)
         for k in rule.outcomes:
@@ -167,7 +166,7 @@ def _scores(audience: Audience, eta: Floats) -> dict[int, Floats]:
     return {0: score if audience.shift is None else score + audience.shift}
 
 
-def _decided(audience: Audience, rule: Rule, scores: dict[int, Floats]) -> dict[int, Mask]:
+def _decided(audience: Audience, rule: Rule, scores: dict[int, Floats]) -> dict[int, Booleans]:
     if len(audience.labels) > 2:
         likeliest = np.argmax(np.column_stack(list(scores.values())), axis=1)
         return {k: likeliest == k for k in scores}
@@ -178,7 +177,7 @@ def _audit(
     audience: Audience,
     rule: Rule,
     scores: dict[int, Floats],
-    selected: dict[int, Mask],
+    selected: dict[int, Booleans],
     k: int,
     bins: int,
     small: int,
@@ -220,11 +219,11 @@ def _with_rates(scores: Audit, labels: Audit) -> Audit:
     return replace(scores, overall=merged(scores.overall, labels.overall), attributes=attributes)
 
 
-def _changes(selected: NDArray[Any], free: Mask, partitions: tuple[Grouping, ...]) -> Decisions:
+def _changes(selected: NDArray[Any], free: Booleans, partitions: tuple[Grouping, ...]) -> Decisions:
     """Count, by group, who is selected only here and who only without a bound."""
     gained, lost = selected & ~free, ~selected & free
 
-    def by_group(changed: NDArray[Any]) -> NDArray[np.intp]:
+    def by_group(changed: NDArray[Any]) -> Integers:
         return np.array(
             [
                 np.concatenate(

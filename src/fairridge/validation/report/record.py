@@ -96,7 +96,7 @@ def _dropped(training: Training) -> str | None:
 
 
 def _versions() -> tuple[tuple[str, str], ...]:
-    from fairridge import __version__
+    from fairridge._version import __version__
 
     others = ("numpy", "scipy", "scikit-learn")
     return (

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._training import Training, engine_of
 from fairridge.reports.html import Refits
@@ -20,8 +20,7 @@ from fairridge.validation.linear import WrittenRows
 
 __all__ = ["Measured", "Step", "in_memory", "measure_folds", "measure_training", "refit"]
 
-Floats = NDArray[np.float64]
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+Fold = tuple[Integers, Integers]
 # Called as one more step of the work is done.
 Step = Callable[[], None]
 
@@ -176,11 +175,11 @@ def _solve(
     with quiet_fits():
         own = rough._problem_on(engine, training.response)
         if training.unmapped is None:
-            own.plant(problem.seed())
+            own.start_from(problem.warm_start())
         return own, rough._solve(own, bounds)
 
 
-def _can_be_fitted(training: Training, rows: NDArray[np.intp]) -> bool:
+def _can_be_fitted(training: Training, rows: Integers) -> bool:
     """Whether some rows have every class, events, or a response that varies."""
     values = _rows_of(training).response[rows]
     classes = training.response.classes

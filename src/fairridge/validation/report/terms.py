@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairridge.data import Encoding
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._training import Training
 from fairridge.metrics import Attribution, Proxies, lmg, proxy_terms
+from fairridge.models import Fit
 from fairridge.reports.html import Predictor, Term
-from fairridge.solvers import Fit
 
 __all__ = ["attributions", "coefficient_terms", "known_of_predictors"]
 
-Floats = NDArray[np.float64]
 
 # Coefficients that readers can still look at; the largest ones are shown.
 MOST_TERMS = 120

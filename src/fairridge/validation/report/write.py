@@ -100,7 +100,7 @@ def report(
 
 
 def _check_options(cv: Any, bootstrap: Any) -> None:
-    if check_count("cv", cv, least=0) == 1:
+    if check_count("cv", cv, minimum=0) == 1:
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
     if bootstrap is not None:
-        check_count("bootstrap", bootstrap, least=0)
+        check_count("bootstrap", bootstrap, minimum=0)

@@ -24,7 +24,7 @@ COLORS = 8
 MOST_TEXTS = 160_000
 MOST_LINES = 12
 BELOW = " ▼"
-SMALL = " †"
+SMALL_GROUP = " †"
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ def groups_section(contents: ReportContents, board: Board, scale: PathScale) -> 
         f"▼ below four fifths of the highest selection rate. † fewer than {audit.small} rows: "
         "left out of the highest rate and of comparisons, because chance would rule."
     )
-    most = _most_groups(contents)
+    maximum = _most_groups(contents)
     return section(
         "groups",
         "Groups",
         element("p", intro),
         [
-            _attribute(contents, board, scale, position, most)
+            _attribute(contents, board, scale, position, maximum)
             for position in range(len(audit.attributes))
         ],
         element("p", marks, class_="note"),
@@ -84,12 +84,12 @@ def _most_groups(contents: ReportContents) -> int:
 
 
 def _attribute(
-    contents: ReportContents, board: Board, scale: PathScale, position: int, most: int
+    contents: ReportContents, board: Board, scale: PathScale, position: int, maximum: int
 ) -> Html:
     part = contents.main.audits[contents.chosen].attributes[position]
     # The largest groups, in their own order.
     sizes = [group.count for group in part.groups]
-    shown = sorted(np.argsort(-np.array(sizes), kind="stable")[:most].tolist())
+    shown = sorted(np.argsort(-np.array(sizes), kind="stable")[:maximum].tolist())
     left = len(part.groups) - len(shown)
     return element(
         "div",
@@ -120,7 +120,7 @@ def _table(contents: ReportContents, board: Board, position: int, shown: Sequenc
         cells = [_cell(contents, board, column, position, k) for column in columns]
         if changes:
             cells.append(board.of_samples(_changed(first + k)))
-        name = element("span", group.group, SMALL if group.small else "")
+        name = element("span", group.group, SMALL_GROUP if group.small else "")
         size = element("td", count(group.count), element("small", percent(group.share, 0)))
         rows.append([name, size, *cells])
     return table(f"Groups of {part.attribute}", head, rows, class_="groups")

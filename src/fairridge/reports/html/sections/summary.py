@@ -202,11 +202,11 @@ def _groups(contents: ReportContents) -> str:
     )
 
 
-def listed(names: tuple[str, ...], most: int = 6) -> str:
+def listed(names: tuple[str, ...], maximum: int = 6) -> str:
     """Write names as a reader says them."""
-    shown = list(names[:most])
-    if len(names) > most:
-        shown.append(f"{len(names) - most} more")
+    shown = list(names[:maximum])
+    if len(names) > maximum:
+        shown.append(f"{len(names) - maximum} more")
     if len(shown) == 1:
         return shown[0]
     return f"{', '.join(shown[:-1])} and {shown[-1]}"

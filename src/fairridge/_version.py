@@ -1,0 +1,5 @@
+"""The version, which the build reads from this file."""
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"

@@ -1,0 +1,94 @@
+"""Sums over rows of a deviance and of its derivatives, and functions that are summed over rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+
+__all__ = ["FamilyFunction", "GLMSums", "RowFunction", "RowSums"]
+
+# Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows; linear
+# in the weights, so that rows alike in the others may come as one.
+RowFunction = Callable[[Floats, Floats, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class FamilyFunction(ABC):
+    """A `RowFunction` of a family; an engine replaces the family by that of its own rows.
+
+    Attributes
+    ----------
+    family : Family
+        The family.
+    """
+
+    family: Any
+
+    @abstractmethod
+    def __call__(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
+        """Return sums over the rows."""
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Deviance of some rows, and its derivatives in their linear predictors.
+
+    Attributes
+    ----------
+    deviance : float
+        Σ over the rows, weighted.
+    gradient : ndarray of shape (n, m) or None
+        Derivative of the deviance in each linear predictor of each row.
+    curvature : ndarray of shape (n, m, m) or None
+        Second derivatives within each row.
+    coupling : callable or None
+        For families whose rows are not independent (Cox): maps the columns Z
+        of shape (n, k) to the (k, k) matrix to be subtracted from Zᵀdiag(curvature)Z.
+    """
+
+    deviance: float
+    gradient: Floats | None = None
+    curvature: Floats | None = None
+    coupling: Callable[[Floats], Floats] | None = None
+
+
+@dataclass(frozen=True)
+class GLMSums:
+    """The deviance and its derivatives in level and coefficients.
+
+    Attributes
+    ----------
+    deviance : float
+        Σ over all rows.
+    gradient : ndarray of shape (m, 1+k)
+        Derivatives in the level and the k coefficients of each linear predictor.
+    hessian : ndarray of shape (m, 1+k, m, 1+k) or None
+        Second derivatives.
+    """
+
+    deviance: float
+    gradient: Floats
+    hessian: Floats | None
+
+    def __add__(self, other: GLMSums) -> GLMSums:
+        both = self.hessian is not None and other.hessian is not None
+        return GLMSums(
+            self.deviance + other.deviance,
+            self.gradient + other.gradient,
+            self.hessian + other.hessian if both else None,  # type: ignore[operator]
+        )
+
+    def recentered(self, gap: Floats) -> GLMSums:
+        """Return the sums for columns [1, z + gap] instead of [1, z]."""
+        move = np.append(0.0, gap)
+        hessian = self.hessian
+        if hessian is not None:
+            hessian = hessian + move[:, None, None] * hessian[:, :1]
+            hessian = hessian + hessian[..., :1] * move
+        return GLMSums(self.deviance, self.gradient + self.gradient[:, :1] * move, hessian)

@@ -1,0 +1,21 @@
+"""A model on given rows, in small matrices: its factor, its basis, its coordinates, one fit."""
+
+from fairridge.models.basis import FairBasis, fair_basis
+from fairridge.models.compression import Compression, compress, is_wide
+from fairridge.models.coordinates import Coordinates
+from fairridge.models.factor import Factor, factorize
+from fairridge.models.fit import ExpandedFit, Fit, Separation
+
+__all__ = [
+    "Compression",
+    "Coordinates",
+    "ExpandedFit",
+    "Factor",
+    "FairBasis",
+    "Fit",
+    "Separation",
+    "compress",
+    "factorize",
+    "fair_basis",
+    "is_wide",
+]

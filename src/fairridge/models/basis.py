@@ -1,0 +1,170 @@
+"""The change to the fair basis: predictors decorrelated from the sensitive attributes.
+
+U = X − SB, with B from least squares of X on S (all centered), so that
+[S, U] = [S, X] T with T = [[I, −B], [0, I]]. U is never built: from the
+triangular factor [S, X, y] = Q R with blocks
+
+    R = [[R_S, R_SX, r_S], [0, R_X, r_X], [0, 0, ρ]]
+
+follow B = R_S⁺ R_SX, UᵀU = R_XᵀR_X and Uᵀy = R_Xᵀr_X. Where S is collinear,
+the part of R_SX outside the span of R_S belongs to U.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.engines import triangular_factor
+from fairridge.models.factor import Factor
+from fairridge.solvers.spectrum import Spectrum, spectrum_of
+
+__all__ = ["FairBasis", "fair_basis"]
+
+
+# Share of the variance of y that is rounding where S explains the rest.
+NOTHING_LEFT = 1e-14
+
+
+@dataclass(frozen=True)
+class FairBasis:
+    """S and U in small matrices, with the response projected on both.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the weights, n where there are none.
+    center_sensitive, center_predictors, center_targets : ndarray
+        Means of S, X and y.
+    B : ndarray of shape (q, p)
+        Coefficients of X on S, original scale.
+    sensitive, predictors : Spectrum
+        S and U, each in its singular basis.
+    on_sensitive, on_predictors : ndarray of shape (rank, m)
+        The targets (the response as m columns of numbers) in those bases.
+    residual : ndarray of shape (m, m)
+        Scatter of the targets outside the span of S and U.
+    explained : ndarray of shape (p,)
+        Share of each predictor's variance that S explains.
+    """
+
+    weight: float
+    center_sensitive: Floats
+    center_predictors: Floats
+    center_targets: Floats
+    B: Floats
+    sensitive: Spectrum
+    predictors: Spectrum
+    on_sensitive: Floats
+    on_predictors: Floats
+    residual: Floats
+    explained: Floats
+
+    @property
+    def center(self) -> Floats:
+        """Means of [S, X]."""
+        return np.concatenate([self.center_sensitive, self.center_predictors])
+
+    @property
+    def deviations(self) -> Floats:
+        """Standard deviations of the columns of [S, X]."""
+        scatter = self.sensitive.scatter()
+        from_sensitive = ((scatter @ self.B) * self.B).sum(axis=0)
+        squares = np.append(np.diag(scatter), from_sensitive + self.predictors.squares())
+        return np.sqrt(squares / self.weight)
+
+    def raw_coefficients(self, alpha: Floats, beta: Floats) -> Floats:
+        """Coefficients of [S, X] (last axis) for η = c + Sα + Uβ: (α − Bβ, β)."""
+        return np.concatenate([alpha - beta @ self.B.T, beta], axis=-1)
+
+    def sensitive_variance(self, alpha: Floats) -> Floats:
+        """VAR(Sα), for one α or for several."""
+        return self.sensitive.quadratic(alpha) / self.weight
+
+    def predictor_variance(self, beta: Floats) -> Floats:
+        """VAR(Uβ), for one β or for several."""
+        return self.predictors.quadratic(beta) / self.weight
+
+    def response_variance(self, beta: Floats) -> float:
+        """Variance of Uβ that y⊥ = y − Sα_OLS explains: COV(Uβ, y⊥)² / VAR(y⊥).
+
+        With several linear predictors or targets, the trace of that matrix.
+        """
+        size = np.sqrt(np.diag(self.target_scatter))
+        unit = np.where(size > 0.0, size, 1.0)
+        fitted = self.predictors.rotate(np.atleast_2d(beta))
+        cross = fitted @ (self.on_predictors / unit)
+        total = self.on_predictors.T @ self.on_predictors + self.residual
+        values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
+        # S may explain all of y, and columns of classes sum to one: what is left is rounding.
+        left = values > NOTHING_LEFT
+        explained = (cross @ vectors[:, left]) ** 2 / values[left]
+        return float(explained.sum()) / self.weight
+
+    @property
+    def target_scatter(self) -> Floats:
+        """Σ w (y − ȳ)(y − ȳ)ᵀ."""
+        inside = self.on_sensitive.T @ self.on_sensitive
+        return inside + self.on_predictors.T @ self.on_predictors + self.residual
+
+
+def fair_basis(
+    factor: Factor, n_sensitive: int, *, standardize: bool, n_targets: int = 1
+) -> FairBasis:
+    """Decorrelate in small-matrix space.
+
+    Parameters
+    ----------
+    factor : Factor
+        Triangular factor of [S, X, y].
+    n_sensitive : int
+        q, the number of columns of S.
+    standardize : bool
+        Whether penalties see columns of S and U divided by their standard deviations.
+    n_targets : int
+        Number of columns of y.
+    """
+    q, last = n_sensitive, len(factor.scale) - n_targets
+    R_S, R_SX, r_S = factor.R[:q, :q], factor.R[:q, q:last], factor.R[:q, last:]
+    scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
+
+    noise_S, noise_X = factor.noise[:q], factor.noise[q:last]
+
+    penalty_scale = scale_S if standardize else np.ones(q)
+    sensitive, P, N = spectrum_of(R_S * scale_S, penalty_scale, noise_S, scale_S)
+    roots = np.sqrt(sensitive.eigenvalues)
+    B = sensitive.vectors / roots @ (P.T @ R_SX) * scale_X / penalty_scale[:, None]
+    # What X and y have outside the span of S: rows below, and the null directions of S.
+    outside = np.vstack([N.T @ factor.R[:q, q:], factor.R[q:, q:]])
+    outside = triangular_factor(outside)
+    R_U, r_U = outside[:, :-n_targets], outside[:, -n_targets:]
+
+    spread = np.linalg.norm(R_U, axis=0) / np.sqrt(factor.weight)
+    total = np.linalg.norm(factor.R[:, q:last], axis=0) / np.sqrt(factor.weight)
+    # Rounding of X, and of the columns of S that explain it.
+    noise_U = noise_X + noise_S @ np.abs(B * scale_S[:, None] / scale_X)
+    in_span = spread <= noise_U * np.maximum(total, 1.0)
+    R_U, spread_U = np.where(in_span, 0.0, R_U), np.where(in_span, 1.0, spread)
+    unit = spread_U * scale_X
+    scale_U = unit if standardize else np.ones(last - q)
+    predictors, P_U, N_U = spectrum_of(R_U * scale_X, scale_U, noise_U / spread_U, unit)
+
+    on_sensitive, on_predictors = P.T @ r_S * scale_y, P_U.T @ r_U * scale_y
+    rest = N_U.T @ r_U * scale_y
+    with np.errstate(invalid="ignore", divide="ignore"):
+        explained = np.where(total > 0, 1.0 - (np.where(in_span, 0.0, spread) / total) ** 2, 0.0)
+    return FairBasis(
+        weight=factor.weight,
+        center_sensitive=factor.center[:q],
+        center_predictors=factor.center[q:last],
+        center_targets=factor.center[last:],
+        B=B,
+        sensitive=sensitive,
+        predictors=predictors,
+        on_sensitive=on_sensitive,
+        on_predictors=on_predictors,
+        residual=rest.T @ rest,
+        explained=np.clip(explained, 0.0, 1.0),
+    )

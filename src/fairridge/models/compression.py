@@ -1,0 +1,291 @@
+"""More predictors than rows: the same model in as many features as U has rank.
+
+A penalty on β sees γ = Dβ, with D the scale of U's columns, and the rows see
+Uβ = Vγ with V = UD⁻¹. Whatever the family, the definition of fairness and the
+penalty on α, the γ of smallest norm with given Vγ is in the span of V's rows.
+With the singular value decomposition of the weighted columns,
+
+    W^½V = E diag(s) Qᵀ,
+
+that is γ = Qδ: features F = W^−½ E diag(s) with a plain ridge, Fδ = Vγ and
+‖δ‖ = ‖γ‖. They are orthogonal to S already. Q is never written out: it is
+VᵀW^½E/s, so that β = D⁻¹VᵀW^½(E/s)δ takes one sweep over the columns.
+
+E and s come from the n × n matrix G = W^½VVᵀW^½, which costs least but squares
+the condition number: rounding moves its eigenvalues s² by about n·eps·s₁². With
+γ = VᵀW^½(G + λ₂I)⁻¹W^½y that costs as many digits as G + λ₂I is ill-conditioned,
+so that a penalty makes up for small eigenvalues. A QR decomposition of Vᵀ, block
+by block, serves where this is too much, and where G cannot tell whether an
+eigenvalue is zero: a direction with s = 10⁻⁸s₁ adds next to nothing to the
+fitted values, s²/(s² + λ₂), but to γ it adds s/(s² + λ₂).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
+
+import numpy as np
+import scipy.linalg
+
+from fairridge._typing import Floats
+from fairridge.data import Slab
+from fairridge.engines import MemoryEngine, column_blocks, triangular_factor
+from fairridge.models.basis import FairBasis
+from fairridge.models.factor import EPS, WELL_CONDITIONED, rounding_noise, scale_of
+from fairridge.models.wide_columns import WideColumns, WideSpectrum, decorrelated
+from fairridge.solvers.spectrum import Spectrum, spectrum_of
+
+__all__ = ["Compression", "compress", "is_wide"]
+
+
+# Sweeps over the columns before features are known.
+SWEEPS = 2
+
+
+def is_wide(engine: Any) -> TypeGuard[MemoryEngine]:
+    """Whether rows in memory have more predictors than there are rows."""
+    return isinstance(engine, MemoryEngine) and engine.rows.n_predictors > engine.n_rows
+
+
+@dataclass(frozen=True)
+class Compression:
+    """The model in features, and the way back.
+
+    Attributes
+    ----------
+    engine : MemoryEngine
+        The rows with the features F instead of X.
+    basis : FairBasis
+        S and F in small matrices.
+    original : FairBasis
+        S and U.
+    names : tuple of str
+        Names of S and X.
+    columns : WideColumns
+        W^½V.
+    directions : ndarray of shape (n, rank)
+        E/s.
+    """
+
+    engine: MemoryEngine
+    basis: FairBasis
+    original: FairBasis
+    names: tuple[str, ...]
+    columns: WideColumns
+    directions: Floats
+
+    def expand(self, delta: Floats) -> Floats:
+        """Return β = D⁻¹Qδ for coefficients δ of the features (last axis)."""
+        before, scale = delta.shape[:-1], self.columns.scale
+        flat = delta.reshape(int(np.prod(before)), delta.shape[-1])
+        gamma = self.columns.transposed(self.directions @ flat.T).T
+        return (gamma / scale).reshape(*before, len(scale))
+
+    def raw(self, features: Floats) -> Floats:
+        """Bring raw coefficients of [S, F], which are (α, δ), to [S, X] (last axis)."""
+        alpha, delta = np.split(features, [len(self.original.center_sensitive)], axis=-1)
+        return self.original.raw_coefficients(alpha, self.expand(delta))
+
+
+def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: float) -> Compression:
+    """Replace predictors by as many features as U has rank.
+
+    Parameters
+    ----------
+    engine : MemoryEngine
+        Rows with more predictors than rows.
+    standardize : bool
+        Whether penalties see columns of S and U divided by their standard deviations.
+    predictor_penalty : float
+        λ₂.
+    """
+    root, weight = np.sqrt(engine.weights)[:, None], float(engine.weights.sum())
+    q, last = engine.n_sensitive, len(engine.names)
+    mean, squares = _statistics(engine, weight)
+    scale = scale_of(squares, mean, weight)
+    noise = rounding_noise(mean, scale)
+    sensitive, P = _sensitive(engine, mean[:q], scale[:q], noise[:q], standardize=standardize)
+    span = np.hstack([root / np.sqrt(weight), P])
+    columns = WideColumns(
+        engine.rows.predictors, root, span, mean[q:last], scale[q:last], squares[q:last]
+    )
+    to_B = sensitive.vectors / np.sqrt(sensitive.eigenvalues) / sensitive.scale[:, None]
+    columns, along, rounding, gram = _measured(
+        columns, noise[q:last], noise[:q] * scale[:q], to_B, weight, standardize=standardize
+    )
+    left, values = _singular(columns, gram, rounding * np.sqrt(weight), predictor_penalty)
+
+    response = (engine.rows.targets - mean[last:]) * root
+    on_sensitive = P.T @ response
+    response -= P @ on_sensitive
+    on_predictors = left.T @ response
+    rest = response - left @ on_predictors
+    original = FairBasis(
+        weight=weight,
+        center_sensitive=mean[:q],
+        center_predictors=mean[q:last],
+        center_targets=mean[last:],
+        B=to_B @ along,
+        sensitive=sensitive,
+        predictors=WideSpectrum(columns, left, values),
+        on_sensitive=on_sensitive,
+        on_predictors=on_predictors,
+        residual=rest.T @ rest,
+        explained=_explained(columns.squares, squares[q:last]),
+    )
+    features = engine.with_predictors(left * values / root)
+    features.passes = SWEEPS
+    basis = _of_features(original, values)
+    return Compression(features, basis, original, engine.names, columns, left / values)
+
+
+def _statistics(engine: MemoryEngine, weight: float) -> tuple[Floats, Floats]:
+    """Return mean and Σ w(z − mean)² of every column of [S, X, y]."""
+    rows, weights = engine.rows, engine.weights
+    pieces = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
+    mean, squares = np.empty((2, sum(piece.width for piece in pieces)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for columns, block in column_blocks(pieces, rows.n_rows):
+            # Less its first row a constant column is zero, with a spread of exactly zero.
+            mean[columns] = block[0]
+            block -= mean[columns]
+            for _ in range(2):  # a first row far from the others would cost digits
+                step = weights @ block / weight
+                mean[columns] += step
+                block -= step
+            squares[columns] = weights @ np.square(block, out=block)
+    engine.require_numbers(squares)
+    return mean, squares
+
+
+def _sensitive(
+    engine: MemoryEngine, center: Floats, unit: Floats, noise: Floats, *, standardize: bool
+) -> tuple[Spectrum, Floats]:
+    """Return S in its singular basis, and orthonormal columns with the span of W^½S."""
+    S = np.empty((engine.n_rows, len(center)))
+    for columns, block in column_blocks(engine.rows.sensitive, engine.n_rows, center):
+        S[:, columns] = block
+    Q, R = np.linalg.qr(S * np.sqrt(engine.weights)[:, None])
+    spectrum, P, _ = spectrum_of(R, unit if standardize else np.ones(len(unit)), noise, unit)
+    return spectrum, Q @ P
+
+
+def _measured(
+    columns: WideColumns,
+    noise: Floats,
+    noise_of_sensitive: Floats,
+    to_B: Floats,
+    weight: float,
+    *,
+    standardize: bool,
+) -> tuple[WideColumns, Floats, Floats, Floats]:
+    """Replace scale and squares of X by those of U.
+
+    A column of which the span of S leaves nothing but rounding has squares of zero.
+
+    Parameters
+    ----------
+    columns : WideColumns
+        With scale and squares of X.
+    noise : ndarray of shape (p,)
+        What rounding contributes to each predictor, relative to its scale.
+    noise_of_sensitive : ndarray of shape (q,)
+        What it contributes to each sensitive column, in its units.
+    to_B : ndarray of shape (q, rank)
+        B of a predictor from its products with the span.
+    weight : float
+        Sum of the weights.
+    standardize : bool
+        Whether the columns of V have unit spread.
+
+    Returns
+    -------
+    columns : WideColumns
+        With scale and squares of U.
+    along : ndarray of shape (rank, p)
+        PᵀW^½X.
+    rounding : ndarray of shape (p,)
+        What rounding contributes to each column of V.
+    gram : ndarray of shape (n, n)
+        W^½VVᵀW^½.
+    """
+    squares, scale, rounding = np.empty((3, len(columns.center)))
+    n, along = len(columns.span), np.empty((columns.span.shape[1] - 1, len(scale)))
+    gram = np.zeros((n, n))
+    for place, block in column_blocks(columns.pieces, n, columns.center):
+        outside, products = decorrelated(block, columns.root_weight, columns.span)
+        along[:, place] = products[1:]
+        own, unit = np.einsum("ij,ij->j", outside, outside), columns.scale[place]
+        spread, total = (np.sqrt(a / weight) / unit for a in (own, columns.squares[place]))
+        # Rounding of X, and of the columns of S that explain it.
+        own_noise = noise[place] + noise_of_sensitive @ np.abs(to_B @ along[:, place]) / unit
+        used = spread > own_noise * np.maximum(total, 1.0)
+        squares[place] = np.where(used, own, 0.0)
+        scale[place] = np.where(used, spread, 1.0) * unit if standardize else 1.0
+        rounding[place] = used * own_noise * unit / scale[place]
+        outside *= used / scale[place]
+        gram += outside @ outside.T
+    return replace(columns, scale=scale, squares=squares), along, rounding, gram
+
+
+def _singular(
+    columns: WideColumns, gram: Floats, rounding: Floats, penalty: float
+) -> tuple[Floats, Floats]:
+    """Return E and s, largest first, without directions that are nothing but rounding."""
+    n, span = len(gram), columns.span
+    most = min(n - span.shape[1], int(np.count_nonzero(columns.squares)))
+    if most <= 0:
+        return np.zeros((n, 0)), np.zeros(0)
+    # G has no part along the span; below zero it cannot be mixed up with small eigenvalues.
+    gram -= gram.trace() / most * span @ span.T
+    eigenvalues, left = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False)
+    eigenvalues, left = np.maximum(eigenvalues[::-1], 0.0), left[:, ::-1]
+    largest, smallest = eigenvalues[0], eigenvalues[most - 1]
+    well = largest + penalty <= WELL_CONDITIONED * (smallest + penalty)
+    if well and smallest > n * EPS * largest:
+        return left[:, :most], np.sqrt(eigenvalues[:most])
+    factor = np.zeros((0, n))
+    for _, block in columns.blocks(fewest=n // 2):
+        factor = triangular_factor(np.vstack([factor, block.T]))
+    _, values, right = np.linalg.svd(factor, full_matrices=False)
+    values, right = values[:most], right[:most]
+    kept = values > _rounding_along(columns, right, values, rounding)
+    return right[kept].T, values[kept]
+
+
+def _rounding_along(
+    columns: WideColumns, right: Floats, values: Floats, rounding: Floats
+) -> Floats:
+    """Return what rounding of the columns contributes to singular directions.
+
+    A direction is judged by the columns in it, each in units of its own, so
+    that columns in large units do not hide those in small ones. That there
+    are many columns, whose rounding adds up in the largest direction, counts
+    as it does for few of them, where that direction's size is the yardstick.
+    """
+    squares, size = np.zeros(len(values)), np.where(values > 0.0, values, 1.0)
+    for place, block in columns.blocks():
+        shares = (right @ block) / size[:, None]
+        squares += shares**2 @ rounding[place] ** 2
+    along: Floats = np.sqrt(squares * np.count_nonzero(rounding))
+    # A singular value of zero has no direction in the columns.
+    return np.where(values > 0.0, along, np.inf)
+
+
+def _explained(outside: Floats, total: Floats) -> Floats:
+    """Share of each predictor's variance that S explains."""
+    share = np.divide(outside, total, out=np.ones_like(total), where=total > 0.0)
+    return np.clip(1.0 - share, 0.0, 1.0)
+
+
+def _of_features(original: FairBasis, values: Floats) -> FairBasis:
+    """Return the basis of S and the features, which are orthogonal to S and to each other."""
+    q, k = len(original.center_sensitive), len(values)
+    return replace(
+        original,
+        center_predictors=np.zeros(k),
+        B=np.zeros((q, k)),
+        predictors=Spectrum(values**2, np.eye(k), np.ones(k), ()),
+        explained=np.zeros(k),
+    )

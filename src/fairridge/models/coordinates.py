@@ -1,0 +1,165 @@
+"""Coordinates in which a generalized linear model is penalized and solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.families.sums import GLMSums
+from fairridge.models.basis import FairBasis
+
+__all__ = ["Coordinates"]
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """θ: for each linear predictor its level at the column means, then standardized S and U.
+
+    Where S or U is collinear the coordinates are those of its singular basis,
+    which makes every answer the minimum-norm one. Raw-space sums over rows are
+    changed to θ here: the gradient by Mᵀg, the Hessian by MᵀHM.
+
+    Absolute values see every column of S, and of m = K − 1 contrasts between
+    K classes they see the classes: S then has K coordinates per column, at the
+    end of θ. What they have in common cancels in the model, not in the penalty,
+    which thus chooses it (glmnet's parametrization).
+
+    Attributes
+    ----------
+    basis : FairBasis
+        S and U in small matrices.
+    n_predictors : int
+        Linear predictors, m.
+    by_column : bool
+        Whether S must keep a coordinate per column, as absolute values require.
+    contrasts : ndarray of shape (K, m) or None
+        Orthonormal contrasts, where absolute values are to be taken of classes.
+    """
+
+    basis: FairBasis
+    n_predictors: int
+    by_column: bool
+    contrasts: Floats | None = None
+
+    @cached_property
+    def sensitive(self) -> Floats:
+        """α per coordinate of S, of shape (q, a)."""
+        S = self.basis.sensitive
+        whole = self.by_column or S.rank == len(S.scale)
+        return (np.eye(len(S.scale)) if whole else S.vectors) / S.scale[:, None]
+
+    @cached_property
+    def predictors(self) -> Floats:
+        """β per coordinate of U, of shape (p, b)."""
+        U = self.basis.predictors
+        whole = U.rank == len(U.scale)
+        return (np.eye(len(U.scale)) if whole else U.vectors) / U.scale[:, None]
+
+    @cached_property
+    def to_raw(self) -> Floats:
+        """M: level and raw coefficients of [S, X] per coordinate of one linear predictor."""
+        (q, a), (p, b) = self.sensitive.shape, self.predictors.shape
+        out = np.zeros((1 + q + p, 1 + a + b))
+        out[0, 0] = 1.0
+        out[1 : 1 + q, 1 : 1 + a] = self.sensitive
+        out[1 : 1 + q, 1 + a :] = -self.basis.B @ self.predictors
+        out[1 + q :, 1 + a :] = self.predictors
+        return out
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Linear predictors, and coordinates of each."""
+        return self.n_predictors, self.to_raw.shape[1]
+
+    @property
+    def size(self) -> int:
+        """Length of θ."""
+        return int(np.prod(self.shape)) if self._folded is None else self._folded.shape[1]
+
+    @cached_property
+    def of_level(self) -> Integers:
+        """Positions of the levels in θ."""
+        m, width = self.shape
+        skipped = 0 if self._folded is None else self.sensitive.shape[1]
+        return np.arange(m, dtype=np.intp) * (width - skipped)
+
+    @cached_property
+    def of_sensitive(self) -> Integers:
+        """Positions of the coordinates of S in θ."""
+        if self.contrasts is not None:
+            count = len(self.contrasts) * self.sensitive.shape[1]
+            return np.arange(self.size - count, self.size, dtype=np.intp)
+        first = np.arange(1, 1 + self.sensitive.shape[1], dtype=np.intp)
+        return np.concatenate([start + first for start in self.of_level])
+
+    @cached_property
+    def _folded(self) -> Floats | None:
+        """Coordinates of the linear predictors per coordinate of θ; None if these are the same.
+
+        Its rows are orthonormal.
+        """
+        if self.contrasts is None:
+            return None
+        m, width = self.shape
+        a = self.sensitive.shape[1]
+        places = np.arange(m * width).reshape(m, width)
+        others = np.delete(places, np.arange(1, 1 + a), axis=1).ravel()
+        out = np.zeros((m * width, len(others) + len(self.contrasts) * a))
+        out[others, np.arange(len(others))] = 1.0
+        ours = places[:, 1 : 1 + a].ravel()
+        out[ours, len(others) :] = np.kron(self.contrasts.T, np.eye(a))
+        return out
+
+    @cached_property
+    def common(self) -> Floats:
+        """Matrix of the sum of squares of what classes have in common, which no model sees."""
+        out = np.zeros((self.size, self.size))
+        if self.contrasts is not None:
+            K, a = len(self.contrasts), self.sensitive.shape[1]
+            S = self.of_sensitive
+            out[np.ix_(S, S)] = np.kron(np.full((K, K), 1.0 / K), np.eye(a))
+        return out
+
+    def by_predictor(self, theta: Floats) -> Floats:
+        """Return the coordinates of each linear predictor, one row each."""
+        return (theta if self._folded is None else self._folded @ theta).reshape(self.shape)
+
+    def raw(self, theta: Floats) -> Floats:
+        """Level at the means and raw coefficients, one row per linear predictor."""
+        return self.by_predictor(theta) @ self.to_raw.T
+
+    def theta(self, raw: Floats) -> Floats:
+        """Return the θ nearest to given levels and raw coefficients."""
+        flat = (raw @ np.linalg.pinv(self.to_raw).T).ravel()
+        return flat if self._folded is None else self._folded.T @ flat
+
+    def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Level, α and β, one row per row of coordinates."""
+        level, a, b = np.split(theta, [1, 1 + self.sensitive.shape[1]], axis=1)
+        return level[:, 0], a @ self.sensitive.T, b @ self.predictors.T
+
+    @np.errstate(over="ignore", invalid="ignore")  # at a trial point sums may be infinite
+    def derivatives(self, sums: GLMSums) -> tuple[Floats, Floats | None]:
+        """Gradient and Hessian in θ."""
+        M, T = self.to_raw, self._folded
+        gradient = (sums.gradient @ M).ravel()
+        hessian = None
+        if sums.hessian is not None:
+            hessian = np.einsum("ij,aibk,kl->ajbl", M, sums.hessian, M, optimize=True)
+            hessian = hessian.reshape(len(gradient), len(gradient))
+        if T is not None:
+            gradient = gradient @ T
+            hessian = None if hessian is None else T.T @ hessian @ T
+        return gradient, hessian
+
+    def penalty(self, sensitive: Floats, predictor_penalty: float) -> Floats:
+        """Matrix of the quadratic penalty on θ: αᵀ(sensitive)α + predictor_penalty·‖β‖²."""
+        A = self.sensitive * self.basis.sensitive.scale[:, None]
+        Q = predictor_penalty * np.eye(self.size)
+        Q[self.of_level, self.of_level] = 0.0
+        rows = len(self.of_sensitive) // max(A.shape[1], 1)
+        Q[np.ix_(self.of_sensitive, self.of_sensitive)] = np.kron(np.eye(rows), A.T @ sensitive @ A)
+        return Q

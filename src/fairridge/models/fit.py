@@ -1,0 +1,235 @@
+"""One model at one λ, as a fairness definition sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.engines import Engine
+from fairridge.families import Family
+from fairridge.families.sums import FamilyFunction, RowFunction
+from fairridge.models.basis import FairBasis
+
+__all__ = ["ExpandedFit", "Fit", "Separation"]
+
+
+# Logarithm of a deviance, above which it is divided by its size.
+HUGE = 100.0
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Columns that separate the responses: the deviance has a limit instead of a minimum.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns of S and X whose coefficients grow without bound.
+    sensitive : tuple of str
+        Columns of S whose α is not determined. A predictor takes the α of every attribute it is
+        correlated with along: x = u + sB.
+    """
+
+    columns: tuple[str, ...]
+    sensitive: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model η = intercept + Sα + Uβ at one penalty λ.
+
+    This is what a callable definition receives. S, U and y are made when
+    asked for; everything else costs nothing. Multinomial models have one row
+    of coefficients per class.
+
+    Attributes
+    ----------
+    lambda_ : float
+        The penalty on α.
+    alpha, beta : ndarray of shape (q,) and (p,), or (K, q) and (K, p)
+        Coefficients of S and of U, original scale.
+    intercept : float or ndarray of shape (K,)
+        With S uncentered and U centered.
+    deviance : float
+        Residual sum of squares for gaussian models.
+    family : Family
+        The family of the response.
+    basis : FairBasis
+        S and U in small matrices.
+    engine : Engine
+        Where the rows are.
+    unconstrained : callable
+        Returns the fit at λ = 0.
+    separation : Separation or None
+        Columns whose coefficients have no limit, if there are any.
+    """
+
+    lambda_: float
+    alpha: Floats
+    beta: Floats
+    intercept: Any
+    deviance: float
+    family: Family
+    basis: FairBasis
+    engine: Engine
+    unconstrained: Callable[[], Fit]
+    separation: Separation | None = None
+    _memory: dict[tuple[bool, bool, float], float] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @cached_property
+    def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+        return self.engine.dense_columns()
+
+    @property
+    def S(self) -> Floats:
+        """Sensitive attributes, uncentered, of shape (n, q)."""
+        return self._columns[0]
+
+    @cached_property
+    def U(self) -> Floats:
+        """Predictors decorrelated from S, centered, of shape (n, p)."""
+        S, X, _, _ = self._columns
+        centered = S - self.basis.center_sensitive
+        return X - self.basis.center_predictors - centered @ self.basis.B
+
+    @property
+    def y(self) -> Floats:
+        """The response: numbers, class codes, or times and events of shape (n, 2)."""
+        response = self._columns[2]
+        return response[:, 0] if response.shape[1] == 1 else response
+
+    @property
+    def weights(self) -> Floats:
+        """Sample weights, ones if none were given."""
+        return self._columns[3]
+
+    def linear_predictor(self) -> Floats:
+        """Return η for every row, without any offset."""
+        return self.intercept + self.S @ self.alpha.T + self.U @ self.beta.T
+
+    @property
+    def sensitive_variance(self) -> float:
+        """VAR(Sα), summed over classes."""
+        return float(np.sum(self.basis.sensitive_variance(self.alpha)))
+
+    @property
+    def predictor_variance(self) -> float:
+        """VAR(Uβ), summed over classes."""
+        return float(np.sum(self.basis.predictor_variance(self.beta)))
+
+    def on(self, engine: Engine) -> Fit:
+        """Return the same coefficients, B and centers on other rows, with the deviance there."""
+        values = {f.name: getattr(self, f.name) for f in fields(Fit)}
+        values |= {
+            "engine": engine,
+            "unconstrained": lambda: self.unconstrained().on(engine),
+            "_memory": {},
+        }
+        moved = _MovedFit(**values)
+        deviance = moved.sum_over_rows(
+            _Deviance(self.family), sensitive=True, predictors=True, center=True
+        )
+        return replace(moved, deviance=float(deviance[0]))
+
+    def sum_over_rows(
+        self, function: RowFunction, *, sensitive: bool, predictors: bool, center: bool
+    ) -> Floats:
+        """Sum a function of the rows over this model with α, or α and β, set to zero.
+
+        The other coefficients and the intercept stay as they are: the
+        intercept of the model on centered S, or, with ``center=False``, that
+        of the model on S as it is coded.
+        """
+        alpha = self.alpha if sensitive else np.zeros_like(self.alpha)
+        beta = self.beta if predictors else np.zeros_like(self.beta)
+        dropped = alpha if not center else self.alpha
+        level = self.intercept + dropped @ self.basis.center_sensitive
+        raw = self.basis.raw_coefficients(alpha, beta)
+        both = np.column_stack([np.atleast_1d(level), np.atleast_2d(raw)])
+        both = self.family.to_contrasts(both)
+        return self.engine.sum_over_rows(function, self.basis.center, both[:, 0], both[:, 1:])
+
+    def deviance_without(self, *, predictors: bool, center: bool, log_size: float = 0.0) -> float:
+        """Return the deviance at α = 0, with β or without it, divided by e^log_size."""
+        key = (predictors, center, log_size)
+        if key not in self._memory:
+            function = _Deviance(self.family, log_size)
+            total = self.sum_over_rows(
+                function, sensitive=False, predictors=predictors, center=center
+            )
+            self._memory[key] = float(total[0])
+        return self._memory[key]
+
+    @property
+    def log_size_uncentered(self) -> float:
+        """Logarithm of what deviances at α = 0 are multiplied by where S is not centered.
+
+        η then moves by −s̄α in every row; under a log link, and where S is far
+        from zero, floating point does not hold the deviance there.
+        """
+        if np.ndim(self.alpha) > 1:
+            return 0.0
+        size = self.family.log_size(-float(self.alpha @ self.basis.center_sensitive))
+        return float(size) if size > HUGE else 0.0
+
+
+@dataclass(frozen=True)
+class ExpandedFit(Fit):
+    """A fit in the columns of the rows, solved in fewer features: what η gives comes from these.
+
+    Attributes
+    ----------
+    features : Fit
+        The same model in the features.
+    """
+
+    features: Fit = field(kw_only=True)
+
+    @property
+    def predictor_variance(self) -> float:
+        """VAR(Uβ), summed over classes."""
+        return self.features.predictor_variance
+
+    def sum_over_rows(
+        self, function: RowFunction, *, sensitive: bool, predictors: bool, center: bool
+    ) -> Floats:
+        """Sum a function of the rows over this model with α, or α and β, set to zero."""
+        return self.features.sum_over_rows(
+            function, sensitive=sensitive, predictors=predictors, center=center
+        )
+
+
+class _MovedFit(Fit):
+    """A fit on other rows, where S and U are no longer orthogonal."""
+
+    @property
+    def sensitive_variance(self) -> float:
+        return self._variance(self.S, self.alpha)
+
+    @property
+    def predictor_variance(self) -> float:
+        return self._variance(self.U, self.beta)
+
+    def _variance(self, columns: Floats, coefficients: Floats) -> float:
+        centered = columns - np.average(columns, axis=0, weights=self.weights)
+        scores = centered @ np.atleast_2d(coefficients).T
+        return float(np.average(scores**2, axis=0, weights=self.weights).sum())
+
+
+@dataclass(frozen=True)
+class _Deviance(FamilyFunction):
+    """The deviance of some rows, divided by e^log_size."""
+
+    log_size: float = 0.0
+
+    def __call__(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
+        if self.log_size == 0.0:
+            return np.array([self.family.deviance_terms(y, eta, weight, 0).deviance])
+        return np.array([weight @ self.family.unit_deviance(y[:, 0], eta[:, 0], self.log_size)])

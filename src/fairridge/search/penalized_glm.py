@@ -1,0 +1,346 @@
+"""The minima of a penalized deviance, for every λ: by Newton's method, warm-started."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+
+from fairridge._typing import Floats
+from fairridge.engines import Engine
+from fairridge.families import Family
+from fairridge.models import Compression, Coordinates, FairBasis, Separation
+from fairridge.penalties import Penalty
+from fairridge.solvers import Objective, Point, minimize
+from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
+
+__all__ = ["PenalizedGLM"]
+
+
+# A rough minimum: coefficients to about six digits, enough to see which side of a bound it is on.
+ROUGH = 1e-12
+# Share of S in the variance of a direction, above which α moves along it.
+MOVES = 1e-10
+# Curvature, relative to the largest, that is nothing but rounding.
+ROUNDING_OF_CURVATURE = 1e-13
+# Decrease promised by a Newton step, relative to the deviance, that may be left at a minimum.
+LITTLE = 1e-17
+# Second derivatives, relative to the weight of the rows, that nothing but rounding causes.
+ROUNDING_OF_CURVATURE = 1e-13
+
+
+class PenalizedGLM:
+    """min D(α, β) + λ·penalty(α) + λ₂‖β‖² for any λ, intercept free.
+
+    It remembers the points it has solved: each new λ starts from the nearest.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are.
+    basis : FairBasis
+        S and U in small matrices.
+    family : Family
+        The family.
+    penalty : Penalty
+        The penalty on α.
+    predictor_penalty : float
+        λ₂.
+    max_iter : int
+        Maximum number of passes over the rows, for each λ.
+    compression : Compression, optional
+        Where the predictors are features of more columns: these columns.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        basis: FairBasis,
+        family: Family,
+        penalty: Penalty,
+        predictor_penalty: float,
+        max_iter: int,
+        compression: Compression | None = None,
+    ) -> None:
+        self.engine = engine
+        self.basis = basis
+        self.family = family
+        self.penalty = penalty
+        self.predictor_penalty = predictor_penalty
+        self.max_iter = max_iter
+        self.compression = compression
+        self._points: dict[float, Point] = {}
+        self._rough: dict[float, Point] = {}
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """The coordinates θ of the model."""
+        m, absolute = self.family.n_predictors, self.penalty.l1 > 0.0
+        contrasts = self.family.to_class_coefficients(np.eye(m)) if absolute and m > 1 else None
+        return Coordinates(self.basis, m, absolute, contrasts)
+
+    # --------------------------------------------------------------- objectives
+
+    def objective(self, lambda_: float) -> Objective:
+        """Return the penalized deviance at a λ; at λ = ∞ α is held at zero instead."""
+        coordinates, held = self.coordinates, np.isinf(lambda_)
+        weight = 0.0 if held else lambda_
+        everything = np.arange(coordinates.size, dtype=np.intp)
+        zero = coordinates.of_sensitive if held else everything[:0]
+        fixed = zero if self.family.has_intercept else np.append(zero, coordinates.of_level)
+        l1 = np.zeros(len(everything))
+        l1[coordinates.of_sensitive] = 2.0 * weight * self.penalty.l1
+        K = weight * self.penalty.quadratic(self.basis.sensitive)
+        quadratic = coordinates.penalty(K, self.predictor_penalty)
+        quadratic += self._ridge_on_idle(quadratic + np.diag(l1))
+        if weight == 0.0 and coordinates.contrasts is not None:
+            quadratic += self.typical * coordinates.common
+        return Objective(
+            self._evaluate,
+            quadratic,
+            l1,
+            np.setdiff1d(everything, fixed),
+            zero,
+            null=self.start.deviance,
+            curvature=np.diag(self.start.hessian),
+            unit=self._unit,
+        )
+
+    @cached_property
+    def _idle(self) -> Floats:
+        """Directions, in columns, that a partial likelihood does not depend on.
+
+        Rows that leave before the first event are in no risk set; nothing is
+        known of what only they tell apart.
+        """
+        if self.family.separable:
+            return np.zeros((self.coordinates.size, 0))
+        values, vectors = np.linalg.eigh(self.start.hessian)
+        return vectors[:, values <= ROUNDING_OF_CURVATURE * self.basis.weight]
+
+    def _ridge_on_idle(self, penalty: Floats) -> Floats:
+        """Return a ridge on idle directions that no penalty sees: their coefficients are zero.
+
+        Without it they would be made of rounding errors.
+        """
+        values, vectors = np.linalg.eigh(self._idle.T @ penalty @ self._idle)
+        unseen = values <= ROUNDING_OF_CURVATURE * np.abs(penalty).max(initial=1.0)
+        free = self._idle @ vectors[:, unseen]
+        return self.basis.weight * (free @ free.T)
+
+    @cached_property
+    def _unit(self) -> float:
+        """What deviances are measured in."""
+        mean = float(self.basis.center_targets[0])
+        return SHARE_OF_ROWS * self.basis.weight * self.family.unit(mean)
+
+    def _evaluate(self, theta: Floats, order: int) -> tuple[float, Floats, Floats | None]:
+        """Return the deviance and its derivatives in θ: one pass over the rows."""
+        raw = self.coordinates.raw(theta)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = self.engine.derivatives(
+                self.family, self.basis.center, raw[:, 0], raw[:, 1:], order
+            )
+        return (sums.deviance, *self.coordinates.derivatives(sums))
+
+    @property
+    def has_ceiling(self) -> bool:
+        """Whether α = 0 at a finite λ: under absolute values."""
+        return self.penalty.l1 > 0.0
+
+    @cached_property
+    def ceiling(self) -> float:
+        """The smallest λ with α = 0."""
+        if not self.has_ceiling:
+            return np.inf
+        gradient = self.restricted.gradient[self.coordinates.of_sensitive]
+        return float(np.abs(gradient).max(initial=0.0)) / (2.0 * self.penalty.l1)
+
+    @cached_property
+    def typical(self) -> float:
+        """The λ at which penalty and curvature of α balance."""
+        curvature = np.diag(self.start.hessian)[self.coordinates.of_sensitive].mean()
+        # A partial likelihood may not depend on S; then only rounding is left, of any sign.
+        curvature = max(curvature, ROUNDING_OF_CURVATURE * self._unit)
+        quadratic = np.diag(self.penalty.quadratic(self.basis.sensitive))
+        return float(0.5 * curvature / (quadratic.mean() if quadratic.any() else 1.0))
+
+    # ------------------------------------------------------------------- points
+
+    @cached_property
+    def start(self) -> Point:
+        """The null model, or near it."""
+        theta = np.zeros(self.coordinates.size)
+        theta[self.coordinates.of_level] = self.engine.initial_intercepts(self.family)
+        return self._point_at(theta)
+
+    def _point_at(self, theta: Floats) -> Point:
+        deviance, gradient, hessian = self._evaluate(theta, 2)
+        assert hessian is not None
+        return Point(theta, deviance, gradient, hessian)
+
+    def warm_start(self) -> Floats:
+        """Return level and raw coefficients of the model at a typical λ, to start others from."""
+        raw = self.coordinates.raw(self.point(self.typical).theta)
+        raw[:, 0] -= raw[:, 1:] @ self.basis.center
+        return raw
+
+    def start_from(self, warm_start: Floats) -> None:
+        """Start from the `warm_start` of a problem on other rows instead of from the null model."""
+        raw = warm_start.copy()
+        raw[:, 0] += raw[:, 1:] @ self.basis.center
+        warm = self._point_at(self.coordinates.theta(raw))
+        if warm.deviance < self.start.deviance:
+            self._rough[self.typical] = warm
+
+    @cached_property
+    def restricted(self) -> Point:
+        """The model without S (α = 0)."""
+        return self._minimized(np.inf, CLOSE)
+
+    @cached_property
+    def null_deviance(self) -> float:
+        """Deviance of the model with an intercept only."""
+        if not self.family.has_intercept:
+            return self.start.deviance
+        levels = self.coordinates.of_level
+        others = np.setdiff1d(np.arange(len(self.start.theta)), levels)
+        objective = replace(self.objective(np.inf), free=levels, zero=others)
+        return minimize(objective, self.start, self.max_iter).deviance
+
+    def point(self, lambda_: float) -> Point:
+        """Return the minimum at a λ."""
+        if lambda_ >= self.ceiling:
+            return self.restricted
+        if lambda_ not in self._points:
+            self._points[lambda_] = self._minimized(lambda_, CLOSE)
+        return self._points[lambda_]
+
+    def rough_point(self, lambda_: float) -> Point | None:
+        """Return the minimum at a λ to some digits; None if all digits cost little more."""
+        near = any(abs(x - lambda_) < 0.1 * lambda_ for x in self._points)
+        if near or lambda_ in self._points or lambda_ >= self.ceiling:
+            return None
+        self._rough[lambda_] = self._minimized(lambda_, ROUGH)
+        return self._rough[lambda_]
+
+    def unsettled(self, lambda_: float, point: Point) -> float:
+        """Share of the explained deviance that a minimum may still be off by."""
+        step, _ = self.objective(lambda_).step(point)
+        explained = abs(self.start.deviance - point.deviance)
+        return 2.0 * float(abs(point.gradient @ step)) / explained if explained > 0.0 else np.inf
+
+    @cached_property
+    def _compares_nothing(self) -> bool:
+        """Whether no risk set holds rows to compare: the partial likelihood is a constant."""
+        curvature = float(np.diag(self.start.hessian).max(initial=0.0))
+        return not self.family.separable and curvature <= ROUNDING_OF_CURVATURE * self.basis.weight
+
+    def _minimized(self, lambda_: float, close: float) -> Point:
+        """Minimize from the best point known."""
+        if self._compares_nothing:
+            return self.start
+        objective = self.objective(lambda_)
+        nearest = self._rough.get(lambda_) or self._nearest(lambda_, objective)
+        # Coefficients that grew large at another λ can be worse than none at this one.
+        start = nearest if np.isinf(lambda_) else min(nearest, self.start, key=objective.value)
+        found = minimize(objective, start, self.max_iter, close)
+        # Where there is a limit instead of a minimum, where λ = 0 ends must not depend on what
+        # was asked before.
+        loose = lambda_ == 0.0 and len(self._flattened(objective, found)[1]) > 0
+        if start is not self.start and (loose or not found.converged):
+            found = minimize(objective, self.start, self.max_iter, close)
+        if lambda_ > 0.0 or not found.converged:
+            return found
+        return replace(found, separated=self._undetermined(objective, found))
+
+    def _undetermined(self, objective: Objective, point: Point) -> Floats | None:
+        """Return directions in which a point is not determined; orthonormal, None without any.
+
+        They have lost their curvature, and still there is something to gain.
+        Newton's method itself may end far out in such a direction without
+        having met it.
+        """
+        lost, kept = self._flattened(objective, point)
+        slope = (point.gradient + 2.0 * objective.quadratic @ point.theta) @ lost
+        promised = slope**2 > LITTLE * (1.0 + abs(point.deviance)) * kept
+        lost = lost[:, promised | (kept < ROUNDING_OF_CURVATURE)]
+        return np.linalg.qr(lost / np.linalg.norm(lost, axis=0))[0].T if lost.size else None
+
+    def _flattened(self, objective: Objective, point: Point) -> tuple[Floats, Floats]:
+        """Return directions that lost their curvature since the null model, and what is left of it.
+
+        The directions are columns, with a curvature of one at the null model.
+        """
+        free, bent = objective.free, 2.0 * objective.quadratic
+        before, after = (
+            (H + bent)[np.ix_(free, free)] for H in (self.start.hessian, point.hessian)
+        )
+        scale = np.sqrt(np.where(np.diag(before) > 0.0, np.diag(before), 1.0))
+        before, after = (H / np.outer(scale, scale) for H in (before, after))
+        if _is_definite(after - FLAT * before):
+            return np.zeros((len(point.theta), 0)), np.zeros(0)
+        sizes, vectors = np.linalg.eigh(before)
+        # Collinear columns had no curvature to lose.
+        there = sizes > ROUNDING_OF_CURVATURE * sizes[-1]
+        white = vectors[:, there] / np.sqrt(sizes[there])
+        kept, vectors = np.linalg.eigh(white.T @ after @ white)
+        lost = np.zeros((len(point.theta), int(np.count_nonzero(kept < FLAT))))
+        lost[free] = (white @ vectors[:, kept < FLAT]) / scale[:, None]
+        return lost, kept[kept < FLAT]
+
+    def _nearest(self, lambda_: float, objective: Objective) -> Point:
+        """Return the solved point whose λ is nearest, on a log scale that ends at 0 and ∞."""
+        known = self._rough | self._points
+        if "restricted" in self.__dict__:
+            known[np.inf] = self.restricted
+        # From coefficients at infinity it is a long way back.
+        known = {x: point for x, point in known.items() if objective.allows_separation(point)}
+        if not known:
+            return self.start
+
+        def place(x: float) -> float:
+            return float(np.log(min(x, 1e3 * self.typical) + 1e-2 * self.typical))
+
+        return known[min(known, key=lambda x: abs(place(x) - place(lambda_)))]
+
+    # --------------------------------------------------------------- separation
+
+    def separation(self, point: Point) -> Separation | None:
+        """Name the columns whose coefficients grow without bound at a point, if there are any."""
+        if point.separated is None:
+            return None
+        names, basis, q = self.engine.names, self.basis, self.engine.n_sensitive
+        # The part of θ that has gone far is the part along those directions.
+        gone = self.coordinates.raw(point.separated.T @ (point.separated @ point.theta))[:, 1:]
+        if self.compression is not None:  # users know columns, not features
+            names, basis = self.compression.names, self.compression.original
+            gone = self.compression.raw(gone)
+        sensitive = np.zeros(q)
+        for direction in point.separated:
+            _, alpha, beta = self.coordinates.split(self.coordinates.by_predictor(direction))
+            moved = float(np.sum(self.basis.sensitive_variance(alpha)))
+            if moved > MOVES * (moved + float(np.sum(self.basis.predictor_variance(beta)))):
+                sensitive = np.maximum(sensitive, np.abs(alpha).max(axis=0))
+        deviations = basis.deviations
+        columns = _largest(np.abs(gone).max(axis=0) * deviations)
+        return Separation(
+            tuple(names[k] for k in columns),
+            tuple(names[k] for k in _largest(sensitive * deviations[:q])),
+        )
+
+
+def _is_definite(H: Floats) -> bool:
+    """Whether a matrix has a Cholesky factor, which costs much less than its eigenvalues."""
+    try:
+        scipy.linalg.cholesky(H, check_finite=False)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _largest(effect: Floats) -> list[int]:
+    """Return the places of what is not small beside the largest."""
+    return np.flatnonzero(effect > 0.25 * effect.max(initial=0.0)).tolist()

@@ -1,0 +1,113 @@
+"""Rows of a dask.dataframe, on threads, processes or a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any
+
+from fairridge.engines import one_blas_thread
+from fairridge.sources.batch import Batch, add, located
+from fairridge.sources.predictions import Predictor
+from fairridge.sources.roles import assign_roles, column_types
+from fairridge.sources.source import RowSource
+
+__all__ = ["DaskRows", "dask"]
+
+# Sums that one task of the reduction adds up.
+FAN_IN = 8
+
+
+class DaskRows(RowSource):
+    """Rows of a dask.dataframe; see `dask`."""
+
+    def __init__(self, collection: Any, **roles: Any) -> None:
+        self.roles = assign_roles(column_types(collection._meta), **roles)
+        self._collection = collection
+
+    def __repr__(self) -> str:
+        return f"DaskRows({self._collection.npartitions} partition(s))"
+
+    def map_batches(self, work: Callable[[Batch], Any], columns: tuple[str, ...]) -> Any:
+        """Add up a function of the partitions where they are; only sums travel."""
+        from dask import delayed
+
+        summed = delayed(partial(_summed, work), pure=False)
+        merged = delayed(_merged, pure=False)
+        parts = self._collection[list(columns)].to_delayed()
+        sums = [summed(part, number) for number, part in enumerate(parts)]
+        while len(sums) > 1:
+            sums = [merged(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
+        with one_blas_thread():  # partitions are what runs side by side
+            return sums[0].compute()
+
+    def predictions(self, model: Any, method: str) -> Any:
+        """Return predictions as a lazy series, or a frame if there is one column per class."""
+        predictor = Predictor.of(model, method, self.roles)
+        chosen = self._collection[list(predictor.columns)]
+        found = chosen.map_partitions(
+            partial(_predicted, predictor), meta=_predicted(predictor, chosen._meta)
+        )
+        return found[found.columns[0]] if len(found.columns) == 1 else found
+
+
+def _summed(work: Callable[[Batch], Any], frame: Any, number: int) -> Any:
+    if not len(frame):
+        return None
+    return located(work, Batch(frame, number, 0, f"partition {number}"))
+
+
+def _merged(sums: list[Any]) -> Any:
+    return reduce(add, sums, None)
+
+
+def _predicted(predictor: Predictor, frame: Any) -> Any:
+    import pandas as pd
+
+    columns = predictor(frame) if len(frame) else predictor.example()
+    return pd.DataFrame(columns, index=frame.index[:0] if not len(frame) else frame.index)
+
+
+def dask(
+    collection: Any,
+    *,
+    response: Any = None,
+    sensitive: Any = None,
+    predictors: Any = None,
+    weight: str | None = None,
+    offset: str | None = None,
+) -> DaskRows:
+    """Take rows from a dask.dataframe, wherever its partitions are.
+
+    Each pass is one task per partition and a tree of additions, run by the
+    scheduler that is active: threads, or the cluster of a
+    ``distributed.Client``. What a lost worker was summing is summed elsewhere.
+    ``collection.persist()`` keeps the rows of a cluster in its memory between
+    passes.
+
+    Parameters
+    ----------
+    collection : dask.dataframe.DataFrame
+        The rows.
+    response, sensitive, predictors, weight, offset
+        As in `parquet`.
+    """
+    try:
+        import dask.dataframe as dd
+    except ImportError as error:
+        raise ImportError(
+            "fairridge.sources.dask needs Dask: pip install 'fairridge[dask]'"
+        ) from error
+    if not isinstance(collection, dd.DataFrame):
+        raise TypeError(
+            f"sources.dask takes a dask.dataframe, not a {type(collection).__name__}; use "
+            "sources.frame for frames in memory."
+        )
+    return DaskRows(
+        collection,
+        response=response,
+        sensitive=sensitive,
+        predictors=predictors,
+        weight=weight,
+        offset=offset,
+    )

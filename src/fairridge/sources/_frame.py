@@ -1,0 +1,82 @@
+"""Rows of a frame in memory, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from typing import Any
+
+import narwhals as nw
+
+from fairridge.data import as_native, make_frame
+from fairridge.sources.batch import Batch, add, located, rows_per_batch
+from fairridge.sources.predictions import Predictor
+from fairridge.sources.roles import assign_roles, column_types
+from fairridge.sources.source import RowSource
+
+__all__ = ["FrameRows", "frame"]
+
+
+class FrameRows(RowSource):
+    """Rows of a frame; see `frame`."""
+
+    def __init__(self, native: Any, batch_rows: int | None, **roles: Any) -> None:
+        native = as_native(native)
+        self.roles = assign_roles(column_types(native), **roles)
+        self._frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
+        self._batch_rows = batch_rows
+
+    def map_batches(self, work: Callable[[Batch], Any], columns: tuple[str, ...]) -> Any:
+        """Add up a function of the batches, one after the other."""
+        return reduce(add, (located(work, batch) for batch in self._batches(columns)), None)
+
+    def require_order(self) -> None:
+        """Accept: `map_batches` goes through the rows in their order."""
+
+    def _batches(self, columns: tuple[str, ...]) -> Iterator[Batch]:
+        step, n = self._batch_rows or rows_per_batch(len(columns)), self._frame.shape[0]
+        chosen = self._frame.select(columns)
+        for start in range(0, n, step):
+            stop = min(start + step, n)
+            yield Batch(chosen[start:stop, :].to_native(), 0, start, f"rows {start} to {stop - 1}")
+
+    def predictions(self, model: Any, method: str) -> Any:
+        """Return predictions as a frame of the same library."""
+        predictor = Predictor.of(model, method, self.roles)
+        columns = predictor(self._frame.select(predictor.columns).to_native())
+        return make_frame(columns, self._frame.implementation)
+
+
+def frame(
+    data: Any,
+    *,
+    response: Any = None,
+    sensitive: Any = None,
+    predictors: Any = None,
+    weight: str | None = None,
+    offset: str | None = None,
+    batch_rows: int | None = None,
+) -> FrameRows:
+    """Take the rows of a frame in memory as one would those of files.
+
+    Small data need no batches; this is for parties of a joint fit that hold
+    their rows in a frame, and for trying things out.
+
+    Parameters
+    ----------
+    data : pandas, polars or pyarrow frame
+        The rows.
+    response, sensitive, predictors, weight, offset
+        As in `parquet`.
+    batch_rows : int, optional
+        Rows per batch.
+    """
+    return FrameRows(
+        data,
+        batch_rows,
+        response=response,
+        sensitive=sensitive,
+        predictors=predictors,
+        weight=weight,
+        offset=offset,
+    )

@@ -1,0 +1,284 @@
+"""Rows in Parquet files, read batch by batch while the batch before is summed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from fairridge.outputs import writing
+from fairridge.sources._changes import require_same_state, state_of
+from fairridge.sources._files import (
+    DataFile,
+    check_files,
+    find_files,
+    known_types,
+    read_footers,
+    refuse_sources,
+    require_same_files,
+    wanted_paths,
+)
+from fairridge.sources._progress import RowProgress
+from fairridge.sources.batch import Batch, add, located, prefetched, rows_per_batch
+from fairridge.sources.predictions import Predictor
+from fairridge.sources.roles import assign_roles
+from fairridge.sources.source import RowSource
+
+__all__ = ["ParquetPredictions", "ParquetRows", "parquet"]
+
+# A column chunk is read through a buffer of this size, however large it is.
+BUFFER_BYTES = 1 << 20
+
+
+class ParquetRows(RowSource):
+    """Rows in Parquet files; see `parquet`."""
+
+    def __init__(
+        self, path_or_glob: Any, progress: bool, batch_rows: int | None, **roles: Any
+    ) -> None:
+        self.paths = wanted_paths(path_or_glob)
+        self._files = read_footers(find_files(path_or_glob))
+        self._types = known_types(self._files)
+        self.roles = assign_roles(self._types, **roles)
+        if self.roles.response:  # of rows to predict for, the model says which columns it needs
+            self.require(self.roles.columns)
+        self._progress = progress
+        self._batch_rows = batch_rows
+        self._passes = 0
+
+    def __repr__(self) -> str:
+        return f"ParquetRows({self.n_rows:,} rows in {len(self._files)} file(s))"
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in all files, whatever their weights."""
+        return sum(file.n_rows for file in self._files)
+
+    def map_batches(self, work: Callable[[Batch], Any], columns: tuple[str, ...]) -> Any:
+        """Add up a function of the batches in order; the next ones are read meanwhile."""
+        total = None
+        self._passes += 1
+        with RowProgress(self.n_rows, self._progress, f"pass {self._passes}") as bar:
+            for batch in prefetched(self.batches(columns)):
+                total = add(total, located(work, batch))
+                bar.step(batch.frame.num_rows)
+        return total
+
+    def require_order(self) -> None:
+        """Accept: `map_batches` goes through files and rows in their order."""
+
+    def batches(self, columns: Sequence[str], *, as_codes: bool = True) -> Iterator[Batch]:
+        """Yield the rows of all files as pyarrow tables of bounded size.
+
+        Every file must be the one whose footer was read at first, before and
+        after its rows are read: what a pass adds up is one version of the rows.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The columns to read.
+        as_codes : bool
+            Whether text is read as codes into levels, which saves memory and time.
+        """
+        text = [name for name in columns if as_codes and self.roles.kinds[name] == "text"]
+        size = self._batch_rows or rows_per_batch(len(columns))
+        require_same_files(self.paths, self._files)
+        for part, file in enumerate(self._files):
+            yield from _batches_of(file, part, columns, text, size)
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Raise unless all files have these columns, of the same kinds."""
+        for name in columns:
+            if name not in self._types:
+                raise ValueError(
+                    f"the files have no column {name!r}; they have {', '.join(self._types)}."
+                )
+        check_files(self._files, self._types, columns)
+
+    def no_rows(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Return empty columns, of the types in the first file."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self._files[0].place, filesystem=self._files[0].system) as opened:
+            table = opened.schema_arrow.empty_table()
+        return {name: table.column(name) for name in columns}
+
+    def predictions(self, model: Any, method: str) -> ParquetPredictions:
+        """Return predictions that are made when they are written or iterated over."""
+        predictor = Predictor.of(model, method, self.roles)
+        self.require(predictor.columns)
+        return ParquetPredictions(self, predictor)
+
+
+def _batches_of(
+    file: DataFile, part: int, columns: Sequence[str], text: list[str], size: int
+) -> Iterator[Batch]:
+    import pyarrow as pa
+
+    start = 0
+    try:
+        with file.system.open_input_file(file.place) as handle:
+            _require_unchanged(file, handle)
+            for records in _records(handle, columns, text, size):
+                stop = start + records.num_rows
+                where = f"{file.path}, rows {start} to {stop - 1}"
+                yield Batch(pa.Table.from_batches([records]), part, start, where)
+                start = stop
+            _require_unchanged(file, handle)
+    except pa.ArrowMemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(
+            f"{file.path} cannot be read from row {start} on: it is damaged, or has changed since "
+            f"the pass began ({error})."
+        ) from error
+
+
+def _records(handle: Any, columns: Sequence[str], text: list[str], size: int) -> Iterator[Any]:
+    """Yield the rows of an open file as record batches."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(
+        handle, buffer_size=BUFFER_BYTES, pre_buffer=False, read_dictionary=text
+    ) as opened:
+        for records in opened.iter_batches(size, columns=list(columns)):
+            if records.num_rows:
+                yield records
+
+
+def _require_unchanged(file: DataFile, handle: Any) -> None:
+    require_same_state(file.path, file.state, state_of(file.system, file.place, handle))
+
+
+class ParquetPredictions:
+    """Predictions for rows in Parquet files: iterate over tables, or write them to a file.
+
+    Parameters
+    ----------
+    source : ParquetRows
+        The rows.
+    predictor : Predictor
+        The model.
+    """
+
+    def __init__(self, source: ParquetRows, predictor: Predictor) -> None:
+        self._source = source
+        self._predictor = predictor
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._tables(())
+
+    def _tables(self, keep: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        wanted = tuple(dict.fromkeys((*self._predictor.columns, *keep)))
+        for batch in prefetched(self._source.batches(wanted, as_codes=False)):
+            found = located(lambda batch: self._predictor(batch.frame), batch)
+            kept = {name: batch.frame.column(name) for name in keep}
+            yield pa.table(kept | found)
+
+    def _kept(self, keep: str | Sequence[str]) -> tuple[str, ...]:
+        """Check the names of columns to write beside the predictions."""
+        kept = (keep,) if isinstance(keep, str) else tuple(keep)
+        for name in self._predictor.example():
+            if name in kept:
+                raise ValueError(
+                    f"column {name!r} cannot be kept, because predictions are written under that "
+                    "name; rename it in the files, or leave it out of keep."
+                )
+        self._source.require(kept)
+        return kept
+
+    def write(self, path: str | PathLike[str], *, keep: str | Sequence[str] = ()) -> Path:
+        """Write all predictions to one Parquet file, in the order of the rows.
+
+        The file appears under its name when it is complete. None of the files that the rows
+        come from is overwritten: such a name is a ValueError.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        keep : str or sequence of str
+            Columns of the input to write beside the predictions, such as a key.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        refuse_sources(path, self._source.paths)
+        kept = self._kept(keep)
+        tables = self._tables(kept)
+        first = next(tables, None)
+        if first is None:
+            first = pa.table(self._source.no_rows(kept) | self._predictor.example())
+        schema = first.schema
+        # Numbers hardly repeat: a dictionary of them would take memory for nothing.
+        repeating = [field.name for field in schema if not pa.types.is_floating(field.type)]
+        options: Any = {"use_dictionary": repeating or False}
+        with writing(path) as file, pq.ParquetWriter(file, schema, **options) as writer:
+            for table in chain([first], tables):
+                writer.write_table(table.cast(schema))
+        return Path(path)
+
+
+def parquet(
+    path_or_glob: Any,
+    *,
+    response: Any = None,
+    sensitive: Any = None,
+    predictors: Any = None,
+    weight: str | None = None,
+    offset: str | None = None,
+    progress: bool = False,
+    batch_rows: int | None = None,
+) -> ParquetRows:
+    """Take rows from Parquet files, in memory that does not grow with them.
+
+    The footers of all files are read at once: files that are truncated, or
+    that disagree about a column, are named before the first pass.
+
+    Parameters
+    ----------
+    path_or_glob : str, path, or list of these
+        A file, a folder (with the folders in it), a pattern such as
+        ``"data/*.parquet"``, or a URI that pyarrow knows.
+    response : str, or (time, event)
+        The response; leave it out for rows to predict for.
+    sensitive : str or list of str
+        Sensitive attributes.
+    predictors : list of str, optional
+        Predictors; by default all columns without another role.
+    weight : str, optional
+        Column of sample weights; a row of weight zero is absent.
+    offset : str, optional
+        Column that is added to the linear predictor.
+    progress : bool, default=False
+        Whether to show a bar with rows per second (needs tqdm).
+    batch_rows : int, optional
+        Rows per batch; by default as many as take about 16 MB.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeRegressor, sources
+    >>> people = sources.parquet("people/*.parquet", response="wage", sensitive=["sex", "age"])
+    ... # doctest: +SKIP
+    >>> model = FairRidgeRegressor(unfairness=0.05).fit(people)  # doctest: +SKIP
+    """
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "fairridge.sources.parquet needs pyarrow: pip install 'fairridge[parquet]'"
+        ) from error
+    return ParquetRows(
+        path_or_glob,
+        progress,
+        batch_rows,
+        response=response,
+        sensitive=sensitive,
+        predictors=predictors,
+        weight=weight,
+        offset=offset,
+    )

@@ -1,0 +1,172 @@
+"""Moments of rows that several parties hold, and fit together without showing them.
+
+What a party gives away is the number of its rows, their means and their
+covariances: matrices of the size of the columns. A gaussian fair model needs
+nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn
+from zipfile import BadZipFile
+
+import numpy as np
+
+from fairridge.data import Design
+from fairridge.data.annotations import require_annotated
+from fairridge.engines import Moments
+from fairridge.outputs import writing
+from fairridge.sources.encoder import BatchEncoder
+from fairridge.sources.level_counts import UNREADABLE, LevelCounts, other_summand
+from fairridge.sources.responses import Numbers
+from fairridge.sources.source import RowSource
+from fairridge.sources.stream import StreamEngine
+
+__all__ = ["RowMoments", "count_levels", "moments"]
+
+# Sums of products over rows are positive semidefinite but for this, relative to the largest.
+ROUNDING_OF_EIGENVALUES = 1e-9
+
+
+@dataclass(frozen=True)
+class RowMoments:
+    """Moments of [S, X, y] of some rows, and what their columns are.
+
+    Those of disjoint rows add with ``+``, those of some of the rows subtract
+    with ``-``. A gaussian model takes them instead of data.
+
+    Attributes
+    ----------
+    level_counts : LevelCounts
+        The columns and their levels.
+    moments : Moments
+        Number, weight, means and scatter of the encoded rows.
+    """
+
+    level_counts: LevelCounts
+    moments: Moments
+
+    @property
+    def design(self) -> Design:
+        """How S and X are encoded."""
+        return self.level_counts.design
+
+    def __add__(self, other: RowMoments) -> RowMoments:
+        self._require_same_columns(other)
+        return replace(self, moments=self.moments + other.moments)
+
+    def __sub__(self, other: RowMoments) -> RowMoments:
+        self._require_same_columns(other)
+        return replace(self, moments=self.moments - other.moments)
+
+    def __radd__(self, other: Any) -> NoReturn:
+        raise TypeError(other_summand("moments", other))
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "moments hold no rows: fit and path of gaussian models take them. Pass the rows here, "
+            "as a frame, an array or a source of fairridge.sources."
+        )
+
+    def _require_same_columns(self, other: RowMoments) -> None:
+        if not isinstance(other, RowMoments):
+            raise TypeError(other_summand("moments", other))
+        same = self.level_counts.roles.same_columns(other.level_counts.roles)
+        ours, theirs = ((one.design.sensitive, one.design.predictors) for one in (self, other))
+        if not same or ours != theirs:
+            raise ValueError(
+                "these moments are of differently encoded columns. Name the same columns in "
+                "fairridge.sources; if some have levels, add the level counts of all parties "
+                "first, and pass the sum: moments(source, level_counts=total)."
+            )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to one file (NumPy's npz, without pickles)."""
+        m = self.moments
+        with writing(path) as file:
+            np.savez(
+                file,
+                level_counts=np.array(json.dumps(self.level_counts.to_dict())),
+                n_rows=np.array(m.n_rows),
+                weight=np.array(m.weight),
+                mean=m.mean,
+                scatter=m.scatter,
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> RowMoments:
+        """Read moments that `save` wrote."""
+        content = Path(path).read_bytes()
+        try:
+            with np.load(BytesIO(content), allow_pickle=False) as stored:
+                found = cls(
+                    LevelCounts.from_dict(json.loads(str(stored["level_counts"]))),
+                    Moments(
+                        int(stored["n_rows"]),
+                        float(stored["weight"]),
+                        stored["mean"],
+                        stored["scatter"],
+                    ),
+                )
+                found._require_sound()
+                return found
+        except (*UNREADABLE, BadZipFile, EOFError) as error:
+            raise ValueError(
+                f"{path} does not hold moments; load a file that RowMoments.save wrote: {error}"
+            ) from error
+
+    def _require_sound(self) -> None:
+        """Raise unless the moments are those of some rows of these columns."""
+        m, width = self.moments, len(self.design.encoded_names) + 1
+        require_annotated(m)
+        if m.n_rows < 1 or m.weight <= 0.0:
+            raise ValueError("n_rows and weight of Moments must be positive.")
+        if m.mean.shape != (width,) or m.scatter.shape != (width, width):
+            raise ValueError(
+                f"mean and scatter of Moments must have the shapes ({width},) and "
+                f"({width}, {width}), one for each encoded column and the response."
+            )
+        eigenvalues = np.linalg.eigvalsh(m.scatter)
+        rounding = ROUNDING_OF_EIGENVALUES * eigenvalues[-1]
+        if (m.scatter != m.scatter.T).any() or eigenvalues[0] < -rounding:
+            raise ValueError("scatter of Moments must be symmetric and positive semidefinite.")
+
+
+def count_levels(source: RowSource) -> LevelCounts:
+    """Count the levels of the columns that are not numbers.
+
+    Parameters
+    ----------
+    source : RowSource
+        Rows of `parquet`, `dask`, `spark` or `frame`.
+    """
+    return source.count_levels()
+
+
+def moments(source: RowSource, *, level_counts: LevelCounts | None = None) -> RowMoments:
+    """Compute the moments of [S, X, y], in one pass.
+
+    Parameters
+    ----------
+    source : RowSource
+        Rows of `parquet`, `dask`, `spark` or `frame`.
+    level_counts : LevelCounts, optional
+        Of all parties together; needed if some columns have levels and
+        the moments of several parties are to be added.
+    """
+    source.roles.require_training()
+    known = source.count_levels() if level_counts is None else level_counts
+    if not known.roles.same_columns(source.roles):
+        raise ValueError(
+            "the level counts are of other columns, or of other types, than these rows."
+        )
+    design = known.design
+    # The counts tell the order of the columns; a party may have another.
+    encode = BatchEncoder(known.roles, design, Numbers(less_offset=True))
+    engine = StreamEngine(source, encode, design.encoded_names, len(design.sensitive.names))
+    return RowMoments(known, engine.moments())

@@ -1,0 +1,147 @@
+"""Folds of rows that are not in memory: sums of all folds in one pass.
+
+The fold of a row follows from a seed and from the place of the row, so every
+pass, on every worker, finds the same folds without anyone keeping a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.engines import MemoryEngine, Moments, triangular_factor
+from fairridge.sources.batch import Batch, add
+from fairridge.sources.encoder import BatchEncoder
+from fairridge.sources.row_keys import row_keys
+from fairridge.sources.source import RowSource
+from fairridge.sources.stream import Triangle
+
+__all__ = ["StreamedFolds", "fold_numbers"]
+
+Summed = Callable[[MemoryEngine, int, int], Any]
+
+
+def fold_numbers(seed: int, n_folds: int, part: int, positions: Integers) -> Integers:
+    """Return the fold, 0 to n_folds − 1, of rows of one file or partition."""
+    return (row_keys(seed, part, positions) % np.uint64(n_folds)).astype(np.intp)
+
+
+@dataclass(frozen=True)
+class _PerFold:
+    """One sum for every repeat and fold; None if no row has been met yet."""
+
+    sums: tuple[tuple[Any, ...], ...]
+
+    def __add__(self, other: _PerFold) -> _PerFold:
+        pairs = zip(self.sums, other.sums, strict=True)
+        return _PerFold(tuple(tuple(map(add, a, b)) for a, b in pairs))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Sums of a batch by repeat and fold; a pure function that travels."""
+
+    encode: BatchEncoder
+    seeds: tuple[int, ...]
+    n_folds: int
+    function: Summed
+
+    def __call__(self, batch: Batch) -> _PerFold | None:
+        placed = self.encode(batch)
+        if placed is None:
+            return None
+        sums = []
+        for repeat, seed in enumerate(self.seeds):
+            numbers = fold_numbers(seed, self.n_folds, placed.part, placed.positions)
+            members = [np.flatnonzero(numbers == fold) for fold in range(self.n_folds)]
+            sums.append(
+                tuple(
+                    self.function(MemoryEngine(placed.rows.take(rows)), repeat, fold)
+                    if len(rows)
+                    else None
+                    for fold, rows in enumerate(members)
+                )
+            )
+        return _PerFold(tuple(sums))
+
+
+@dataclass(frozen=True)
+class _Triangles:
+    """R of the rows of a fold, centered at the fold's own means."""
+
+    centers: tuple[tuple[Floats, ...], ...]
+
+    def __call__(self, engine: MemoryEngine, repeat: int, fold: int) -> Triangle:
+        center = self.centers[repeat][fold]
+        return Triangle(engine.qr_factor(center, np.ones(len(center))))
+
+
+def _moments(engine: MemoryEngine, repeat: int, fold: int) -> Moments:
+    return engine.moments()
+
+
+class StreamedFolds:
+    """Moments, and if needed triangular roots, of all folds and their complements.
+
+    Parameters
+    ----------
+    source : RowSource
+        Where the rows are.
+    encode : BatchEncoder
+        How a batch becomes rows.
+    seeds : sequence of int
+        One per repeat.
+    n_folds : int
+        Folds of each repeat.
+    """
+
+    def __init__(
+        self, source: RowSource, encode: BatchEncoder, seeds: Sequence[int], n_folds: int
+    ) -> None:
+        self._source = source
+        self._encode = encode
+        self._seeds = tuple(seeds)
+        self._n_folds = n_folds
+
+    def _sums(self, function: Summed) -> tuple[tuple[Any, ...], ...]:
+        task = _Task(self._encode, self._seeds, self._n_folds, function)
+        found: _PerFold | None = self._source.map_batches(task, self._encode.columns)
+        if found is None or any(part is None for parts in found.sums for part in parts):
+            raise ValueError(
+                f"cv={self._n_folds} leaves a fold without rows: use fewer folds, or rows in "
+                "memory."
+            )
+        return found.sums
+
+    @cached_property
+    def moments(self) -> tuple[tuple[Moments, ...], ...]:
+        """Moments of every fold, from one pass."""
+        return self._sums(_moments)
+
+    @cached_property
+    def _roots(self) -> tuple[tuple[Triangle, ...], ...]:
+        centers = tuple(tuple(part.mean for part in parts) for parts in self.moments)
+        return self._sums(_Triangles(centers))
+
+    def root(self, repeat: int, fold: int) -> Floats:
+        """Return R with RᵀR the scatter of a fold, by orthogonal steps: one more pass for all."""
+        return self._roots[repeat][fold].R
+
+    def rest(self, repeat: int, fold: int) -> Moments:
+        """Return the moments of all other folds: a sum, which unlike a difference loses nothing."""
+        parts = self.moments[repeat]
+        return reduce(lambda a, b: a + b, parts[:fold] + parts[fold + 1 :])
+
+    def rest_root(self, repeat: int, fold: int) -> Floats:
+        """Return R for all other folds: their own, and what their means add, factored again."""
+        center, blocks = self.rest(repeat, fold).mean, []
+        for other, part in enumerate(self.moments[repeat]):
+            if other != fold:
+                blocks.append(self.root(repeat, other))
+                blocks.append(np.sqrt(part.weight) * (part.mean - center)[None, :])
+        return triangular_factor(np.vstack(blocks))

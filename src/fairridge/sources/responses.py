@@ -1,0 +1,128 @@
+"""How the response of a batch is read.
+
+Each reader is a small object that travels to where the rows are, and turns
+columns into what the family reads and into the targets whose moments are taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge._typing import Floats
+from fairridge.data import numeric_vector, one_per_row
+
+__all__ = ["Labels", "Numbers", "ResponseReader", "Times", "labels_of", "numbers_of"]
+
+
+class ResponseReader(Protocol):
+    """Reads the response of the rows that are kept."""
+
+    @property
+    def less_offset(self) -> bool:
+        """Whether the offset is subtracted from the response."""
+        ...
+
+    def __call__(
+        self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
+    ) -> tuple[Floats, Floats]:
+        """Return what the family reads, of shape (n, c), and the targets, of shape (n, m)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A numeric response.
+
+    Attributes
+    ----------
+    less_offset : bool
+        Whether the offset is subtracted, which is all it means in a gaussian model.
+    """
+
+    less_offset: bool = False
+
+    def __call__(
+        self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
+    ) -> tuple[Floats, Floats]:
+        """Read one column of numbers."""
+        if len(names) != 1:
+            raise ValueError(f"response names {len(names)} columns; this model takes one.")
+        values = numbers_of(frame, names[0], keep)
+        if self.less_offset and offset is not None:
+            values = values - offset
+        return values[:, None], values[:, None]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A response with known classes.
+
+    Attributes
+    ----------
+    classes : ndarray
+        The labels, sorted.
+    """
+
+    classes: NDArray[Any]
+    less_offset = False
+
+    def __call__(
+        self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
+    ) -> tuple[Floats, Floats]:
+        """Read codes of classes, and 0/1 columns of them if there are more than two."""
+        labels = labels_of(frame, names[0], keep)
+        codes = np.searchsorted(self.classes, labels)
+        values = codes.astype(np.float64)[:, None]
+        if len(self.classes) == 2:
+            return values, values
+        return values, (codes[:, None] == np.arange(len(self.classes))).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Right-censored times: a column of times and one of events."""
+
+    less_offset = False
+
+    def __call__(
+        self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
+    ) -> tuple[Floats, Floats]:
+        """Read (time, event), with −log time as target."""
+        if len(names) != 2:
+            raise ValueError("a survival model takes response=[time, event]: two columns.")
+        time, event = (numbers_of(frame, name, keep) for name in names)
+        if (time <= 0).any():
+            raise ValueError(
+                f"times must be positive; column {names[0]!r} has {time[np.argmax(time <= 0)]:g}."
+            )
+        known = np.isin(event, (0.0, 1.0))
+        if not known.all():
+            raise ValueError(
+                f"events must be 0 (censored) or 1 (event); column {names[1]!r} has "
+                f"{event[np.argmin(known)]:g}."
+            )
+        return np.column_stack([time, event]), -np.log(time)[:, None]
+
+
+def numbers_of(frame: nw.DataFrame[Any], name: str, keep: Any = slice(None)) -> Floats:
+    """Read finite numbers of the rows that are kept."""
+    series = frame.get_column(name)
+    if series.null_count():
+        series = series.cast(nw.Float64)
+    return numeric_vector(series, frame.shape[0], f"column {name!r}", keep)
+
+
+def labels_of(frame: nw.DataFrame[Any], name: str, keep: Any = slice(None)) -> NDArray[Any]:
+    """Read labels of the rows that are kept."""
+    series = frame.get_column(name)
+    # pyarrow writes a missing category as one of the others: ask before converting.
+    missing = bool(series.null_count()) and bool(series.is_null().to_numpy()[keep].any())
+    labels = one_per_row(series, frame.shape[0], name)[keep]
+    if missing or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+        raise ValueError(f"column {name!r} contains NaN or missing labels; drop those rows first.")
+    return np.array(labels.tolist()) if labels.dtype.kind == "O" else labels

@@ -1,0 +1,179 @@
+"""Which columns of a table that is not in memory play which role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import narwhals as nw
+
+__all__ = ["ColumnType", "Kind", "Roles", "assign_roles", "column_types"]
+
+Kind = Literal["number", "text", "categorical"]
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """What a column holds; `kind` is None for what no model can use."""
+
+    kind: Kind | None
+    name: str
+
+
+def column_types(frame: Any) -> dict[str, ColumnType]:
+    """Return the types of a native frame, which may be empty."""
+    wrapped = nw.from_native(frame, eager_only=True)
+    polars = wrapped.implementation.is_polars()
+    return {
+        name: ColumnType(_kind(dtype, polars), str(dtype)) for name, dtype in wrapped.schema.items()
+    }
+
+
+def _kind(dtype: Any, polars: bool) -> Kind | None:
+    if isinstance(dtype, nw.Enum) or (isinstance(dtype, nw.Categorical) and not polars):
+        return "categorical"
+    # A polars Categorical declares no order of its levels.
+    if isinstance(dtype, nw.String | nw.Categorical | nw.Object):
+        return "text"
+    return "number" if dtype.is_numeric() or isinstance(dtype, nw.Boolean) else None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a model.
+
+    Attributes
+    ----------
+    response : tuple of str
+        One column, (time, event), or none if there is nothing to learn from.
+    sensitive, predictors : tuple of str
+        S and X.
+    weight, offset : str or None
+        Columns of numbers.
+    names : tuple of str
+        S and X together, in the order of the data.
+    kinds : dict of str to str
+        "number", "text" or "categorical", for every column. Rows to predict
+        for may have columns that no model can use; those have no kind.
+    """
+
+    response: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    predictors: tuple[str, ...]
+    weight: str | None
+    offset: str | None
+    names: tuple[str, ...]
+    kinds: dict[str, Kind]
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """Weight and offset, if there are any."""
+        return tuple(name for name in (self.weight, self.offset) if name is not None)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that has a role."""
+        return (*self.names, *self.response, *self.extras)
+
+    def same_columns(self, other: Roles) -> bool:
+        """Whether the same columns have the same roles and kinds, in whatever order."""
+        ours, theirs = (
+            replace(
+                roles,
+                sensitive=tuple(sorted(roles.sensitive)),
+                predictors=tuple(sorted(roles.predictors)),
+                names=(),
+            )
+            for roles in (self, other)
+        )
+        return ours == theirs
+
+    def require_training(self) -> None:
+        """Raise unless a model can be fitted."""
+        for role, columns in (("response", self.response), ("sensitive", self.sensitive)):
+            if not columns:
+                raise ValueError(f"name the {role} column(s): {role}=… in fairridge.sources.")
+
+    def require_sound(self) -> None:
+        """Raise unless every column has one role, and a kind."""
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("columns of Roles are named twice.")
+        if sorted(self.names) != sorted((*self.sensitive, *self.predictors)):
+            raise ValueError("names of Roles are not those of sensitive and predictors.")
+        if not {*self.columns} <= self.kinds.keys():
+            raise ValueError("kinds of Roles lack a column.")
+
+
+def assign_roles(
+    types: Mapping[str, ColumnType],
+    *,
+    response: Any,
+    sensitive: Any,
+    predictors: Any,
+    weight: str | None,
+    offset: str | None,
+) -> Roles:
+    """Check what the user named, and find the predictors if none were named.
+
+    Parameters
+    ----------
+    types : mapping of str to ColumnType
+        The columns there are.
+    response, sensitive, predictors, weight, offset
+        As in `fairridge.sources.parquet`.
+    """
+    named = {
+        "response": _listed(response),
+        "sensitive": _listed(sensitive),
+        "predictors": _listed(predictors),
+        "weight": _listed(weight),
+        "offset": _listed(offset),
+    }
+    owner: dict[str, str] = {}
+    for role, columns in named.items():
+        for name in columns:
+            if name not in types:
+                raise ValueError(f"{role} names {name!r}; the columns are {', '.join(types)}.")
+            if owner.get(name) == role:
+                raise ValueError(f"column {name!r} is in {role} more than once.")
+            if name in owner:
+                raise ValueError(f"column {name!r} is both in {owner[name]} and in {role}.")
+            owner[name] = role
+    if predictors is None:
+        named["predictors"] = tuple(name for name in types if name not in owner)
+    chosen = {*named["sensitive"], *named["predictors"]}
+    names = tuple(name for name in types if name in chosen)
+    used = (*names, *named["response"], *named["weight"], *named["offset"])
+    # Without a response or a choice of predictors it is up to the model which columns are needed.
+    open_choice = predictors is None and not named["response"]
+    idle = {name for name in used if open_choice and name not in owner and not types[name].kind}
+    return Roles(
+        named["response"],
+        named["sensitive"],
+        named["predictors"],
+        weight,
+        offset,
+        names,
+        {name: _usable(name, types[name]) for name in used if name not in idle},
+    )
+
+
+def _listed(names: Any) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    single = isinstance(names, str) or not isinstance(names, Sequence)
+    listed = (names,) if single else tuple(names)
+    for name in listed:
+        if not isinstance(name, str):
+            raise TypeError(f"{name!r} is not the name of a column.")
+    return listed
+
+
+def _usable(name: str, column: ColumnType) -> Kind:
+    if column.kind is None:
+        raise ValueError(
+            f"column {name!r} has type {column.name}; convert it to numbers, booleans or strings, "
+            "or leave it out with predictors=[…]."
+        )
+    return column.kind

@@ -1,0 +1,80 @@
+"""The base class of all sources."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from fairridge.sources.batch import Batch
+from fairridge.sources.level_counts import LevelCounter, LevelCounts
+from fairridge.sources.roles import Roles
+
+__all__ = ["RowSource"]
+
+
+class RowSource(ABC):
+    """Rows in files or on a cluster, which `fit`, `path` and `predict` take instead of (X, y).
+
+    A subclass says how a function is mapped over its batches and the results
+    are added up; everything else follows from that.
+
+    Attributes
+    ----------
+    roles : Roles
+        Which columns are what.
+    """
+
+    roles: Roles
+
+    @abstractmethod
+    def map_batches(self, work: Callable[[Batch], Any], columns: tuple[str, ...]) -> Any:
+        """Map a function over the batches and add up the results; None if there are none.
+
+        Parameters
+        ----------
+        work : callable
+            A pure function; it may travel to other processes and machines.
+        columns : tuple of str
+            The only columns that it looks at.
+        """
+
+    def scan(self, step: Callable[[Batch], None], columns: tuple[str, ...]) -> None:
+        """Show every batch to `step`, one after the other, in the order of the rows."""
+        self.require_order()
+        self.map_batches(step, columns)
+
+    def require_order(self) -> None:
+        """Raise unless the rows come in an order that means something."""
+        raise ValueError(
+            "a Cox model compares each event with all rows still at risk, and needs rows in order "
+            "of decreasing time. Sort them by time, descending, write them to Parquet files and "
+            "use fairridge.sources.parquet."
+        )
+
+    @abstractmethod
+    def predictions(self, model: Any, method: str) -> Any:
+        """Return what a fitted model predicts for the rows, as something lazy.
+
+        Parameters
+        ----------
+        model : estimator
+            A fitted model.
+        method : {"predict", "predict_proba", "decision_function"}
+            What to ask it.
+        """
+
+    def count_levels(self, *, labels: bool = False) -> LevelCounts:
+        """Count the levels of columns that are not numbers, and the labels of the response."""
+        self.roles.require_training()
+        counter = LevelCounter(self.roles, labels)
+        found: LevelCounts | None = None
+        if counter.columns:
+            found = self.map_batches(counter, counter.columns)
+        return counter.nothing() if found is None else found
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} is not in memory: fit, path, predict and, for gaussian "
+            "models, cross_validate take it. Pass a frame or an array here."
+        )

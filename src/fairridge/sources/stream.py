@@ -1,0 +1,332 @@
+"""The engine for rows that are somewhere else: in files, or on a cluster.
+
+A pass maps one pure function over batches of rows and adds what it returns.
+The function encodes its batch and asks a `MemoryEngine` for the sums, so rows
+elsewhere are summed by the same code as rows in memory. What travels is the
+function, a few kilobytes, and the sums, of the size of the columns squared.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NoReturn, cast
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.engines import MemoryEngine, Moments, triangular_factor
+from fairridge.families import Cox, Family
+from fairridge.families.cox_sweep import BaselineSweep, CoxSweep
+from fairridge.families.distances import Distance
+from fairridge.families.sums import GLMSums, RowFunction
+from fairridge.sources.batch import Batch
+from fairridge.sources.encoder import BatchEncoder
+from fairridge.sources.source import RowSource
+from fairridge.sources.streamed_pairs import streamed_form
+
+__all__ = ["FirstPass", "StreamEngine", "Triangle"]
+
+
+NOT_IN_MEMORY = (
+    "these rows are not in memory, and only sums over them are known: a definition or model that "
+    "asks for S, U, y or the weights of every row needs a frame or an array instead. Sums over "
+    "rows are there: fit.sum_over_rows(function, …)."
+)
+
+NOT_SWEPT = (
+    "this definition of fairness is not available for a Cox model on rows that are not in memory; "
+    "use statistical parity of the variance, or equality of opportunity."
+)
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """R of a QR decomposition of some rows; with other rows it merges by another one."""
+
+    R: Floats
+
+    def __add__(self, other: Triangle) -> Triangle:
+        return Triangle(triangular_factor(np.vstack([self.R, other.R])))
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """What the first pass over the rows leaves behind.
+
+    Attributes
+    ----------
+    moments : Moments
+        Of [S, X, y].
+    low, high : ndarray of shape (c,)
+        Smallest and largest response.
+    response : ndarray of shape (c,)
+        Σ w response.
+    offset : float
+        Σ w offset.
+    log_sums : ndarray
+        Logarithms of sums from which a family with the log link starts.
+    """
+
+    moments: Moments
+    low: Floats
+    high: Floats
+    response: Floats
+    offset: float
+    log_sums: Floats
+
+    @classmethod
+    def of(cls, engine: MemoryEngine, family: Family | None) -> FirstPass:
+        """Read rows in memory."""
+        y, offset, weight = engine.response, engine.offset, engine.weights
+        check, ask = (getattr(family, name, None) for name in ("check_values", "log_sums"))
+        if check is not None:
+            check(y[:, 0])
+        log_sums = np.empty(0) if ask is None else ask(y, weight, offset)
+        return cls(
+            engine.moments(),
+            y.min(axis=0),
+            y.max(axis=0),
+            weight @ y,
+            0.0 if offset is None else float(weight @ offset),
+            log_sums,
+        )
+
+    def __add__(self, other: FirstPass) -> FirstPass:
+        return FirstPass(
+            self.moments + other.moments,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.response + other.response,
+            self.offset + other.offset,
+            np.logaddexp(self.log_sums, other.log_sums),
+        )
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One function of encoded rows, as a function of a batch."""
+
+    encode: BatchEncoder
+    function: Callable[[MemoryEngine], Any]
+
+    def __call__(self, batch: Batch) -> Any:
+        placed = self.encode(batch)
+        return None if placed is None else self.function(MemoryEngine(placed.rows))
+
+
+class StreamEngine:
+    """Sums over rows that a source hands out in batches.
+
+    Parameters
+    ----------
+    source : RowSource
+        Where the batches are.
+    encode : BatchEncoder
+        How a batch becomes rows.
+    names : tuple of str
+        Encoded names of S, then of X.
+    n_sensitive : int
+        q.
+    family : Family or None
+        The family of the response; None if only moments are asked for. If
+        its rows are not independent (Cox) they are swept over in their order.
+    has_offset : bool
+        Whether an offset is added to the linear predictor.
+    """
+
+    def __init__(
+        self,
+        source: RowSource,
+        encode: BatchEncoder,
+        names: tuple[str, ...],
+        n_sensitive: int,
+        *,
+        family: Family | None = None,
+        has_offset: bool = False,
+    ) -> None:
+        self.names = names
+        self.n_sensitive = n_sensitive
+        self.passes = 0
+        self._source = source
+        self._encode = encode
+        self._family = family
+        self._has_offset = has_offset
+        self._separable = family is None or family.separable
+        self._forms: dict[Distance, Floats] = {}
+
+    # ------------------------------------------------------------------ passes
+
+    def _pass(
+        self, function: Callable[[MemoryEngine], Any], encode: BatchEncoder | None = None
+    ) -> Any:
+        """Add up a function of the rows."""
+        encode = encode or self._encode
+        return self._sum_over_batches(_Task(encode, function), encode)
+
+    def _sum_over_batches(self, work: Callable[[Batch], Any], encode: BatchEncoder) -> Any:
+        self.passes += 1
+        total = self._source.map_batches(work, encode.columns)
+        if total is None:
+            raise ValueError("there are no rows with a positive weight.")
+        return total
+
+    @cached_property
+    def first(self) -> FirstPass:
+        """What the first pass leaves behind."""
+        found: FirstPass = self._pass(partial(FirstPass.of, family=self._family))
+        return found
+
+    def moments(self) -> Moments:
+        """Return the weighted moments of [S, X, y]."""
+        return self.first.moments
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.moments().n_rows
+
+    def qr_factor(self, center: Floats, scale: Floats) -> Floats:
+        """Return R of a QR decomposition of the centered, scaled rows, batch by batch."""
+        merged: Triangle = self._pass(partial(_triangle, center=center, scale=scale))
+        square = np.zeros((len(center), len(center)))
+        square[: len(merged.R)] = merged.R
+        return square
+
+    def residual_products(self, coefficients: Floats, center: Floats, level: float) -> Floats:
+        """Return Σ w z(y − level − zᵀb) for z = [S, X] − center."""
+        call = operator.methodcaller("residual_products", coefficients, center, level)
+        products: Floats = self._pass(call)
+        return products
+
+    def sum_over_rows(
+        self, function: RowFunction, center: Floats, level: Floats, raw: Floats
+    ) -> Floats:
+        """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
+        if not self._separable:
+            if not hasattr(function, "sweep"):
+                raise ValueError(NOT_SWEPT)
+            return self._swept(function.sweep(), center, level, raw)
+        encode = self._encode
+        if not raw.any():  # then neither S nor X need be read
+            encode, center, raw = encode.only(sensitive=False), center[:0], raw[:, :0]
+        call = operator.methodcaller("sum_over_rows", function, center, level, raw)
+        total: Floats = self._pass(call, encode)
+        return total
+
+    def derivatives(
+        self, family: Family, center: Floats, level: Floats, raw: Floats, order: int
+    ) -> GLMSums:
+        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
+        if not self._separable:
+            sweep = cast(Cox, family).sweep(order)
+            swept: GLMSums = self._swept(sweep, center, level, raw)
+            return swept
+        call = operator.methodcaller("derivatives", family, center, level, raw, order)
+        sums: GLMSums = self._pass(call)
+        return sums
+
+    def _swept(
+        self, sweep: CoxSweep | BaselineSweep, center: Floats, level: Floats, raw: Floats
+    ) -> Any:
+        """Show the rows to a sweep, in their order."""
+
+        def step(batch: Batch) -> None:
+            placed = self._encode(batch)
+            if placed is None:
+                return
+            engine = MemoryEngine(placed.rows)
+            Z = engine.centered(center)
+            eta = Z @ np.column_stack([level, raw]).T
+            if engine.offset is not None:
+                eta += engine.offset[:, None]
+            sweep.add(engine.response, Z, eta, engine.weights)
+
+        self.passes += 1
+        self._source.scan(step, self._encode.columns)
+        return sweep.finish()
+
+    def pairwise(self, distance: Distance) -> Floats:
+        """Return M with αᵀMα = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)²; see `streamed_pairs`."""
+        if distance not in self._forms:
+            moments = self.moments()
+            # Of what the family reads: targets, such as −log time, are something else.
+            mean = float(self.first.response[0]) / moments.weight
+            self._forms[distance] = streamed_form(
+                distance,
+                self._encode.only(sensitive=True),
+                self._sum_over_batches,
+                moments.mean[: self.n_sensitive],
+                mean,
+            )
+        return self._forms[distance]
+
+    # ------------------------------------------------------------ the response
+
+    def initial_intercepts(self, family: Family) -> Floats:
+        """Return the intercepts from which a family starts.
+
+        Families with the log link have told the first pass what they need.
+        Others look at weighted means of the response (or weights of its
+        classes) and of the offset: rows that have the same means stand for all.
+        """
+        moments, log_sums = self.moments(), self.first.log_sums
+        if log_sums.size:
+            return np.array([log_sums[0] - log_sums[1]])
+        targets = moments.mean[len(self.names) :]
+        if len(targets) > 1:
+            y, weight = np.arange(len(targets), dtype=np.float64), moments.weight * targets
+        else:
+            y, weight = targets, np.array([moments.weight])
+        offset = None
+        if self._has_offset:
+            offset = np.full(len(y), self.first.offset / moments.weight)
+        return family.initial_intercepts(y[:, None], weight, offset)
+
+    def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
+        """Return the log-likelihood of a model with this deviance.
+
+        That is a function of the deviance, and of the rows a sum of constants;
+        one more pass over the response if the family has any.
+        """
+        one = np.ones((1, 1))
+        value = family.loglik(deviance, one[:0], one[:0, 0], dispersion)
+        if family.loglik(0.0, one, one[0], dispersion) == 0.0:
+            return value
+        constants = partial(_constants, family=family, dispersion=dispersion)
+        return value + float(self._pass(constants, self._encode.only(sensitive=False)))
+
+    # -------------------------------------------------------- what is not there
+
+    @property
+    def response(self) -> Floats:
+        """Not in memory."""
+        _not_in_memory()
+
+    @property
+    def weights(self) -> Floats:
+        """Not in memory."""
+        _not_in_memory()
+
+    @property
+    def offset(self) -> Floats | None:
+        """Not in memory."""
+        _not_in_memory()
+
+    def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Not in memory."""
+        _not_in_memory()
+
+
+def _triangle(engine: MemoryEngine, center: Floats, scale: Floats) -> Triangle:
+    return Triangle(engine.qr_factor(center, scale))
+
+
+def _constants(engine: MemoryEngine, family: Family, dispersion: float) -> float:
+    return engine.loglik(family, 0.0, dispersion)
+
+
+def _not_in_memory() -> NoReturn:
+    raise ValueError(NOT_IN_MEMORY)

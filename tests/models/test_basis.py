@@ -1,0 +1,89 @@
+"""The fair basis from a triangular factor, against U written out."""
+
+import numpy as np
+import pytest
+
+from fairridge.data import Rows, Slab
+from fairridge.engines import MemoryEngine
+from fairridge.models import factorize, fair_basis
+
+
+def basis_of(S, X, y, standardize=True):
+    names = tuple(f"c{k}" for k in range(S.shape[1] + X.shape[1]))
+    engine = MemoryEngine(Rows((Slab(S),), (Slab(X),), names, y[:, None], y[:, None]))
+    factor = factorize(engine, engine.moments())
+    return factor, fair_basis(factor, S.shape[1], standardize=standardize)
+
+
+def written_out(S, X):
+    S, X = S - S.mean(0), X - X.mean(0)
+    B = np.linalg.pinv(S) @ X
+    return S, X - S @ B, B
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(11)
+    S = rng.normal(size=(300, 2)) @ [[1.0, 0.5], [0.0, 20.0]] + 5.0
+    X = rng.normal(size=(300, 4)) + S @ rng.normal(size=(2, 4)) * 0.2
+    return S, X, X.sum(1) + S[:, 0] + rng.normal(size=300)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_basis_equals_explicit_decorrelation(data, standardize):
+    S, X, y = data
+    _, basis = basis_of(S, X, y, standardize)
+    centered, U, B = written_out(S, X)
+    np.testing.assert_allclose(basis.B, B, atol=1e-12)
+    np.testing.assert_allclose(basis.sensitive.scatter(), centered.T @ centered, rtol=1e-10)
+    np.testing.assert_allclose(basis.predictors.scatter(), U.T @ U, rtol=1e-9, atol=1e-8)
+    np.testing.assert_allclose(basis.target_scatter, [[((y - y.mean()) ** 2).sum()]])
+    scale = (centered.std(0), U.std(0)) if standardize else (np.ones(2), np.ones(4))
+    np.testing.assert_allclose(basis.sensitive.scale, scale[0])
+    np.testing.assert_allclose(basis.predictors.scale, scale[1])
+    np.testing.assert_allclose(basis.explained, 1 - U.var(0) / X.var(0))
+
+
+def test_ridge_in_the_singular_basis_equals_the_normal_equations(data):
+    S, X, y = data
+    _, basis = basis_of(S, X, y)
+    _, U, _ = written_out(S, X)
+    spectrum = basis.predictors
+    ours = spectrum.original(spectrum.ridge(basis.on_predictors[:, 0], 7.0))
+    scaled = U / U.std(0)
+    direct = np.linalg.solve(scaled.T @ scaled + 7.0 * np.eye(4), scaled.T @ y) / U.std(0)
+    np.testing.assert_allclose(ours, direct, rtol=1e-9)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_collinear_sensitive_columns_and_predictors_in_their_span(data, far):
+    S, X, y = data
+    S = np.column_stack([S, S[:, 0] - 2 * S[:, 1], np.full(len(S), 3.0)]) + far
+    X = np.column_stack([X, S[:, 0] + 3 * S[:, 1], X[:, 0] + X[:, 1]])
+    factor, basis = basis_of(S, X, y)
+    assert factor.condition > 1e12
+    assert basis.sensitive.rank == 2
+    assert basis.sensitive.dependent == (2, 3)
+    assert basis.predictors.rank == 4
+    assert basis.predictors.dependent == (4, 5)
+    assert basis.explained[4] == 1.0
+    _, U, _ = written_out(data[0], data[1])
+    np.testing.assert_allclose(basis.predictors.scatter()[:4, :4], U.T @ U, rtol=1e-6, atol=1e-4)
+
+
+def test_the_parts_of_the_response_add_up(data):
+    S, X, y = data
+    _, basis = basis_of(S, X, y)
+    A = np.column_stack([np.ones(len(y)), S, X])
+    residual = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
+    np.testing.assert_allclose(basis.residual, [[residual @ residual]], rtol=1e-9)
+
+
+def test_the_response_variance_is_the_sequential_sum_of_squares(data):
+    S, X, y = data
+    _, basis = basis_of(S, X, y)
+    centered, U, _ = written_out(S, X)
+    beta = np.array([1.0, -2.0, 0.5, 3.0])
+    rest = y - y.mean() - centered @ np.linalg.lstsq(centered, y - y.mean(), rcond=None)[0]
+    expected = np.cov(U @ beta, rest, ddof=0)[0, 1] ** 2 / rest.var()
+    np.testing.assert_allclose(basis.response_variance(beta), expected)

@@ -1,0 +1,208 @@
+"""The last crossing of definitions that are not monotone."""
+
+import numpy as np
+import pytest
+
+from fairridge.search.last_crossing import dense_profile, sparse_profile
+
+
+def dense(value, smallest=1.0, largest=1.0, ceiling=np.inf):
+    return dense_profile(value, smallest, largest, ceiling)
+
+
+def sparse(value, *bounds, start=1.0, typical=1.0, ceiling=np.inf, **scan):
+    return sparse_profile(value, start, typical, ceiling, np.array(bounds), **scan)
+
+
+def choose(profile, r, max_iter=100):
+    return profile.choose(r, 1e-10, max_iter)
+
+
+def falling(x):
+    return 1.0 / (1.0 + x)
+
+
+class Counted:
+    """A function that remembers where it was evaluated."""
+
+    def __init__(self, function):
+        self.function, self.places = function, []
+
+    def __call__(self, x):
+        self.places.append(x)
+        return self.function(x)
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def profile(request):
+    """Return a function from a value, a bound and a typical λ to a profile of either kind."""
+    if request.param == "dense":
+        return lambda value, r, typical=1.0, **options: dense(value, typical, typical, **options)
+    return lambda value, r, typical=1.0, **options: sparse(
+        value, r, start=typical, typical=typical, **options
+    )
+
+
+@pytest.mark.parametrize("r", [1e-12, 1e-6, 0.01, 0.2, 0.9, 0.9999])
+def test_a_monotone_value_has_one_crossing(profile, r):
+    choice = choose(profile(falling, r), r)
+    assert (choice.status, choice.crossings) == ("converged", 1)
+    assert abs(falling(choice.lambda_) - r) <= 1e-10
+    # A value off by 1e-11 is a λ off by 1e-11/r².
+    np.testing.assert_allclose(choice.lambda_, 1.0 / r - 1.0, rtol=1e-12, atol=1.1e-11 / r**2)
+
+
+def bump(x):
+    """Two hills over log λ, at 1 and at −6, the second lower."""
+    t = np.log(x) if 0 < x < np.inf else np.copysign(np.inf, x - 1)
+    return 0.3 * np.exp(-((t - 1) ** 2)) + 0.1 * np.exp(-((t + 6) ** 2))
+
+
+def test_the_last_crossing_is_chosen():
+    choice = choose(dense(bump, 1e-3, 10.0), 0.05)
+    assert choice.crossings == 4
+    np.testing.assert_allclose(choice.lambda_, np.exp(1 + np.sqrt(np.log(6))), rtol=1e-9)
+
+
+@pytest.mark.parametrize("start", [1.0, 20.0])
+@pytest.mark.parametrize("r", [0.05, 0.1])
+def test_the_last_crossing_is_chosen_from_few_values(r, start):
+    choice = choose(sparse(bump, r, start=start, typical=1.0), r)
+    assert choice.status == "converged"
+    np.testing.assert_allclose(choice.lambda_, np.exp(1 + np.sqrt(np.log(0.3 / r))), rtol=1e-8)
+
+
+FINE = {"step": 2.0, "floor": 1e-3}
+
+
+@pytest.mark.parametrize("width", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("height", [0.02, 0.2])
+@pytest.mark.parametrize("scan", ["dense", "fine"])
+def test_a_hill_on_a_slope_is_not_missed(width, height, scan):
+    # A hill of a decade or less in front of a plateau.
+    def value(x):
+        if np.isinf(x):
+            return 0.0
+        t = np.log(x) if x > 0 else -np.inf
+        return 0.5 / (1.0 + x / 30.0) + height * np.exp(-((t / width) ** 2))
+
+    grid = np.logspace(-6, 6, 24_001)
+    values = np.array([value(x) for x in grid])
+    r = 0.5 + 0.5 * (values.max() - 0.5)
+    truth = grid[np.flatnonzero(values > r)[-1] + 1]
+    profile = dense(value, 30.0, 30.0)
+    if scan == "fine":
+        profile = sparse(value, r, start=30.0, typical=30.0, **FINE)
+    choice = choose(profile, r)
+    assert choice.status == "converged"
+    np.testing.assert_allclose(choice.lambda_, truth, rtol=1e-3)
+    assert abs(value(choice.lambda_) - r) < 1e-9
+
+
+def hill(middle, height):
+    """A share that rises from λ = 0, as those of deviances may."""
+
+    def value(x):
+        u = x / middle
+        rise = 0.0 if np.isinf(x) else 4.0 * height * u / (1.0 + u) ** 2
+        return (0.0 if np.isinf(x) else 0.3 / (1.0 + x / 3.0)) + rise
+
+    return value
+
+
+@pytest.mark.parametrize("middle", [0.05, 0.2, 1.0])
+@pytest.mark.parametrize("height", [0.01, 0.05])
+@pytest.mark.parametrize("share", [0.1, 0.7])
+def test_a_rise_from_zero_is_seen_from_few_values(middle, height, share):
+    value = Counted(hill(middle, height))
+    grid = np.logspace(-6, 6, 24_001)
+    values = np.array([value.function(x) for x in grid])
+    r = 0.3 + share * (values.max() - 0.3)
+    if values.max() <= 0.3:
+        r = 0.301
+    choice = choose(sparse(value, r), r)
+    above = np.flatnonzero(values > r)
+    truth = grid[above[-1] + 1] if above.size else 0.0
+    np.testing.assert_allclose(choice.lambda_, truth, rtol=1.2e-3)  # as fine as the grid
+    assert len(value.places) < 25
+
+
+def test_a_peek_spares_values_where_nothing_rises():
+    value, peek = Counted(falling), Counted(falling)
+    profile = sparse_profile(value, 1.0, 1.0, np.inf, np.array([1.0 - 1e-9, 0.999]), peek=peek)
+    assert len(peek.places) <= 1
+    assert min(x for x in value.places if x > 0.0) >= 0.02
+    assert choose(profile, 0.999).status == "converged"
+
+
+def test_bounds_that_always_and_never_hold(profile):
+    def floor(x):
+        return 0.3 + 0.5 / (1 + x)
+
+    assert choose(profile(floor, 0.9), 0.9).status == "inactive"
+    infeasible = choose(profile(floor, 0.2), 0.2)
+    assert (infeasible.status, infeasible.lambda_) == ("infeasible", np.inf)
+
+
+def test_zero_is_met_at_infinity(profile):
+    choice = choose(profile(lambda x: 1 / (1 + x) ** 2, 0.0), 0.0)
+    assert (choice.status, choice.lambda_) == ("converged", np.inf)
+
+
+@pytest.mark.parametrize("r", [0.0, 1e-6, 0.01, 0.5])
+def test_a_ceiling_ends_the_search(profile, r):
+    def value(x):
+        return max(1.0 - x / 7.0, 0.0)
+
+    choice = choose(profile(value, r, ceiling=7.0), r)
+    assert choice.status == "converged"
+    np.testing.assert_allclose(choice.lambda_, 7.0 * (1.0 - r), rtol=1e-9)
+    assert value(choice.lambda_) <= r + 1e-10
+
+
+def test_a_crossing_near_zero_is_found(profile):
+    r = 1 - 1e-9
+    choice = choose(profile(lambda x: 1 / (1 + 1e9 * x), r), r)
+    np.testing.assert_allclose(1 / (1 + 1e9 * choice.lambda_), r, atol=1e-12)
+
+
+def test_too_few_steps_are_said(profile):
+    choice = choose(profile(falling, 0.123), 0.123, max_iter=1)
+    assert choice.status == "not-converged"
+
+
+def test_a_value_that_is_no_number_is_an_error(profile):
+    with pytest.raises(ValueError, match="finite number"):
+        profile(lambda x: np.nan if x > 1e-4 else 0.5, 0.2)
+
+
+def test_a_good_start_needs_few_values():
+    value = Counted(falling)
+    values = sparse(value, 0.05, start=20.0)
+    choice = choose(values, 0.05)
+    np.testing.assert_allclose(choice.lambda_, 19.0, rtol=1e-9)
+    assert len(value.places) <= 12
+
+
+@pytest.mark.parametrize("start", [1e-6, 1e-2, 1e4, 1e9])
+def test_a_bad_start_finds_the_same(start):
+    choice = choose(sparse(falling, 0.05, start=start), 0.05)
+    np.testing.assert_allclose(choice.lambda_, 19.0, rtol=1e-9)
+
+
+def test_one_profile_serves_many_bounds():
+    bounds = np.linspace(0.0, 1.0, 21)
+    value = Counted(falling)
+    profile = sparse(value, *bounds, start=20.0)
+    for r in bounds[1:-1]:
+        np.testing.assert_allclose(choose(profile, r).lambda_, 1.0 / r - 1.0, rtol=1e-8)
+    assert choose(profile, 0.0).lambda_ == np.inf
+    assert len(value.places) < 150
+
+
+def test_a_value_that_falls_slowly_is_bounded():
+    def slow(x):
+        return 1.0 if x == 0.0 else 1.0 / (1.0 + np.log1p(x)) if x < np.inf else 0.0
+
+    choice = choose(sparse(slow, 0.1), 0.1)
+    np.testing.assert_allclose(choice.lambda_, np.expm1(9.0), rtol=1e-8)

@@ -1,0 +1,120 @@
+"""Files that change while they are used: one error that names the file, never a mixture."""
+
+import os
+import shutil
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
+from fairridge.fairness import StatisticalParity
+
+from .conftest import COLUMNS, ROLES, SENSITIVE, columns_of, in_memory, write_files
+
+
+def replace(path):
+    """Put a file of other values at the place of another."""
+    table = pq.read_table(path)
+    where = table.column_names.index("skill")
+    other = table.set_column(where, "skill", [-2.0 * np.asarray(table["skill"])])
+    pq.write_table(other, path.with_suffix(".new"))
+    os.replace(path.with_suffix(".new"), path)
+
+
+def replace_keeping_the_time(path):
+    before = path.stat()
+    replace(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replace_rows_only(path):
+    """Change a value without changing the size or the footer."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 8] ^= 1
+    time = path.stat().st_mtime_ns
+    path.write_bytes(content)
+    os.utime(path, ns=(time, time + 1000))
+
+
+CHANGES = {
+    "replaced": (replace, "part-1.parquet has changed"),
+    "replaced, same time": (replace_keeping_the_time, "part-1.parquet has changed"),
+    "same size and footer": (replace_rows_only, "part-1.parquet has changed"),
+    "removed": (os.unlink, "part-1.parquet: removed"),
+    "added": (lambda path: shutil.copy(path, path.with_name("a.parquet")), "a.parquet: added"),
+}
+
+
+@pytest.fixture
+def change(request, folder):
+    return lambda: CHANGES[request.param][0](folder / "part-1.parquet"), CHANGES[request.param][1]
+
+
+@pytest.fixture
+def folder(small, tmp_path):
+    return write_files(small, tmp_path / "files", cuts=(0, 200), compression="none")
+
+
+everything = pytest.mark.parametrize("change", CHANGES, indirect=True)
+
+
+@everything
+def test_a_fit_to_files_that_changed_names_the_file(folder, change):
+    happens, message = change
+    source = sources.parquet(folder, **ROLES)
+    FairRidgeRegressor().fit(source)
+    happens()
+    with pytest.raises(ValueError, match=message):
+        FairRidgeRegressor().fit(source)
+
+
+@everything
+def test_files_that_change_between_the_passes_of_one_fit(people, tmp_path, change, folder):
+    write_files(people[columns_of("hired")].head(400), folder, cuts=(0, 200), compression="none")
+    happens, message = change
+    happened = []
+
+    def definition(fit):
+        if not happened:
+            happened.append(happens())
+        return StatisticalParity().value(fit)
+
+    source = sources.parquet(folder, response="hired", sensitive=SENSITIVE)
+    with pytest.raises(ValueError, match=message):
+        FairRidgeClassifier(0.01, definition=definition).fit(source)
+    assert happened
+
+
+@pytest.mark.parametrize("name", ["replaced", "same size and footer"])
+def test_a_file_that_changes_while_it_is_read(folder, name):
+    source = sources.parquet(folder, **ROLES, batch_rows=50)
+    seen = []
+
+    def work(batch):
+        if batch.part == 1 and batch.start == 50:  # the last file has no later check than its own
+            CHANGES[name][0](folder / "part-1.parquet")
+        seen.append(batch.start)
+
+    with pytest.raises(ValueError, match=CHANGES[name][1]):
+        source.map_batches(work, ("skill",))
+    assert seen == [0, 50, 100, 150] * 2
+
+
+@everything
+def test_predictions_of_files_that_changed(folder, small, tmp_path, change):
+    happens, message = change
+    predictions = in_memory(small).predict(sources.parquet(folder))
+    happens()
+    with pytest.raises(ValueError, match=message):
+        predictions.write(tmp_path / "out.parquet", keep=COLUMNS[0])
+    with pytest.raises(ValueError, match=message):
+        list(predictions)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files"]
+
+
+def test_the_list_of_paths_may_be_used_for_something_else(folder):
+    paths = sorted(folder.iterdir())
+    source = sources.parquet(paths, **ROLES)
+    paths.clear()
+    assert FairRidgeRegressor().fit(source).n_rows_ == 400

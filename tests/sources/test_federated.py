@@ -1,0 +1,218 @@
+"""Parties that add their moments and fit one model without showing a row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
+from fairridge.exceptions import DataWarning
+from fairridge.fairness import StatisticalParity
+from fairridge.sources import LevelCounts, RowMoments
+
+from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of
+
+ROLES = {"response": "wage", "sensitive": SENSITIVE}
+
+
+@pytest.fixture
+def parties(people):
+    """Three parties; the first has nobody of other sex, the last no region c."""
+    frame = people[columns_of("wage", "weight", "exposure")].head(1500)
+    frame = frame.assign(region=frame["region"].astype(str))
+    first = frame["sex"] != "other"
+    second = ~first | (frame["region"] == "c")
+    parts = [
+        frame[first & ~second].iloc[:600],
+        frame[second],
+        frame[first & ~second].iloc[600:],
+    ]
+    assert sum(map(len, parts)) == 1500
+    return parts
+
+
+def held_by(parties, **roles):
+    return [sources.frame(part, **ROLES, **roles, batch_rows=200) for part in parties]
+
+
+def joint(parties, **roles):
+    found = held_by(parties, **roles)
+    levels = sum(
+        (sources.count_levels(source) for source in found[1:]), start=sources.count_levels(found[0])
+    )
+    return [sources.moments(source, level_counts=levels) for source in found]
+
+
+def in_memory(parties, **options):
+    frame = pd.concat(parties)
+    model = FairRidgeRegressor(0.05, sensitive=SENSITIVE)
+    return model.fit(frame[COLUMNS], frame["wage"], **options)
+
+
+EXTRAS = {"predictors": ["skill", "region", "years"], "weight": "weight", "offset": "exposure"}
+
+
+def test_the_joint_model_is_that_of_all_rows_together(parties):
+    a, b, c = joint(parties, **EXTRAS)
+    ours = FairRidgeRegressor(0.05).fit(a + b + c)
+    whole = pd.concat(parties)
+    theirs = in_memory(parties, sample_weight=whole["weight"], offset=whole["exposure"])
+    assert_same_model(ours, theirs)
+    np.testing.assert_allclose(
+        ours.predict(whole[COLUMNS]), theirs.predict(whole[COLUMNS]), rtol=1e-11
+    )
+    path = FairRidgeRegressor().path(c + a + b)
+    np.testing.assert_allclose(path.at(0.05).alpha_, theirs.alpha_, rtol=1e-10)
+
+
+def test_a_party_can_leave(parties):
+    predictors = {"predictors": ["skill", "region", "years"]}
+    a, b, c = joint(parties, **predictors)
+    left = FairRidgeRegressor(0.05).fit(a + b + c - c)
+    assert_same_model(left, FairRidgeRegressor(0.05).fit(a + b))
+    # Levels that only the party that left had are empty from then on.
+    with pytest.warns(DataWarning, match=r"'sex\[other\]' are constant"):
+        left = FairRidgeRegressor(0.05).fit(a + b + c - b)
+    assert left.alpha_[2] == 0.0
+
+
+def test_level_counts_and_moments_are_files(parties, tmp_path):
+    found = held_by(parties, **EXTRAS)
+    for k, source in enumerate(found):
+        sources.count_levels(source).save(tmp_path / f"{k}.json")
+    levels = LevelCounts.load(tmp_path / "0.json") + LevelCounts.load(tmp_path / "1.json")
+    levels = levels + LevelCounts.load(tmp_path / "2.json")
+    for k, source in enumerate(found):
+        sources.moments(source, level_counts=levels).save(tmp_path / f"{k}.npz")
+    a, b, c = (RowMoments.load(tmp_path / f"{k}.npz") for k in range(3))
+    direct = joint(parties, **EXTRAS)
+    for loaded, original in zip((a, b, c), direct, strict=True):
+        assert loaded.level_counts == original.level_counts
+        assert loaded.moments.n_rows == original.moments.n_rows
+        np.testing.assert_array_equal(loaded.moments.scatter, original.moments.scatter)
+    assert_same_model(
+        FairRidgeRegressor(0.05).fit(a + b + c),
+        FairRidgeRegressor(0.05).fit(direct[0] + direct[1] + direct[2]),
+        tolerance=1e-15,
+    )
+
+
+def test_a_file_holds_no_rows(parties, tmp_path):
+    """What a party gives away does not grow with its rows."""
+    (large, *_), (small, *_) = joint(parties), joint([part.head(80) for part in parties])
+    for moments, name in ((large, "large"), (small, "small")):
+        moments.save(tmp_path / name)
+    sizes = [(tmp_path / name).stat().st_size for name in ("large", "small")]
+    assert abs(sizes[0] - sizes[1]) < 200
+    assert large.moments.n_rows > 5 * small.moments.n_rows
+
+
+def test_parties_that_did_not_agree_first(parties):
+    separate = [sources.moments(source) for source in held_by(parties)]
+    with pytest.raises(ValueError, match="add the level counts of all parties first"):
+        separate[0] + separate[1]
+    with pytest.raises(ValueError, match="add the level counts of all parties first"):
+        separate[0] - separate[1]
+    other = sources.frame(parties[0], response="wage", sensitive="age")
+    with pytest.raises(ValueError, match="different columns"):
+        sources.count_levels(held_by(parties)[0]) + sources.count_levels(other)
+    with pytest.raises(ValueError, match="level counts are of other columns"):
+        sources.moments(other, level_counts=sources.count_levels(held_by(parties)[0]))
+    with pytest.raises(ValueError, match="name the sensitive column"):
+        sources.moments(sources.frame(parties[0], response="wage"))
+
+
+def test_columns_may_come_in_another_order(parties):
+    expected = in_memory(parties)
+    used = [*COLUMNS, "wage"]
+    mixed = [parties[0][used], parties[1][used[::-1]], parties[2][used[2:] + used[:2]]]
+    for roles in ({}, {"predictors": ["skill", "region", "years"]}):
+        a, b, c = joint(mixed, **roles)
+        assert_same_model(FairRidgeRegressor(0.05).fit(a + b + c), expected)
+        assert_same_model(FairRidgeRegressor(0.05).fit(a + b + c + c - c), expected)
+    # Without levels there is nothing to agree upon but the roles.
+    numbers = {"response": "wage", "sensitive": "age", "predictors": ["years", "skill"]}
+    a, b, c = (sources.moments(sources.frame(part, **numbers)) for part in mixed)
+    whole = sources.moments(sources.frame(pd.concat(parties), **numbers))
+    np.testing.assert_allclose((a + b + c).moments.scatter, whole.moments.scatter, rtol=1e-10)
+
+
+def test_the_order_of_roles_is_not_that_of_columns(parties):
+    first, second = (
+        sources.moments(
+            sources.frame(parties[0], response="wage", sensitive="age", predictors=names)
+        )
+        for names in (["years", "skill"], ["skill", "years"])
+    )
+    with pytest.raises(ValueError, match="differently encoded"):
+        first + second
+
+
+def test_only_moments_add_to_moments(parties):
+    moments = joint(parties)[0]
+    with pytest.raises(TypeError, match=r"moments add to moments of other rows, not to .* int"):
+        moments + 3
+    with pytest.raises(TypeError, match="moments add to moments"):
+        moments - moments.level_counts
+    with pytest.raises(TypeError, match=r"sum\(parts\[1:\], start=parts\[0\]\)"):
+        sum([moments, moments])
+    with pytest.raises(
+        TypeError, match=r"level counts add to level counts of other rows, not to .* int"
+    ):
+        moments.level_counts + 3
+    with pytest.raises(TypeError, match="level counts add to level counts"):
+        sum([moments.level_counts])
+
+
+def test_files_that_hold_something_else(parties, tmp_path):
+    moments = joint(parties)[0]
+    moments.save(tmp_path / "moments")
+    moments.level_counts.save(tmp_path / "level_counts")
+    np.save(tmp_path / "array.npy", np.eye(2))
+    np.savez(tmp_path / "arrays.npz", mean=np.eye(2))
+    (tmp_path / "list").write_text("[1]")
+    (tmp_path / "empty").touch()
+    for name in ("level_counts", "array.npy", "arrays.npz", "list", "empty"):
+        with pytest.raises(ValueError, match=f"{name} does not hold moments; load a file that"):
+            RowMoments.load(tmp_path / name)
+    for name in ("moments", "array.npy", "arrays.npz", "list", "empty"):
+        with pytest.raises(
+            ValueError, match=f"{name} does not hold level counts; load a file that"
+        ):
+            LevelCounts.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        RowMoments.load(tmp_path / "gone")
+
+
+def test_moments_are_no_rows_to_predict_for(parties):
+    total = joint(parties, predictors=["skill"])[1]
+    with pytest.raises(TypeError, match="moments hold no rows"):
+        FairRidgeRegressor(0.05).fit(total).predict(total)
+
+
+def test_a_level_outside_the_level_counts(parties):
+    first, second, _ = held_by(parties)
+    with pytest.raises(ValueError, match=r"rows 0 to .*column 'sex' has the level 'other'"):
+        sources.moments(second, level_counts=sources.count_levels(first))
+
+
+def test_models_that_need_rows(parties):
+    total = joint(parties)[0]
+    with pytest.raises(ValueError, match="only gaussian models are fitted to moments"):
+        FairRidgeRegressor(family="poisson").fit(total)
+    with pytest.raises(ValueError, match="only gaussian models are fitted to moments"):
+        FairRidgeClassifier().fit(total)
+    with pytest.raises(ValueError, match="this definition of fairness needs the rows"):
+        FairRidgeRegressor(definition="individual").fit(total)
+    with pytest.raises(ValueError, match="this definition of fairness needs the rows"):
+        FairRidgeRegressor(definition=StatisticalParity(measure="deviance")).fit(total)
+    with pytest.raises(ValueError, match="leave y out"):
+        FairRidgeRegressor().fit(total, [1.0, 2.0])
+
+
+def test_moments_without_enough_digits(people):
+    frame = people[["age", "skill", "wage"]].assign(
+        near=lambda d: d["skill"] + 1e-5 * np.sin(np.arange(len(d)))
+    )
+    total = sources.moments(sources.frame(frame, response="wage", sensitive="age"))
+    with pytest.raises(ValueError, match="do not carry enough digits"):
+        FairRidgeRegressor().fit(total)

@@ -1,0 +1,67 @@
+"""No circle of files, and no question after a family's name or type."""
+
+from __future__ import annotations
+
+import ast
+import re
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import fairridge
+
+ROOT = Path(fairridge.__file__).parent
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def imports_of(name: str) -> set[str]:
+    """Modules of the library that a file names anywhere: in functions and for types as well."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{name} has a relative import"
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {member if member in MODULES else str(node.module) for member in members}
+    return found & MODULES.keys() - {name}
+
+
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    """Return a circle of names, first and last the same; empty if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_circle_of_files():
+    graph = {name: imports_of(name) for name in MODULES}
+    assert circle_in(graph) == []
+
+
+def test_a_circle_is_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}}
+    assert set(circle_in(graph)) == {"b", "c"}
+    graph = {name: imports_of(name) for name in MODULES}
+    assert "fairridge.engines.moments" in graph["fairridge.engines.base"]
+    graph["fairridge.engines.moments"].add("fairridge.engines.base")
+    assert circle_in(graph)
+
+
+def test_no_caller_asks_which_family_it_is():
+    asked = re.compile(r"isinstance\(.*Gaussian\)|family\.name ==|family\.name in")
+    found = [
+        f"{name}: {line.strip()}"
+        for name, path in MODULES.items()
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if asked.search(line)
+    ]
+    assert found == []

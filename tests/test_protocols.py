@@ -1,0 +1,156 @@
+"""Every implementation satisfies its protocol.
+
+mypy reads this file and checks the assignments; the tests check that none is missing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import walk_packages
+from types import ModuleType
+
+import pytest
+
+from fairridge import engines, families, peers, penalties, search, sources
+from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments, PrecomputedRoot
+from fairridge.engines.split import Block, DenseBlock, SplitBlock
+from fairridge.families import (
+    Binomial,
+    Cox,
+    Family,
+    Gamma,
+    Gaussian,
+    Multinomial,
+    NegativeBinomial,
+    Poisson,
+    QuasiBinomial,
+    QuasiPoisson,
+    Tweedie,
+)
+from fairridge.families.base import ClassFamily
+from fairridge.families.cox import CoxDistance
+from fairridge.families.distances import (
+    AbsoluteDifference,
+    ClassDifference,
+    Distance,
+    PairwiseDistance,
+    SquaredDifference,
+)
+from fairridge.peers.convex.problem import _ConvexGaussian, _ConvexGLM
+from fairridge.peers.komiyama.problem import KomiyamaProblem
+from fairridge.peers.steinberg.problem import SteinbergProblem
+from fairridge.peers.zafar.least_squares import ZafarProblem
+from fairridge.peers.zafar.logistic import ZafarGLMProblem
+from fairridge.penalties import ElasticNet, Lasso, Penalty, Radial, Ridge
+from fairridge.search.compressed import CompressedProblem
+from fairridge.search.gaussian import GaussianProblem
+from fairridge.search.glm import GLMProblem
+from fairridge.search.problem import PenalizedProblem, Problem
+from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
+from fairridge.sources.stream import StreamEngine
+
+Matches = Callable[[type], bool]
+
+FAMILIES: tuple[type[Family], ...] = (
+    Binomial,
+    Cox,
+    Gamma,
+    Gaussian,
+    Multinomial,
+    NegativeBinomial,
+    Poisson,
+    QuasiBinomial,
+    QuasiPoisson,
+    Tweedie,
+)
+CLASS_FAMILIES: tuple[type[ClassFamily], ...] = (Binomial, Multinomial)
+DISTANCES: tuple[type[Distance], ...] = (
+    AbsoluteDifference,
+    ClassDifference,
+    CoxDistance,
+    PairwiseDistance,
+    SquaredDifference,
+)
+PENALTIES: tuple[type[Penalty], ...] = (ElasticNet, Lasso, Radial, Ridge)
+ENGINES: tuple[type[Engine], ...] = (
+    PrecomputedMoments,
+    PrecomputedRoot,
+    MemoryEngine,
+    StreamEngine,
+)
+BLOCKS: tuple[type[Block], ...] = (DenseBlock, SplitBlock)
+READERS: tuple[type[ResponseReader], ...] = (Labels, Numbers, Times)
+PENALIZED: tuple[type[PenalizedProblem], ...] = (
+    CompressedProblem,
+    GLMProblem,
+    GaussianProblem,
+    SteinbergProblem,
+    _ConvexGLM,
+    _ConvexGaussian,
+)
+PROBLEMS: tuple[type[Problem], ...] = (
+    *PENALIZED,
+    KomiyamaProblem,
+    ZafarGLMProblem,
+    ZafarProblem,
+)
+
+
+def classes_of(package: ModuleType, matches: Matches) -> set[type]:
+    """All concrete public and private classes below a package that `matches` accepts."""
+    modules = [
+        import_module(found.name)
+        for found in walk_packages(package.__path__, f"{package.__name__}.")
+    ]
+    return {
+        value
+        for module in modules
+        for value in vars(module).values()
+        if inspect.isclass(value)
+        and value.__module__ == module.__name__
+        and not inspect.isabstract(value)
+        and not getattr(value, "_is_protocol", False)
+        and matches(value)
+    }
+
+
+def has(*names: str) -> Matches:
+    return lambda found: all(hasattr(found, name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("listed", "package", "matches"),
+    [
+        (FAMILIES, families, has("loglik", "pearson", "completed")),
+        (CLASS_FAMILIES, families, has("likeliest", "probabilities")),
+        (DISTANCES, families, has("form")),
+        (PENALTIES, penalties, has("quadratic")),
+        (ENGINES, engines, has("moments", "pairwise")),
+        (ENGINES, sources, has("moments", "pairwise")),
+        (BLOCKS, engines, has("gram", "times")),
+        (READERS, sources, has("less_offset", "__call__")),
+        (PENALIZED, search, has("choose", "fits", "converged")),
+        (PENALIZED, peers, has("choose", "fits", "converged")),
+        (PROBLEMS, peers, has("dispersion", "loglik")),
+    ],
+)
+def test_every_implementation_is_listed(
+    listed: tuple[type, ...], package: ModuleType, matches: Matches
+) -> None:
+    found = classes_of(package, matches)
+    assert found
+    # A class that inherits from one that is checked is checked as an override.
+    assert not {
+        one
+        for one in found
+        if not any(issubclass(one, known) or issubclass(known, one) for known in listed)
+    }
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_has_the_parameters_that_it_documents(family: type[Family]) -> None:
+    documented = re.findall(r"^(\w+) : ", inspect.getdoc(family) or "", re.MULTILINE)
+    assert list(inspect.signature(family).parameters) == documented
