@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.measure import seconds
 from fairridge import FairRidgeClassifier, FairRidgeSurvival, ZafarClassifier
 from fairridge.datasets import load_adult
-from fairridge.estimators._reading import read_training
+from fairridge.estimators._training import read_training
 
 SENSITIVE = ["sex", "race"]
 # CPU seconds of R fairml 0.8 on the same task, from its own timings.

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.measure import peak_megabytes
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
-from fairridge.estimators._reading import read_training
+from fairridge.estimators._training import read_training
 from fairridge.sources.generate import generate
 
 SIZES = (1_000_000, 4_000_000, 20_000_000)

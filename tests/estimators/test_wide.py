@@ -16,7 +16,7 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.engines import columns as column_module
-from fairridge.estimators._reading import read_training
+from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
 from fairridge.penalties import resolve_penalty

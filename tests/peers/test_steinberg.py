@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression
 
 from fairridge import FairRidgeRegressor, SteinbergRegressor
-from fairridge.estimators._reading import read_training
+from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.peers.steinberg.descent import descend
 from fairridge.peers.steinberg.mutual_information import mutual_information

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fairridge import FairRidgeSurvival, sources
-from fairridge.estimators._reading import read_training
+from fairridge.estimators._training import read_training
 
 from .conftest import NUMBERS, write_files
 

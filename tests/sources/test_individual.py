@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
-from fairridge.estimators._reading import read_training
+from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import AbsoluteDifference, ClassDifference, IndividualFairness
 from fairridge.sources import streamed_pairs

@@ -29,7 +29,7 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.data import Rows
-from fairridge.estimators._reading import read_training
+from fairridge.estimators._training import read_training
 from fairridge.fairness import Combined, EqualityOfOpportunity, StatisticalParity
 
 SENSITIVE = ["sex", "age"]

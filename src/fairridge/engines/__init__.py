@@ -1,7 +1,7 @@
 """Sums over rows. The only code that touches rows."""
 
 from fairridge.engines.base import Engine
-from fairridge.engines.blocks import one_blas_thread, threads_for_blocks
+from fairridge.engines.blocks import one_blas_thread, threads_for_blocks, threads_for_passes
 from fairridge.engines.columns import column_blocks
 from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.memory import MemoryEngine
@@ -19,5 +19,6 @@ __all__ = [
     "linear_predictor",
     "one_blas_thread",
     "threads_for_blocks",
+    "threads_for_passes",
     "triangular_factor",
 ]

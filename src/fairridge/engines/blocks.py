@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -27,6 +27,7 @@ __all__ = [
     "one_blas_thread",
     "row_major",
     "threads_for_blocks",
+    "threads_for_passes",
     "write_block",
 ]
 
@@ -121,6 +122,11 @@ def threads_for_blocks(n_columns: int) -> Iterator[None]:
             yield
     finally:
         _reserved.reset(token)
+
+
+def threads_for_passes(engine: Any, family: Any) -> AbstractContextManager[None]:
+    """Share the cores: a gaussian model is all matrices, the others are passes over rows."""
+    return nullcontext() if family.least_squares else threads_for_blocks(len(engine.names))
 
 
 def in_threads(work: Callable[[slice], Result], blocks: Sequence[slice]) -> Iterator[Result]:

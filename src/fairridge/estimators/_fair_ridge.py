@@ -9,14 +9,13 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_bounds, check_count, check_flag, check_number
-from fairridge.engines import Engine
+from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators._checks import check_columns, warn_of_bound
 from fairridge.estimators._model import PENALTY_OR_FEWER, FairModel, Traits
-from fairridge.estimators._reading import read_training
 from fairridge.estimators._responses import Response
 from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
-from fairridge.estimators._training import Training
+from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition
@@ -114,7 +113,7 @@ class FairRidge(FairModel):
         """
         bounds = check_bound(self.unfairness)
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
-        with training.threads():
+        with threads_for_passes(training.engine, training.response.family):
             problem = self._set_up(training)
             (solution,) = self._solve(problem, bounds)
         warn_of_bound(solution, self._remedy)
@@ -147,7 +146,7 @@ class FairRidge(FairModel):
         """
         bounds = check_bounds(np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness)
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
-        with training.threads():
+        with threads_for_passes(training.engine, training.response.family):
             problem = self._set_up(training)
             solutions = self._solve(problem, bounds)
         self._warn_of_solutions(problem, solutions, training)

@@ -14,7 +14,14 @@ from fairridge.export import LinearForm, TrainingColumns, fingerprint
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Problem, Solution
 
-__all__ = ["describe", "refit_at", "store_columns", "store_solution", "training_fingerprint"]
+__all__ = [
+    "describe",
+    "refit_at",
+    "store_blind_form",
+    "store_columns",
+    "store_solution",
+    "training_fingerprint",
+]
 
 
 def store_columns(model: Any, training: Training) -> None:
@@ -64,14 +71,20 @@ def _store_linear_form(model: Any, training: Training, basis: FairBasis, fit: Fi
     design = training.design
     level = fit.intercept + fit.alpha @ basis.center_sensitive
     raw = basis.raw_coefficients(fit.alpha, fit.beta)
-    if not model._traits.needs_sensitive:
-        raw[..., : len(basis.center_sensitive)] = 0.0  # they are, but for rounding
     intercept = level - raw @ basis.center
     coefficients = raw[..., design.input_order]
     if training.response.classes is not None:  # as scikit-learn's classifiers have them
         coefficients, intercept = np.atleast_2d(coefficients), np.atleast_1d(intercept)
     model.coef_, model.intercept_ = coefficients, intercept
     model.coef_names_ = np.array(design.encoded_names, dtype=object)[design.input_order]
+
+
+def store_blind_form(model: Any, basis: FairBasis) -> None:
+    """Make coefficients of S zero in a model of X alone: they are, but for rounding."""
+    design = model._design
+    level = model.intercept_ + model.coef_ @ basis.center[design.input_order]
+    model.coef_[..., design.input_order < len(design.sensitive.names)] = 0.0
+    model.intercept_ = level - model.coef_ @ basis.center[design.input_order]
 
 
 def describe(model: Any) -> LinearForm:

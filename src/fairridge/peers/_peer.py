@@ -9,15 +9,19 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.arguments import check_bound, check_bounds
-from fairridge.engines import Engine
+from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators._checks import check_columns, warn_of_bound
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._model import FairModel
-from fairridge.estimators._reading import read_training
 from fairridge.estimators._responses import Response
-from fairridge.estimators._storing import describe, store_solution, training_fingerprint
+from fairridge.estimators._storing import (
+    describe,
+    store_blind_form,
+    store_solution,
+    training_fingerprint,
+)
 from fairridge.estimators._summary import bound_facts, summarize
-from fairridge.estimators._training import Training
+from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.reports import Summary
 from fairridge.search import Problem, Solution
@@ -78,7 +82,7 @@ class Peer(FairModel):
         """
         bounds = check_bound(self.unfairness, self._traits.largest_bound)
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
-        with training.threads():
+        with threads_for_passes(training.engine, training.response.family):
             problem = self._set_up(training)
             (solution,) = self._solve(problem, bounds)
         warn_of_bound(solution, self._remedy)
@@ -119,7 +123,7 @@ class Peer(FairModel):
         bounds = np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness
         bounds = check_bounds(bounds, traits.largest_bound)
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
-        with training.threads():
+        with threads_for_passes(training.engine, training.response.family):
             problem = self._set_up(training)
             solutions = self._solve(problem, bounds)
         self._warn_of_solutions(problem, solutions, training)
@@ -141,6 +145,8 @@ class Peer(FairModel):
     def _store(self, training: Training, problem: Any, solution: Solution) -> Self:
         """Keep what the fit found."""
         store_solution(self, training, problem, solution)
+        if not self._traits.needs_sensitive:
+            store_blind_form(self, problem.basis)
         return self
 
 

@@ -13,8 +13,7 @@ from sklearn.base import is_classifier
 from fairridge._typing import Floats
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, make_frame, weights
-from fairridge.estimators._reading import read_training
-from fairridge.estimators._training import Training
+from fairridge.estimators._training import Training, read_training
 from fairridge.peers._peer import LinearModel
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.sources import RowMoments, RowSource

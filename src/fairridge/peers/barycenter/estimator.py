@@ -19,10 +19,9 @@ from fairridge.engines import MemoryEngine
 from fairridge.estimators import _means
 from fairridge.estimators._checks import check_features
 from fairridge.estimators._model import FEWER_FEATURES, FairModel, Traits
-from fairridge.estimators._reading import read_training
 from fairridge.estimators._responses import NumericResponse
 from fairridge.estimators._storing import store_columns
-from fairridge.estimators._training import Training
+from fairridge.estimators._training import Training, read_training
 from fairridge.families import Gaussian
 from fairridge.peers._groups import groups_of, rows_of
 from fairridge.peers._predictions import PredictionPath, prediction_path

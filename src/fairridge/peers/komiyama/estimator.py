@@ -13,9 +13,8 @@ from fairridge.arguments import check_bounds, check_number
 from fairridge.engines import Engine
 from fairridge.estimators import _means
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits
-from fairridge.estimators._reading import read_training
 from fairridge.estimators._responses import NumericResponse, Response
-from fairridge.estimators._training import Training
+from fairridge.estimators._training import Training, read_training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian

@@ -21,10 +21,9 @@ from fairridge.data.groups import Groups
 from fairridge.estimators import _labels
 from fairridge.estimators._checks import check_features
 from fairridge.estimators._model import FEWER_FEATURES, FairModel, Traits
-from fairridge.estimators._reading import read_training
 from fairridge.estimators._responses import Classes
 from fairridge.estimators._storing import store_columns
-from fairridge.estimators._training import Training
+from fairridge.estimators._training import Training, read_training
 from fairridge.exceptions import BoundWarning
 from fairridge.families import Binomial
 from fairridge.metrics.distances import largest_gap

@@ -12,9 +12,8 @@ from sklearn.base import clone
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.estimators._checks import warn_of_bound
-from fairridge.estimators._reading import read_training
 from fairridge.estimators._responses import Inputs
-from fairridge.estimators._training import Training, read_inputs
+from fairridge.estimators._training import Training, read_inputs, read_training
 from fairridge.reports.html import Refits, Sample
 from fairridge.search import Problem, Solution
 from fairridge.validation.report.rows import Measured, in_memory
