@@ -6,11 +6,12 @@ import pytest
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine, PrecomputedMoments
 from fairridge.families import Gaussian
-from fairridge.families.distances import AbsoluteDifference
+from fairridge.families.distances import AbsoluteDifference, ChangedColumns
 from fairridge.penalties import Ridge
 from fairridge.search import gaussian_problem
 
 NAMES = ("s", "t", "a", "b", "c")
+AS_IT_IS = ChangedColumns(np.zeros(2), np.eye(2))
 CENTER, LEVEL, RAW = np.arange(5.0), np.array([0.5]), np.full((1, 5), 0.3)
 
 
@@ -66,7 +67,7 @@ def test_what_is_known_costs_no_rows(pair, made):
     [
         lambda e: e.qr_factor(e.moments().mean, np.ones(6)),
         lambda e: e.residual_products(RAW[0], CENTER, 0.5),
-        lambda e: e.pairwise(AbsoluteDifference()),
+        lambda e: e.pairwise(AbsoluteDifference(), AS_IT_IS),
         lambda e: e.sum_over_rows(products, CENTER, LEVEL, RAW),
         lambda e: e.derivatives(Gaussian(), CENTER, LEVEL, RAW, 2).hessian,
         lambda e: e.dense_columns()[1],

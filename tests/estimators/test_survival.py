@@ -33,6 +33,29 @@ def fair(r=0.05, **options):
     return FairRidgeSurvival(r, **{"sensitive": [0, 1], **options})
 
 
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+def test_units_of_raw_columns_do_not_matter_without_a_bound(data, unit):
+    Z, y = data
+    units = np.array([1.0, unit, unit, 1.0, 1.0])
+    expected, found = (fair(1.0, standardize=False).fit(A, y) for A in (Z, Z * units))
+    assert found.deviance_ == pytest.approx(expected.deviance_, rel=1e-12)
+    np.testing.assert_allclose(found.coef_ * units, expected.coef_, rtol=1e-6)
+
+
+def test_no_attribute_means_the_model_of_the_others_where_rows_leave_early(data):
+    """What only a row in no risk set tells apart must not hold the predictors."""
+    Z, y = data[0][:30, :3].copy(), data[1][:30].copy()
+    Z[:, 2] = Z[:, 0]
+    Z[0, 2] += 3.0
+    y[0], y[1:, 1] = [1e-3, 0.0], 1.0
+    model = fair(0.0).fit(Z, y)
+    S = Z[:, :2] - Z[:, :2].mean(0)
+    U = Z[:, 2:] - Z[:, 2:].mean(0)
+    U -= S @ np.linalg.lstsq(S, U, rcond=None)[0]
+    score = PHReg(y[:, 0], U, status=y[:, 1]).score(model.beta_)
+    assert np.abs(score).max() < 1e-8
+
+
 # ------------------------------------------------------- other programs' answers
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairridge import FairRidgeRegressor
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Tweedie
 
@@ -27,6 +27,29 @@ def deviance(power, y, eta):
         a, b = 1 - power, 2 - power
         rows = y**b / (a * b) - y * mu**a / a + mu**b / b
     return 2 * rows.sum()
+
+
+def test_the_share_is_exact_where_deviances_of_outcomes_overflow():
+    """1 − exp(−e^η) of η in the hundreds: the deviance of y = 0 is 2e^η."""
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=200)
+    x = rng.normal(size=200) + s
+    y = (rng.random(200) < -np.expm1(-np.exp(0.5 * x - s - 0.5))).astype(int)
+    S, X = s[:, None] + SHIFT, x[:, None]
+    model = FairRidgeClassifier(
+        1.0, link="cloglog", definition=StatisticalParity(center=False)
+    ).fit(X, y, sensitive_features=S)
+    assert model.fair_intercept_ > 800.0
+    sensitive = S @ model.alpha_
+    rest = model.decision_function(X, sensitive_features=S) - model.fair_intercept_ - sensitive
+
+    def deviance_at(eta):
+        t = np.exp((model.fair_intercept_ + eta).astype(np.longdouble))
+        return -2 * np.where(y == 1, np.log(-np.expm1(-np.minimum(t, 1000))), -t).sum()
+
+    with_both, without, null = map(deviance_at, (sensitive + rest, rest, 0.0 * rest))
+    expected = float((with_both - without) / (with_both - null))
+    assert model.unfairness_ == pytest.approx(expected, rel=1e-9)
 
 
 def problem(family, sign):

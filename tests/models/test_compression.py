@@ -120,6 +120,18 @@ def test_nearly_dependent_rows_keep_their_digits(smallest, penalty):
     np.testing.assert_allclose(beta, expected, atol=lost * np.abs(expected).max(), rtol=0.0)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_in_very_different_units_keep_the_fitted_values(seed):
+    rng = np.random.default_rng(seed)
+    S, X, y = rng.normal(size=(4, 1)), rng.normal(size=(4, 8)), rng.normal(size=4)
+    X[:, 0] *= 1e8
+    found = compress(engine_of(S, X, y), standardize=False, predictor_penalty=0.0)
+    features = found.engine.rows.predictors[0].values
+    delta = np.linalg.lstsq(features, y - y.mean(), rcond=None)[0]
+    U = decorrelated(S, X, np.ones(4))
+    np.testing.assert_allclose(U @ found.expand(delta), features @ delta, atol=1e-6)
+
+
 def test_repeated_rows_and_few_directions_lower_the_rank(data):
     S, X, y = data
     S[6:8], X[6:8] = S[:2], X[:2]

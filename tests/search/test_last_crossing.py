@@ -52,6 +52,19 @@ def test_a_monotone_value_has_one_crossing(profile, r):
     np.testing.assert_allclose(choice.lambda_, 1.0 / r - 1.0, rtol=1e-12, atol=1.1e-11 / r**2)
 
 
+@pytest.mark.parametrize("place", [1e-18, 1e40])
+def test_a_crossing_far_from_where_others_are_is_found(place):
+    """As of one raw column in units of its own."""
+    choice = choose(sparse(lambda x: falling(x / place), 0.3, step=2.0, floor=1e-3), 0.3)
+    assert choice.status == "converged"
+    np.testing.assert_allclose(choice.lambda_, place * (1.0 / 0.3 - 1.0), rtol=1e-9)
+
+
+def test_a_value_that_never_falls_needs_an_infinite_penalty():
+    choice = choose(sparse(lambda x: float(x < np.inf), 0.3), 0.3)
+    assert (choice.lambda_, choice.status) == (np.inf, "converged")
+
+
 def bump(x):
     """Two hills over log λ, at 1 and at −6, the second lower."""
     t = np.log(x) if 0 < x < np.inf else np.copysign(np.inf, x - 1)

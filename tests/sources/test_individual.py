@@ -13,6 +13,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import AbsoluteDifference, ClassDifference, IndividualFairness
+from fairridge.families.distances import ChangedColumns
 from fairridge.sources import streamed_pairs
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of
@@ -35,7 +36,7 @@ def forms(frame, distance, batch_rows=100):
     kept = frame[frame["w"] > 0]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        M = streamed.pairwise(distance)
+        M = streamed.pairwise(distance, ChangedColumns(np.zeros(2), np.eye(2)))
     S, y, w = kept[["a", "b"]].to_numpy(), kept[["y"]].to_numpy(), kept["w"].to_numpy()
     return M, [str(one.message) for one in said], distance.form(S.copy(), y, w)
 

@@ -67,6 +67,11 @@ class Columns:
     keep: NDArray[np.bool_]
     digits: float
 
+    @property
+    def null(self) -> Floats:
+        """The linear predictor of a model with an intercept only, or nearly so with offsets."""
+        return _as_response(self.offset[:, None] + self.likelihood.null_level())
+
 
 @dataclass(frozen=True)
 class Coefficients:

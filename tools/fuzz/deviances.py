@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax, xlogy
+from scipy.special import expit, logit, softmax, xlogy
 
 __all__ = ["Likelihood"]
 
 Floats = NDArray[np.float64]
+EPS = float(np.finfo(float).eps)
 POWER = 1.5  # Tweedie's, by default
 
 
@@ -119,6 +120,29 @@ class Likelihood:
             mean = share @ Z
             out += 2.0 * mass * (Z.T @ (share[:, None] * Z) - np.outer(mean, mean))
         return out
+
+    def row_curvature(self, eta: Floats) -> Floats:
+        """Return d²D/dη² of every row and linear predictor, of the shape of η; for Cox a bound."""
+        if self.family == "cox":
+            return 2.0 * self.weight
+        if self.family == "multinomial":
+            P = softmax(eta, axis=1)
+            return 2.0 * self.weight[:, None] * P * (1.0 - P)
+        return self._curvature(eta)
+
+    def null_level(self) -> Floats:
+        """Return η of the model with an intercept only, without offsets."""
+        y, w = self.y, self.weight
+        if self.family == "multinomial":
+            return np.log(np.maximum(np.bincount(y, weights=w), EPS * w.sum()) / w.sum())
+        if self.family == "cox":
+            return np.zeros(1)
+        mean = np.average(y, weights=w)
+        if self.family == "gaussian":
+            return np.array([mean])
+        if self.family in ("binomial", "quasi-binomial"):
+            return np.array([logit(np.clip(mean, EPS, 1.0 - EPS))])
+        return np.array([np.log(max(mean, EPS))])
 
     def _curvature(self, eta: Floats) -> Floats:
         y, w = self.y, self.weight

@@ -7,7 +7,7 @@ from typing import Protocol
 from fairridge._typing import Floats
 from fairridge.engines.moments import Moments
 from fairridge.families import Family
-from fairridge.families.distances import Distance
+from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.sums import GLMSums, RowFunction
 
 __all__ = ["Engine"]
@@ -48,8 +48,8 @@ class Engine(Protocol):
         """Return Σ w z(y − level − zᵀb) for z = [S, X] − center."""
         ...
 
-    def pairwise(self, distance: Distance) -> Floats:
-        """Return M with αᵀMα = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)²."""
+    def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
+        """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)² for columns z made of S."""
         ...
 
     def sum_over_rows(

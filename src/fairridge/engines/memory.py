@@ -19,7 +19,7 @@ from fairridge.engines.responses import DistinctResponses
 from fairridge.engines.split import Block, DenseBlock, SplitBlock, prefers_codes
 from fairridge.engines.triangular import triangular_factor
 from fairridge.families import Family
-from fairridge.families.distances import Distance
+from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.sums import FamilyFunction, GLMSums, RowFunction
 
 __all__ = ["MemoryEngine"]
@@ -52,7 +52,7 @@ class MemoryEngine:
         self.separable = separable
         self._many_passes = many_passes
         self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
-        self._forms: dict[Distance, Floats] = {}
+        self._forms: dict[tuple[Distance, bytes], Floats] = {}
         self._families: dict[Family, Family] = {}
         self._kept: dict[int, Block] = {}
         self._gram: Floats | None = None
@@ -146,13 +146,14 @@ class MemoryEngine:
 
         return self._sum(products, block_slices(self.rows.n_rows, self._width))
 
-    def pairwise(self, distance: Distance) -> Floats:
-        """Return M with αᵀMα = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)²."""
-        if distance not in self._forms:
+    def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
+        """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)² for columns z made of S."""
+        key = distance, columns.key
+        if key not in self._forms:
             self.passes += 1
-            S = self._dense(self.rows.sensitive)
-            self._forms[distance] = distance.form(S, self.rows.response, self.weights)
-        return self._forms[distance]
+            Z = columns.of(self._dense(self.rows.sensitive))
+            self._forms[key] = distance.form(Z, self.rows.response, self.weights)
+        return self._forms[key]
 
     def sum_over_rows(
         self, function: RowFunction, center: Floats, level: Floats, raw: Floats

@@ -11,7 +11,7 @@ from fairridge._typing import Floats
 from fairridge.engines.base import Engine
 from fairridge.engines.moments import Moments
 from fairridge.families import Family
-from fairridge.families.distances import Distance
+from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.sums import GLMSums, RowFunction
 
 __all__ = ["PrecomputedMoments", "PrecomputedRoot"]
@@ -70,9 +70,9 @@ class PrecomputedMoments:
         """Return Σ w z(y − level − zᵀb) over the rows."""
         return self._engine.residual_products(coefficients, center, level)
 
-    def pairwise(self, distance: Distance) -> Floats:
+    def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
         """Return M of pairs of rows."""
-        return self._engine.pairwise(distance)
+        return self._engine.pairwise(distance, columns)
 
     def sum_over_rows(
         self, function: RowFunction, center: Floats, level: Floats, raw: Floats

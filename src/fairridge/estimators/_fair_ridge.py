@@ -211,7 +211,8 @@ class FairRidge(FairModel):
             return
         predictors = set(columns) & set(training.design.predictors.names)
         bounded = any(solution.unfairness < 1.0 for solution in solutions)
-        infinite = any(solution.fit.separation for solution in solutions)
+        separations = [solution.fit.separation for solution in solutions]
+        infinite = any(found is not None and found.columns for found in separations)
         values = ", ".join(f"{value:.3g}" for value in columns.values())
         growth = "grow without bound; the deviance has converged." if infinite else "are extreme."
         # The residual of such a column on S is not zero in the other rows.

@@ -12,6 +12,7 @@ from fairridge._typing import Floats
 from fairridge.fairness.base import Definition
 from fairridge.families.distances import (
     AbsoluteDifference,
+    ChangedColumns,
     ClassDifference,
     Distance,
     PairwiseDistance,
@@ -84,20 +85,21 @@ class IndividualFairness(Definition):
         Forms are cubes of the response: in units of their own they are numbers
         wherever the response is.
         """
-        M = self._form(fit)
-        free = np.atleast_2d(fit.unconstrained().alpha)
+        change, back = fit.basis.sensitive.orthonormal()
+        M = self._form(fit, change)
+        ours_at, free = (np.atleast_2d(a) @ back.T for a in (fit.alpha, fit.unconstrained().alpha))
         size, unit = _power_of_two(free), _power_of_two(M)
         # Over classes, where there are several, the forms add.
         ours, theirs = (
-            float(np.einsum("ki,ij,kj->", a, M / unit, a))
-            for a in (np.atleast_2d(fit.alpha) / size, free / size)
+            float(np.einsum("ki,ij,kj->", a, M / unit, a)) for a in (ours_at / size, free / size)
         )
         return ours, theirs, size * size * unit
 
-    def _form(self, fit: Fit) -> Floats:
-        """Return M, which must consist of numbers."""
+    def _form(self, fit: Fit, change: Floats) -> Floats:
+        """Return M of changed columns, which must consist of numbers."""
+        columns = ChangedColumns(fit.basis.center_sensitive, change)
         with np.errstate(over="ignore", invalid="ignore"):
-            M, weight = fit.engine.pairwise(self._resolved(fit)), fit.basis.weight
+            M, weight = fit.engine.pairwise(self._resolved(fit), columns), fit.basis.weight
         sizes = np.array([weight * weight, np.abs(M).max(initial=0.0)])
         if not (
             np.isfinite(sizes).all()
@@ -131,6 +133,13 @@ def _has_limit(free: Fit) -> bool:
 def _without_limit(free: Fit) -> str:
     """Say which columns leave α₀ undetermined, and what to do."""
     assert free.separation is not None
+    if not free.separation.columns:
+        return (
+            "individual fairness relates to the unconstrained model, but without a bound the "
+            f"predictors can replace {', '.join(map(repr, free.separation.sensitive))}: only rows "
+            "that no event compares with others tell them apart. Set a predictor_penalty, or use "
+            "another definition."
+        )
     columns, sensitive = (
         ", ".join(map(repr, names))
         for names in (free.separation.columns, free.separation.sensitive)

@@ -42,9 +42,14 @@ class Binomial(SinglePredictor):
         """Distance between responses for individual fairness: 1[yᵢ ≠ yⱼ]."""
         return ClassDifference()
 
-    def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
+    def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """−2(y log μ + (1 − y) log(1 − μ))."""
-        return LINKS[self.link].deviance(y, eta)
+        link = LINKS[self.link]
+        return link.scaled_deviance(y, eta, log_size) if log_size else link.deviance(y, eta)
+
+    def log_size(self, shift: float) -> float:
+        """Return 0 for links under which deviances grow with η itself."""
+        return LINKS[self.link].log_size(shift)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """Its derivatives in η; 2(μ − y) and 2μ(1 − μ) for the logit."""
@@ -107,9 +112,10 @@ class QuasiBinomial(Binomial):
         """Distance between responses for individual fairness: |yᵢ − yⱼ|."""
         return AbsoluteDifference()
 
-    def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
+    def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """−2(y log μ + (1 − y) log(1 − μ)), less its value in the saturated model."""
-        return super().unit_deviance(y, eta) + 2.0 * (xlogy(y, y) + xlogy(1.0 - y, 1.0 - y))
+        saturated = 2.0 * (xlogy(y, y) + xlogy(1.0 - y, 1.0 - y))
+        return super().unit_deviance(y, eta, log_size) + np.exp(-log_size) * saturated
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return the quasi log-likelihood, −½ deviance/dispersion."""

@@ -13,6 +13,10 @@ centered first. Then, with W = Σv and every sum weighted:
   M = 2 Sᵀdiag(v∘Dv)S + 4 ∫ F(t)F(t)ᵀ dt: two positive terms, no cancellation.
 - d = (yᵢ − yⱼ)²: M = 2W Σy²ssᵀ + 2(Σy²)(Σssᵀ) + 4bbᵀ, b = Σys, y centered.
 - d = 1[yᵢ ≠ yⱼ]: M = 2(W·scatter(S) − Σ_c W_c·scatter_c(S)) over classes c.
+
+Where columns of S are nearly collinear, α consists of large numbers that
+cancel in Sα, and in αᵀMα their squares would. So callers may ask for M of other
+columns with the same span (`ChangedColumns`), best orthonormal ones.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from fairridge.exceptions import DataWarning
 
 __all__ = [
     "AbsoluteDifference",
+    "ChangedColumns",
     "ClassDifference",
     "Distance",
     "PairwiseDistance",
@@ -39,6 +44,31 @@ Vectorized = Callable[[Any], Any]
 
 # Above this many rows a general distance takes minutes: 4e8 pairs.
 MANY_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class ChangedColumns:
+    """Columns (S − center)·change.
+
+    Attributes
+    ----------
+    center : ndarray of shape (q,)
+        What to subtract.
+    change : ndarray of shape (q, k)
+        What to multiply with.
+    """
+
+    center: Floats
+    change: Floats
+
+    def of(self, S: Floats) -> Floats:
+        """Return the columns for S of shape (n, q)."""
+        return (S - self.center) @ self.change
+
+    @property
+    def key(self) -> bytes:
+        """The numbers, to remember answers by."""
+        return self.center.tobytes() + self.change.tobytes()
 
 
 class Distance(Protocol):

@@ -41,6 +41,14 @@ class ProbabilityLink(ABC):
     def deviance(self, y: Floats, eta: Floats) -> Floats:
         """Return −2(y log μ + (1 − y) log(1 − μ))."""
 
+    def scaled_deviance(self, y: Floats, eta: Floats, log_size: float) -> Floats:
+        """Return the deviance divided by e^log_size."""
+        return np.exp(-log_size) * self.deviance(y, eta)
+
+    def log_size(self, shift: float) -> float:
+        """Return log c, where a shift of η multiplies deviances by c at most; 0 where they add."""
+        return 0.0
+
     @abstractmethod
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """Return its first and second derivative in η."""
@@ -119,12 +127,20 @@ class ComplementaryLogLog(ProbabilityLink):
 
     def deviance(self, y: Floats, eta: Floats) -> Floats:
         """−2(y log(1 − e^−t) − (1 − y)t) with t = e^η."""
+        return self.scaled_deviance(y, eta, 0.0)
+
+    def log_size(self, shift: float) -> float:
+        """Return the shift, by whose exponential t grows."""
+        return max(shift, 0.0)
+
+    def scaled_deviance(self, y: Floats, eta: Floats, log_size: float) -> Floats:
+        """Return the deviance divided by e^log_size, which t itself may exceed."""
         t = _exp(eta)
         tiny = eta < -30.0  # there 1 − e^−t = t·e^(−t/2), and t itself may be zero
         middle = np.log(-np.expm1(-np.where(tiny, 1.0, np.minimum(t, 1.0))))
         log_mean = np.where(t < 1.0, middle, np.log1p(-np.exp(-np.maximum(t, 1.0))))
         log_mean = np.where(tiny, eta - 0.5 * t, log_mean)
-        return 2.0 * ((1.0 - y) * t - y * log_mean)
+        return 2.0 * ((1.0 - y) * _exp(eta - log_size) - np.exp(-log_size) * y * log_mean)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2((1 − y)t − ya) and 2((1 − y)t + ya(t + a − 1)), with a = t/(e^t − 1)."""

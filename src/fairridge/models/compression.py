@@ -39,6 +39,8 @@ from fairridge.solvers.spectrum import Spectrum, spectrum_of
 __all__ = ["Compression", "compress", "is_wide"]
 
 
+# Part of the fitted values that coefficients miss, above which it is more than rounding.
+SEEN = 1e-12
 # Sweeps over the columns before features are known.
 SWEEPS = 2
 
@@ -78,9 +80,15 @@ class Compression:
     def expand(self, delta: Floats) -> Floats:
         """Return β = D⁻¹Qδ for coefficients δ of the features (last axis)."""
         before, scale = delta.shape[:-1], self.columns.scale
-        flat = delta.reshape(int(np.prod(before)), delta.shape[-1])
-        gamma = self.columns.transposed(self.directions @ flat.T).T
-        return (gamma / scale).reshape(*before, len(scale))
+        flat = delta.reshape(int(np.prod(before)), delta.shape[-1]).T
+        gamma = self.columns.transposed(self.directions @ flat)
+        values = np.sqrt(self.basis.predictors.eigenvalues)[:, None]
+        if values.size and values.min() ** 2 * WELL_CONDITIONED < values.max() ** 2:
+            # Of columns in very different units E is not exact, and Vγ may miss Fδ.
+            missed = (self.directions * values.T).T @ self.columns.times(gamma) - values * flat
+            seen = np.linalg.norm(missed, axis=0) > SEEN * np.linalg.norm(values * flat, axis=0)
+            gamma -= self.columns.transposed(self.directions @ np.where(seen, missed / values, 0.0))
+        return (gamma.T / scale).reshape(*before, len(scale))
 
     def raw(self, features: Floats) -> Floats:
         """Bring raw coefficients of [S, F], which are (α, δ), to [S, X] (last axis)."""

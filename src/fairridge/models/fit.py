@@ -26,6 +26,8 @@ HUGE = 100.0
 class Separation:
     """Columns that separate the responses: the deviance has a limit instead of a minimum.
 
+    Or, without `columns`, attributes that predictors can replace: the deviance has many minima.
+
     Attributes
     ----------
     columns : tuple of str

@@ -15,7 +15,7 @@ from fairridge.families import Family
 from fairridge.families.sums import RowFunction
 from fairridge.models import FairBasis, Fit, factorize, fair_basis
 from fairridge.penalties import Penalty
-from fairridge.search.last_crossing import sparse_profile
+from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.solution import Choice
 from fairridge.solvers import Point
@@ -142,7 +142,8 @@ class GLMProblem:
             basis=self.basis,
             engine=self.engine,
             unconstrained=self.unconstrained,
-            separation=self.minima.separation(point),
+            separation=self.minima.separation(point)
+            or (self.minima.exchangeable if lambda_ == 0.0 else None),
         )
 
     # ----------------------------------------------------------------- search
@@ -160,20 +161,50 @@ class GLMProblem:
                 share = definition.value(self.fit(self._small))
                 held = Choice(minima.ceiling, "converged")
                 return [free if r == 1.0 or share <= r else held for r in bounds]
-            values = sparse_profile(
-                lambda x: self._value(definition, x, bounds),
-                self._guess(definition, bounds),
-                minima.typical,
-                minima.ceiling,
-                bounds,
-                peek=lambda x: self._predicted(definition, x),
-                **self._scan(definition),
-            )
-            return [free if r == 1.0 else values.choose(float(r), tol, max_iter) for r in bounds]
+            values = self._profile(definition, bounds, lambda x: self._value(definition, x, bounds))
+            found = [free if r == 1.0 else values.choose(float(r), tol, max_iter) for r in bounds]
+            return self._checked(definition, bounds, found, tol, max_iter)
         except _NotConvergedError as failure:
             # No search can go on from coefficients that are not a minimum.
             failed = Choice(failure.lambda_, "not-converged")
             return [free if r == 1.0 else failed for r in bounds]
+
+    def _profile(
+        self, definition: Definition, bounds: Floats, value: Callable[[float], float]
+    ) -> PenaltyProfile:
+        return sparse_profile(
+            value,
+            self._guess(definition, bounds),
+            self.minima.typical,
+            self.minima.ceiling,
+            bounds,
+            peek=lambda x: self._predicted(definition, x),
+            **self._scan(definition),
+        )
+
+    def _checked(
+        self, definition: Definition, bounds: Floats, found: list[Choice], tol: float, max_iter: int
+    ) -> list[Choice]:
+        """Search again with all digits for bounds that are not met with equality.
+
+        A definition may jump there, but a value of a few digits may also have been on the wrong
+        side of a bound.
+        """
+
+        def exact(x: float) -> float:
+            return self._exact(definition, x)
+
+        missed = [
+            choice.status == "converged" and 0.0 < r < 1.0 and abs(exact(choice.lambda_) - r) > tol
+            for r, choice in zip(bounds, found, strict=True)
+        ]
+        if not any(missed):
+            return found
+        values = self._profile(definition, bounds, exact)
+        return [
+            values.choose(float(r), tol, max_iter) if again else choice
+            for r, choice, again in zip(bounds, found, missed, strict=True)
+        ]
 
     def _is_constant(self, definition: Definition) -> bool:
         """Whether a definition has the same value at λ that differ much."""
@@ -194,6 +225,10 @@ class GLMProblem:
             margin = near + self.minima.unsettled(lambda_, rough)
             if rough.converged and np.abs(value - bounds).min() > margin:
                 return value
+        return self._exact(definition, lambda_)
+
+    def _exact(self, definition: Definition, lambda_: float) -> float:
+        """Return a definition's value to all digits."""
         if not self.converged(lambda_):
             raise _NotConvergedError(lambda_)
         return definition.value(self.fit(lambda_))

@@ -24,8 +24,12 @@ Value = Callable[[float], float]
 PER_DECADE = 10
 # Beyond this many decades above the data no definition of ours still changes.
 DECADES_ABOVE = 16
+# The largest λ to look at; beyond it comes α = 0.
+FARTHEST = 1e150
 # Largest ratio of neighboring λ if every value costs passes over the rows.
 LARGEST_STEP = 10.0
+# Difference of two λ, relative to the first one on a grid, that is none.
+NEXT_TO_NOTHING = 1e-20
 # Values through which to interpolate.
 NODES = 8
 # Multiple of the typical λ at which a definition that rises from λ = 0 shows it,
@@ -84,11 +88,14 @@ class PenaltyProfile:
         """
         lo, hi = float(self.grid[k]), float(self.grid[k + 1])
         if np.isinf(hi):
-            return hi, True  # beyond the last finite point lie values below about 1e-16 only
+            hi = FARTHEST
+            if lo >= hi or _finite(self.value, hi) > r:
+                return np.inf, True
         typical = float(self.grid[1]) if self.grid[0] == 0.0 else 0.0
         missed, slow = np.inf, 0
         for _ in range(max_iter):
-            if hi - lo <= 4e-15 * (hi + typical):
+            # Raw columns in small units may need a λ far below that of the others.
+            if hi - lo <= 4e-15 * hi + NEXT_TO_NOTHING * typical:
                 return hi, True
             places = _Places(min(hi, typical), self.ceiling)
             trusted = slow < 2 and hi < self.ceiling

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.models import Compression, Coordinates, FairBasis, Separation
@@ -25,6 +25,8 @@ ROUGH = 1e-12
 MOVES = 1e-10
 # Curvature, relative to the largest, that is nothing but rounding.
 ROUNDING_OF_CURVATURE = 1e-13
+# The same along which a minimum may still depend on where a search started.
+LOOSE = 1e-4
 # Decrease promised by a Newton step, relative to the deviance, that may be left at a minimum.
 LITTLE = 1e-17
 # Second derivatives, relative to the weight of the rows, that nothing but rounding causes.
@@ -90,45 +92,62 @@ class PenalizedGLM:
         everything = np.arange(coordinates.size, dtype=np.intp)
         zero = coordinates.of_sensitive if held else everything[:0]
         fixed = zero if self.family.has_intercept else np.append(zero, coordinates.of_level)
+        free = np.setdiff1d(everything, fixed)
         l1 = np.zeros(len(everything))
         l1[coordinates.of_sensitive] = 2.0 * weight * self.penalty.l1
         K = weight * self.penalty.quadratic(self.basis.sensitive)
         quadratic = coordinates.penalty(K, self.predictor_penalty)
-        quadratic += self._ridge_on_idle(quadratic + np.diag(l1))
+        quadratic += self._ridge_on_idle(quadratic + np.diag(l1), free)
         if weight == 0.0 and coordinates.contrasts is not None:
             quadratic += self.typical * coordinates.common
         return Objective(
             self._evaluate,
             quadratic,
             l1,
-            np.setdiff1d(everything, fixed),
+            free,
             zero,
             null=self.start.deviance,
             curvature=np.diag(self.start.hessian),
             unit=self._unit,
         )
 
-    @cached_property
-    def _idle(self) -> Floats:
-        """Directions, in columns, that a partial likelihood does not depend on.
-
-        Rows that leave before the first event are in no risk set; nothing is
-        known of what only they tell apart.
-        """
-        if self.family.separable:
-            return np.zeros((self.coordinates.size, 0))
-        values, vectors = np.linalg.eigh(self.start.hessian)
-        return vectors[:, values <= ROUNDING_OF_CURVATURE * self.basis.weight]
-
-    def _ridge_on_idle(self, penalty: Floats) -> Floats:
+    def _ridge_on_idle(self, penalty: Floats, free: Integers) -> Floats:
         """Return a ridge on idle directions that no penalty sees: their coefficients are zero.
 
-        Without it they would be made of rounding errors.
+        A partial likelihood does not depend on them: rows that leave before the
+        first event are in no risk set, and nothing is known of what only they
+        tell apart. Without the ridge such coefficients would be made of rounding
+        errors. Curvatures are compared in units of the columns' own spread,
+        whatever units the penalty sees.
         """
-        values, vectors = np.linalg.eigh(self._idle.T @ penalty @ self._idle)
-        unseen = values <= ROUNDING_OF_CURVATURE * np.abs(penalty).max(initial=1.0)
-        free = self._idle @ vectors[:, unseen]
-        return self.basis.weight * (free @ free.T)
+        ridge = np.zeros_like(penalty)
+        if self.family.separable:
+            return ridge
+        unit = np.outer(self._spread[free], self._spread[free])
+        at, idle = np.ix_(free, free), self._idle(free)
+        seen = penalty[at] / unit
+        values, vectors = np.linalg.eigh(idle.T @ seen @ idle)
+        unseen = idle @ vectors[:, values <= ROUNDING_OF_CURVATURE * np.abs(seen).max(initial=1.0)]
+        ridge[at] = self.basis.weight * (unseen @ unseen.T) * unit
+        return ridge
+
+    def _idle(self, free: Integers) -> Floats:
+        """Return directions of free coordinates without curvature, in units of their spread."""
+        spread = self._spread[free]
+        H = self.start.hessian[np.ix_(free, free)] / np.outer(spread, spread)
+        values, vectors = np.linalg.eigh(H)
+        return vectors[:, values <= ROUNDING_OF_CURVATURE * self.basis.weight]
+
+    @cached_property
+    def _spread(self) -> Floats:
+        """Standard deviations of what coordinates of one linear predictor multiply.
+
+        1 for the level and for constants.
+        """
+        of_sensitive = self.basis.sensitive_variance(self.coordinates.sensitive.T)
+        of_predictors = self.basis.predictor_variance(self.coordinates.predictors.T)
+        variances = np.concatenate([[1.0], of_sensitive, of_predictors])
+        return np.sqrt(np.where(variances > 0.0, variances, 1.0))
 
     @cached_property
     def _unit(self) -> float:
@@ -235,8 +254,10 @@ class PenalizedGLM:
     @cached_property
     def _compares_nothing(self) -> bool:
         """Whether no risk set holds rows to compare: the partial likelihood is a constant."""
-        curvature = float(np.diag(self.start.hessian).max(initial=0.0))
-        return not self.family.separable and curvature <= ROUNDING_OF_CURVATURE * self.basis.weight
+        if self.family.separable:
+            return False
+        curvature = float((np.diag(self.start.hessian) / self._spread**2).max(initial=0.0))
+        return curvature <= ROUNDING_OF_CURVATURE * self.basis.weight
 
     def _minimized(self, lambda_: float, close: float) -> Point:
         """Minimize from the best point known."""
@@ -249,7 +270,7 @@ class PenalizedGLM:
         found = minimize(objective, start, self.max_iter, close)
         # Where there is a limit instead of a minimum, where λ = 0 ends must not depend on what
         # was asked before.
-        loose = lambda_ == 0.0 and len(self._flattened(objective, found)[1]) > 0
+        loose = lambda_ == 0.0 and len(self._flattened(objective, found, LOOSE)[1]) > 0
         if start is not self.start and (loose or not found.converged):
             found = minimize(objective, self.start, self.max_iter, close)
         if lambda_ > 0.0 or not found.converged:
@@ -269,10 +290,13 @@ class PenalizedGLM:
         lost = lost[:, promised | (kept < ROUNDING_OF_CURVATURE)]
         return np.linalg.qr(lost / np.linalg.norm(lost, axis=0))[0].T if lost.size else None
 
-    def _flattened(self, objective: Objective, point: Point) -> tuple[Floats, Floats]:
+    def _flattened(
+        self, objective: Objective, point: Point, below: float = FLAT
+    ) -> tuple[Floats, Floats]:
         """Return directions that lost their curvature since the null model, and what is left of it.
 
-        The directions are columns, with a curvature of one at the null model.
+        The directions are columns, with a curvature of one at the null model and less than
+        `below` at the point.
         """
         free, bent = objective.free, 2.0 * objective.quadratic
         before, after = (
@@ -280,16 +304,16 @@ class PenalizedGLM:
         )
         scale = np.sqrt(np.where(np.diag(before) > 0.0, np.diag(before), 1.0))
         before, after = (H / np.outer(scale, scale) for H in (before, after))
-        if _is_definite(after - FLAT * before):
+        if _is_definite(after - below * before):
             return np.zeros((len(point.theta), 0)), np.zeros(0)
         sizes, vectors = np.linalg.eigh(before)
         # Collinear columns had no curvature to lose.
         there = sizes > ROUNDING_OF_CURVATURE * sizes[-1]
         white = vectors[:, there] / np.sqrt(sizes[there])
         kept, vectors = np.linalg.eigh(white.T @ after @ white)
-        lost = np.zeros((len(point.theta), int(np.count_nonzero(kept < FLAT))))
-        lost[free] = (white @ vectors[:, kept < FLAT]) / scale[:, None]
-        return lost, kept[kept < FLAT]
+        lost = np.zeros((len(point.theta), int(np.count_nonzero(kept < below))))
+        lost[free] = (white @ vectors[:, kept < below]) / scale[:, None]
+        return lost, kept[kept < below]
 
     def _nearest(self, lambda_: float, objective: Objective) -> Point:
         """Return the solved point whose λ is nearest, on a log scale that ends at 0 and ∞."""
@@ -307,6 +331,27 @@ class PenalizedGLM:
         return known[min(known, key=lambda x: abs(place(x) - place(lambda_)))]
 
     # --------------------------------------------------------------- separation
+
+    @cached_property
+    def exchangeable(self) -> Separation | None:
+        """Name attributes that predictors can replace in a partial likelihood, if there are any.
+
+        Along an idle direction of S and U together the deviance is the same, and without a
+        penalty α is whatever one likes.
+        """
+        if self.family.separable or self.predictor_penalty > 0.0:
+            return None
+        of_sensitive = self.coordinates.of_sensitive
+        levels = self.coordinates.of_level
+        free = np.setdiff1d(np.arange(self.coordinates.size, dtype=np.intp), levels)
+        moves = self._idle(free)[np.isin(free, of_sensitive)]
+        shares, vectors = np.linalg.eigh(moves.T @ moves)  # of S in each direction
+        mixed = moves @ vectors[:, (shares > MOVES) & (shares < 1.0 - MOVES)]
+        if not mixed.size:
+            return None
+        alpha = self.coordinates.sensitive @ (mixed / self._spread[of_sensitive][:, None])
+        largest = _largest(np.abs(alpha).max(axis=1) * self.basis.deviations[: len(alpha)])
+        return Separation((), tuple(self.engine.names[k] for k in largest))
 
     def separation(self, point: Point) -> Separation | None:
         """Name the columns whose coefficients grow without bound at a point, if there are any."""

@@ -246,7 +246,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
         # Far from the minimum every step wants its own Hessian; near it an old one will do.
         state = replace(state, renew=True)
     while state.point.passes < start.passes + max_iter:
-        if state.decrease <= close * state.scale:
+        if abs(state.decrease) <= close * state.scale:
             if _settled(objective, state):
                 return _finished(state, last=close == CLOSE)
             state = _renewed(objective, replace(state.point, separated=None))
@@ -254,7 +254,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
         after = _advanced(objective, state, close)
         if after is None:
             # No decrease is left that the arithmetic can see.
-            return replace(state.point, converged=state.decrease <= LIMIT * state.scale)
+            return replace(state.point, converged=abs(state.decrease) <= LIMIT * state.scale)
         goal = BLIND if state.renew else ROUNDING_OF_DECREASE
         if 0.5 * state.decrease < after.decrease <= goal * state.scale:
             # Nothing but rounding is left.
@@ -265,7 +265,8 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
 
 def _advanced(objective: Objective, state: _State, close: float) -> _State | None:
     """Take one step; None if no step lowers the objective."""
-    trial, length = _search(objective, state)
+    # A step that promises to climb comes from a Hessian that rounding has left indefinite.
+    trial, length = _search(objective, state) if state.decrease > 0.0 else (None, 0.0)
     if trial is None:
         return _renewed(objective, state.point) if not state.renew else None
     after = _State.at(objective, trial, renew=state.renew)
@@ -286,8 +287,8 @@ def _advanced(objective: Objective, state: _State, close: float) -> _State | Non
 
 def _nothing_left_to_gain(objective: Objective, state: _State) -> bool:
     """Whether there is next to nothing left to gain."""
-    explained = abs(state.point.deviance) <= EXPLAINED * abs(objective.null)
-    return explained or state.decrease <= LIMIT * state.scale
+    explained = abs(objective.value(state.point)) <= EXPLAINED * abs(objective.null)
+    return explained or abs(state.decrease) <= LIMIT * state.scale
 
 
 def _freeze_flat_directions(objective: Objective, state: _State) -> _State:

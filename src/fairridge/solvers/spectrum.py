@@ -51,6 +51,16 @@ class Spectrum:
         """Number of directions with variance."""
         return len(self.eigenvalues)
 
+    def orthonormal(self) -> tuple[Floats, Floats]:
+        """Return a change of columns T with TᵀZᵀZT = I, and its inverse; b becomes T⁻¹b.
+
+        Directions of zero variance come last, and keep their length.
+        """
+        others = np.linalg.svd(self.vectors)[0][:, self.rank :]
+        roots = np.append(np.sqrt(self.eigenvalues), np.ones(others.shape[1]))
+        A = np.hstack([self.vectors, others])
+        return A / roots / self.scale[:, None], (A * roots * self.scale[:, None]).T
+
     def original(self, standardized: Floats) -> Floats:
         """Bring coefficients (last axis) from scaled columns to the original ones."""
         return standardized / self.scale

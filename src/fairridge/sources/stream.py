@@ -20,7 +20,7 @@ from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine, Moments, triangular_factor
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import BaselineSweep, CoxSweep
-from fairridge.families.distances import Distance
+from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.sums import GLMSums, RowFunction
 from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import BatchEncoder
@@ -155,7 +155,7 @@ class StreamEngine:
         self._family = family
         self._has_offset = has_offset
         self._separable = family is None or family.separable
-        self._forms: dict[Distance, Floats] = {}
+        self._forms: dict[tuple[Distance, bytes], Floats] = {}
 
     # ------------------------------------------------------------------ passes
 
@@ -248,20 +248,17 @@ class StreamEngine:
         self._source.scan(step, self._encode.columns)
         return sweep.finish()
 
-    def pairwise(self, distance: Distance) -> Floats:
-        """Return M with αᵀMα = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)²; see `streamed_pairs`."""
-        if distance not in self._forms:
+    def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
+        """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)²; see `streamed_pairs`."""
+        key = distance, columns.key
+        if key not in self._forms:
             moments = self.moments()
             # Of what the family reads: targets, such as −log time, are something else.
             mean = float(self.first.response[0]) / moments.weight
-            self._forms[distance] = streamed_form(
-                distance,
-                self._encode.only(sensitive=True),
-                self._sum_over_batches,
-                moments.mean[: self.n_sensitive],
-                mean,
+            self._forms[key] = streamed_form(
+                distance, self._encode.only(sensitive=True), self._sum_over_batches, columns, mean
             )
-        return self._forms[distance]
+        return self._forms[key]
 
     # ------------------------------------------------------------ the response
 

@@ -38,6 +38,7 @@ from fairridge.engines import Moments
 from fairridge.exceptions import DataWarning
 from fairridge.families.distances import (
     AbsoluteDifference,
+    ChangedColumns,
     ClassDifference,
     Distance,
     SquaredDifference,
@@ -59,9 +60,13 @@ MOST_CLASSES = 10_000
 
 
 def streamed_form(
-    distance: Distance, encode: BatchEncoder, sum_over: SumOverBatches, center: Floats, mean: float
+    distance: Distance,
+    encode: BatchEncoder,
+    sum_over: SumOverBatches,
+    columns: ChangedColumns,
+    mean: float,
 ) -> Floats:
-    """Return M with αᵀMα = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)².
+    """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)² for columns z made of S.
 
     Parameters
     ----------
@@ -71,20 +76,21 @@ def streamed_form(
         Reads the response and S.
     sum_over : callable
         Adds up a function of batches in one pass.
-    center : ndarray of shape (q,)
-        Means of S.
+    columns : ChangedColumns
+        z.
     mean : float
         Mean of the first column of the response.
     """
+    width = columns.change.shape[1]
     if isinstance(distance, ClassDifference):
-        classes: _ByClass = sum_over(_Classes(encode), encode)
+        classes: _ByClass = sum_over(_Classes(encode, columns), encode)
         return classes.form
     if isinstance(distance, SquaredDifference):
-        return _squared_form(sum_over(_Squares(encode, center, mean), encode), len(center))
+        return _squared_form(sum_over(_Squares(encode, columns, mean), encode), width)
     if isinstance(distance, AbsoluteDifference):
         sampler = _Sampler(encode.only(sensitive=False), distance.transform)
-        cuts = sum_over(sampler, sampler.encode).cuts(_n_groups(len(center)))
-        groups: _Groups = sum_over(_Grouping(encode, distance.transform, center, cuts), encode)
+        cuts = sum_over(sampler, sampler.encode).cuts(_n_groups(width))
+        groups: _Groups = sum_over(_Grouping(encode, distance.transform, columns, cuts), encode)
         _say_error(groups, len(cuts) + 1)
         return groups.form
     raise ValueError(
@@ -93,8 +99,8 @@ def streamed_form(
     )
 
 
-def _sensitive(rows: Rows) -> Floats:
-    return dense_columns(rows.sensitive, rows.names[: rows.n_sensitive])
+def _changed(rows: Rows, columns: ChangedColumns) -> Floats:
+    return columns.of(dense_columns(rows.sensitive, rows.names[: rows.n_sensitive]))
 
 
 def _weights(rows: Rows) -> Floats:
@@ -128,12 +134,14 @@ class _ByClass:
 @dataclass(frozen=True)
 class _Classes:
     encode: BatchEncoder
+    columns: ChangedColumns
 
     def __call__(self, batch: Batch) -> _ByClass | None:
         placed = self.encode(batch)
         if placed is None:
             return None
-        S, v, y = _sensitive(placed.rows), _weights(placed.rows), placed.rows.response
+        S, v = _changed(placed.rows, self.columns), _weights(placed.rows)
+        y = placed.rows.response
         values, codes = np.unique(y, axis=0, return_inverse=True)
         chosen = [codes.ravel() == code for code in range(len(values))]
         found = {
@@ -166,14 +174,14 @@ class _Squares:
     """Σv, Σvg², Σvgs, Σvssᵀ and Σvg²ssᵀ, for g and s less their means."""
 
     encode: BatchEncoder
-    center: Floats
+    columns: ChangedColumns
     mean: float
 
     def __call__(self, batch: Batch) -> Floats | None:
         placed = self.encode(batch)
         if placed is None:
             return None
-        S, v = _sensitive(placed.rows) - self.center, _weights(placed.rows)
+        S, v = _changed(placed.rows, self.columns), _weights(placed.rows)
         g = placed.rows.response[:, 0] - self.mean
         weighted = S * v[:, None]
         second, fourth = weighted.T @ S, (weighted * (g * g)[:, None]).T @ S
@@ -327,14 +335,14 @@ class _Groups:
 class _Grouping:
     encode: BatchEncoder
     transform: Vectorized | None
-    center: Floats
+    columns: ChangedColumns
     cuts: Floats
 
     def __call__(self, batch: Batch) -> _Groups | None:
         placed = self.encode(batch)
         if placed is None:
             return None
-        S, v = _sensitive(placed.rows) - self.center, _weights(placed.rows)
+        S, v = _changed(placed.rows, self.columns), _weights(placed.rows)
         g = _values(placed.rows, self.transform)
         # A common origin costs nothing in differences, and saves digits.
         origin = self.cuts[len(self.cuts) // 2] if len(self.cuts) else 0.0
