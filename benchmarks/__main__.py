@@ -1,6 +1,6 @@
 """Run all benchmarks and write the table.
 
-``python -m benchmarks [--out FILE] [--only gaussian|logistic|validation|streaming|wide]``
+``python -m benchmarks [--out FILE] [--only gaussian|logistic|means|validation|streaming|wide]``
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.logistic import logistic_table
+from benchmarks.mean_parity import mean_parity_table
 from benchmarks.measure import peak_memory, seconds
 from benchmarks.problems import PROBLEMS
 from benchmarks.rivals import bare, ours, scikit_learn, statsmodels_ols
@@ -26,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench-output/benchmarks.md"))
     parser.add_argument(
-        "--only", choices=["gaussian", "logistic", "validation", "streaming", "wide"]
+        "--only", choices=["gaussian", "logistic", "means", "validation", "streaming", "wide"]
     )
     arguments = parser.parse_args()
     lines = [header()]
@@ -36,6 +37,8 @@ def main() -> None:
         lines += ["## Gaussian paths", "", *gaussian_table(), "", memory, ""]
     if arguments.only in (None, "logistic"):
         lines += ["## Logistic, Cox and multinomial models", "", *logistic_table(), ""]
+    if arguments.only in (None, "means"):
+        lines += ["## Bounds on predicted means", "", *mean_parity_table(), ""]
     if arguments.only in (None, "validation"):
         lines += ["## 50 × 10-fold cross-validation, 7 bounds", "", *validation_table(), ""]
     if arguments.only in (None, "streaming"):

@@ -24,15 +24,38 @@ def data():
     return np.column_stack([S, X]), X.sum(1) + S @ [1.0, -2.0, 1.0] + rng.normal(size=200)
 
 
-@pytest.fixture(params=DEFINITIONS)
-def definition(request):
-    return getattr(fairness, request.param)(*ARGUMENTS.get(request.param, ()))
+def definition_of(name):
+    return getattr(fairness, name)(*ARGUMENTS.get(name, ()))
 
 
-@pytest.fixture(params=PENALTIES)
-def model(request, definition):
-    penalty = getattr(penalties, request.param)()
-    return FairRidgeRegressor(sensitive=[0, 1, 2], definition=definition, penalty=penalty)
+def apply_to_numbers(definition, penalty):
+    """Whether a definition bounds gaussian models, and under this penalty."""
+    other_response = definition.reads not in (None, "numbers")
+    return not other_response and (penalty == "Ridge" or not definition.own_ridge)
+
+
+COMBINATIONS = [(d, p) for d in DEFINITIONS for p in PENALTIES]
+APPLY = [pair for pair in COMBINATIONS if apply_to_numbers(definition_of(pair[0]), pair[1])]
+REFUSED = sorted(set(COMBINATIONS) - set(APPLY))
+
+
+def model_of(pair):
+    return FairRidgeRegressor(
+        sensitive=[0, 1, 2],
+        definition=definition_of(pair[0]),
+        penalty=getattr(penalties, pair[1])(),
+    )
+
+
+@pytest.fixture(params=APPLY, ids="-".join)
+def model(request):
+    return model_of(request.param)
+
+
+@pytest.mark.parametrize("pair", REFUSED, ids="-".join)
+def test_what_does_not_apply_is_refused(pair, data):
+    with pytest.raises(ValueError, match=r"definition='mean-(parity|opportunity)'"):
+        model_of(pair).fit(*data)
 
 
 @pytest.mark.parametrize("r", [1e-6, 0.01, 0.2, 0.6])

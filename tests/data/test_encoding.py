@@ -162,3 +162,10 @@ def test_features_of_two_maps_have_different_names():
     pieces = design.encode(table, None, "error", estimator_name="Model")
     mapped = design.with_maps(pieces, None, PCA(2), PCA(2))
     assert mapped.encoded_names == ("pca0", "pca1", "pca0_2", "pca1_2")
+
+
+def test_places_are_the_encoded_columns_of_each_input_column():
+    frame = pd.DataFrame({"sex": list("fmf"), "age": [1.0, 2.0, 3.0], "race": list("abc")})
+    encoding = learn_design(as_table(frame), None, ["sex", "age", "race"]).sensitive
+    assert encoding.places == {"sex": (0,), "age": (1,), "race": (2, 3)}
+    assert [encoding.names[k] for k in encoding.places["race"]] == ["race[b]", "race[c]"]

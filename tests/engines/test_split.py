@@ -7,7 +7,7 @@ import pytest
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.data import Indicators, Rows, Slab
 from fairridge.engines import MemoryEngine, split
-from fairridge.families import Binomial
+from fairridge.families import Binomial, Multinomial
 
 
 @pytest.fixture
@@ -43,12 +43,13 @@ def test_moments_are_the_same(rows, monkeypatch):
     np.testing.assert_allclose(coded.scatter, dense.scatter, rtol=1e-9, atol=1e-8)
 
 
-def test_derivatives_are_the_same(rows, monkeypatch):
+@pytest.mark.parametrize("family", [Binomial(), Multinomial(3)])
+def test_derivatives_are_the_same(rows, family, monkeypatch):
     rng = np.random.default_rng(18)
-    k = len(rows.names)
-    center, raw = rng.normal(size=k), 0.01 * rng.normal(size=(1, k))
+    k, m = len(rows.names), family.n_predictors
+    center, raw = rng.normal(size=k), 0.01 * rng.normal(size=(m, k))
     coded, dense = (
-        engine.derivatives(Binomial(), center, np.zeros(1), raw, 2)
+        engine.derivatives(family, center, np.zeros(m), raw, 2)
         for engine in engines(rows, monkeypatch)
     )
     np.testing.assert_allclose(coded.deviance, dense.deviance, rtol=1e-12)

@@ -12,7 +12,7 @@ from fairridge import (
     ZafarRegressor,
     sources,
 )
-from fairridge.fairness import StatisticalParity
+from fairridge.fairness import MeanOpportunity, StatisticalParity
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of
 
@@ -32,6 +32,19 @@ CASES = {
     "multinomial, offset": (FairRidgeClassifier(0.1), "job", None, "exposure"),
     "poisson": (FairRidgeRegressor(0.05, family="poisson"), "visits", "weight", "exposure"),
     "gamma": (FairRidgeRegressor(0.05, family="gamma"), "cost", "weight", "exposure"),
+    "mean parity": (
+        FairRidgeClassifier(0.02, definition="mean-parity"), "hired", "weight", "exposure",
+    ),
+    "mean parity, poisson": (
+        FairRidgeRegressor(0.0, family="poisson", definition="mean-parity"),
+        "visits", None, "exposure",
+    ),
+    "mean opportunity": (
+        FairRidgeClassifier(0.01, definition=MeanOpportunity("no")), "hired", "weight", None,
+    ),
+    "mean opportunity, multinomial": (
+        FairRidgeClassifier(0.01, definition="mean-opportunity"), "job", "weight", None,
+    ),
     "tweedie": (FairRidgeRegressor(0.2, family="tweedie"), "cost", None, "exposure"),
 }  # fmt: skip
 
@@ -48,7 +61,7 @@ def in_memory(model, people, response, weight, offset):
 # Dask differs by where it sums, not by what: these show that everything travels.
 ON_DASK = (
     "gaussian", "gaussian, weights and offset", "binomial, Tjur", "multinomial",
-    "multinomial, offset", "poisson",
+    "multinomial, offset", "poisson", "mean parity", "mean opportunity, multinomial",
 )  # fmt: skip
 
 

@@ -145,7 +145,8 @@ Definition = Annotated[
         "--definition",
         metavar="NAME",
         rich_help_panel=MODEL,
-        help="statistical-parity, equality-of-opportunity or individual.",
+        help="statistical-parity, equality-of-opportunity, individual, mean-parity or "
+        "mean-opportunity.",
     ),
 ]
 Penalty = Annotated[

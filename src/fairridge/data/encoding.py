@@ -159,6 +159,16 @@ class Encoding:
         return tuple(others.get(k, name) for k, name in enumerate(names))
 
     @property
+    def places(self) -> dict[str, tuple[int, ...]]:
+        """Positions of the encoded columns that each input column has become."""
+        widths = [len(column.encoded_names) for column in self.columns]
+        ends = np.cumsum(widths).tolist()
+        return {
+            column.name: tuple(range(end - width, end))
+            for column, width, end in zip(self.columns, widths, ends, strict=True)
+        }
+
+    @property
     def as_given(self) -> tuple[bool, ...]:
         """Which encoded columns have the name of an input column."""
         return tuple(

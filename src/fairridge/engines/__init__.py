@@ -4,6 +4,7 @@ from fairridge.engines.base import Engine
 from fairridge.engines.blocks import one_blas_thread, threads_for_blocks, threads_for_passes
 from fairridge.engines.columns import column_blocks
 from fairridge.engines.linear_predictor import linear_predictor
+from fairridge.engines.means import MeanSlopes, MeanSums
 from fairridge.engines.memory import MemoryEngine
 from fairridge.engines.moments import Moments
 from fairridge.engines.precomputed import PrecomputedMoments, PrecomputedRoot
@@ -11,6 +12,8 @@ from fairridge.engines.triangular import triangular_factor
 
 __all__ = [
     "Engine",
+    "MeanSlopes",
+    "MeanSums",
     "MemoryEngine",
     "Moments",
     "PrecomputedMoments",

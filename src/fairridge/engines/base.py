@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from fairridge._typing import Floats
+from fairridge.engines.means import MeanSums
 from fairridge.engines.moments import Moments
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
+from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import GLMSums, RowFunction
 
 __all__ = ["Engine"]
@@ -62,6 +64,22 @@ class Engine(Protocol):
         self, family: Family, center: Floats, level: Floats, raw: Floats, order: int
     ) -> GLMSums:
         """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
+        ...
+
+    def means(
+        self,
+        family: Family,
+        means: MeansOfRows,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        multipliers: Floats | None = None,
+    ) -> MeanSums:
+        """Return sums of the predicted means at the same η; with multipliers, derivatives too.
+
+        The Hessian of the deviance then has the second derivatives of
+        Σ multipliers·Σ w μ[1, s − center] in it.
+        """
         ...
 
     def initial_intercepts(self, family: Family) -> Floats:

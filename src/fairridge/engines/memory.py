@@ -14,12 +14,14 @@ from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, Rows, Slab
 from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
 from fairridge.engines.linear_predictor import dense, linear_predictor, not_finite_message
+from fairridge.engines.means import MeanSums, block_means
 from fairridge.engines.moments import Moments
 from fairridge.engines.responses import DistinctResponses
 from fairridge.engines.split import Block, DenseBlock, SplitBlock, prefers_codes
 from fairridge.engines.triangular import triangular_factor
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
+from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import FamilyFunction, GLMSums, RowFunction
 
 __all__ = ["MemoryEngine"]
@@ -195,6 +197,29 @@ class MemoryEngine:
         sums = sums if known is None else replace(sums, hessian=known)
         # The blocks are shifted by a typical row; the caller thinks in its own center.
         return sums.recentered(self._typical_row[: len(center)] - center)
+
+    def means(
+        self,
+        family: Family,
+        means: MeansOfRows,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        multipliers: Floats | None = None,
+    ) -> MeanSums:
+        """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
+        eta, sizes = self._eta(center, level, raw), (1 + self.n_sensitive, 1 + len(center))
+        gap = self._typical_row[: len(center)] - center
+        if multipliers is not None:  # they, too, come for columns about the caller's center
+            multipliers = multipliers.copy()
+            multipliers[:, 0] += multipliers[:, 1:] @ gap[: self.n_sensitive]
+
+        def work(block: slice) -> MeanSums:
+            Z = self._block(block)
+            y, weight = self.rows.response[block], self.weights[block]
+            return block_means(Z, y, eta(block, Z), weight, family, means, sizes, multipliers)
+
+        return self._sum(work, self._slices).recentered(gap)
 
     def _prepared(self, family: Family) -> Family:
         """Let a family find only once what no coefficient changes, such as Cox's risk sets.

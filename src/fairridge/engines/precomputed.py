@@ -9,9 +9,11 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.engines.base import Engine
+from fairridge.engines.means import MeanSums
 from fairridge.engines.moments import Moments
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
+from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import GLMSums, RowFunction
 
 __all__ = ["PrecomputedMoments", "PrecomputedRoot"]
@@ -85,6 +87,18 @@ class PrecomputedMoments:
     ) -> GLMSums:
         """Return the deviance of the rows and its derivatives."""
         return self._engine.derivatives(family, center, level, raw, order)
+
+    def means(
+        self,
+        family: Family,
+        means: MeansOfRows,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        multipliers: Floats | None = None,
+    ) -> MeanSums:
+        """Return sums of the means that a model predicts for the rows."""
+        return self._engine.means(family, means, center, level, raw, multipliers)
 
     def initial_intercepts(self, family: Family) -> Floats:
         """Return the intercepts from which a family starts."""

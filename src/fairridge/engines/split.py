@@ -55,6 +55,10 @@ class Block(Protocol):
         """Σ w zzᵀ for weights of any sign."""
         ...
 
+    def leading(self, weight: Floats, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows only."""
+        ...
+
     def dense(self) -> Floats:
         """Write the rows out."""
         ...
@@ -83,7 +87,16 @@ class DenseBlock:
 
     def cross(self, weight: Floats) -> Floats:
         """Σ w zzᵀ for weights of any sign."""
-        return (self.values * weight[:, None]).T @ self.values
+        below = weight < 0.0
+        if not below.any():
+            return self.gram(weight)
+        # Two products of matrices with themselves cost no more than one of two matrices.
+        negative = self.values[below] * np.sqrt(-weight[below])[:, None]
+        return self.gram(weight) - negative.T @ negative
+
+    def leading(self, weight: Floats, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows only."""
+        return (self.values[:, :count] * weight[:, None]).T @ self.values
 
     def dense(self) -> Floats:
         """Return the rows themselves."""
@@ -130,9 +143,14 @@ class SplitBlock:
     def gram(self, weight: Floats | None) -> Floats:
         """Σ w zzᵀ."""
         weight = np.ones(self._matrix.shape[0]) if weight is None else weight
-        return np.asarray(self._matrix.sandwich(weight))
+        # Of a vector that is a column of an array tabmat would read the wrong numbers.
+        return np.asarray(self._matrix.sandwich(np.ascontiguousarray(weight)))
 
     cross = gram
+
+    def leading(self, weight: Floats, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows only."""
+        return self.gram(weight)[:count]
 
     def times(self, coefficients: Floats) -> Floats:
         """Z·coefficients; missing rows of coefficients are zero."""
@@ -142,7 +160,8 @@ class SplitBlock:
 
     def products(self, vectors: Floats) -> Floats:
         """vectorsᵀZ."""
-        return np.vstack([self._matrix.transpose_matvec(column) for column in vectors.T])
+        columns = np.ascontiguousarray(vectors.T)
+        return np.vstack([self._matrix.transpose_matvec(column) for column in columns])
 
     def dense(self) -> Floats:
         """Write the rows out."""

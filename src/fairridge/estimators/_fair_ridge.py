@@ -31,6 +31,7 @@ from fairridge.search import (
     compressed_problem,
     gaussian_problem,
     glm_problem,
+    mean_problem,
     solve,
 )
 
@@ -177,11 +178,14 @@ class FairRidge(FairModel):
             "standardize": check_flag("standardize", self.standardize),
         }
         max_iter = check_count("max_iter", self.max_iter)
+        definition, n_targets = resolve_definition(self.definition), response.targets.shape[1]
+        if definition.own_ridge:
+            options |= {"n_targets": n_targets, "classes": response.classes, "max_iter": max_iter}
+            return mean_problem(engine, response.family, definition, **options)
         if is_wide(engine):
             return compressed_problem(engine, response.family, max_iter=max_iter, **options)
         if response.family.least_squares:
             return gaussian_problem(engine, **options)
-        n_targets = response.targets.shape[1]
         return glm_problem(
             engine, response.family, n_targets=n_targets, max_iter=max_iter, **options
         )
@@ -210,7 +214,9 @@ class FairRidge(FairModel):
         if not columns:
             return
         predictors = set(columns) & set(training.design.predictors.names)
-        bounded = any(solution.unfairness < 1.0 for solution in solutions)
+        # A bound on predicted means sees what such columns do to them.
+        blind = not resolve_definition(self.definition).own_ridge
+        bounded = blind and any(solution.unfairness < 1.0 for solution in solutions)
         separations = [solution.fit.separation for solution in solutions]
         infinite = any(found is not None and found.columns for found in separations)
         values = ", ".join(f"{value:.3g}" for value in columns.values())

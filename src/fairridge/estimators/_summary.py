@@ -15,6 +15,7 @@ SHARES = {
     "r_squared_sensitive": "Explained by S",
     "r_squared_predictors": "Explained by U",
     "r_squared_response": "Explained by y after S",
+    "mean_variance": "Variance of means",
 }
 NOTES = (
     "coef: on S and on the predictors decorrelated from S. raw coef: on the columns as given.",

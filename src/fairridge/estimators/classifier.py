@@ -34,7 +34,9 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         second for η > log(log 2), with the others for η > 0.
     definition : str, object or callable, default="statistical-parity"
         What unfairness means; by default the share of the explained deviance
-        that the sensitive attributes explain.
+        that the sensitive attributes explain. "mean-parity" bounds R² of the
+        predicted probabilities on S, "mean-opportunity" the same among rows of
+        the positive class.
     penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
         Penalty on α.
     predictor_penalty : float, default=0.0

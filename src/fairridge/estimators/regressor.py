@@ -41,7 +41,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         use the log link, the others their canonical links.
     definition : str, object or callable, default="statistical-parity"
         What unfairness means: "statistical-parity", "equality-of-opportunity",
-        "individual", an object from `fairridge.fairness`, or ``f(fit) -> float``.
+        "individual", "mean-parity", an object from `fairridge.fairness`, or ``f(fit) -> float``.
     penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
         Penalty on α.
     predictor_penalty : float, default=0.0

@@ -20,6 +20,8 @@ from fairridge.fairness.combined import Combined
 from fairridge.fairness.equality_of_opportunity import EqualityOfOpportunity
 from fairridge.fairness.individual import IndividualFairness
 from fairridge.fairness.maximal import MaximalCorrelation, MaximalCovariance
+from fairridge.fairness.mean_opportunity import MeanOpportunity
+from fairridge.fairness.mean_parity import MeanParity
 from fairridge.fairness.statistical_parity import StatisticalParity
 from fairridge.families.distances import (
     AbsoluteDifference,
@@ -38,6 +40,8 @@ __all__ = [
     "IndividualFairness",
     "MaximalCorrelation",
     "MaximalCovariance",
+    "MeanOpportunity",
+    "MeanParity",
     "PairwiseDistance",
     "SquaredDifference",
     "StatisticalParity",
@@ -50,6 +54,8 @@ _NAMED = {
     "statistical-parity": StatisticalParity,
     "equality-of-opportunity": EqualityOfOpportunity,
     "individual": IndividualFairness,
+    "mean-parity": MeanParity,
+    "mean-opportunity": MeanOpportunity,
 }
 
 

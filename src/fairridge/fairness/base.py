@@ -54,6 +54,16 @@ class Definition(ABC):
         return True
 
     @property
+    def own_ridge(self) -> bool:
+        """Whether the definition brings a penalty of its own, in place of one on α."""
+        return False
+
+    @property
+    def reads(self) -> str | None:
+        """What the response must hold, as `Family.reads` says it; None for anything."""
+        return None
+
+    @property
     def maximum_of(self) -> Sequence[Definition]:
         """Definitions of which this is the largest; empty where it is not such a maximum."""
         return ()

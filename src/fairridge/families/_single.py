@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from fairridge._typing import Floats
 from fairridge.families.base import FreeModels, Link, Reads, Share
 from fairridge.families.distances import AbsoluteDifference, Distance
+from fairridge.families.means import PredictedMeans
 from fairridge.families.sums import RowSums
 
 __all__ = ["SinglePredictor", "quasi_loglik"]
@@ -104,6 +105,10 @@ class SinglePredictor(ABC):
     def to_contrasts(self, coefficients: Floats) -> Floats:
         """Return the coefficients as they are."""
         return coefficients
+
+    def means(self, codes: tuple[int, ...] | None, reference: float) -> PredictedMeans:
+        """Return the means of rows with their derivatives."""
+        return PredictedMeans(self, codes, reference)
 
     def on(self, y: Floats) -> Self:
         """Return the family itself: rows are independent."""

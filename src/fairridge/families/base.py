@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from fairridge._typing import Floats, Integers
 from fairridge.families.distances import Distance
+from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import RowFunction, RowSums
 
 __all__ = ["ClassFamily", "Family", "FreeModels", "Link", "Reads", "Share"]
@@ -109,6 +110,10 @@ class Family(Protocol):
 
     def mean(self, eta: Floats) -> Any:
         """Return the expected response for linear predictors of shape (n, m)."""
+        ...
+
+    def means(self, codes: tuple[int, ...] | None, reference: float) -> MeansOfRows:
+        """Return the means of rows with their derivatives; see `families.means.PredictedMeans`."""
         ...
 
     def on(self, y: Floats) -> Family:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -85,6 +85,10 @@ class Cox:
     def to_contrasts(self, coefficients: Floats) -> Floats:
         """Return the coefficients as they are."""
         return coefficients
+
+    def means(self, codes: tuple[int, ...] | None, reference: float) -> NoReturn:
+        """Refuse: hazards are relative to those of others."""
+        raise ValueError("a cox model predicts no means: use definition='statistical-parity'.")
 
     def completed(self, free: FreeModels) -> Self:
         """Return the family itself: no parameter is open."""

@@ -13,6 +13,7 @@ from scipy.special import softmax
 from fairridge._typing import Floats, Integers
 from fairridge.families.base import FreeModels, Link, Reads, Share
 from fairridge.families.distances import ClassDifference, Distance
+from fairridge.families.means import PredictedMeans
 from fairridge.families.sums import RowSums
 
 __all__ = ["Multinomial"]
@@ -111,6 +112,10 @@ class Multinomial:
     def mean(self, eta: Floats) -> Floats:
         """Return class probabilities for contrasts of shape (n, K − 1)."""
         return softmax(eta @ self.contrasts.T, axis=1)
+
+    def means(self, codes: tuple[int, ...] | None, reference: float) -> PredictedMeans:
+        """Return the probabilities of classes with their derivatives."""
+        return PredictedMeans(self, codes, reference)
 
     def on(self, y: Floats) -> Self:
         """Return the family itself: rows are independent."""

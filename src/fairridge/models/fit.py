@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines import Engine
+from fairridge.engines import Engine, MeanSums
 from fairridge.families import Family
+from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import FamilyFunction, RowFunction
 from fairridge.models.basis import FairBasis
 
@@ -69,6 +70,8 @@ class Fit:
         Returns the fit at λ = 0.
     separation : Separation or None
         Columns whose coefficients have no limit, if there are any.
+    classes : ndarray or None
+        Labels of the classes, where they are known.
     """
 
     lambda_: float
@@ -81,9 +84,8 @@ class Fit:
     engine: Engine
     unconstrained: Callable[[], Fit]
     separation: Separation | None = None
-    _memory: dict[tuple[bool, bool, float], float] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    classes: Any = None
+    _memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -153,10 +155,23 @@ class Fit:
         beta = self.beta if predictors else np.zeros_like(self.beta)
         dropped = alpha if not center else self.alpha
         level = self.intercept + dropped @ self.basis.center_sensitive
+        return self.engine.sum_over_rows(function, *self._at(level, alpha, beta))
+
+    def mean_sums(self, means: MeansOfRows) -> MeanSums:
+        """Return sums of the means that the model predicts, with [1, S]."""
+        if means not in self._memory:
+            level = self.intercept + self.alpha @ self.basis.center_sensitive
+            place = self._at(level, self.alpha, self.beta)
+            self._memory[means] = self.engine.means(self.family, means, *place)
+        found: MeanSums = self._memory[means]
+        return found
+
+    def _at(self, level: Any, alpha: Floats, beta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return a center, levels there and raw coefficients of the linear predictors."""
         raw = self.basis.raw_coefficients(alpha, beta)
         both = np.column_stack([np.atleast_1d(level), np.atleast_2d(raw)])
         both = self.family.to_contrasts(both)
-        return self.engine.sum_over_rows(function, self.basis.center, both[:, 0], both[:, 1:])
+        return self.basis.center, both[:, 0], both[:, 1:]
 
     def deviance_without(self, *, predictors: bool, center: bool, log_size: float = 0.0) -> float:
         """Return the deviance at α = 0, with β or without it, divided by e^log_size."""
@@ -167,7 +182,7 @@ class Fit:
                 function, sensitive=False, predictors=predictors, center=center
             )
             self._memory[key] = float(total[0])
-        return self._memory[key]
+        return float(self._memory[key])
 
     @property
     def log_size_uncentered(self) -> float:
@@ -206,6 +221,10 @@ class ExpandedFit(Fit):
         return self.features.sum_over_rows(
             function, sensitive=sensitive, predictors=predictors, center=center
         )
+
+    def mean_sums(self, means: MeansOfRows) -> MeanSums:
+        """Return sums of the means that the model predicts, with [1, S]."""
+        return self.features.mean_sums(means)
 
 
 class _MovedFit(Fit):

@@ -4,14 +4,17 @@ from fairridge.search.closed_form import OrthogonalSolution, orthogonal_solution
 from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.gaussian import GaussianProblem, gaussian_problem
 from fairridge.search.glm import GLMProblem, glm_problem
+from fairridge.search.mean_parity import EachSolution, MeanProblem, mean_problem
 from fairridge.search.problem import PenalizedProblem, Problem, solve
 from fairridge.search.solution import Choice, Solution, Status
 
 __all__ = [
     "Choice",
     "CompressedProblem",
+    "EachSolution",
     "GLMProblem",
     "GaussianProblem",
+    "MeanProblem",
     "OrthogonalSolution",
     "PenalizedProblem",
     "Problem",
@@ -20,6 +23,7 @@ __all__ = [
     "compressed_problem",
     "gaussian_problem",
     "glm_problem",
+    "mean_problem",
     "orthogonal_solution",
     "solve",
 ]

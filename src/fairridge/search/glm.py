@@ -20,7 +20,7 @@ from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.solution import Choice
 from fairridge.solvers import Point
 
-__all__ = ["GLMProblem", "glm_problem"]
+__all__ = ["GLMProblem", "glm_minima", "glm_problem"]
 
 
 # A value this near to a bound is wanted to all digits.
@@ -306,7 +306,12 @@ def separating_columns(
     return {name: largest[name] for name in names if name in largest}
 
 
-def glm_problem(
+def glm_problem(engine: Engine, family: Family, **options: Any) -> GLMProblem:
+    """Set a model up; see `glm_minima`."""
+    return GLMProblem(glm_minima(engine, family, **options))
+
+
+def glm_minima(
     engine: Engine,
     family: Family,
     *,
@@ -315,7 +320,7 @@ def glm_problem(
     predictor_penalty: float = 0.0,
     standardize: bool = True,
     max_iter: int = 100,
-) -> GLMProblem:
+) -> PenalizedGLM:
     """Decompose S and X as for a gaussian model; the response waits for the passes."""
     factor = factorize(engine, engine.moments(), n_targets)
     basis = fair_basis(factor, engine.n_sensitive, standardize=standardize, n_targets=n_targets)
@@ -333,4 +338,4 @@ def glm_problem(
         warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ basis.center, raw[:, 1:]])
         return lambda function: engine.sum_over_rows(function, basis.center, raw[:, 0], raw[:, 1:])
 
-    return GLMProblem(minima_of(family.completed(free)))
+    return minima_of(family.completed(free))

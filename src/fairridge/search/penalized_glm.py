@@ -16,7 +16,7 @@ from fairridge.penalties import Penalty
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
 
-__all__ = ["PenalizedGLM"]
+__all__ = ["PenalizedGLM", "is_definite"]
 
 
 # A rough minimum: coefficients to about six digits, enough to see which side of a bound it is on.
@@ -219,15 +219,20 @@ class PenalizedGLM:
         """The model without S (α = 0)."""
         return self._minimized(np.inf, CLOSE)
 
-    @cached_property
+    @property
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only."""
+        return self.null.deviance
+
+    @cached_property
+    def null(self) -> Point:
+        """The model with an intercept only."""
         if not self.family.has_intercept:
-            return self.start.deviance
+            return self.start
         levels = self.coordinates.of_level
         others = np.setdiff1d(np.arange(len(self.start.theta)), levels)
         objective = replace(self.objective(np.inf), free=levels, zero=others)
-        return minimize(objective, self.start, self.max_iter).deviance
+        return minimize(objective, self.start, self.max_iter)
 
     def point(self, lambda_: float) -> Point:
         """Return the minimum at a λ."""
@@ -304,7 +309,7 @@ class PenalizedGLM:
         )
         scale = np.sqrt(np.where(np.diag(before) > 0.0, np.diag(before), 1.0))
         before, after = (H / np.outer(scale, scale) for H in (before, after))
-        if _is_definite(after - below * before):
+        if is_definite(after - below * before):
             return np.zeros((len(point.theta), 0)), np.zeros(0)
         sizes, vectors = np.linalg.eigh(before)
         # Collinear columns had no curvature to lose.
@@ -377,7 +382,7 @@ class PenalizedGLM:
         )
 
 
-def _is_definite(H: Floats) -> bool:
+def is_definite(H: Floats) -> bool:
     """Whether a matrix has a Cholesky factor, which costs much less than its eigenvalues."""
     try:
         scipy.linalg.cholesky(H, check_finite=False)

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-__all__ = ["adjusted_share", "explained_by_sensitive", "sequential_share"]
+__all__ = ["adjusted_share", "explained_by_sensitive", "sequential_share", "whitening"]
 
 
 # Smallest eigenvalue of a correlation matrix, relative to the largest, that counts for its rank.
@@ -80,9 +80,17 @@ def sequential_share(scatter: Floats, q: int, m: int) -> float:
 
 def _inverse(scatter: Floats) -> tuple[Floats, int]:
     """Return the pseudo-inverse, and the rank, in units in which every column has variance one."""
+    root = whitening(scatter)
+    return root.T @ root, len(root)
+
+
+def whitening(scatter: Floats) -> Floats:
+    """Return R of shape (rank, q) with RᵀR = Σ⁺, so that Rs has a scatter of one.
+
+    The rank is decided in units in which every column has variance one.
+    """
     scale = np.sqrt(np.maximum(np.diag(scatter), 0.0))
     scale = np.where(scale > 0.0, scale, 1.0)
     values, vectors = np.linalg.eigh(scatter / np.outer(scale, scale))
     used = values > RANK * values.max(initial=0.0)
-    root = vectors[:, used] / scale[:, None]
-    return root / values[used] @ root.T, int(used.sum())
+    return (vectors[:, used] / scale[:, None] / np.sqrt(values[used])).T

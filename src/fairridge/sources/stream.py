@@ -17,10 +17,11 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines import MemoryEngine, Moments, triangular_factor
+from fairridge.engines import MeanSums, MemoryEngine, Moments, triangular_factor
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import BaselineSweep, CoxSweep
 from fairridge.families.distances import ChangedColumns, Distance
+from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import GLMSums, RowFunction
 from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import BatchEncoder
@@ -226,6 +227,20 @@ class StreamEngine:
             return swept
         call = operator.methodcaller("derivatives", family, center, level, raw, order)
         sums: GLMSums = self._pass(call)
+        return sums
+
+    def means(
+        self,
+        family: Family,
+        means: MeansOfRows,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        multipliers: Floats | None = None,
+    ) -> MeanSums:
+        """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
+        call = operator.methodcaller("means", family, means, center, level, raw, multipliers)
+        sums: MeanSums = self._pass(call)
         return sums
 
     def _swept(

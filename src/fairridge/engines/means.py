@@ -1,0 +1,176 @@
+"""Sums that say how the predicted means μ depend on S."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.engines.split import Block
+from fairridge.families import Family
+from fairridge.families.means import MeansOfRows
+from fairridge.families.sums import GLMSums
+
+__all__ = ["MeanSlopes", "MeanSums", "block_means"]
+
+
+@dataclass(frozen=True)
+class MeanSlopes:
+    """Derivatives in the level and the k coefficients of each linear predictor.
+
+    Attributes
+    ----------
+    glm : GLMSums
+        Those of the deviance; its Hessian has the second derivatives of the
+        means in it, times the multipliers.
+    jacobian : ndarray of shape (K, 1+q, m, 1+k)
+        Of Σ w μ[1, s].
+    squares : ndarray of shape (K, m, 1+k)
+        Of ½Σ w μ².
+    """
+
+    glm: GLMSums
+    jacobian: Floats
+    squares: Floats
+
+    def __add__(self, other: MeanSlopes) -> MeanSlopes:
+        return MeanSlopes(
+            self.glm + other.glm, self.jacobian + other.jacobian, self.squares + other.squares
+        )
+
+    def recentered(self, gap: Floats) -> MeanSlopes:
+        """Return the sums for columns [1, z + gap] instead of [1, z]."""
+        move = np.append(0.0, gap)
+        jacobian = self.jacobian + self.jacobian[..., :1] * move
+        q = jacobian.shape[1] - 1
+        jacobian = jacobian + move[: 1 + q, None, None] * jacobian[:, :1]
+        return MeanSlopes(
+            self.glm.recentered(gap), jacobian, self.squares + self.squares[..., :1] * move
+        )
+
+
+@dataclass(frozen=True)
+class MeanSums:
+    """Sums over the rows that each of K means is asked of.
+
+    Attributes
+    ----------
+    deviance : float
+        Of all rows.
+    products : ndarray of shape (K, 1+q)
+        Σ w μ[1, s].
+    squares : ndarray of shape (K,)
+        Σ w μ².
+    counts : ndarray of shape (K,)
+        Number of rows.
+    gram : ndarray of shape (K, 1+q, 1+q) or None
+        Σ w [1, s][1, s]ᵀ; not with derivatives, because no coefficient changes it.
+    slopes : MeanSlopes or None
+        Derivatives.
+    """
+
+    deviance: float
+    products: Floats
+    squares: Floats
+    counts: Floats
+    gram: Floats | None = None
+    slopes: MeanSlopes | None = None
+
+    def __add__(self, other: MeanSums) -> MeanSums:
+        return MeanSums(
+            self.deviance + other.deviance,
+            self.products + other.products,
+            self.squares + other.squares,
+            self.counts + other.counts,
+            None if self.gram is None or other.gram is None else self.gram + other.gram,
+            None if self.slopes is None or other.slopes is None else self.slopes + other.slopes,
+        )
+
+    def recentered(self, gap: Floats) -> MeanSums:
+        """Return the sums for columns [1, z + gap] instead of [1, z]."""
+        move = np.append(0.0, gap)[: self.products.shape[1]]
+        gram = self.gram
+        if gram is not None:
+            gram = gram + gram[:, :, :1] * move
+            gram = gram + move[:, None] * gram[:, :1]
+        return MeanSums(
+            self.deviance,
+            self.products + self.products[:, :1] * move,
+            self.squares,
+            self.counts,
+            gram,
+            None if self.slopes is None else self.slopes.recentered(gap),
+        )
+
+
+def block_means(
+    Z: Block,
+    y: Floats,
+    eta: Floats,
+    weight: Floats,
+    family: Family,
+    means: MeansOfRows,
+    sizes: tuple[int, int],
+    multipliers: Floats | None,
+) -> MeanSums:
+    """Sum over one block of rows.
+
+    Parameters
+    ----------
+    Z : Block
+        Rows of [1, z], S first.
+    y, eta, weight : ndarray
+        Response, linear predictors and weights of these rows.
+    family, means
+        The family, and what the means are.
+    sizes : (int, int)
+        1+q and 1+k.
+    multipliers : ndarray of shape (K, 1+q) or None
+        Coefficients of Σ w μ[1, s] whose second derivatives go into the
+        Hessian; None where no derivatives are asked for.
+    """
+    head, k = sizes
+    found = means(y, eta, 0 if multipliers is None else 2)
+    K = found.values.shape[1]
+    counted = np.ones((len(y), K)) if found.counted is None else found.counted
+    each = weight[:, None] * counted
+    weighted = each * found.values
+    squares = (weighted * found.values).sum(axis=0)
+    counts = counted.sum(axis=0)
+    if multipliers is None:
+        gram = np.stack([Z.leading(each[:, j], head)[:, :head] for j in range(K)])
+        deviance = family.deviance_terms(y, eta, weight, 0).deviance
+        return MeanSums(deviance, Z.products(weighted)[:, :head], squares, counts, gram)
+    assert found.first is not None
+    assert found.bend is not None
+    m = found.first.shape[2]
+    rows = family.deviance_terms(y, eta, weight, 2)
+    curvature = rows.curvature
+    assert rows.gradient is not None
+    assert curvature is not None
+    if multipliers.any():
+        curvature = curvature + found.bend(each * Z.times(multipliers.T))
+    jacobian = np.empty((K, head, m, k))
+    for j in range(K):
+        for c in range(m):
+            jacobian[j, :, c] = Z.leading(each[:, j] * found.first[:, j, c], head)[:, :k]
+    bent = (weighted[:, :, None] * found.first).reshape(len(y), K * m)
+    # One product with the rows for all vectors.
+    vectors = Z.products(np.hstack([weighted, rows.gradient, bent]))[:, :k]
+    products, gradient, of_squares = np.split(vectors, [K, K + m])
+    glm = GLMSums(rows.deviance, gradient, _hessian(Z, k, curvature))
+    slopes = MeanSlopes(glm, jacobian, of_squares.reshape(K, m, k))
+    return MeanSums(rows.deviance, products[:, :head], squares, counts, None, slopes)
+
+
+def _hessian(Z: Block, k: int, curvature: Floats) -> Floats:
+    """Σ over rows of z curvature zᵀ, for curvatures of any sign."""
+    m = curvature.shape[1]
+    hessian = np.empty((m, k, m, k))
+    for a in range(m):
+        for b in range(a, m):
+            weight = curvature[:, a, b]
+            hessian[a, :, b, :] = Z.cross(weight)[:k, :k]
+            hessian[b, :, a, :] = hessian[a, :, b, :].T
+    return hessian

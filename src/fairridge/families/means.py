@@ -1,0 +1,148 @@
+"""Predicted means μ of rows, with their derivatives in the linear predictors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairridge._typing import Floats
+
+__all__ = ["MeansOfRows", "PredictedMeans", "RowMeans"]
+
+# Maps η and μ to dμ/dη and d²μ/dη².
+Slopes = Callable[[Floats, Floats], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True)
+class RowMeans:
+    """Means of some rows, and their derivatives in the m linear predictors.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, K)
+        μ, less a reference.
+    first : ndarray of shape (n, K, m) or None
+        Their first derivatives.
+    bend : callable or None
+        Maps multipliers ρ of shape (n, K) to Σ_k ρ_k ∂²μ_k, of shape (n, m, m).
+    counted : ndarray of shape (n, K) or None
+        1 for rows that a mean is asked of, 0 for others; None where all are.
+    """
+
+    values: Floats
+    first: Floats | None = None
+    bend: Callable[[Floats], Floats] | None = None
+    counted: Floats | None = None
+
+    def among(self, counted: Floats, which: list[int]) -> RowMeans:
+        """Keep some of the means, each among some of the rows."""
+        bend, width = self.bend, self.values.shape[1]
+
+        def bend_kept(multipliers: Floats) -> Floats:
+            assert bend is not None
+            every = np.zeros((len(multipliers), width))
+            every[:, which] = multipliers
+            return bend(every)
+
+        return RowMeans(
+            self.values[:, which],
+            None if self.first is None else self.first[:, which],
+            None if bend is None else bend_kept,
+            counted,
+        )
+
+
+class MeansOfRows(Protocol):
+    """What the means of rows are; see `PredictedMeans`."""
+
+    def __call__(self, y: Floats, eta: Floats, order: int) -> RowMeans:
+        """Return the means of some rows; order 2 includes their derivatives."""
+        ...
+
+
+def _logit(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    """μ(1 − μ) and μ(1 − μ)(1 − 2μ)."""
+    first = mu * (1.0 - mu)
+    return first, first * (1.0 - 2.0 * mu)
+
+
+def _probit(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    """φ(η) and −ηφ(η)."""
+    first = np.exp(-0.5 * eta * eta) / np.sqrt(2.0 * np.pi)
+    return first, -eta * first
+
+
+def _cloglog(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    """t·e^−t and t(1 − t)e^−t, with t = e^η."""
+    t = np.exp(np.minimum(eta, 700.0))
+    first = t * np.exp(-t)
+    return first, (1.0 - t) * first
+
+
+SLOPES: dict[str, Slopes] = {
+    "identity": lambda eta, mu: (np.ones_like(eta), np.zeros_like(eta)),
+    "log": lambda eta, mu: (mu, mu),
+    "logit": _logit,
+    "probit": _probit,
+    "cloglog": _cloglog,
+}
+
+
+@dataclass(frozen=True)
+class PredictedMeans:
+    """The means that a model predicts: one per row, or one per row and class.
+
+    Attributes
+    ----------
+    family : Family
+        The family of the response.
+    codes : tuple of int or None
+        Among rows of which class the mean of that class is asked for, one mean
+        per code; None for all means among all rows.
+    reference : float
+        Subtracted from every mean, so that means far from zero keep the digits
+        of their differences.
+    """
+
+    family: Any
+    codes: tuple[int, ...] | None = None
+    reference: float = 0.0
+
+    def __call__(self, y: Floats, eta: Floats, order: int) -> RowMeans:
+        """Return the means of some rows; order 2 includes their derivatives."""
+        several = self.family.n_predictors > 1
+        found = (self._of_classes if several else self._single)(eta, order)
+        if self.codes is None:
+            return found
+        counted = (y == np.array(self.codes)).astype(np.float64)
+        return found.among(counted, list(self.codes) if several else [0])
+
+    def _single(self, eta: Floats, order: int) -> RowMeans:
+        mu = self.family.mean(eta)
+        if order == 0:
+            return RowMeans(mu - self.reference)
+        first, second = SLOPES[self.family.link](eta, mu)
+
+        def bend(multipliers: Floats) -> Floats:
+            return (multipliers * second)[:, :, None]
+
+        return RowMeans(mu - self.reference, first[:, :, None], bend)
+
+    def _of_classes(self, eta: Floats, order: int) -> RowMeans:
+        """Softmax of η = φCᵀ: dμ_k/dφ = μ_k(C_k − Σ_c μ_c C_c)."""
+        P, C = self.family.mean(eta), self.family.contrasts
+        if order == 0:
+            return RowMeans(P - self.reference)
+        first = P[:, :, None] * (C - (P @ C)[:, None, :])
+
+        def bend(multipliers: Floats) -> Floats:
+            # With v = Σ ρ_k μ_k and d_c = μ_c(ρ_c − v): diag(d) − dμᵀ − μdᵀ in η.
+            d = P * (multipliers - (P * multipliers).sum(axis=1, keepdims=True))
+            inner = np.einsum("nk,ki,kj->nij", d, C, C, optimize=True)
+            cross = (d @ C)[:, :, None] * (P @ C)[:, None, :]
+            return inner - cross - cross.transpose(0, 2, 1)
+
+        return RowMeans(P - self.reference, first, bend)

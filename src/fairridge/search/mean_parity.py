@@ -1,0 +1,376 @@
+"""Models whose predicted means S may explain to a given share only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from fairridge._typing import Floats
+from fairridge.engines import Engine
+from fairridge.fairness import Definition
+from fairridge.families import Family
+from fairridge.models import Fit, compress, is_wide
+from fairridge.models.mean_shares import mean_form
+from fairridge.penalties import Penalty, Radial
+from fairridge.search.compressed import CompressedProblem, compressed_problem
+from fairridge.search.gaussian import gaussian_problem
+from fairridge.search.glm import GLMProblem, glm_minima
+from fairridge.search.mean_space import MeanSpace, mean_space
+from fairridge.search.penalized_glm import PenalizedGLM, is_definite
+from fairridge.search.problem import PenalizedProblem
+from fairridge.search.solution import Choice, Status
+from fairridge.solvers import Point, minimize
+from fairridge.solvers.mean_ridge import Goal, MeanState, is_minimum, reach
+
+__all__ = ["EachSolution", "MeanProblem", "mean_problem"]
+
+# Penalties at which to start where the way from the free model is lost, in typical ones.
+MIDDLE = (1.0, 20.0, 400.0)
+# Step of log λ between penalties that are tried in turn, where the direct way is lost,
+SCAN = 1.5
+# and how far they go.
+LARGEST = 30.0
+
+
+class MeanProblem(GLMProblem):
+    """min D + λW‖a‖² + λ₂‖β‖² for every λ, with ‖a‖² what S explains of the means.
+
+    Means bend, so this is not convex: minima are followed from λ = 0 on.
+
+    Parameters
+    ----------
+    minima : PenalizedGLM
+        The model without a bound.
+    definition : MeanShare
+        Says which means are looked at.
+    classes : ndarray or None
+        Labels, for classifiers.
+    """
+
+    def __init__(self, minima: PenalizedGLM, definition: Any, classes: Any = None) -> None:
+        super().__init__(minima)
+        self.definition = definition
+        self.classes = classes
+        self._points: dict[float, Point] = {}
+
+    def warm_start(self) -> Floats:
+        """Return level and raw coefficients of the model without a bound, to start others from."""
+        raw = self.minima.coordinates.raw(self.minima.point(0.0).theta)
+        raw[:, 0] -= raw[:, 1:] @ self.basis.center
+        return raw
+
+    # ------------------------------------------------------------------- fits
+
+    def fit(self, lambda_: float) -> Fit:
+        """Return the model at one λ."""
+        if lambda_ not in self._fits:
+            self._fits[lambda_] = self._as_fit(lambda_, self._point(lambda_))
+        return self._fits[lambda_]
+
+    def converged(self, lambda_: float) -> bool:
+        """Whether the coefficients at a λ are a minimum."""
+        return self._point(lambda_).converged
+
+    def _as_fit(self, lambda_: float, point: Point) -> Fit:
+        fit = replace(super()._as_fit(lambda_, point), classes=self.classes)
+        # The same pass tells the definition's value.
+        return replace(fit, deviance=fit.mean_sums(self.definition.means(fit)).deviance)
+
+    def _point(self, lambda_: float) -> Point:
+        if lambda_ == 0.0:
+            return self.minima.point(0.0)
+        if lambda_ not in self._points:
+            self._points[lambda_] = self._penalized(lambda_, self._nearest(lambda_))
+        return self._points[lambda_]
+
+    def _nearest(self, lambda_: float) -> Point:
+        """Return the solved point whose λ is nearest, or the null model."""
+        known = {x: p for x, p in self._points.items() if np.isfinite(x) and p.separated is None}
+        if not known:
+            return self.minima.start
+        return known[min(known, key=lambda x: abs(np.log(x / lambda_)))]
+
+    @cached_property
+    def _space(self) -> MeanSpace:
+        return mean_space(self.minima, self.definition.means(self.fit(0.0)))
+
+    # ----------------------------------------------------------------- search
+
+    def choose(
+        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
+    ) -> list[Choice]:
+        """Choose the smallest λ that meets each bound, from the loosest bound on."""
+        chosen = {1.0: Choice(0.0, "inactive", 0)}
+        state: MeanState | None = None
+        for r in sorted(set(bounds.tolist()) - {1.0}, reverse=True):
+            if self._space.shares[0] <= r:
+                chosen[r] = chosen[1.0]
+                continue
+            found = self._followed(state, r, tol)
+            if found is None:
+                chosen[r] = self._bracketed(r)
+                continue
+            state, lambda_ = found
+            chosen[r] = Choice(lambda_, "converged")
+        return [chosen[r] for r in bounds.tolist()]
+
+    def _followed(
+        self, state: MeanState | None, r: float, tol: float
+    ) -> tuple[MeanState, float] | None:
+        """Follow the minima to a bound, from a state or from others; None where the way is lost."""
+        goals = [Goal(0, r)]
+        for space, start in self._starts(state):
+            found = reach(space.evaluate, start, goals, self.minima.max_iter, self._limit)
+            if found is None or not is_minimum(found, goals):
+                continue
+            lambda_ = np.inf if r == 0.0 else space.lambda_of(found, 0)
+            if not lambda_ > 0.0:
+                continue
+            point = space.point(found)
+            fit = self._as_fit(lambda_, point)
+            if self.definition.value(fit) <= r + tol:
+                self._points[lambda_], self._fits[lambda_] = point, fit
+                return found, lambda_
+        return None
+
+    def _starts(self, state: MeanState | None) -> Iterator[tuple[MeanSpace, MeanState]]:
+        """Yield minima to start from: the free model, or models under penalties."""
+        yield self._space, state or self._space.start
+        for size in MIDDLE if self.basis.predictors.rank else ():
+            lambda_ = size * self._loose.typical
+            point = self._penalized(lambda_, self.minima.start)
+            space = replace(self._space, gone=point.separated)
+            yield space, space.state(point.theta, lambda_)
+
+    @cached_property
+    def _loose(self) -> MeanSpace:
+        """The same, with no direction left alone."""
+        return replace(self._space, gone=None)
+
+    @property
+    def _limit(self) -> float:
+        """A deviance beyond that of the model with an intercept only."""
+        return 2.0 * self.minima.null.deviance
+
+    def _bracketed(self, r: float) -> Choice:
+        """Find λ(r) by minimizing at one λ after another: slow, but never lost."""
+        if r == 0.0 or not self.basis.predictors.rank:
+            return self._constant()
+        form, shares = self._space.forms[0], dict[float, float]()
+
+        def gap(log_lambda: float) -> float:
+            lambda_ = float(np.exp(log_lambda))
+            shares[lambda_] = form.share(self._space.sums(self._point(lambda_).theta))
+            return shares[lambda_] - r
+
+        low = high = float(np.log(self._loose.typical))
+        while gap(high) > 0.0:
+            low, high = high, high + SCAN
+            if high > np.log(self._loose.typical) + LARGEST:
+                return self._constant()
+        while gap(low) <= 0.0:
+            low, high = low - SCAN, low
+        brentq(gap, low, high, xtol=1e-14)
+        return Choice(min(x for x, share in shares.items() if share <= r), "converged")
+
+    def _constant(self) -> Choice:
+        """Return the model with an intercept only, whose means S does not explain.
+
+        Where there are predictors that is not the best model.
+        """
+        self._points[np.inf] = self.minima.null
+        return Choice(np.inf, "not-converged" if self.basis.predictors.rank else "converged")
+
+    def _penalized(self, lambda_: float, start: Point) -> Point:
+        """Minimize at one λ."""
+        space, plain = self._loose, self.minima.objective(0.0)
+        twice, ell = 2.0 * self.basis.weight, lambda_ * space.unit
+        multipliers = space.none()
+
+        def evaluate(theta: Floats, order: int) -> tuple[float, Floats, Floats]:
+            nonlocal multipliers
+            at = space.evaluate(theta, multipliers)
+            if not is_definite(at.hessian):
+                at = space.evaluate(theta, space.none())
+            a, J, bent = at.explained[0], at.jacobians[0], 2.0 * plain.quadratic
+            multipliers = [ell * a]
+            gradient = twice * (at.gradient + ell * a @ J) - bent @ theta
+            hessian = twice * (at.hessian + ell * J.T @ J) - bent
+            return at.deviance + 0.5 * twice * ell * float(a @ a), gradient, hessian
+
+        value, gradient, hessian = evaluate(start.theta, 2)
+        point = replace(start, deviance=value, gradient=gradient, hessian=hessian, passes=0)
+        return minimize(replace(plain, evaluate=evaluate), point, self.minima.max_iter)
+
+    # --------------------------------------------------- one bound per attribute
+
+    def solve_each(
+        self,
+        bounds: Mapping[str, float],
+        columns: Mapping[str, Sequence[int]],
+        *,
+        tol: float = 1e-10,
+    ) -> EachSolution:
+        """Bound what each of several attributes alone explains of the means.
+
+        The penalty is Σ_j λ_j W a_jᵀΣ_jj⁻¹a_j, with λ_j = 0 for attributes that
+        meet their bounds without it.
+
+        Parameters
+        ----------
+        bounds : mapping of str to float
+            The largest R² of the means on each attribute. Attributes that are
+            not named are not bounded.
+        columns : mapping of str to sequence of int
+            The columns of S that belong to each attribute.
+        tol : float
+            By which a bound may be exceeded.
+        """
+        names, limits = list(bounds), np.array(list(bounds.values()), dtype=np.float64)
+        groups = [np.asarray(columns[name], dtype=np.intp) for name in names]
+        space = mean_space(self.minima, self.definition.means(self.fit(0.0)), groups)
+        state, active = self._each(space, limits, tol)
+        lambdas = [
+            0.0 if j not in active else np.inf if r == 0.0 else space.lambda_of(state, j)
+            for j, r in enumerate(limits)
+        ]
+        fit = self._as_fit(max(lambdas, default=0.0), space.point(state))
+        sums = fit.mean_sums(space.means)
+        shares = [form.share(sums) for form in space.forms]
+        states: list[Status] = [
+            "not-converged"
+            if share > r + 100.0 * tol
+            else "converged"
+            if j in active
+            else "inactive"
+            for j, (share, r) in enumerate(zip(shares, limits, strict=True))
+        ]
+        return EachSolution(
+            fit,
+            dict(zip(names, lambdas, strict=True)),
+            dict(zip(names, shares, strict=True)),
+            dict(zip(names, states, strict=True)),
+            mean_form(sums, self.basis.weight).share(sums),
+        )
+
+    def _each(self, space: MeanSpace, limits: Floats, tol: float) -> tuple[MeanState, set[int]]:
+        """Find which bounds bind, and the model that meets them."""
+        state, active = space.start, set[int]()
+        for _ in range(4 * len(limits)):
+            above = {j for j, share in enumerate(state.at.shares()) if share > limits[j] + tol}
+            idle = {j for j in active if limits[j] > 0.0 and state.penalties()[j] < 0.0}
+            if not (above - active or idle):
+                break
+            active = (active | above) - idle
+            goals = [Goal(j, float(limits[j])) for j in sorted(active)]
+            found = self._reached(space, state, goals)
+            if found is None:
+                break
+            state = found
+        return state, active
+
+    def _reached(
+        self, space: MeanSpace, state: MeanState, goals: Sequence[Goal]
+    ) -> MeanState | None:
+        """Follow the minima to several bounds, from a state or from others."""
+        for own, start in self._starts(state):
+            here = replace(space, gone=own.gone)
+            # States of other spaces have one form for all S.
+            at = state if start is state else here.state(start.at.theta, self._loose.typical)
+            found = reach(here.evaluate, at, goals, self.minima.max_iter, self._limit)
+            if found is not None:
+                return found
+        return None
+
+
+@dataclass(frozen=True)
+class EachSolution:
+    """The model that meets a bound for each of several attributes.
+
+    Attributes
+    ----------
+    fit : Fit
+        The model; its λ is the largest of all.
+    lambda_ : dict of str to float
+        λ of each attribute; 0 where its bound does not bind.
+    achieved : dict of str to float
+        R² of the means on each attribute alone.
+    status : dict of str to str
+        "inactive", "converged" or "not-converged" for each attribute.
+    joint : float
+        R² of the means on all attributes.
+    """
+
+    fit: Fit
+    lambda_: dict[str, float]
+    achieved: dict[str, float]
+    status: dict[str, Status]
+    joint: float
+
+
+def mean_problem(
+    engine: Engine,
+    family: Family,
+    definition: Any,
+    *,
+    n_targets: int,
+    classes: Any = None,
+    each: bool = False,
+    penalty: Penalty,
+    predictor_penalty: float = 0.0,
+    standardize: bool = True,
+    max_iter: int = 100,
+) -> PenalizedProblem:
+    """Set up a model with a bound on what S explains of its means.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are.
+    family : Family
+        The family of the response.
+    definition : MeanShare
+        Says which means are looked at.
+    n_targets : int
+        Columns of the response as numbers.
+    classes : ndarray or None
+        Labels, for classifiers.
+    each : bool
+        Whether `solve_each` is wanted, which has no closed form.
+    penalty : Penalty
+        Must be the ridge: the definition brings its own.
+    predictor_penalty : float
+        λ₂.
+    standardize : bool
+        Whether λ₂ sees columns divided by their standard deviations.
+    max_iter : int
+        Maximum number of passes over the rows per bound.
+    """
+    if penalty.name != "ridge":
+        raise ValueError(
+            f"penalty={penalty.name!r}: definition={definition.name!r} has its own ridge, on what "
+            "S explains of the predicted means; leave penalty at 'ridge'."
+        )
+    definition.require(family)
+    options: dict[str, Any] = {"predictor_penalty": predictor_penalty, "standardize": standardize}
+    closed = family.least_squares and not each
+    if closed:
+        radial = Radial()
+        if is_wide(engine):
+            return compressed_problem(engine, family, penalty=radial, max_iter=max_iter, **options)
+        return gaussian_problem(engine, penalty=radial, **options)
+    if is_wide(engine):
+        found = compress(engine, **options)
+        minima = PenalizedGLM(
+            found.engine, found.basis, family, penalty, predictor_penalty, max_iter, found
+        )
+        return CompressedProblem(found, MeanProblem(minima, definition, classes), engine)
+    minima = glm_minima(
+        engine, family, n_targets=n_targets, penalty=penalty, max_iter=max_iter, **options
+    )
+    return MeanProblem(minima, definition, classes)

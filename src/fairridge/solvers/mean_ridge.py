@@ -1,0 +1,337 @@
+"""Newton's method for a deviance whose means S may explain to a given share only.
+
+For each form j of the means, a_j(θ) is what S explains of them (see
+`MeanForm`) and V(θ) their variance. The model minimizes the deviance with a
+ridge ℓ_j‖a_j‖² on each, so that
+
+    g + Σ J_jᵀπ_j = 0,   π_j = ℓ_j a_j,   ‖a_j‖² = r_j V,
+
+with g the gradient of the deviance and J_j that of a_j. These are equations in
+θ, the multipliers π and ℓ; they stay well conditioned as ℓ → ∞, where a = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+
+from fairridge._typing import Floats
+
+__all__ = ["Goal", "MeanState", "Means", "is_minimum", "reach", "stiffness"]
+
+# Shares are lowered by this factor at most in one step: means bend, and so does the way.
+SHRINK = 0.2
+# Error of the linearized means after a step, relative to these, above which the step was too long.
+BENT = 0.5
+# Steps shorter than this lead nowhere.
+STUCK = 1e-3
+# A share that may go to zero in one step.
+NEARLY_NOTHING = 1e-6
+# Step, relative to the coefficients, after which the next one is exact.
+CLOSE = 1e-7
+# Curvature of multipliers that no equation determines, relative to those it does.
+LOOSE = 1e-9
+# Curvature, relative to the largest, below which a direction falls.
+FALLING = -1e-9
+# Penalty that holds as well as an infinite one, relative to one that balances the deviance.
+STIFF = 1e6
+
+
+@dataclass(frozen=True)
+class Means:
+    """Deviance and means at one θ.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (N,)
+        Coordinates.
+    deviance : float
+        Deviance, as users see it.
+    gradient, hessian : ndarray of shape (N,) and (N, N)
+        Derivatives of the penalized deviance, halved and per row; the second
+        derivatives of the means, times the multipliers, are in the Hessian.
+    explained : list of ndarray
+        a of each form, in units of the standard deviation of the means.
+    jacobians : list of ndarray
+        Their derivatives.
+    variance : float
+        V in the same units.
+    slope : ndarray of shape (N,)
+        Its derivative.
+    """
+
+    theta: Floats
+    deviance: float
+    gradient: Floats
+    hessian: Floats
+    explained: Sequence[Floats]
+    jacobians: Sequence[Floats]
+    variance: float
+    slope: Floats
+
+    def shares(self) -> Floats:
+        """Return R² of each form."""
+        return np.array([a @ a for a in self.explained]) / self.variance
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all of it consists of numbers, and the means vary."""
+        return bool(
+            np.isfinite(self.deviance)
+            and np.isfinite(self.hessian).all()
+            and np.isfinite(self.slope).all()
+            and self.variance > 0.0
+        )
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A form, by its place, that S may explain to a share r."""
+
+    place: int
+    share: float
+
+
+@dataclass(frozen=True)
+class MeanState:
+    """A point with the multipliers of all forms; zeros for those without a goal."""
+
+    at: Means
+    multipliers: Sequence[Floats]
+
+    def penalties(self) -> Floats:
+        """Return ℓ of each form: π = ℓa."""
+        pairs = zip(self.at.explained, self.multipliers, strict=True)
+        return np.array([_ratio(a, pi) for a, pi in pairs])
+
+
+# Evaluates means at θ, with the second derivatives of given multipliers.
+Evaluate = Callable[[Floats, Sequence[Floats]], Means]
+
+
+def reach(
+    evaluate: Evaluate, start: MeanState, goals: Sequence[Goal], max_iter: int, limit: float
+) -> MeanState | None:
+    """Follow the minima from a state to the goals; None where the way is lost.
+
+    Parameters
+    ----------
+    evaluate : callable
+        One pass over the rows.
+    start : MeanState
+        A minimum for larger shares.
+    goals : sequence of Goal
+        The shares to reach; other forms are free.
+    max_iter : int
+        Passes at most.
+    limit : float
+        Deviance that no minimum has.
+    """
+    if not start.at.is_finite:
+        return None
+    state, step, length = start, _step(start, goals), 1.0
+    for _ in range(max_iter):
+        if step is None or length < STUCK:
+            return None
+        if step.last and step.size <= CLOSE:
+            return _finished(state, step, goals)
+        after = _moved(evaluate, state, step.shortened(state, length), goals)
+        ahead = None if after is None else _step(after, goals)
+        if (
+            after is None
+            or ahead is None
+            or after.at.deviance > limit
+            or _too_long(state, after, step, length, goals)
+            or (step.last and length == 1.0 and ahead.size > max(step.size, 0.1))
+        ):
+            length *= 0.5
+            continue
+        state, step, length = after, ahead, min(1.0, 2.0 * length)
+    return None
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A change of θ, the multipliers after it, its size, and whether it aims at the goals."""
+
+    change: Floats
+    multipliers: Sequence[Floats]
+    size: float
+    last: bool
+
+    def shortened(self, state: MeanState, length: float) -> _Step:
+        """Go a part of the way only."""
+        pairs = zip(state.multipliers, self.multipliers, strict=True)
+        multipliers = [old + length * (new - old) for old, new in pairs]
+        return replace(self, change=length * self.change, multipliers=multipliers)
+
+
+def _too_long(
+    state: MeanState, after: MeanState, step: _Step, length: float, goals: Sequence[Goal]
+) -> bool:
+    """Whether the means have bent too much for a step to have led where it aimed."""
+    for goal in goals:
+        a, b = (x.at.explained[goal.place] for x in (state, after))
+        aimed = a + length * state.at.jacobians[goal.place] @ step.change
+        size = max(float(np.linalg.norm(aimed)), 0.3 * float(np.linalg.norm(a)))
+        if float(np.linalg.norm(b - aimed)) > BENT * size:
+            return True
+    return False
+
+
+def _step(state: MeanState, goals: Sequence[Goal]) -> _Step | None:
+    """Solve the linearized equations for the goals, or for shares on the way to them."""
+    at, N = state.at, len(state.at.theta)
+    shares = at.shares()
+    aims = [_aim(goal.share, float(shares[goal.place])) for goal in goals]
+    blocks = [_equations(state, goal.place, aim) for goal, aim in zip(goals, aims, strict=True)]
+    try:
+        solved: Floats = np.linalg.solve(*_assembled(at, blocks)).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(solved).all():
+        return None
+    multipliers, start = [np.zeros_like(a) for a in at.explained], N
+    for goal, block in zip(goals, blocks, strict=True):
+        multipliers[goal.place] = solved[start : start + len(block.right)]
+        start += len(block.right)
+    size = float(np.abs(solved[:N]).max(initial=0.0) / (1.0 + np.abs(at.theta).max(initial=0.0)))
+    reached = all(aim == goal.share for goal, aim in zip(goals, aims, strict=True))
+    return _Step(solved[:N], multipliers, size, reached)
+
+
+def _aim(goal: float, share: float) -> float:
+    """Return a share not too far away; what is nearly nothing already goes at once."""
+    aim = float(np.clip(goal, SHRINK * share, share / SHRINK))
+    return goal if aim < NEARLY_NOTHING else aim
+
+
+@dataclass(frozen=True)
+class _Equations:
+    """Linearized equations of one form, in the step, its multipliers and its penalty.
+
+    Attributes
+    ----------
+    jacobian : ndarray of shape (s, N)
+        J.
+    of_step, of_multipliers : ndarray of shape (s, N) and (s, s)
+        Coefficients in the equations for a.
+    of_penalty : ndarray of shape (s, 1) or (s, 0)
+        The same of a change of ℓ, where ℓ is finite.
+    right : ndarray of shape (s,)
+        Their right-hand sides.
+    bound, excess : ndarray of shape (1, N) or (0, N), and (1,) or (0,)
+        The equation for the share.
+    """
+
+    jacobian: Floats
+    of_step: Floats
+    of_multipliers: Floats
+    of_penalty: Floats
+    right: Floats
+    bound: Floats
+    excess: Floats
+
+
+def _equations(state: MeanState, place: int, aim: float) -> _Equations:
+    """Linearize π = ℓa and ‖a‖ = √(rV); for r = 0, a = 0."""
+    at = state.at
+    a, J, old = (x[place] for x in (at.explained, at.jacobians, state.multipliers))
+    one = np.eye(len(a))
+    if aim == 0.0:
+        # Equations may say the same twice (probabilities of classes sum to one).
+        loose = LOOSE * stiffness(at.hessian, J)
+        none = np.zeros((len(a), 0)), J[:0], np.zeros(0)
+        return _Equations(J, J, -loose * one, none[0], -a - loose * old, *none[1:])
+    penalty, length = float(state.penalties()[place]), float(np.linalg.norm(a))
+    unit = 1.0 / max(1.0, penalty)
+    bound = a @ J / length - 0.5 * np.sqrt(aim / at.variance) * at.slope
+    return _Equations(
+        J,
+        unit * penalty * J,
+        -unit * one,
+        unit * a[:, None],
+        -unit * penalty * a,
+        bound[None],
+        np.array([np.sqrt(aim * at.variance) - length]),
+    )
+
+
+def _assembled(at: Means, blocks: Sequence[_Equations]) -> tuple[Floats, Floats]:
+    """Return matrix and right-hand side of all equations."""
+    J = np.vstack([at.hessian[:0], *(block.jacobian for block in blocks)])
+    bounds = np.vstack([at.hessian[:0], *(block.bound for block in blocks)])
+    diagonal = scipy.linalg.block_diag(*(block.of_multipliers for block in blocks))
+    border = scipy.linalg.block_diag(*(block.of_penalty for block in blocks))
+    corner = np.zeros((len(bounds), len(J) + len(bounds)))
+    below = np.vstack([np.hstack([diagonal, border]), corner])
+    left = np.vstack([at.hessian, *(block.of_step for block in blocks), bounds])
+    top = np.hstack([J.T, np.zeros((len(at.theta), len(bounds)))])
+    parts = [-at.gradient, *(b.right for b in blocks), *(b.excess for b in blocks)]
+    return np.hstack([left, np.vstack([top, below])]), np.concatenate(parts)
+
+
+def _moved(
+    evaluate: Evaluate, state: MeanState, step: _Step, goals: Sequence[Goal]
+) -> MeanState | None:
+    """Evaluate after a step; None where that is no minimum to go on from."""
+    theta = state.at.theta + step.change
+    after = evaluate(theta, step.multipliers)
+    if not after.is_finite:
+        return None
+    found = MeanState(after, step.multipliers)
+    if is_minimum(found, goals):
+        return found
+    # Without the second derivatives of the means the Hessian is that of the deviance.
+    plain = evaluate(theta, [np.zeros_like(pi) for pi in step.multipliers])
+    return MeanState(plain, step.multipliers)
+
+
+def is_minimum(state: MeanState, goals: Sequence[Goal]) -> bool:
+    """Whether the penalized deviance curves upward in all directions that are left."""
+    at, penalties = state.at, state.penalties()
+    H = at.hessian.copy()
+    for goal in goals:
+        J, penalty = at.jacobians[goal.place], max(penalties[goal.place], 0.0)
+        largest = STIFF / max(stiffness(at.hessian, J), 1e-300)
+        H += min(penalty if goal.share > 0.0 else np.inf, largest) * (J.T @ J)
+    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+    try:
+        values = np.linalg.eigvalsh(H / np.outer(scale, scale))
+    except np.linalg.LinAlgError:
+        return False
+    return bool(values[0] >= FALLING * max(values[-1], 1.0))
+
+
+def _finished(state: MeanState, step: _Step, goals: Sequence[Goal]) -> MeanState | None:
+    """Take the last, tiny step without looking; None if the goals are missed all the same.
+
+    That happens where means hardly vary.
+    """
+    at = state.at
+    moved = replace(
+        at,
+        theta=at.theta + step.change,
+        explained=[a + J @ step.change for a, J in zip(at.explained, at.jacobians, strict=True)],
+        variance=at.variance + float(at.slope @ step.change),
+    )
+    if not moved.variance > 0.0:
+        return None
+    shares = moved.shares()
+    missed = [abs(shares[goal.place] - goal.share) > 1e-6 * goal.share + 1e-12 for goal in goals]
+    return None if any(missed) else MeanState(moved, step.multipliers)
+
+
+def stiffness(hessian: Floats, jacobian: Floats) -> float:
+    """Return the size of JH⁻¹Jᵀ."""
+    scale = np.where(np.diag(hessian) > 0.0, np.diag(hessian), np.inf)
+    return float((jacobian**2 / scale).sum(axis=1).max(initial=0.0))
+
+
+def _ratio(a: Floats, multipliers: Floats) -> float:
+    """Return ℓ with π = ℓa, nearly."""
+    squares = float(a @ a)
+    return float(multipliers @ a) / squares if squares > 0.0 else 0.0

@@ -1,0 +1,414 @@
+"""Mean parity and mean opportunity: what they bound, and that it is the best model under it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
+from fairridge.datasets import load_adult
+from fairridge.fairness import MeanOpportunity, MeanParity
+
+N = 400
+SENSITIVE = [0, 1]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(12)
+    S = np.column_stack([rng.random(N) < 0.4, rng.normal(size=N)]).astype(float)
+    X = S @ rng.normal(size=(2, 3)) * 0.5 + rng.normal(size=(N, 3))
+    eta = 0.6 * (S @ [1.0, 0.7] + X @ [0.8, -0.5, 0.3]) - 0.2
+    return np.column_stack([S, X]), eta, 0.3 * rng.normal(size=N)
+
+
+def responses(eta, offset):
+    rng = np.random.default_rng(13)
+    mu = np.exp(eta + offset)
+    scores = np.outer(eta, [1.0, -0.5, 0.2, -1.0]) + rng.gumbel(size=(N, 4))
+    return {
+        "binomial": (rng.random(N) < expit(2 * eta + offset)).astype(int),
+        "multinomial": scores.argmax(axis=1),
+        "poisson": rng.poisson(mu),
+        "quasi-poisson": rng.poisson(mu),
+        "gamma": rng.gamma(2.0, mu / 2.0),
+        "tweedie": np.where(rng.random(N) < 0.3, 0.0, rng.gamma(2.0, mu / 2.0)),
+        "negative-binomial": rng.negative_binomial(3, 3 / (3 + mu)),
+        "quasi-binomial": expit(2 * eta + rng.normal(size=N)),
+        "gaussian": eta + rng.normal(size=N),
+    }
+
+
+def model(family, r, definition="mean-parity", **options):
+    if family in ("binomial", "multinomial"):
+        return FairRidgeClassifier(r, sensitive=SENSITIVE, definition=definition, **options)
+    return FairRidgeRegressor(
+        r, sensitive=SENSITIVE, definition=definition, family=family, **options
+    )
+
+
+def predicted(fitted, Z, offset=None):
+    if hasattr(fitted, "predict_proba"):
+        return fitted.predict_proba(Z, offset=offset)
+    return fitted.predict(Z, offset=offset)[:, None]
+
+
+def r_squared(mu, S, weight=None, share=1.0):
+    """What is explained of the columns of μ, and their variance: plain least squares."""
+    weight = np.ones(len(S)) if weight is None else weight
+    A = np.column_stack([np.ones(len(S)), S]) * np.sqrt(weight)[:, None]
+    centered = (mu - np.average(mu, axis=0, weights=weight)) * np.sqrt(weight)[:, None]
+    left = centered - A @ np.linalg.lstsq(A, centered, rcond=None)[0]
+    total = (centered**2).sum()
+    return share * (total - (left**2).sum()), share * total
+
+
+FAMILIES = [
+    "binomial", "multinomial", "poisson", "quasi-poisson", "gamma", "tweedie",
+    "negative-binomial", "quasi-binomial", "gaussian",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("r", [0.1, 1e-4, 0.0])
+def test_unfairness_is_the_users_own_r_squared(rows, family, r):
+    Z, eta, offset = rows
+    # A gaussian model is one of y − offset; of classes an offset cancels.
+    offset = None if family in ("gaussian", "multinomial") else offset
+    y = responses(eta, 0.0 if offset is None else offset)[family]
+    weight = np.random.default_rng(2).integers(1, 4, N).astype(float)
+    fitted = model(family, r).fit(Z, y, sample_weight=weight, offset=offset)
+    explained, total = r_squared(predicted(fitted, Z, offset), Z[:, :2], weight)
+    assert fitted.status_ == "converged"
+    assert abs(explained / total - fitted.unfairness_) <= 1e-9
+    assert abs(fitted.unfairness_ - r) <= 1e-10
+
+
+@pytest.mark.parametrize("link", ["probit", "cloglog"])
+def test_other_links(rows, link):
+    Z, eta, offset = rows
+    y = responses(eta, offset)["binomial"]
+    for r in (0.05, 0.0):
+        fitted = model("binomial", r, link=link).fit(Z, y, offset=offset)
+        explained, total = r_squared(predicted(fitted, Z, offset)[:, 1:], Z[:, :2])
+        assert abs(explained / total - r) <= 1e-10
+
+
+@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "gamma"])
+def test_zero_leaves_no_covariance(rows, family):
+    Z, eta, _ = rows
+    fitted = model(family, 0.0).fit(Z, responses(eta, 0.0)[family])
+    mu, S = predicted(fitted, Z), Z[:, :2] - Z[:, :2].mean(axis=0)
+    root = np.linalg.inv(np.linalg.cholesky(S.T @ S / N))
+    assert np.linalg.norm(root @ S.T @ mu / N) <= 1e-10 * mu.std(axis=0).max()
+    assert (fitted.lambda_, fitted.unfairness_) == (np.inf, 0.0)
+    assert fitted.alpha_.any()  # α = 0 would leave a correlation
+
+
+def test_mean_opportunity_is_r_squared_among_the_positive(rows):
+    Z, eta, _ = rows
+    y = np.where(responses(eta, 0.0)["binomial"], "yes", "no")
+    for positive, label in ((None, "yes"), ("yes", "yes"), ("no", "no")):
+        fitted = model("binomial", 0.03, MeanOpportunity(positive)).fit(Z, y)
+        mu = fitted.predict_proba(Z)[:, 1:]
+        explained, total = r_squared(mu[y == label], Z[y == label, :2])
+        assert abs(explained / total - 0.03) <= 1e-10
+        assert abs(fitted.unfairness_ - 0.03) <= 1e-10
+
+
+def test_mean_opportunity_adds_classes(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["multinomial"]
+    fitted = model("multinomial", 0.03, "mean-opportunity").fit(Z, y)
+    mu = fitted.predict_proba(Z)
+    parts = [r_squared(mu[y == k, k : k + 1], Z[y == k, :2]) for k in range(4)]
+    explained, total = np.sum(parts, axis=0)  # sums over rows have the weights P(y = k)
+    assert abs(explained / total - 0.03) <= 1e-10
+    one = model("multinomial", 0.01, MeanOpportunity(2)).fit(Z, y)
+    explained, total = r_squared(one.predict_proba(Z)[y == 2, 2:3], Z[y == 2, :2])
+    assert abs(explained / total - 0.01) <= 1e-10
+
+
+def test_gaussian_models_have_the_radial_penalty(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["gaussian"]
+    bounds = [0.0, 1e-5, 0.03, 0.4, 1.0]
+    ours = model("gaussian", 0.0).path(Z, y, unfairness=bounds)
+    theirs = model("gaussian", 0.0, "statistical-parity", penalty="radial").path(
+        Z, y, unfairness=bounds
+    )
+    np.testing.assert_array_equal(ours.alpha, theirs.alpha)
+    np.testing.assert_array_equal(ours.lambda_, theirs.lambda_)
+
+
+def test_one_binary_attribute_is_a_squared_correlation(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["poisson"]
+    data = Z[:, [0, 2, 3, 4]]
+    fitted = FairRidgeRegressor(0.02, sensitive=[0], family="poisson", definition=MeanParity()).fit(
+        data, y
+    )
+    mu = fitted.predict(data)
+    assert abs(np.corrcoef(mu, data[:, 0])[0, 1] ** 2 - 0.02) <= 1e-10
+
+
+# ------------------------------------------------------------------- the best model
+
+
+class Logistic:
+    """Deviance and means of a logistic model in raw coefficients."""
+
+    def __init__(self, Z, y):
+        self.y, self.A = y, np.column_stack([np.ones(N), Z])
+        self.Q = np.linalg.qr(self.A[:, :3])[0][:, 1:]
+
+    def deviance(self, t):
+        return 2 * np.sum(np.logaddexp(0, self.A @ t) - self.y * (self.A @ t))
+
+    def gradient(self, t):
+        return 2 * self.A.T @ (expit(self.A @ t) - self.y)
+
+    def explained(self, t):
+        return self.Q.T @ expit(self.A @ t)
+
+    def share(self, t):
+        mu = expit(self.A @ t)
+        return np.sum(self.explained(t) ** 2) / np.sum((mu - mu.mean()) ** 2)
+
+    def best(self, kind, constraint, first):
+        """The smallest deviance that SLSQP finds from several starts."""
+        starts = [first, *(0.5 * np.random.default_rng(5).normal(size=(3, 6)))]
+        found = [
+            minimize(
+                self.deviance, start, jac=self.gradient, method="SLSQP",
+                constraints={"type": kind, "fun": constraint},
+                options={"maxiter": 500, "ftol": 1e-13},
+            )
+            for start in starts
+        ]  # fmt: skip
+        return min(one.fun for one in found if one.success)
+
+
+@pytest.mark.parametrize("r", [0.1, 0.02, 0.0])
+def test_no_model_with_as_little_explained_is_better(rows, r):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["binomial"]
+    fitted, brute = model("binomial", r).fit(Z, y), Logistic(Z, y)
+    theta = np.append(fitted.intercept_, fitted.coef_)
+    limit = np.sum(brute.explained(theta) ** 2)
+    if r == 0.0:
+        best = brute.best("eq", brute.explained, theta)
+    else:
+        best = brute.best("ineq", lambda t: limit - np.sum(brute.explained(t) ** 2), theta)
+    assert abs(fitted.deviance_ - best) <= 1e-6
+
+
+def test_no_model_with_the_same_share_is_much_better(rows):
+    """A bound on the share alone can also be met by means that vary more: that gains little."""
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["binomial"]
+    fitted, brute = model("binomial", 0.02).fit(Z, y), Logistic(Z, y)
+    theta = np.append(fitted.intercept_, fitted.coef_)
+    best = brute.best("ineq", lambda t: 0.02 - brute.share(t), theta)
+    assert fitted.deviance_ <= 1.005 * best
+
+
+def test_predictor_penalty_is_part_of_the_objective(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["poisson"]
+    fitted = model("poisson", 0.02, predictor_penalty=30.0).fit(Z, y)
+    S, X = Z[:, :2] - Z[:, :2].mean(axis=0), Z[:, 2:] - Z[:, 2:].mean(axis=0)
+    U = X - S @ np.linalg.lstsq(S, X, rcond=None)[0]
+    root = np.linalg.inv(np.linalg.cholesky(S.T @ S / N))
+
+    def objective(t):
+        eta = t[0] + S @ t[1:3] + U @ t[3:]
+        deviance = 2 * np.sum(np.exp(eta) - y * eta)
+        a = root @ S.T @ np.exp(eta) / N
+        return deviance + fitted.lambda_ * N * a @ a + 30.0 * np.sum((U.std(axis=0) * t[3:]) ** 2)
+
+    level = fitted.fair_intercept_ + Z[:, :2].mean(axis=0) @ fitted.alpha_
+    theta = np.r_[level, fitted.alpha_, fitted.beta_]
+    found = minimize(objective, theta, method="BFGS", options={"gtol": 1e-8})
+    assert objective(theta) <= found.fun + 1e-7
+    np.testing.assert_allclose(found.x, theta, atol=1e-5)
+
+
+# --------------------------------------------------------------------------- paths
+
+
+def test_a_path_equals_its_models(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["binomial"]
+    bounds = [0.0, 0.01, 0.1, 0.2, 1.0]
+    path = model("binomial", 0.0).path(Z, y, unfairness=bounds)
+    for k, r in enumerate(bounds):
+        single = model("binomial", r).fit(Z, y)
+        np.testing.assert_allclose(path.alpha[k], single.alpha_, rtol=1e-8)
+        np.testing.assert_allclose(path.beta[k], single.beta_, rtol=1e-8)
+        assert path.status[k] == single.status_
+
+
+def test_deviance_falls_and_lambda_too_as_the_bound_loosens(rows):
+    Z, eta, _ = rows
+    path = model("poisson", 0.0).path(Z, responses(eta, 0.0)["poisson"])
+    assert len(path) == 101
+    assert (np.diff(path.achieved) >= -1e-12).all()
+    assert (np.diff(path.deviance) <= 1e-9 * path.deviance[0]).all()
+    assert (np.diff(path.lambda_[1:]) <= 0.0).all()
+    assert set(path.status) == {"converged", "inactive"}
+
+
+# ---------------------------------------------------------------------- properties
+
+
+@pytest.mark.parametrize("definition", ["mean-parity", "mean-opportunity"])
+def test_weights_are_repeated_rows(rows, definition):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["binomial"]
+    weight = np.random.default_rng(3).integers(1, 4, N)
+    weighted = model("binomial", 0.02, definition).fit(Z, y, sample_weight=weight)
+    repeated = model("binomial", 0.02, definition).fit(
+        np.repeat(Z, weight, axis=0), np.repeat(y, weight)
+    )
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)
+    assert weighted.unfairness_ == pytest.approx(repeated.unfairness_, abs=1e-12)
+
+
+def test_units_change_nothing(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["poisson"]
+    other = Z * [1.0, 1e4, 1e-3, 7.0, 1.0] + [0.0, 5e4, 1.0, 0.0, 3.0]
+    ours, theirs = (model("poisson", 0.02).fit(z, y) for z in (Z, other))
+    np.testing.assert_allclose(ours.predict(Z), theirs.predict(other), rtol=1e-8)
+    assert ours.lambda_ == pytest.approx(theirs.lambda_, rel=1e-7)
+
+
+def test_the_other_class_is_no_other_model(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["binomial"]
+    ours, theirs = (model("binomial", 0.02).fit(Z, labels) for labels in (y, 1 - y))
+    np.testing.assert_allclose(ours.predict_proba(Z), theirs.predict_proba(Z)[:, ::-1], atol=1e-9)
+
+
+def test_means_of_any_size(rows):
+    """A gamma model of amounts in the millions is that of amounts near one."""
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["gamma"]
+    ours, theirs = (model("gamma", 0.02).fit(Z, y * unit) for unit in (1.0, 1e8))
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8)
+    assert theirs.unfairness_ == pytest.approx(0.02, abs=1e-10)
+
+
+def test_separated_responses():
+    """A level without events: the others' probabilities meet the bound."""
+    rng = np.random.default_rng(4)
+    S, level = rng.normal(size=300), rng.random(300) < 0.05
+    x = rng.normal(size=300) + 0.5 * S
+    y = ((rng.random(300) < expit(S + x)) & ~level).astype(int)
+    data = pd.DataFrame({"s": S, "x": x, "level": level.astype(float)})
+    for r in (0.05, 0.0):
+        with pytest.warns(UserWarning, match="separate the responses") as caught:
+            fitted = FairRidgeClassifier(r, sensitive="s", definition="mean-parity").fit(data, y)
+        explained, total = r_squared(fitted.predict_proba(data)[:, 1:], S[:, None])
+        assert explained / total <= r + 1e-10
+        assert fitted.status_ == "converged"
+        assert not any("unseen by the bound" in str(warning.message) for warning in caught)
+
+
+def test_all_responses_separated():
+    """Without a finite free model, models under penalties are where to start."""
+    rng = np.random.default_rng(5)
+    S, x = rng.normal(size=80), rng.normal(size=80)
+    y = (x + 0.5 * S > 0).astype(int)
+    data = np.column_stack([S, x + 0.3 * S])
+    fitted = FairRidgeClassifier(0.01, sensitive=[0], definition="mean-parity").fit(data, y)
+    explained, total = r_squared(fitted.predict_proba(data)[:, 1:], S[:, None])
+    assert abs(explained / total - 0.01) <= 1e-9
+
+
+def test_without_predictors_only_the_constant_is_fair():
+    rng = np.random.default_rng(6)
+    S = rng.integers(0, 2, (100, 1)).astype(float)
+    y = (rng.random(100) < 0.3 + 0.4 * S[:, 0]).astype(int)
+    X = np.ones((100, 1))
+    with pytest.warns(UserWarning, match="constant"):
+        fitted = FairRidgeClassifier(0.1, definition="mean-parity").fit(X, y, sensitive_features=S)
+    mu = fitted.predict_proba(X, sensitive_features=S)[:, 1]
+    np.testing.assert_allclose(mu, y.mean(), atol=1e-9)
+    assert (fitted.unfairness_, fitted.status_) == (0.0, "converged")
+
+
+def test_more_columns_than_rows():
+    rng = np.random.default_rng(7)
+    Z = rng.normal(size=(60, 200))
+    Z[:, 1:20] += 0.5 * Z[:, :1]
+    y = (rng.random(60) < expit(2 * Z[:, 0] + Z[:, 1:6].sum(axis=1))).astype(int)
+    fitted = FairRidgeClassifier(
+        0.03, sensitive=[0], definition="mean-parity", predictor_penalty=5.0
+    ).fit(Z, y)
+    mu = fitted.predict_proba(Z)[:, 1]
+    assert abs(np.corrcoef(mu, Z[:, 0])[0, 1] ** 2 - 0.03) <= 1e-9
+
+
+# ------------------------------------------------------------------------ other rows
+
+
+def test_cross_validation_measures_other_rows(rows):
+    Z, eta, _ = rows
+    y = np.where(responses(eta, 0.0)["binomial"], "yes", "no")
+    for definition in ("mean-parity", MeanOpportunity("no")):
+        found = cross_validate(
+            model("binomial", 0.1, definition), Z, y, unfairness=[0.0, 0.1], cv=4, random_state=0
+        ).to_frame()
+        train = found.groupby("unfairness")["train_achieved"].mean()
+        np.testing.assert_allclose(train, [0.0, 0.1], atol=1e-9)
+        held = found.groupby("unfairness")["achieved"].mean()
+        assert held[0.0] < held[0.1] < 0.3
+
+
+def test_r_squared_on_other_rows_is_adjusted(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["binomial"]
+    folds = [(np.arange(200), np.arange(200, N))]
+    found = cross_validate(model("binomial", 0.1), Z, y, unfairness=[0.1], folds=folds).to_frame()
+    fitted = model("binomial", 0.1).fit(Z[:200], y[:200])
+    mu = fitted.predict_proba(Z[200:])[:, 1:]
+    explained, total = r_squared(mu, Z[200:, :2])
+    adjusted = 1 - (1 - explained / total) * 199 / 197
+    assert found["achieved"][0] == pytest.approx(adjusted, abs=1e-8)
+
+
+# -------------------------------------------------------------------------- refusals
+
+
+def test_refusals(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["binomial"]
+    times = np.column_stack([np.exp(-eta), y])
+    survival = FairRidgeSurvival(sensitive=SENSITIVE, definition="mean-parity")
+    with pytest.raises(ValueError, match="a cox model predicts no means"):
+        survival.fit(Z, times)
+    with pytest.raises(ValueError, match="leave penalty at 'ridge'"):
+        model("binomial", 0.1, penalty="radial").fit(Z, y)
+    with pytest.raises(ValueError, match="rows of one class"):
+        model("poisson", 0.1, "mean-opportunity").fit(Z, y)
+    with pytest.raises(ValueError, match="positive='maybe' is not a class of y: these are 0, 1"):
+        model("binomial", 0.1, MeanOpportunity("maybe")).fit(Z, y)
+
+
+# -------------------------------------------------------------------------- real data
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+def test_adult():
+    """What parity of means costs; a ridge on α has .3678 and .3973 at the same R² of means."""
+    data = load_adult()
+    path = FairRidgeClassifier(sensitive=["sex", "age", "race"], definition="mean-parity").path(
+        data.X, data.y, unfairness=[0.05, 0.01, 0.0]
+    )
+    loss = path.deviance / (2 * len(data.y))
+    assert (loss <= [0.361, 0.3890, 0.4130]).all()
+    np.testing.assert_allclose(path.achieved, [0.05, 0.01, 0.0], atol=1e-10)

@@ -1,0 +1,71 @@
+"""Derivatives of predicted means, against differences."""
+
+import numpy as np
+import pytest
+
+from fairridge.families import Binomial, Gaussian, Multinomial, Poisson
+from fairridge.families.means import PredictedMeans
+
+FAMILIES = {
+    "identity": Gaussian(),
+    "log": Poisson(),
+    "logit": Binomial(),
+    "probit": Binomial("probit"),
+    "cloglog": Binomial("cloglog"),
+    "softmax": Multinomial(4),
+}
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request):
+    return FAMILIES[request.param]
+
+
+@pytest.fixture
+def eta(family):
+    return np.random.default_rng(3).normal(size=(20, family.n_predictors)) * 1.5
+
+
+def moved(means, eta, c, h):
+    shift = np.zeros(eta.shape[1])
+    shift[c] = h
+    return means(np.zeros((len(eta), 1)), eta + shift, 2)
+
+
+def test_first_derivatives(family, eta):
+    means = PredictedMeans(family)
+    first = means(np.zeros((20, 1)), eta, 2).first
+    for c in range(eta.shape[1]):
+        ahead, behind = (moved(means, eta, c, h).values for h in (1e-5, -1e-5))
+        np.testing.assert_allclose(first[:, :, c], (ahead - behind) / 2e-5, atol=1e-8)
+
+
+def test_second_derivatives(family, eta):
+    means = PredictedMeans(family)
+    found = means(np.zeros((20, 1)), eta, 2)
+    multipliers = np.random.default_rng(4).normal(size=found.values.shape)
+    bent = found.bend(multipliers)
+    for c in range(eta.shape[1]):
+        ahead, behind = (
+            np.einsum("nk,nkm->nm", multipliers, moved(means, eta, c, h).first)
+            for h in (1e-5, -1e-5)
+        )
+        np.testing.assert_allclose(bent[:, c], (ahead - behind) / 2e-5, atol=1e-8)
+
+
+def test_means_of_some_classes(eta):
+    family = Multinomial(4)
+    eta = np.random.default_rng(5).normal(size=(20, 3))
+    y = np.arange(20)[:, None] % 4.0
+    every, some = (PredictedMeans(family, codes)(y, eta, 2) for codes in (None, (2, 0)))
+    np.testing.assert_array_equal(some.values, every.values[:, [2, 0]])
+    np.testing.assert_array_equal(some.counted, np.column_stack([y == 2, y == 0]))
+    rho = np.random.default_rng(6).normal(size=(20, 2))
+    padded = np.column_stack([rho[:, 1], np.zeros(20), rho[:, 0], np.zeros(20)])
+    np.testing.assert_allclose(some.bend(rho), every.bend(padded), atol=1e-14)
+
+
+def test_a_reference_keeps_the_digits_of_large_means():
+    eta = np.log(1e9 + np.arange(5.0))[:, None]
+    means = PredictedMeans(Poisson(), None, 1e9)
+    np.testing.assert_allclose(means(eta, eta, 0).values[:, 0], np.arange(5.0), atol=1e-4)

@@ -1,0 +1,166 @@
+"""The search for models whose means S may explain to a given share only."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from fairridge.estimators._training import read_training
+from fairridge.fairness import MeanParity
+from fairridge.penalties import Ridge
+from fairridge.search import mean_problem
+from fairridge.search.mean_parity import MeanProblem
+
+COLUMNS = {"group": [0, 1], "age": [2]}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(21)
+    n = 500
+    groups = rng.integers(0, 3, n)
+    age = rng.normal(size=n) + 0.5 * (groups == 1)
+    S = np.column_stack([groups == 1, groups == 2, age]).astype(float)
+    X = S @ rng.normal(size=(3, 3)) * 0.4 + rng.normal(size=(n, 3))
+    eta = S @ [0.8, -0.4, 0.5] + X @ [0.6, -0.5, 0.3]
+    y = (rng.random(n) < expit(eta)).astype(int)
+    return np.column_stack([S, X]), y, eta + rng.normal(size=n)
+
+
+def problem_of(Z, y, model, **options):
+    training = read_training(model, Z, y, None, None, None)
+    return mean_problem(
+        training.engine, training.response.family, MeanParity(), penalty=Ridge(),
+        n_targets=training.response.targets.shape[1], **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def problem(rows):
+    Z, y, _ = rows
+    return problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
+
+
+def r_squared(mu, columns):
+    A = np.column_stack([np.ones(len(mu)), columns])
+    left = mu - A @ np.linalg.lstsq(A, mu, rcond=None)[0]
+    return 1.0 - np.var(left) / np.var(mu)
+
+
+def means(fit, Z):
+    S, X = Z[:, :3], Z[:, 3:]
+    U = X - X.mean(axis=0) - (S - S.mean(axis=0)) @ fit.basis.B
+    return fit.family.mean(fit.intercept + S @ fit.alpha + U @ fit.beta)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [{"group": 0.01, "age": 0.03}, {"age": 0.0, "group": 0.02}, {"group": 0.0, "age": 0.0}],
+)
+def test_every_attribute_meets_its_bound(problem, rows, bounds):
+    Z, _, _ = rows
+    found = problem.solve_each(bounds, COLUMNS)
+    mu = means(found.fit, Z)
+    for name, r in bounds.items():
+        assert abs(r_squared(mu, Z[:, COLUMNS[name]]) - r) <= 1e-10
+        assert abs(found.achieved[name] - r) <= 1e-10
+        assert found.status[name] == "converged"
+        assert found.lambda_[name] == np.inf if r == 0.0 else 0.0 < found.lambda_[name] < np.inf
+    assert abs(found.joint - r_squared(mu, Z[:, :3])) <= 1e-10
+
+
+def test_an_attribute_that_is_not_named_is_free(problem, rows):
+    Z, _, _ = rows
+    found = problem.solve_each({"age": 0.01}, COLUMNS)
+    assert set(found.achieved) == {"age"}
+    assert r_squared(means(found.fit, Z), Z[:, :2]) > 0.05 < found.joint
+
+
+def test_a_bound_that_holds_already_costs_nothing(problem):
+    both = problem.solve_each({"group": 0.9, "age": 0.01}, COLUMNS)
+    alone = problem.solve_each({"age": 0.01}, COLUMNS)
+    assert both.status == {"group": "inactive", "age": "converged"}
+    assert both.lambda_["group"] == 0.0
+    assert both.fit.deviance == pytest.approx(alone.fit.deviance, rel=1e-12)
+
+
+def test_all_columns_as_one_attribute_are_the_joint_bound(problem):
+    found = problem.solve_each({"all": 0.02}, {"all": [0, 1, 2]})
+    choice = problem.choose(MeanParity(), np.array([0.02]), 1e-10, 100)[0]
+    assert found.lambda_["all"] == pytest.approx(choice.lambda_, rel=1e-8)
+    np.testing.assert_allclose(found.fit.alpha, problem.fit(choice.lambda_).alpha, rtol=1e-8)
+
+
+def test_no_other_model_is_better_under_two_bounds(problem, rows):
+    """SLSQP, from several starts, with as little explained by each attribute."""
+    Z, y, _ = rows
+    found = problem.solve_each({"group": 0.01, "age": 0.02}, COLUMNS)
+    A = np.column_stack([np.ones(len(y)), Z])
+    bases = [np.linalg.qr(A[:, [0, *(1 + np.array(c))]])[0][:, 1:] for c in COLUMNS.values()]
+
+    def explained(mu):
+        return np.array([np.sum((Q.T @ mu) ** 2) for Q in bases])
+
+    limits = explained(means(found.fit, Z))
+    results = [
+        minimize(
+            lambda t: 2 * np.sum(np.logaddexp(0, A @ t) - y * (A @ t)),
+            0.4 * np.random.default_rng(seed).normal(size=A.shape[1]),
+            jac=lambda t: 2 * A.T @ (expit(A @ t) - y),
+            method="SLSQP",
+            constraints={"type": "ineq", "fun": lambda t: limits - explained(expit(A @ t))},
+            options={"maxiter": 500, "ftol": 1e-11},
+        )
+        for seed in range(3)
+    ]
+    feasible = [r.fun for r in results if (explained(expit(A @ r.x)) <= limits + 1e-8).all()]
+    assert abs(found.fit.deviance - min(feasible)) <= 1e-5
+
+
+def test_gaussian_models_too(rows):
+    Z, _, y = rows
+    problem = problem_of(Z, y, FairRidgeRegressor(sensitive=[0, 1, 2]), each=True)
+    found = problem.solve_each({"group": 0.01, "age": 0.02}, COLUMNS)
+    mu = means(found.fit, Z)
+    assert abs(r_squared(mu, Z[:, :2]) - 0.01) <= 1e-10
+    assert abs(r_squared(mu, Z[:, 2:3]) - 0.02) <= 1e-10
+
+
+def test_the_general_search_finds_the_closed_form(rows):
+    """On a gaussian model the search for means gives the radial penalty's answer."""
+    Z, _, y = rows
+    model = FairRidgeRegressor(sensitive=[0, 1, 2])
+    search, closed = (problem_of(Z, y, model, each=each) for each in (True, False))
+    bounds = np.array([0.2, 0.01, 1e-6, 0.0])
+    ours, theirs = (p.choose(MeanParity(), bounds, 1e-10, 100) for p in (search, closed))
+    np.testing.assert_allclose([c.lambda_ for c in ours], [c.lambda_ for c in theirs], rtol=1e-8)
+    for a, b in zip(
+        search.fits([c.lambda_ for c in ours]),
+        closed.fits(np.array([c.lambda_ for c in theirs])),
+        strict=True,
+    ):
+        np.testing.assert_allclose(a.alpha, b.alpha, atol=1e-9)
+        np.testing.assert_allclose(a.beta, b.beta, rtol=1e-8)
+
+
+@pytest.mark.parametrize("r", [0.1, 0.003])
+def test_the_slow_way_ends_at_the_same_model(rows, r, monkeypatch):
+    Z, y, _ = rows
+    fast, slow = (problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2])) for _ in range(2))
+    monkeypatch.setattr(slow, "_followed", lambda *arguments: None)
+    ours, theirs = (p.choose(MeanParity(), np.array([r]), 1e-10, 100)[0] for p in (fast, slow))
+    assert ours.lambda_ == pytest.approx(theirs.lambda_, rel=1e-6)
+    a, b = fast.fit(ours.lambda_), slow.fit(theirs.lambda_)
+    assert a.deviance == pytest.approx(b.deviance, rel=1e-9)
+    np.testing.assert_allclose(a.alpha, b.alpha, atol=1e-6)
+
+
+def test_a_bound_costs_few_passes(rows):
+    Z, y, _ = rows
+    fresh = problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
+    fresh.fit(0.0)
+    before = fresh.engine.passes
+    fresh.choose(MeanParity(), np.array([0.02]), 1e-10, 100)
+    assert fresh.engine.passes - before <= 12
+    assert isinstance(fresh, MeanProblem)
