@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from fairridge.export import attribution, proxies
     from fairridge.files import load, save
+    from fairridge.inference import rows_needed
     from fairridge.metrics import audit
     from fairridge.peers import (
         BarycenterRegressor,
@@ -50,6 +51,7 @@ __all__ = [
     "load",
     "proxies",
     "report",
+    "rows_needed",
     "save",
 ]
 # Where the public names are defined.
@@ -65,6 +67,7 @@ _HOMES = {
     "load": "files",
     "proxies": "export",
     "report": "validation.report",
+    "rows_needed": "inference",
     "save": "files",
 }
 

@@ -82,3 +82,16 @@ def test_few_levels_are_written_out():
     assert not split.prefers_codes(
         [Indicators(np.zeros(5, dtype=np.intp), 40), Slab(np.zeros((5, 50)))]
     )
+
+
+def test_functions_see_the_same_columns(rows, monkeypatch):
+    coded, dense = engines(rows, monkeypatch)
+    center = np.linspace(0.0, 1.0, len(rows.names))
+
+    def sums(y, Z, weight, offset):
+        return weight * y[:, 0] @ Z
+
+    ours, theirs = (engine.sum_over_columns(sums, center) for engine in (coded, dense))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    S, X, y, weight = dense.columns()
+    np.testing.assert_allclose(ours, (weight * y[:, 0]) @ (np.hstack([S, X]) - center), rtol=1e-10)

@@ -137,3 +137,20 @@ def test_keys_depend_on_the_place_alone():
     assert np.abs(np.sort(share) - (np.arange(10_000) + 0.5) / 10_000).max() < 0.02
     bits = np.unpackbits(keys.view(np.uint8)).reshape(10_000, 64).mean(axis=0)
     assert np.abs(bits - 0.5).max() < 0.025
+
+
+class _Products:
+    """Σ w o zzᵀ, with z shown as columns less a center and the offset o."""
+
+    def __call__(self, y, Z, weight, offset):
+        return (Z * (weight * offset * y[:, 0])[:, None]).T @ Z
+
+
+def test_functions_of_columns():
+    ours, theirs = engines("size", Numbers(), Gamma())
+    S, X, y, weight = theirs.columns()
+    Z = np.hstack([S, X]) - CENTER
+    expected = (Z * (weight * theirs.offset * y[:, 0])[:, None]).T @ Z
+    for engine in (ours, theirs):
+        found = engine.sum_over_columns(_Products(), CENTER)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)

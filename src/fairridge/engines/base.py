@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from fairridge._typing import Floats
 from fairridge.engines.means import MeanSums
@@ -10,7 +10,7 @@ from fairridge.engines.moments import Moments
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import GLMSums, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, RowFunction
 
 __all__ = ["Engine"]
 
@@ -58,6 +58,10 @@ class Engine(Protocol):
         self, function: RowFunction, center: Floats, level: Floats, raw: Floats
     ) -> Floats:
         """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
+        ...
+
+    def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
+        """Return Σ function over blocks of rows, shown their columns [S, X] − center."""
         ...
 
     def derivatives(

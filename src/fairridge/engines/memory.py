@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from fairridge.engines.triangular import triangular_factor
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import FamilyFunction, GLMSums, RowFunction
+from fairridge.families.sums import ColumnFunction, FamilyFunction, GLMSums, RowFunction
 
 __all__ = ["MemoryEngine"]
 
@@ -30,6 +30,8 @@ Result = TypeVar("Result")
 
 # Up to this size the rows are written out once and kept for all passes.
 KEEP_BYTES = 1 << 30
+# Arrays of the size of its columns that a function of a block makes, all to stay in the cache.
+SHOWN = 2
 # A sum of squares below this has lost digits to the end of the range of numbers.
 LEAST_SQUARES = 1e-290
 
@@ -172,6 +174,23 @@ class MemoryEngine:
             return function(self.rows.response[block], eta(block, None), self.weights[block])
 
         return self._sum(work, self._slices)
+
+    def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
+        """Return Σ function over blocks of rows, shown their columns [S, X] − center."""
+        if hasattr(function, "family"):
+            function = replace(function, family=self._prepared(function.family))  # type: ignore[type-var]
+        pieces, offset = (*self.rows.sensitive, *self.rows.predictors), self.rows.offset
+
+        def work(block: slice) -> Any:
+            Z = np.empty((block.stop - block.start, len(center)))
+            write_block(pieces, block, center, Z)
+            y, weight = self.rows.response[block], self.weights[block]
+            return function(y, Z, weight, None if offset is None else offset[block])
+
+        n = self.rows.n_rows
+        return self._sum(
+            work, block_slices(n, SHOWN * self._width) if self.separable else [slice(0, n)]
+        )
 
     def derivatives(
         self, family: Family, center: Floats, level: Floats, raw: Floats, order: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from fairridge.engines.moments import Moments
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import GLMSums, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, RowFunction
 
 __all__ = ["PrecomputedMoments", "PrecomputedRoot"]
 
@@ -81,6 +82,10 @@ class PrecomputedMoments:
     ) -> Floats:
         """Return Σ function over the rows."""
         return self._engine.sum_over_rows(function, center, level, raw)
+
+    def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
+        """Return Σ function over the rows, shown their columns."""
+        return self._engine.sum_over_columns(function, center)
 
     def derivatives(
         self, family: Family, center: Floats, level: Floats, raw: Floats, order: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
@@ -19,6 +20,7 @@ from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition
+from fairridge.inference import Description, Inference, inference_of, restored
 from fairridge.models import is_wide
 from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
@@ -34,6 +36,7 @@ from fairridge.search import (
     mean_problem,
     solve,
 )
+from fairridge.sources import RowMoments
 
 __all__ = ["FairRidge"]
 
@@ -189,6 +192,63 @@ class FairRidge(FairModel):
         return glm_problem(
             engine, response.family, n_targets=n_targets, max_iter=max_iter, **options
         )
+
+    def inference(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        covariance: str = "HC1",
+        clusters: Any = None,
+    ) -> Inference:
+        """Return standard errors of the fitted model, in one more pass over its rows.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight, offset
+            As in `fit`, with the same rows.
+        covariance : {"HC0", "HC1", "HC3", "cluster"}, default="HC1"
+            Which estimator of the covariance.
+        clusters : array-like of shape (n,), optional
+            Labels of clusters, for rows that are not independent of each other.
+        """
+        check_is_fitted(self)
+        if isinstance(X, RowMoments):
+            raise ValueError("standard errors need the rows; moments tell only the coefficients.")
+        training = read_training(self, X, y, sensitive_features, sample_weight, offset)
+        with threads_for_passes(training.engine, training.response.family):
+            problem = self._problem_on(training.engine, training.response)
+            solution = restored(
+                problem,
+                unfairness=float(self.unfairness),
+                lambda_=self.lambda_,
+                status=self.status_,
+                achieved=self.unfairness_,
+                raw_intercept=self.intercept_,
+                raw_coefficients=self._design.to_encoded(self.coef_),
+                n_rows=self.n_rows_,
+            )
+            if clusters is not None and sample_weight is not None:
+                clusters = np.asarray(clusters)[np.asarray(sample_weight) > 0]
+            return inference_of(
+                problem,
+                solution,
+                Description(
+                    resolve_definition(self.definition),
+                    resolve_penalty(self.penalty),
+                    float(self.predictor_penalty),
+                    self.standardize,
+                ),
+                covariance=covariance,
+                clusters=clusters,
+                order=training.design.input_order,
+                labels=getattr(self, "classes_", None),
+                title=type(self).__name__,
+                backend=training.backend,
+            )
 
     def _solve(self, problem: PenalizedProblem, bounds: Floats) -> list[Solution]:
         """Find the model for every bound."""

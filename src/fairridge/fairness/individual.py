@@ -99,7 +99,7 @@ class IndividualFairness(Definition):
         """Return M of changed columns, which must consist of numbers."""
         columns = ChangedColumns(fit.basis.center_sensitive, change)
         with np.errstate(over="ignore", invalid="ignore"):
-            M, weight = fit.engine.pairwise(self._resolved(fit), columns), fit.basis.weight
+            M, weight = fit.engine.pairwise(self.resolved(fit), columns), fit.basis.weight
         sizes = np.array([weight * weight, np.abs(M).max(initial=0.0)])
         if not (
             np.isfinite(sizes).all()
@@ -113,7 +113,8 @@ class IndividualFairness(Definition):
             )
         return M
 
-    def _resolved(self, fit: Fit) -> Distance:
+    def resolved(self, fit: Fit) -> Distance:
+        """Return the distance meant, which may be that of the family."""
         if self.distance is None:
             chosen: Distance = fit.family.distance
         elif isinstance(self.distance, str):

@@ -11,11 +11,13 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-__all__ = ["FamilyFunction", "GLMSums", "RowFunction", "RowSums"]
+__all__ = ["ColumnFunction", "FamilyFunction", "GLMSums", "RowFunction", "RowSums"]
 
 # Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows; linear
 # in the weights, so that rows alike in the others may come as one.
 RowFunction = Callable[[Floats, Floats, Floats], Floats]
+# Maps response (n, c), columns (n, q+p), weights and offset (n,) to anything that adds up.
+ColumnFunction = Callable[[Floats, Floats, Floats, Floats | None], Any]
 
 
 @dataclass(frozen=True)

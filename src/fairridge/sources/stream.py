@@ -22,7 +22,7 @@ from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import BaselineSweep, CoxSweep
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import GLMSums, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, RowFunction
 from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.source import RowSource
@@ -216,6 +216,12 @@ class StreamEngine:
         call = operator.methodcaller("sum_over_rows", function, center, level, raw)
         total: Floats = self._pass(call, encode)
         return total
+
+    def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
+        """Return Σ function over blocks of rows, shown their columns [S, X] − center."""
+        if not self._separable:
+            raise ValueError("a Cox model needs the rows in memory for this.")
+        return self._pass(operator.methodcaller("sum_over_columns", function, center))
 
     def derivatives(
         self, family: Family, center: Floats, level: Floats, raw: Floats, order: int

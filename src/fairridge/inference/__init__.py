@@ -1,0 +1,36 @@
+"""Standard errors of fair models, and bounds that hold for new people.
+
+`inference_of` is the entry point for models; `certified_bound` and
+`rows_needed` answer how strict a bound in training must be.
+"""
+
+from fairridge.inference.analysis import Analysis, Scheme
+from fairridge.inference.build import inference_of
+from fairridge.inference.certificate import (
+    Certificate,
+    certified_bound,
+    certify,
+    rows_needed,
+    upper_bound,
+)
+from fairridge.inference.description import Description
+from fairridge.inference.estimates import Estimates, Interval, WaldTest
+from fairridge.inference.restore import restored
+from fairridge.inference.result import Inference
+
+__all__ = [
+    "Analysis",
+    "Certificate",
+    "Description",
+    "Estimates",
+    "Inference",
+    "Interval",
+    "Scheme",
+    "WaldTest",
+    "certified_bound",
+    "certify",
+    "inference_of",
+    "restored",
+    "rows_needed",
+    "upper_bound",
+]

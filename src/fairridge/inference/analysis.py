@@ -1,0 +1,207 @@
+"""From a fitted model to the covariance of everything that is estimated with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.inference.description import Description, check_model
+from fairridge.inference.influence import Branch, Influences, branch_of
+from fairridge.inference.linearize import linearize, mean_deviance
+from fairridge.inference.measures import Measure
+from fairridge.inference.passes import Pass, Quantity, Weighing, products, row_terms
+from fairridge.inference.state import Regime, State, state_of
+from fairridge.search import PenalizedProblem, Solution
+
+__all__ = ["Analysis", "Scheme"]
+
+
+# Standard errors between the unconstrained value and the bound, within which both regimes count.
+NEAR_KINK = 3.0
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a covariance is estimated.
+
+    Attributes
+    ----------
+    covariance : {"HC0", "HC1", "HC3", "cluster"}
+        The estimator.
+    clusters : ndarray of int, optional
+        Cluster of each row, 0 to G − 1.
+    frequency : bool
+        Whether a row of weight w stands for w rows alike.
+    """
+
+    covariance: str = "HC1"
+    clusters: Integers | None = None
+    frequency: bool = False
+
+    def finite_sample(self, n_rows: float, n_parameters: int) -> tuple[float, float | None]:
+        """Return the factor on HC0, and degrees of freedom (None for normal quantiles)."""
+        if self.clusters is not None:
+            groups = int(self.clusters.max()) + 1
+            return groups / (groups - 1.0), groups - 1.0
+        left = n_rows - n_parameters
+        if left <= 0:
+            raise ValueError(
+                f"{n_rows:g} rows cannot tell the errors of {n_parameters} coefficients; use "
+                "fewer columns."
+            )
+        if self.covariance == "HC0":
+            return 1.0, None
+        return (n_rows / left if self.covariance == "HC1" else 1.0), float(left)
+
+
+class Analysis:
+    """The influence functions of one model, in both regimes of its bound.
+
+    Parameters
+    ----------
+    problem : PenalizedProblem
+        The model on its rows, for every λ.
+    solution : Solution
+        The model at its bound.
+    description : Description
+        Its settings.
+    """
+
+    def __init__(
+        self, problem: PenalizedProblem, solution: Solution, description: Description
+    ) -> None:
+        check_model(problem, description, solution)
+        self.problem, self.solution, self.description = problem, solution, description
+        self.fit, self.basis, self.family = solution.fit, problem.basis, problem.family
+
+    @property
+    def regime(self) -> Regime:
+        """Whether the bound does not bind, binds, or is zero."""
+        if self.solution.choice.status == "inactive" or self.fit.lambda_ == 0.0:
+            return "free"
+        return "zero" if np.isinf(self.fit.lambda_) else "bound"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a bound strictly between 0 and 1 was asked for."""
+        return 0.0 < self.solution.unfairness < 1.0
+
+    @cached_property
+    def state(self) -> State:
+        """The model."""
+        return state_of(self.fit, self.description, self.regime)
+
+    @cached_property
+    def free_state(self) -> State | None:
+        """The unconstrained model; None if it has no limit."""
+        if self.regime == "free":
+            return self.state
+        free = self.fit.unconstrained()
+        if free.separation is not None or not self.problem.converged(0.0):
+            return None
+        return state_of(free, self.description, "free")
+
+    @cached_property
+    def free_branch(self) -> Branch | None:
+        """Influences on the unconstrained model."""
+        state = self.free_state
+        return None if state is None else branch_of(state, self.description)
+
+    @cached_property
+    def branch(self) -> Branch:
+        """Influences on the model in the regime that it is in."""
+        if self.regime == "free" and self.free_branch is not None:
+            return self.free_branch
+        binding = self._measure(self.state) if self.regime == "bound" else None
+        return branch_of(self.state, self.description, binding, self.free_branch)
+
+    @cached_property
+    def other_branch(self) -> Branch | None:
+        """Influences in the other regime, which rows not far from these may put it in."""
+        if self.regime != "free":
+            return self.free_branch
+        state = replace(self.state, regime="bound", lambda_=0.0)
+        return branch_of(state, self.description, self._measure(self.state), self.free_branch)
+
+    def _measure(self, state: State) -> Measure:
+        return linearize(self.description.definition, state, self.free_state)
+
+    @cached_property
+    def unconstrained(self) -> Measure | None:
+        """The value of the definition in the unconstrained model; None if it has none."""
+        if self.free_state is None:
+            return None
+        try:
+            return self._measure(self.free_state)
+        except ValueError:
+            if self.bounded:
+                raise
+            return None
+
+    # ------------------------------------------------------------------ passes
+
+    def quantities(self) -> dict[str, Quantity]:
+        """Return what is estimated besides the coefficients, as sums over branches."""
+        found: dict[str, Quantity] = {}
+        free, state = self.free_branch, self.free_state
+        if free is None or state is None:
+            return found
+        if self.unconstrained is not None:
+            found["unconstrained"] = ((1.0, free, free.functional(self.unconstrained)),)
+        if self.regime != "free" and self.family.separable:
+            own = self.branch.functional(mean_deviance(self.state))
+            other = free.functional(mean_deviance(state))
+            found["price"] = ((1.0, self.branch, own), (-1.0, free, other))
+        return found
+
+    def rows_of(self, branch: Branch, quantities: tuple[Quantity, ...] = ()) -> Pass:
+        """Return what a pass over the rows is to find."""
+        S = self.basis.sensitive.scatter() / self.basis.weight
+        return Pass(branch, quantities, np.asarray(np.linalg.pinv(S, hermitian=True)))
+
+    def influences(self, branch: Branch | None = None) -> Influences:
+        """Return the influence of every row; for rows that fit into memory."""
+        branch = branch or self.branch
+        return branch.influences(row_terms(self.fit.engine, self.family, self.rows_of(branch)))
+
+    def products(
+        self, branch: Branch, scheme: Scheme, quantities: tuple[Quantity, ...] = ()
+    ) -> Floats:
+        """Return the estimated covariance of the terms of a branch and of some quantities."""
+        engine = self.fit.engine
+        if not self.family.separable and not _in_memory(engine):
+            raise ValueError("standard errors of a Cox model need the rows in memory.")
+        # The rows of a cluster add up, whatever their weights stand for.
+        repeated = scheme.frequency and scheme.clusters is None
+        weighing = Weighing(repeated, self._leverage(scheme))
+        what = self.rows_of(branch, quantities)
+        found = products(engine, self.family, what, weighing, scheme.clusters)
+        return found / self.basis.weight**2
+
+    def _leverage(self, scheme: Scheme) -> tuple[Floats, float] | None:
+        if scheme.covariance != "HC3":
+            return None
+        if not self.family.separable or self.family.n_predictors > 1:
+            raise ValueError(
+                f"covariance='HC3' needs the leverage of single rows, which a {self.family.name} "
+                "model does not have; use 'HC1'."
+            )
+        free = replace(self.state, regime="free")
+        kept = free.determined
+        J = free.jacobian()[np.ix_(kept, kept)]
+        scale = np.sqrt(np.diag(J))
+        lower = np.linalg.cholesky(J / np.outer(scale, scale))
+        root = np.zeros((len(kept), len(scale)))
+        root[kept] = np.linalg.inv(lower).T / scale[:, None]
+        return root, self.basis.weight
+
+
+def _in_memory(engine: Any) -> bool:
+    try:
+        return engine.weights is not None
+    except ValueError:
+        return False

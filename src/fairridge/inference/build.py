@@ -1,0 +1,275 @@
+"""The entry point: from a problem and its solution to an `Inference`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Booleans, Floats, Integers
+from fairridge.fairness import StatisticalParity, is_variance_share
+from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
+from fairridge.inference.description import Description
+from fairridge.inference.estimates import Estimates
+from fairridge.inference.influence import Branch
+from fairridge.inference.population import Population
+from fairridge.inference.result import Facts, Inference
+from fairridge.search import PenalizedProblem, Solution
+
+__all__ = ["inference_of"]
+
+
+COVARIANCES = ("HC0", "HC1", "HC3", "cluster")
+# Rows per coefficient below which normal approximations are doubtful.
+FEW_ROWS, FEW_EACH = 200, 20
+# n·r/(1−r) per sensitive column, below which the bound binds by noise alone.
+NOISE = 4.0
+
+
+def inference_of(
+    problem: PenalizedProblem,
+    solution: Solution,
+    description: Description,
+    *,
+    covariance: str = "HC1",
+    clusters: Any = None,
+    frequency: bool = False,
+    names: Sequence[str] | None = None,
+    order: Integers | None = None,
+    labels: Sequence[str] | None = None,
+    title: str = "Inference",
+    backend: Any = None,
+) -> Inference:
+    """Estimate the covariance of a fair model, in one more pass over its rows.
+
+    Parameters
+    ----------
+    problem : PenalizedProblem
+        The model on its rows, for every λ.
+    solution : Solution
+        The model at its bound.
+    description : Description
+        Its settings.
+    covariance : {"HC0", "HC1", "HC3", "cluster"}, default="HC1"
+        The estimator; "cluster" needs `clusters`, and `clusters` imply it.
+    clusters : array-like of shape (n,), optional
+        Labels of clusters, for rows in memory; rows of different clusters are independent.
+    frequency : bool, default=False
+        Whether a row of weight w stands for w rows alike. Otherwise weights are
+        sampling weights.
+    names : sequence of str, optional
+        Names of the encoded columns of S, then of X.
+    order : ndarray of int, optional
+        In which order of these to report raw coefficients; that of the input columns.
+    labels : sequence of str, optional
+        Names of the classes of a multinomial model.
+    title : str
+        The model's name.
+    backend : object, optional
+        The frame library of the input.
+    """
+    analysis = Analysis(problem, solution, description)
+    scheme = _scheme(covariance, clusters, frequency, problem.engine.n_rows)
+    branch, named = analysis.branch, analysis.quantities()
+    found = analysis.products(branch, scheme, tuple(named.values()))
+    factor, df = scheme.finite_sample(_size(analysis, scheme), _parameters(analysis))
+    found *= factor
+    quantities = _quantities(analysis, named, found[branch.width :, branch.width :])
+    raw, fair = _covariances(analysis, branch, found[: branch.width, : branch.width])
+    near = _near_kink(analysis, quantities)
+    if near and analysis.other_branch is not None:
+        other = analysis.other_branch
+        theirs = _covariances(analysis, other, factor * analysis.products(other, scheme))
+        raw, fair = _larger(raw, theirs[0]), _larger(fair, theirs[1])
+    terms = _terms(names or problem.engine.names, labels, analysis)
+    facts = _facts(analysis, scheme, df, near, title)
+    first, second = _estimates(analysis, terms, raw, fair)
+    population = _population(analysis, first)
+    if order is not None:
+        first = first.take(_places(order, analysis))
+    return Inference(first, second, quantities, population, facts, backend)
+
+
+def _places(order: Integers, analysis: Analysis) -> Integers:
+    """Return where raw coefficients stand in another order of the columns, class by class."""
+    shift = int(analysis.family.has_intercept)
+    each = np.concatenate([np.arange(shift), order + shift])
+    return np.concatenate([each + k * len(each) for k in range(_classes(analysis))])
+
+
+def _scheme(covariance: str, clusters: Any, frequency: bool, n_rows: int) -> Scheme:
+    if covariance not in COVARIANCES:
+        known = ", ".join(map(repr, COVARIANCES))
+        raise ValueError(f"covariance={covariance!r} is not known; use one of {known}.")
+    if clusters is None:
+        if covariance == "cluster":
+            raise ValueError("covariance='cluster' needs clusters=, one label per row.")
+        return Scheme(covariance, None, frequency)
+    if covariance == "HC3":
+        raise ValueError("covariance='HC3' has no version for clusters; use 'cluster'.")
+    labels = np.asarray(clusters).ravel()
+    if len(labels) != n_rows:
+        raise ValueError(f"clusters has {len(labels)} labels for {n_rows} rows.")
+    values, codes = np.unique(labels, return_inverse=True)
+    if len(values) < 2:
+        raise ValueError("clusters has one value only; standard errors need two clusters or more.")
+    return Scheme("cluster", codes.ravel().astype(np.intp), frequency)
+
+
+def _size(analysis: Analysis, scheme: Scheme) -> float:
+    return analysis.basis.weight if scheme.frequency else float(analysis.problem.engine.n_rows)
+
+
+def _kept(analysis: Analysis) -> Booleans:
+    """Say which coefficients are reported: all, but for an intercept that cancels."""
+    kept = np.ones(analysis.state.theta.shape[1], dtype=bool)
+    kept[0] = analysis.family.has_intercept
+    return kept
+
+
+def _parameters(analysis: Analysis) -> int:
+    return int(analysis.state.varies.sum())
+
+
+def _classes(analysis: Analysis) -> int:
+    return len(np.atleast_2d(analysis.fit.alpha))
+
+
+def _terms(
+    names: Sequence[str], labels: Sequence[str] | None, analysis: Analysis
+) -> tuple[str, ...]:
+    each = [*(["(intercept)"] if analysis.family.has_intercept else []), *names]
+    count = _classes(analysis)
+    if count == 1:
+        return tuple(each)
+    labels = [str(k) for k in range(count)] if labels is None else labels
+    return tuple(f"{label}: {name}" for label in labels for name in each)
+
+
+def _estimates(
+    analysis: Analysis, terms: tuple[str, ...], raw: Floats, fair: Floats
+) -> tuple[Estimates, Estimates]:
+    """Put names to raw and fair coefficients, with λ beside the latter if the bound binds."""
+    values, kept = _values(analysis), np.tile(_kept(analysis), _classes(analysis))
+    first = Estimates(terms, values[0][kept], raw[np.ix_(kept, kept)])
+    binds = analysis.regime == "bound"
+    kept = np.append(kept, binds)
+    terms = (*terms, "(lambda)") if binds else terms
+    return first, Estimates(terms, values[1][kept], fair[np.ix_(kept, kept)])
+
+
+def _values(analysis: Analysis) -> tuple[Floats, Floats]:
+    """Return raw and fair coefficients, intercepts first, class by class, the latter with λ."""
+    fit, basis = analysis.fit, analysis.basis
+    intercept = np.atleast_1d(fit.intercept)[:, None]
+    fair = np.hstack([intercept, np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)])
+    coefficients = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+    level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
+    raw = np.hstack([(level - coefficients @ basis.center)[:, None], coefficients])
+    return raw.ravel(), np.append(fair.ravel(), fit.lambda_)
+
+
+def _covariances(analysis: Analysis, branch: Branch, found: Floats) -> tuple[Floats, Floats]:
+    """Return covariances of raw coefficients, and of fair ones with λ, by class."""
+    maps = branch.influences(np.eye(branch.width))
+    by_class = analysis.family.to_class_coefficients(np.eye(len(branch.theta)))
+    raw, fair = (
+        np.einsum("wmk,cm->wck", part, by_class).reshape(branch.width, -1)
+        for part in (maps.raw, maps.fair)
+    )
+    unit = analysis.description.penalty_unit(analysis.basis.weight)
+    fair = np.column_stack([fair, unit * maps.lambda_])
+    return raw.T @ found @ raw, fair.T @ found @ fair
+
+
+def _larger(own: Floats, other: Floats) -> Floats:
+    """Scale a covariance up to the larger of two variances of each coefficient."""
+    variance = np.diag(own)
+    ratio = np.divide(np.diag(other), variance, out=np.ones(len(own)), where=variance > 0.0)
+    scale = np.sqrt(np.maximum(ratio, 1.0))
+    return own * np.outer(scale, scale)
+
+
+def _quantities(
+    analysis: Analysis, named: dict[str, Any], found: Floats
+) -> dict[str, tuple[float, float]]:
+    values = {}
+    if analysis.unconstrained is not None:
+        values["unconstrained"] = analysis.unconstrained.value
+    if analysis.free_state is not None:
+        free = analysis.free_state.fit.deviance
+        values["price"] = (analysis.fit.deviance - free) / analysis.basis.weight
+    errors = np.sqrt(np.maximum(np.diag(found), 0.0))
+    return {
+        name: (float(values[name]), float(error)) for name, error in zip(named, errors, strict=True)
+    }
+
+
+def _near_kink(analysis: Analysis, quantities: dict[str, tuple[float, float]]) -> bool:
+    if not analysis.bounded or "unconstrained" not in quantities:
+        return False
+    value, error = quantities["unconstrained"]
+    # A value that is the same in every sample, as that of individual fairness, has no kink.
+    return error > 1e-8 and abs(value - analysis.solution.unfairness) <= NEAR_KINK * error
+
+
+def _population(analysis: Analysis, raw: Estimates) -> Population:
+    basis, definition = analysis.basis, analysis.description.definition
+    shared = isinstance(definition, StatisticalParity) and is_variance_share(
+        definition, analysis.family
+    )
+    refusal = (
+        None
+        if shared
+        else "population_unfairness is for R² of the linear predictor on S, which "
+        f"{definition.name} does not bound here; use StatisticalParity(measure='variance')."
+    )
+    S, U = basis.sensitive.scatter() / basis.weight, basis.predictors.scatter() / basis.weight
+    return Population(raw, S, U, basis.B, _classes(analysis), refusal)
+
+
+def _facts(analysis: Analysis, scheme: Scheme, df: float | None, near: bool, title: str) -> Facts:
+    problem, fit, family = analysis.problem, analysis.fit, analysis.family
+    gaussian = family.least_squares
+    return Facts(
+        title=title,
+        family=family.name,
+        definition=analysis.description.definition.name,
+        covariance=scheme.covariance,
+        n_rows=problem.engine.n_rows,
+        df=df,
+        unfairness=analysis.solution.unfairness,
+        binding=analysis.regime != "free",
+        near_kink=near,
+        loglik=problem.loglik(fit),
+        parameters=analysis.state.effective_parameters() + float(gaussian),
+        dispersion=problem.dispersion(fit) if gaussian else None,
+        weight=analysis.basis.weight,
+        notes=tuple(_notes(analysis, near)),
+    )
+
+
+def _notes(analysis: Analysis, near: bool) -> list[str]:
+    notes, n, r = [], analysis.problem.engine.n_rows, analysis.solution.unfairness
+    if near:
+        notes.append(
+            "The rows do not tell whether the bound binds in the population: each standard error "
+            "is the larger of the two cases."
+        )
+    if analysis.regime == "bound" and n * r / (1.0 - r) < NOISE * analysis.state.q:
+        notes.append(
+            "The bound is so small for this number of rows that it would bind by chance alone; "
+            "the direction of α is noise."
+        )
+    if analysis.description.predictor_penalty > 0.0:
+        notes.append("predictor_penalty is taken as given, however it was chosen.")
+    constant = np.flatnonzero(analysis.basis.deviations == 0.0)
+    if constant.size:
+        columns = ", ".join(repr(analysis.problem.engine.names[k]) for k in constant)
+        notes.append(f"Column(s) {columns} are constant; their coefficients are 0 by definition.")
+    if n < max(FEW_ROWS, FEW_EACH * _parameters(analysis)):
+        notes.append(
+            "There are few rows for the number of coefficients: standard errors are approximate."
+        )
+    return notes

@@ -1,0 +1,105 @@
+"""What inference must know of a model beyond its fit, and which models it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.fairness import Definition
+from fairridge.models import FairBasis, Fit
+from fairridge.penalties import Penalty, Radial, Ridge
+from fairridge.search import CompressedProblem, Problem, Solution
+
+__all__ = ["Description", "check_model"]
+
+
+@dataclass(frozen=True)
+class Description:
+    """The settings of a model that decide how its coefficients depend on each row.
+
+    Attributes
+    ----------
+    definition : Definition
+        What is bounded.
+    penalty : Penalty
+        The penalty on α.
+    predictor_penalty : float
+        λ₂, taken as given.
+    standardize : bool
+        Whether the penalties see columns divided by their standard deviations.
+    """
+
+    definition: Definition
+    penalty: Penalty
+    predictor_penalty: float = 0.0
+    standardize: bool = True
+
+    def penalty_unit(self, weight: float) -> float:
+        """Return c in λ = c·λ̄, with λ̄ the penalty on the mean over rows."""
+        return 1.0 if isinstance(self.penalty, Radial) else weight
+
+    def penalty_matrix(self, basis: FairBasis) -> Floats:
+        """Return P with λ̄αᵀPα the penalty on α, relative to mean deviances."""
+        scale = basis.sensitive.scale
+        K = self.penalty.quadratic(basis.sensitive) * np.outer(scale, scale)
+        return K * (self.penalty_unit(basis.weight) / basis.weight)
+
+
+def check_model(problem: Problem, description: Description, solution: Solution) -> None:
+    """Refuse models whose coefficients are not a smooth function of the weights of the rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        The model on its rows, for every λ.
+    description : Description
+        Its settings.
+    solution : Solution
+        The model at its bound.
+    """
+    if isinstance(problem, CompressedProblem):
+        raise ValueError(
+            "there are no standard errors with more predictor columns than rows; use fewer columns."
+        )
+    if not isinstance(description.penalty, Ridge | Radial):
+        raise ValueError(
+            f"penalty={description.penalty.name!r} selects among sensitive columns, and standard "
+            "errors that ignore the selection are too small; use penalty='ridge' or 'radial'."
+        )
+    if solution.choice.status not in ("converged", "inactive"):
+        raise ValueError(
+            f"the fit has status {solution.choice.status!r}: the bound is not met, and there are "
+            "no standard errors for coefficients that are not the solution."
+        )
+    _check_columns(problem.basis, problem.engine.names, description.predictor_penalty)
+    _check_separation(problem, solution.fit)
+
+
+def _check_columns(basis: FairBasis, names: tuple[str, ...], predictor_penalty: float) -> None:
+    q, varies = len(basis.center_sensitive), basis.deviations > 0.0
+    places = list(basis.sensitive.dependent)
+    if predictor_penalty == 0.0:
+        places += [q + k for k in basis.predictors.dependent]
+    # A constant column, such as that of a level without rows, has the coefficient 0.
+    dependent = [names[k] for k in places if varies[k]]
+    if dependent:
+        raise ValueError(
+            f"column(s) {', '.join(map(repr, dependent))} are linear combinations of others, so "
+            "their coefficients are not determined and have no standard errors; drop these columns."
+        )
+    if not varies[:q].any():
+        raise ValueError("all sensitive columns are constant: there is nothing to bound.")
+
+
+def _check_separation(problem: Any, fit: Fit) -> None:
+    find = getattr(problem, "separating_columns", None)
+    columns = find([fit]) if find is not None else {}
+    if columns:
+        raise ValueError(
+            f"column(s) {', '.join(map(repr, columns))} separate the responses: their "
+            "coefficients have no limit and no standard errors. Merge rare levels or drop the "
+            "columns."
+        )

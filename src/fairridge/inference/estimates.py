@@ -1,0 +1,132 @@
+"""Estimates with a covariance, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2, f, norm, t
+
+from fairridge._typing import Floats, Integers
+
+__all__ = ["Estimates", "Interval", "WaldTest", "p_value", "quantile"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with a confidence interval.
+
+    Attributes
+    ----------
+    estimate, lower, upper : float
+        The estimate and the ends of the interval.
+    confidence : float
+        The level.
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class WaldTest:
+    """A test that several coefficients are zero.
+
+    Attributes
+    ----------
+    statistic : float
+        F, or χ² if `df_residual` is None.
+    df : int
+        Number of independent restrictions.
+    df_residual : float or None
+        Degrees of freedom of the denominator.
+    p_value : float
+        Probability of a statistic at least as large if they are.
+    """
+
+    statistic: float
+    df: int
+    df_residual: float | None
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Numbers with names and a covariance matrix.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names.
+    estimate : ndarray of shape (k,)
+        Estimates.
+    covariance : ndarray of shape (k, k)
+        Their covariance.
+    """
+
+    names: tuple[str, ...]
+    estimate: Floats
+    covariance: Floats
+
+    def take(self, places: Integers) -> Estimates:
+        """Return some of them, in a given order."""
+        names = tuple(self.names[k] for k in places)
+        return Estimates(names, self.estimate[places], self.covariance[np.ix_(places, places)])
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Roots of the variances."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    def statistics(self) -> Floats:
+        """Return estimates over standard errors; NaN for what is fixed at zero."""
+        errors = self.standard_errors
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(errors > 0.0, self.estimate / errors, np.nan)
+
+    def interval(self, level: float, df: float | None) -> Floats:
+        """Return lower and upper ends, of shape (k, 2)."""
+        half = quantile(level, df) * self.standard_errors
+        return np.column_stack([self.estimate - half, self.estimate + half])
+
+    def wald(self, names: Sequence[str], df: float | None) -> WaldTest:
+        """Test whether all named estimates are zero in the population."""
+        unknown = [name for name in names if name not in self.names]
+        if unknown or not names:
+            raise ValueError(
+                f"name coefficients to test; {', '.join(map(repr, unknown)) or 'none'} given, "
+                f"known are {', '.join(map(repr, self.names))}."
+            )
+        places = [self.names.index(name) for name in dict.fromkeys(names)]
+        errors = self.standard_errors[places]
+        places = [k for k, error in zip(places, errors, strict=True) if error > 0.0]
+        if not places:
+            raise ValueError("these coefficients are fixed at zero: there is nothing to test.")
+        errors = self.standard_errors[places]
+        # Correlations: directions without variance, as in coefficients that sum to zero, go.
+        sizes, vectors = np.linalg.eigh(
+            self.covariance[np.ix_(places, places)] / np.outer(errors, errors)
+        )
+        kept = sizes > 1e-10 * sizes[-1]
+        parts = (self.estimate[places] / errors) @ vectors[:, kept] / np.sqrt(sizes[kept])
+        total, count = float(parts @ parts), int(kept.sum())
+        if df is None:
+            return WaldTest(total, count, None, float(chi2.sf(total, count)))
+        return WaldTest(total / count, count, df, float(f.sf(total / count, count, df)))
+
+
+def quantile(level: float, df: float | None) -> float:
+    """Return the two-sided quantile of Student's distribution, or of the normal one."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level={level!r} must lie strictly between 0 and 1.")
+    probability = 0.5 + level / 2.0
+    return float(norm.ppf(probability) if df is None else t.ppf(probability, df))
+
+
+def p_value(statistics: Floats, df: float | None) -> Floats:
+    """Return two-sided p-values."""
+    size = np.abs(statistics)
+    return np.asarray(2.0 * (norm.sf(size) if df is None else t.sf(size, df)))

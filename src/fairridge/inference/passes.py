@@ -1,0 +1,224 @@
+"""One more pass over the rows: sums of products of influence terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.data import Slab
+from fairridge.engines import Engine, MemoryEngine
+from fairridge.inference.influence import Branch, Functional
+from fairridge.inference.rows import FairRows, RowsOfModel, Stack
+
+__all__ = ["Pass", "Quantity", "Weighing", "products", "row_terms"]
+
+
+# A sum of functionals of branches, each with its factor.
+Quantity = tuple[tuple[float, Branch, Functional], ...]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What to find of each row: the terms of a branch, and its influence on some quantities.
+
+    Attributes
+    ----------
+    branch : Branch
+        Its terms come first.
+    quantities : tuple of Quantity
+        One column each.
+    inverse : ndarray of shape (q, q)
+        Σ_S⁻¹.
+    """
+
+    branch: Branch
+    quantities: tuple[Quantity, ...]
+    inverse: Floats
+
+    def rows(
+        self, family: Any, y: Floats, Z: Floats, weight: Floats, offset: Floats | None
+    ) -> FairRows:
+        """Read centered columns [S, X]; what follows them is left out."""
+        branch, q = self.branch, len(self.inverse)
+        s, x = Z[:, :q], Z[:, q : len(branch.center)]
+        if not branch.mixing.any():
+            x = x - s @ branch.B
+        return FairRows(family, y, s, x, s @ self.inverse, branch.mixing, offset, weight)
+
+    def terms(self, rows: FairRows) -> Floats:
+        """Return all terms of each row."""
+        width, own = self.branch.width, self.branch.seen(rows)
+        out = np.empty((len(rows.s), width + len(self.quantities)))
+        self.branch.write_terms(own, out[:, :width])
+        out[:, width:] = 0.0
+        for branch, places, signs, functionals in self._by_branch():
+            weights = np.column_stack([what.weights for what in functionals])
+            if branch is self.branch:
+                at, found = own, out[:, :width] @ weights
+            else:
+                at = branch.seen(rows)
+                found = branch.weighted_terms(at, weights)
+            for k, sign, what, column in zip(places, signs, functionals, found.T, strict=True):
+                out[:, width + k] += sign * (column + what.measure.direct(at))
+        return out
+
+    def _by_branch(self) -> list[tuple[Branch, list[int], list[float], list[Functional]]]:
+        """Sort what quantities are made of by branch, so that each is evaluated once."""
+        found: dict[int, tuple[Branch, list[int], list[float], list[Functional]]] = {}
+        for k, parts in enumerate(self.quantities):
+            for sign, branch, what in parts:
+                _, places, signs, functionals = found.setdefault(id(branch), (branch, [], [], []))
+                places.append(k)
+                signs.append(sign)
+                functionals.append(what)
+        return list(found.values())
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """How much each row counts in a sum of products.
+
+    Attributes
+    ----------
+    frequency : bool
+        Whether a row of weight w stands for w rows alike, rather than counting w times.
+    leverage : tuple of (ndarray, float) or None
+        Root of H⁻¹ and sum of the weights, for HC3.
+    """
+
+    frequency: bool = False
+    leverage: tuple[Floats, float] | None = None
+
+    def factors(self, rows: FairRows, theta: Floats) -> Floats:
+        """Return what to multiply the terms of each row with."""
+        factors = np.sqrt(rows.weight) if self.frequency else rows.weight
+        if self.leverage is None:
+            return factors
+        root, total = self.leverage
+        curvature = RowsOfModel(rows, theta).curvature / total
+        q = rows.s.shape[1]
+        scores = rows.s @ root[1 : 1 + q] + (root[0] + rows.u @ root[1 + q :])
+        own = curvature * (scores**2).sum(axis=1)
+        leverage = own if self.frequency else rows.weight * own
+        return np.asarray(factors / (1.0 - np.minimum(leverage, 1.0 - 1e-10)))
+
+
+@dataclass(frozen=True)
+class _Products:
+    """Σ ζζᵀ over rows, ζ their weighted terms."""
+
+    family: Any
+    what: Pass
+    weighing: Weighing
+
+    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
+        rows = self.what.rows(self.family, y, Z, weight, offset)
+        factors = self.weighing.factors(rows, self.what.branch.theta)
+        terms = self.what.terms(rows)
+        if (factors != 1.0).any():
+            terms *= factors[:, None]
+        return self._gathered(terms, Z)
+
+    def _gathered(self, terms: Floats, Z: Floats) -> Any:
+        return terms.T @ terms
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums of terms by cluster; with those of other rows they form one list."""
+
+    codes: tuple[Integers, ...]
+    sums: tuple[Floats, ...]
+
+    def __add__(self, other: _Sums) -> _Sums:
+        return _Sums(self.codes + other.codes, self.sums + other.sums)
+
+    def products(self) -> Floats:
+        _, sums = _summed(np.concatenate(self.codes), np.vstack(self.sums))
+        return sums.T @ sums
+
+
+@dataclass(frozen=True)
+class _ClusterSums(_Products):
+    """Σ ζ over the rows of each cluster; the codes are one more column."""
+
+    def _gathered(self, terms: Floats, Z: Floats) -> Any:
+        codes, sums = _summed(Z[:, -1].astype(np.intp), terms)
+        return _Sums((codes,), (sums,))
+
+
+def _summed(codes: Integers, terms: Floats) -> tuple[Integers, Floats]:
+    values, places = np.unique(codes, return_inverse=True)
+    order = np.argsort(places.ravel(), kind="stable")
+    starts = np.searchsorted(places.ravel()[order], np.arange(len(values)))
+    return values, np.add.reduceat(terms[order], starts, axis=0)
+
+
+def products(
+    engine: Engine,
+    family: Any,
+    what: Pass,
+    weighing: Weighing,
+    clusters: Integers | None = None,
+) -> Floats:
+    """Return Σ ζζᵀ over all rows, or over clusters of them, in one pass.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are.
+    family : Family
+        The family of the response.
+    what : Pass
+        The terms ζ.
+    weighing : Weighing
+        How much each row counts.
+    clusters : ndarray of int, optional
+        Cluster of each row, 0 to G − 1.
+    """
+    center = what.branch.center
+    if clusters is None:
+        found: Floats = engine.sum_over_columns(_Products(family, what, weighing), center)
+        return found
+    if not isinstance(engine, MemoryEngine):
+        raise ValueError("clusters need the rows in memory: pass a frame or an array.")
+    rows, codes = engine.rows, Slab(clusters.astype(np.float64)[:, None])
+    columns, names = (*rows.predictors, codes), (*rows.names, "cluster")
+    marked = MemoryEngine(
+        rows.with_columns(rows.sensitive, columns, names), separable=engine.separable
+    )
+    sums: _Sums = marked.sum_over_columns(
+        _ClusterSums(family, what, weighing), np.append(center, 0.0)
+    )
+    return sums.products()
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The terms themselves, unweighted."""
+
+    family: Any
+    what: Pass
+
+    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
+        return Stack((self.what.terms(self.what.rows(self.family, y, Z, weight, offset)),))
+
+
+def row_terms(engine: Engine, family: Any, what: Pass) -> Floats:
+    """Return the terms of every row, in their order; for rows that fit into memory.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are.
+    family : Family
+        The family of the response.
+    what : Pass
+        The terms.
+    """
+    center = what.branch.center
+    found: Stack = engine.sum_over_columns(_Terms(family, what), center)
+    return found.array()

@@ -1,0 +1,315 @@
+"""The object that `model.inference(X, y)` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import norm
+
+from fairridge._typing import Floats
+from fairridge.data import make_frame
+from fairridge.inference.estimates import Estimates, Interval, WaldTest, p_value, quantile
+from fairridge.inference.population import Population
+from fairridge.inference.table import coefficient_table
+
+__all__ = ["Facts", "Inference"]
+
+
+Kind = Literal["raw", "fair"]
+
+TARGET = (
+    "Intervals are for this fair model fitted to the whole population, not for effects without "
+    "the bound."
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a table of standard errors says above and below its rows.
+
+    Attributes
+    ----------
+    title : str
+        The model's name.
+    family, definition : str
+        Their names.
+    covariance : str
+        "HC0", "HC1", "HC3" or "cluster".
+    n_rows : int
+        Number of rows.
+    df : float or None
+        Degrees of freedom of t statistics; None for normal quantiles.
+    unfairness : float
+        The bound r.
+    binding : bool
+        Whether the bound binds.
+    near_kink : bool
+        Whether the sample cannot tell if the bound binds in the population.
+    loglik, parameters : float
+        Log-likelihood, and effective number of parameters.
+    dispersion : float or None
+        Variance of a gaussian response around its mean; None for other families.
+    weight : float
+        Sum of the weights.
+    notes : tuple of str
+        Remarks.
+    """
+
+    title: str
+    family: str
+    definition: str
+    covariance: str
+    n_rows: int
+    df: float | None
+    unfairness: float
+    binding: bool
+    near_kink: bool
+    loglik: float
+    parameters: float
+    dispersion: float | None
+    weight: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Standard errors of a fair model, and what follows from them.
+
+    The errors account for the estimation of B (what S explains of X), of the
+    column means and of λ(r), and hold for heteroscedastic responses.
+
+    Attributes
+    ----------
+    raw : Estimates
+        Intercept and coefficients of the encoded columns, in the order of `coef_names_`.
+    fair : Estimates
+        Intercept in the fair basis, α and β, and "(lambda)" if the bound binds.
+    quantities : dict of str to tuple of float
+        Estimate and standard error of "unconstrained" and "price".
+    population : Population
+        What the sample says of S and U in the population.
+    facts : Facts
+        What the table says besides its rows.
+    backend : object
+        The frame library of the input.
+    """
+
+    raw: Estimates
+    fair: Estimates
+    quantities: dict[str, tuple[float, float]]
+    population: Population
+    facts: Facts
+    backend: Any = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names: "(intercept)" and `coef_names_`."""
+        return self.raw.names
+
+    @property
+    def estimate(self) -> Floats:
+        """`intercept_` and `coef_`."""
+        return self.raw.estimate
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of `estimate`."""
+        return self.raw.covariance
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard errors of `estimate`."""
+        return self.raw.standard_errors
+
+    def confidence_interval(self, level: float = 0.95) -> Floats:
+        """Return lower and upper ends for `estimate`, of shape (k, 2)."""
+        return self.raw.interval(level, self.facts.df)
+
+    def to_frame(self, kind: Kind = "raw", level: float = 0.95) -> Any:
+        """Return the table as a frame.
+
+        Parameters
+        ----------
+        kind : {"raw", "fair"}, default="raw"
+            Coefficients of the columns as they came, or α, β and λ(r). The
+            interval of λ is symmetric for log λ.
+        level : float, default=0.95
+            Confidence of the intervals.
+        """
+        return make_frame(self._columns(kind, level), self.backend)
+
+    def _columns(self, kind: Kind, level: float) -> dict[str, Any]:
+        if kind not in ("raw", "fair"):
+            raise ValueError(f"kind={kind!r} is not known; use 'raw' or 'fair'.")
+        chosen: Estimates = getattr(self, kind)
+        statistics, ends = chosen.statistics(), chosen.interval(level, self.facts.df)
+        tested = p_value(statistics, self.facts.df)
+        if "(lambda)" in chosen.names:
+            interval = self.lambda_interval(level)
+            ends[-1] = interval.lower, interval.upper
+            statistics[-1] = tested[-1] = np.nan  # λ = 0 is the edge of what λ can be
+        return {
+            "term": list(chosen.names),
+            "coefficient": chosen.estimate,
+            "standard_error": chosen.standard_errors,
+            "statistic": statistics,
+            "p_value": tested,
+            "lower": ends[:, 0],
+            "upper": ends[:, 1],
+        }
+
+    def lambda_interval(self, level: float = 0.95) -> Interval:
+        """Return λ(r) with an interval that is symmetric for log λ.
+
+        If the sample cannot tell whether the bound binds, λ may be 0: the interval begins there
+        and has one end, which is that of a normal λ.
+        """
+        if "(lambda)" not in self.fair.names:
+            raise ValueError("λ is not estimated: the bound does not bind, or is zero.")
+        value, error = float(self.fair.estimate[-1]), float(self.fair.standard_errors[-1])
+        half = quantile(level, self.facts.df) * error
+        if self.facts.near_kink:
+            return Interval(value, 0.0, value + half, level)
+        ratio = float(np.exp(half / value))
+        return Interval(value, value / ratio, value * ratio, level)
+
+    # -------------------------------------------------------- derived quantities
+
+    def unconstrained_unfairness(self, level: float = 0.95) -> Interval:
+        """Return how unfair the model without a bound is, with an interval.
+
+        For statistical parity of a gaussian model this is R²_S of least squares.
+        """
+        value, error = self._quantity("unconstrained")
+        half = quantile(level, None) * error
+        # Shares of deviance may exceed 1; no other value does.
+        upper = min(value + half, max(value, 1.0))
+        return Interval(value, max(value - half, 0.0), upper, level)
+
+    @property
+    def binding_p_value(self) -> float:
+        """P-value of the hypothesis that the bound does not bind in the population."""
+        value, error = self._quantity("unconstrained")
+        if error == 0.0:
+            return float(value <= self.facts.unfairness)
+        return float(norm.sf((value - self.facts.unfairness) / error))
+
+    def price_of_fairness(self, level: float = 0.95) -> Interval:
+        """Return what the bound adds to the mean deviance of a row, with an interval.
+
+        For gaussian models that is the increase of the mean squared error.
+        """
+        if not self.facts.binding:
+            return Interval(0.0, 0.0, 0.0, level)
+        value, error = self._quantity("price")
+        half = quantile(level, None) * error
+        return Interval(value, max(value - half, 0.0), value + half, level)
+
+    def _quantity(self, name: str) -> tuple[float, float]:
+        if name not in self.quantities:
+            raise ValueError(
+                f"this model has no estimate of {name!r}: the model without a bound has no limit, "
+                "or its definition or family offers none."
+            )
+        return self.quantities[name]
+
+    def wald_test(self, names: Sequence[str]) -> WaldTest:
+        """Test whether several raw coefficients are all zero, as in a model without them.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Some of `names`.
+        """
+        return self.raw.wald([names] if isinstance(names, str) else names, self.facts.df)
+
+    def linear_predictor(
+        self, columns: Any, level: float = 0.95, *, observation: bool = False
+    ) -> Floats:
+        """Return the linear predictor of new rows with intervals.
+
+        Parameters
+        ----------
+        columns : array of shape (n, q+p)
+            Encoded columns, in the order of `names`.
+        level : float, default=0.95
+            Confidence of each interval.
+        observation : bool, default=False
+            Whether the interval is for a new response (gaussian models) instead of its mean.
+
+        Returns
+        -------
+        ndarray of shape (n, 3)
+            Estimate, lower and upper end.
+        """
+        Z = np.asarray(columns, dtype=np.float64)
+        has_intercept = self.names[:1] == ("(intercept)",)
+        Z = np.column_stack([np.ones(len(Z)), Z]) if has_intercept else Z
+        if Z.shape[1] != len(self.names):
+            raise ValueError(
+                f"columns has {Z.shape[1] - has_intercept} columns, but the model has "
+                f"{len(self.names) - has_intercept} for one linear predictor."
+            )
+        variance = ((Z @ self.covariance) * Z).sum(axis=1)
+        if observation:
+            if self.facts.dispersion is None:
+                raise ValueError("observation=True needs a gaussian model.")
+            variance = variance + self.facts.dispersion
+        middle = Z @ self.estimate
+        half = quantile(level, self.facts.df) * np.sqrt(np.maximum(variance, 0.0))
+        return np.column_stack([middle, middle - half, middle + half])
+
+    @property
+    def effective_parameters(self) -> float:
+        """Tr(H(H + penalties)⁻¹): λ(r) counts as given; σ² of a gaussian model counts as one."""
+        return self.facts.parameters
+
+    @property
+    def aic(self) -> float:
+        """−2 log-likelihood + 2·effective_parameters."""
+        return -2.0 * self.facts.loglik + 2.0 * self.facts.parameters
+
+    @property
+    def bic(self) -> float:
+        """−2 log-likelihood + log(n)·effective_parameters."""
+        return -2.0 * self.facts.loglik + float(np.log(self.facts.weight)) * self.facts.parameters
+
+    def population_unfairness(self, confidence: float = 0.95) -> Interval:
+        """Return R² of the linear predictor on S in the population, with an interval.
+
+        See `fairridge.inference.population`.
+        """
+        return self.population.unfairness(confidence)
+
+    # ------------------------------------------------------------------ printing
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = self.facts
+        df = "normal quantiles" if facts.df is None else f"{facts.df:g}"
+        return [
+            ("Family", facts.family),
+            ("Definition", facts.definition),
+            ("Bound", f"{facts.unfairness:g} ({'binds' if facts.binding else 'does not bind'})"),
+            ("Observations", f"{facts.n_rows:,}"),
+            ("Covariance", facts.covariance),
+            ("Degrees of freedom", df),
+        ]
+
+    def __str__(self) -> str:
+        notes = [TARGET, *self.facts.notes]
+        if "(lambda)" in self.fair.names:
+            found = self.lambda_interval()
+            ends = f"{found.lower:.5g} to {found.upper:.5g}"
+            notes.append(f"λ(r) = {found.estimate:.5g}, 95 % interval {ends}.")
+        columns = self._columns("raw", 0.95)
+        student = self.facts.df is not None
+        return coefficient_table(self.facts.title, self._facts(), columns, notes, student=student)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"

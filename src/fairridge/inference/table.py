@@ -1,0 +1,80 @@
+"""A table of coefficients in the layout that statsmodels made familiar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+__all__ = ["coefficient_table"]
+
+WIDTH = 78
+# Widths of the columns of numbers.
+CELLS = (11, 11, 8, 7, 11, 11)
+
+
+def coefficient_table(
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    columns: dict[str, Any],
+    notes: Sequence[str],
+    *,
+    student: bool,
+) -> str:
+    """Lay out estimates with errors, statistics, p-values and 95 % intervals.
+
+    Parameters
+    ----------
+    title : str
+        The first line.
+    facts : sequence of (str, str)
+        Label and value, two per line.
+    columns : dict
+        As in `Inference.to_frame`.
+    notes : sequence of str
+        Remarks below the table.
+    student : bool
+        Whether statistics are compared with Student's distribution.
+    """
+    name = WIDTH - sum(CELLS)
+    letter = "t" if student else "z"
+    head = ("coef", "std err", letter, f"P>|{letter}|", "[0.025", "0.975]")
+    lines = [title.center(WIDTH).rstrip(), "=" * WIDTH]
+    lines += [
+        _pair(facts[k], facts[k + 1] if k + 1 < len(facts) else None)
+        for k in range(0, len(facts), 2)
+    ]
+    lines += ["=" * WIDTH, " " * name + _cells(head), "-" * WIDTH]
+    for row in zip(*columns.values(), strict=True):
+        coefficient, error, statistic, p, lower, upper = row[1:]
+        cells = (
+            f"{coefficient:.4g}",
+            f"{error:.4g}",
+            f"{statistic:.3f}" if statistic == statistic else "",
+            f"{p:.3f}" if p == p else "",
+            f"{lower:.4g}",
+            f"{upper:.4g}",
+        )
+        lines.append(f"{_cut(row[0], name):<{name}}" + _cells(cells))
+    lines.append("=" * WIDTH)
+    for note in notes:
+        lines += wrap(note, WIDTH)
+    return "\n".join(lines)
+
+
+def _cells(cells: Sequence[str]) -> str:
+    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, CELLS, strict=True))
+
+
+def _pair(left: tuple[str, str], right: tuple[str, str] | None) -> str:
+    column = WIDTH // 2 - 1
+    parts = [
+        f"{label}:{_cut(value, column - len(label) - 2):>{column - len(label) - 1}}"
+        for label, value in (left, right or ("", ""))
+        if label
+    ]
+    return "  ".join(parts)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,102 @@
+"""Small problems for every family, and the derivative of a whole fit in the weight of one row."""
+
+import numpy as np
+
+from fairridge.data import Rows, Slab
+from fairridge.engines import MemoryEngine
+from fairridge.inference import Analysis, Description, inference_of
+from fairridge.penalties import Ridge
+from fairridge.search import gaussian_problem, glm_problem, solve
+
+NAMES = ("group", "age", "x1", "x2", "x3")
+STEP = 1e-4
+
+
+def draw(family, n=60, seed=0):
+    """Return S, X, response and targets that suit a family."""
+    rng = np.random.default_rng(seed)
+    S = np.column_stack([rng.random(n) < 0.4, rng.normal(size=n)]).astype(float)
+    X = 0.5 * S @ rng.normal(size=(2, 3)) + rng.exponential(size=(n, 3))
+    eta = 0.4 * (S @ [1.0, 0.6] + X @ [0.5, -0.3, 0.4] - 0.8)
+    if family.reads == "times":
+        times = np.round(4 * rng.exponential(size=n) * np.exp(-eta)) / 4 + 0.25  # with ties
+        events = (rng.random(n) < 0.7).astype(float)
+        return S, X, np.column_stack([times, events]), -np.log(times[:, None])
+    if family.n_predictors > 1:
+        scores = eta[:, None] * [2.0, 0.0, -1.0] + rng.gumbel(size=(n, 3))
+        codes = scores.argmax(axis=1)
+        return S, X, codes[:, None].astype(float), np.eye(3)[codes]
+    y = {
+        "gaussian": lambda: eta + 0.5 * rng.normal(size=n),
+        "binomial": lambda: (rng.random(n) < 1 / (1 + np.exp(-2 * eta))).astype(float),
+        "quasi-binomial": lambda: rng.beta(2 * np.exp(eta), 2),
+        "gamma": lambda: rng.gamma(2.0, size=n) * np.exp(eta),
+    }.get(family.name, lambda: rng.poisson(np.exp(eta + 0.5)).astype(float))()
+    return S, X, y[:, None], y[:, None]
+
+
+def problem_of(family, data, weight=None, offset=None, **options):
+    S, X, y, targets = data
+    rows = Rows(
+        (Slab(S),), (Slab(X),), NAMES[: S.shape[1] + X.shape[1]], y, targets, weight, offset
+    )
+    engine = MemoryEngine(rows, separable=family.separable)
+    if family.least_squares:
+        return gaussian_problem(engine, **options)
+    return glm_problem(engine, family, n_targets=targets.shape[1], max_iter=200, **options)
+
+
+def solution_of(problem, definition, r):
+    return solve(problem, definition, [r], tol=1e-13, max_iter=200)[0]
+
+
+def numbers(solution, unit):
+    """Return raw and fair coefficients and λ̄, one after the other."""
+    fit, basis = solution.fit, solution.fit.basis
+    raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+    level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
+    intercept = np.atleast_1d(fit.intercept)[:, None]
+    fair = np.hstack([intercept, np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)])
+    lambda_ = 0.0 if np.isinf(fit.lambda_) else fit.lambda_ / unit
+    raw = np.hstack([(level - raw @ basis.center)[:, None], raw])
+    return np.concatenate([raw.ravel(), fair.ravel(), [lambda_]])
+
+
+def by_class(family, influences):
+    """Return the same numbers' influences, one row per row."""
+    C = family.to_class_coefficients(np.eye(family.n_predictors))
+    raw, fair = (
+        np.einsum("nmk,cm->nck", part, C).reshape(len(part), -1) for part in influences[:2]
+    )
+    return np.column_stack([raw, fair, influences.lambda_])
+
+
+def analyzed(family, data, definition, r, weight=None, offset=None, **options):
+    problem = problem_of(family, data, weight, offset, **options)
+    description = Description(definition, **options)
+    return Analysis(problem, solution_of(problem, definition, r), description)
+
+
+def derivative(family, data, definition, r, row, weight, offset, **options):
+    """Return the derivative of the numbers in ε, with weights (1 − ε)w + εWδ of one row."""
+    unit = Description(definition, **options).penalty_unit(weight.sum())
+    change = -weight.copy()
+    change[row] += weight.sum()
+
+    def refit(k):
+        problem = problem_of(family, data, weight + k * STEP * change, offset, **options)
+        return numbers(solution_of(problem, definition, r), unit)
+
+    return (8 * (refit(0.25) - refit(-0.25)) - (refit(0.5) - refit(-0.5))) / (3 * STEP)
+
+
+def inferred(family, data, definition, r, weight=None, offset=None, **options):
+    """Return the inference of a model; options of the covariance are told from its own by name."""
+    own = {
+        "penalty": options.pop("penalty", Ridge()),
+        "predictor_penalty": options.pop("predictor_penalty", 0.0),
+        "standardize": options.pop("standardize", True),
+    }
+    problem = problem_of(family, data, weight, offset, **own)
+    solution = solution_of(problem, definition, r)
+    return inference_of(problem, solution, Description(definition, **own), **options)

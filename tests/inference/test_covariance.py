@@ -1,0 +1,149 @@
+"""Covariances against statsmodels, and under changes that must not change them."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from fairridge.engines import blocks
+from fairridge.fairness import IndividualFairness, StatisticalParity
+from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
+from fairridge.inference import influence
+from fairridge.penalties import Radial
+
+from .problems import draw, inferred
+
+PARITY = StatisticalParity()
+
+
+def design(data):
+    return sm.add_constant(np.hstack(data[:2]))
+
+
+@pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
+def test_without_a_bound_it_is_that_of_least_squares(covariance):
+    data = draw(Gaussian(), n=120)
+    theirs = sm.OLS(data[2][:, 0], design(data)).fit(cov_type=covariance)
+    ours = inferred(Gaussian(), data, PARITY, 1.0, covariance=covariance)
+    np.testing.assert_allclose(ours.estimate, theirs.params, rtol=1e-8)
+    np.testing.assert_allclose(ours.covariance, theirs.cov_params(), rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize(("family", "model"), [(Binomial(), sm.Logit), (Poisson(), sm.Poisson)])
+def test_without_a_bound_it_is_that_of_a_glm(family, model):
+    data = draw(family, n=150)
+    theirs = model(data[2][:, 0], design(data)).fit(cov_type="HC0", disp=0, tol=1e-12)
+    ours = inferred(family, data, PARITY, 1.0, covariance="HC0")
+    np.testing.assert_allclose(ours.covariance, theirs.cov_params(), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.confidence_interval(), theirs.conf_int(), rtol=1e-6, atol=1e-8)
+
+
+def test_clusters_are_those_of_least_squares():
+    data = draw(Gaussian(), n=120)
+    groups = np.random.default_rng(3).integers(0, 15, 120)
+    options = {"groups": groups, "use_correction": False}
+    theirs = sm.OLS(data[2][:, 0], design(data)).fit(cov_type="cluster", cov_kwds=options)
+    labels = np.array([f"household {k}" for k in groups])
+    ours = inferred(Gaussian(), data, PARITY, 1.0, clusters=labels)
+    np.testing.assert_allclose(ours.covariance, theirs.cov_params() * 15 / 14, rtol=1e-8)
+    assert ours.facts.df == 14
+    assert ours.facts.covariance == "cluster"
+
+
+@pytest.mark.parametrize("family", [Gaussian(), Multinomial(3), Cox()], ids=repr)
+def test_clusters_of_one_row_are_rows(family):
+    data = draw(family)
+    options = {"r": 0.05, "definition": PARITY}
+    n = len(data[0])
+    rows = inferred(family, data, covariance="HC0", **options)
+    alone = inferred(family, data, clusters=np.arange(n)[::-1], **options)
+    np.testing.assert_allclose(alone.covariance, rows.covariance * n / (n - 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
+@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+def test_frequency_weights_are_repeated_rows(covariance, r):
+    data = draw(Gaussian())
+    counts = np.random.default_rng(1).integers(1, 4, 60)
+    repeated = tuple(np.repeat(part, counts, axis=0) for part in data)
+    ours = inferred(
+        Gaussian(), data, PARITY, r, counts.astype(float), covariance=covariance, frequency=True
+    )
+    theirs = inferred(Gaussian(), repeated, PARITY, r, covariance=covariance)
+    np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-8)
+    np.testing.assert_allclose(ours.fair.covariance, theirs.fair.covariance, rtol=1e-8)
+
+
+def test_sampling_weights_have_no_scale():
+    data, weight = draw(Poisson()), 0.2 + np.random.default_rng(2).random(60)
+    one, ten = (inferred(Poisson(), data, PARITY, 0.05, c * weight) for c in (1.0, 10.0))
+    np.testing.assert_allclose(one.covariance, ten.covariance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("family", [Gaussian(), Binomial()], ids=repr)
+def test_units_of_columns_are_those_of_errors(family):
+    S, X, y, targets = draw(family, n=3000)
+    move = np.array([[3.0, 0.5], [0.0, 1e-2]])
+    # The radial penalty does not depend on how S is coded.
+    ours = inferred(family, (S, X, y, targets), PARITY, 0.01, penalty=Radial())
+    moved = (S @ move + 7.0, 1e3 * X, y, targets)
+    theirs = inferred(family, moved, PARITY, 0.01, penalty=Radial())
+    assert not ours.facts.near_kink
+    np.testing.assert_allclose(
+        theirs.standard_errors[3:], ours.standard_errors[3:] / 1e3, rtol=1e-6
+    )
+    back = np.linalg.inv(move)
+    np.testing.assert_allclose(
+        theirs.covariance[1:3, 1:3], back @ ours.covariance[1:3, 1:3] @ back.T, rtol=1e-6
+    )
+
+
+def test_blocks_of_rows_do_not_matter(monkeypatch):
+    data = draw(Poisson(), n=700)
+    groups = np.arange(700) // 7
+    definition = IndividualFairness()
+    for options in ({}, {"covariance": "HC3"}, {"clusters": groups}):
+        whole = inferred(Poisson(), data, definition, 0.3, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr(blocks, "BLOCK_BYTES", 1)
+            parts = inferred(Poisson(), data, definition, 0.3, **options)
+        np.testing.assert_allclose(parts.covariance, whole.covariance, rtol=1e-8)
+
+
+def test_beta_has_the_errors_of_least_squares_at_every_bound():
+    data = draw(Gaussian(), n=200)
+    free = inferred(Gaussian(), data, PARITY, 1.0, covariance="HC0")
+    for r in (0.0, 0.02, 0.5):
+        bound = inferred(Gaussian(), data, PARITY, r, covariance="HC0")
+        np.testing.assert_allclose(bound.covariance[3:, 3:], free.covariance[3:, 3:], rtol=1e-8)
+
+
+@pytest.mark.parametrize("family", [Gaussian(), Multinomial(3), Cox()], ids=repr)
+def test_predictors_decorrelated_row_by_row_give_the_same(family, monkeypatch):
+    data = draw(family)
+    options = {"r": 0.05, "definition": PARITY, "predictor_penalty": 0.5}
+    small = inferred(family, data, **options)
+    monkeypatch.setattr(influence, "LOSSY", -1.0)
+    by_row = inferred(family, data, **options)
+    np.testing.assert_allclose(by_row.covariance, small.covariance, rtol=1e-8, atol=1e-12)
+    assert by_row.quantities == {
+        name: pytest.approx(pair, rel=1e-8) for name, pair in small.quantities.items()
+    }
+
+
+def test_a_predictor_that_s_explains_almost_altogether():
+    S, X, y, targets = draw(Gaussian(), n=200)
+    X[:, 2] = S @ [1.0, 2.0] + 1e-6 * X[:, 2]
+    data = (S, X, y, targets)
+    theirs = sm.OLS(y[:, 0], design(data)).fit(cov_type="HC1")
+    ours = inferred(Gaussian(), data, PARITY, 1.0)
+    np.testing.assert_allclose(ours.standard_errors, theirs.bse, rtol=1e-7)
+
+
+def test_frequency_weights_of_clustered_rows_are_repeated_rows():
+    data, counts = draw(Gaussian()), np.random.default_rng(1).integers(1, 4, 60)
+    groups = np.arange(60) // 3
+    repeated = tuple(np.repeat(part, counts, axis=0) for part in data)
+    weight = counts.astype(float)
+    ours = inferred(Gaussian(), data, PARITY, 0.05, weight, clusters=groups, frequency=True)
+    theirs = inferred(Gaussian(), repeated, PARITY, 0.05, clusters=np.repeat(groups, counts))
+    np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-8)
