@@ -93,5 +93,5 @@ def test_functions_see_the_same_columns(rows, monkeypatch):
 
     ours, theirs = (engine.sum_over_columns(sums, center) for engine in (coded, dense))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-    S, X, y, weight = dense.columns()
+    S, X, y, weight = dense.dense_columns()
     np.testing.assert_allclose(ours, (weight * y[:, 0]) @ (np.hstack([S, X]) - center), rtol=1e-10)

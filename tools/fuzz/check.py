@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from tools.fuzz.columns import EPS, Coefficients, Columns, coefficients_of, columns_of
+from tools.fuzz.columns import EPS, Coefficients, Columns, coefficients_of, columns_of, over
 from tools.fuzz.fitting import Answer, answer, second_answer
 from tools.fuzz.peers import komiyama, zafar
 from tools.fuzz.problems import Problem, draw
@@ -281,10 +281,26 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
             flat = _separated(first) or is_flat(columns, coefficients_of(model, columns))
         if flat or not (model.converged_ and other.model.converged_):
             continue
+        if _is_ambiguous(problem, columns):
+            continue
         agree = AGREE + 1e3 * columns.digits + _coarse(problem)
         null = columns.likelihood.deviance(columns.null)[0]
         slack = agree * (abs(model.deviance_) + 1e-3 * abs(null) + EPS)
         yield from _different(problem, model, other.model, name, agree, slack)
+
+
+def _is_ambiguous(problem: Problem, columns: Columns) -> bool:
+    """Whether the value is not determined by the model.
+
+    A lasso leaves open which of collinear columns of S has the coefficient. They
+    are collinear once centered, so the shares of uncentered S differ by it.
+    """
+    rank = np.linalg.matrix_rank(over(columns.S, columns.S.std(axis=0)), tol=1e-8)
+    return (
+        problem.penalty == "lasso"
+        and problem.definition == "uncentered"
+        and rank < len(columns.S.T)
+    )
 
 
 def _different(

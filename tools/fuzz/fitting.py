@@ -148,7 +148,9 @@ def _from_source(problem: Problem, folder: Path) -> Any:
         "offset": "offset" if problem.offset is not None else None,
     }
     model = estimator(problem, separate=False).set_params(sensitive=None)
-    half = len(frame) // 2
+    # Each part has rows that count: a party without any has no moments.
+    counted = np.flatnonzero(np.ones(len(frame)) if problem.weight is None else frame["weight"])
+    half = counted[len(counted) // 2]
     parts = [frame.iloc[:half], frame.iloc[half:]]
     if problem.source == "moments":
         found = [sources.moments(sources.frame(part, **roles)) for part in parts]

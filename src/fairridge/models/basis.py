@@ -134,8 +134,13 @@ def fair_basis(
 
     penalty_scale = scale_S if standardize else np.ones(q)
     sensitive, P, N = spectrum_of(R_S * scale_S, penalty_scale, noise_S, scale_S)
-    roots = np.sqrt(sensitive.eigenvalues)
-    B = sensitive.vectors / roots @ (P.T @ R_SX) * scale_X / penalty_scale[:, None]
+    # In units of the spread of S: of collinear columns any B has the same SB, and in the units
+    # of a penalty the rounding of large columns would swamp small ones.
+    own, directions = sensitive, P
+    if not standardize:
+        own, directions, _ = spectrum_of(R_S * scale_S, scale_S, noise_S)
+    B = own.vectors / np.sqrt(own.eigenvalues) @ (directions.T @ R_SX)
+    B *= scale_X / scale_S[:, None]
     # What X and y have outside the span of S: rows below, and the null directions of S.
     outside = np.vstack([N.T @ factor.R[:q, q:], factor.R[q:, q:]])
     outside = triangular_factor(outside)

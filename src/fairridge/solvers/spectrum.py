@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from scipy.linalg import lapack
 
 from fairridge._typing import Floats
@@ -13,6 +14,8 @@ from fairridge._typing import Floats
 __all__ = ["Spectrum", "dependent_columns", "shrinking_length", "spectrum_of"]
 
 
+# Length of a column, relative to the longest in units of their spread, that is rounding.
+CONSTANT = 1e-12
 # Columns that are compared with all directions found before at once.
 PANEL = 64
 
@@ -85,11 +88,7 @@ class Spectrum:
 
     def _root(self) -> Floats:
         """R with RRᵀ = ZᵀZ."""
-        root = self.vectors * np.sqrt(self.eigenvalues)
-        size = np.abs(root).max(axis=1, initial=0.0)
-        # A constant column has rounding errors of the others here, and its own scale is unknown.
-        root[size <= 1e-12 * size.max(initial=0.0)] = 0.0
-        return root * self.scale[:, None]
+        return self.vectors * np.sqrt(self.eigenvalues) * self.scale[:, None]
 
     def rotate(self, coefficients: Floats) -> Floats:
         """Fitted values PᵀZb for original-scale coefficients b (last axis)."""
@@ -144,6 +143,8 @@ def spectrum_of(
     P, N, values, A = P[:, :rank], P[:, rank:], values[:rank], At[:rank].T
     if not np.array_equal(unit, scale):
         P, values, A = _rescaled(P, scaled, unit / scale)
+    size = np.linalg.norm(scaled, axis=0)
+    A[size <= CONSTANT * size.max()] = 0.0  # else they have rounding errors of the others
     return Spectrum(values**2, A, scale, _dependent(scaled, rank)), P, N
 
 
@@ -152,21 +153,27 @@ def _rescaled(P: Floats, root: Floats, factors: Floats) -> tuple[Floats, Floats,
 
     The factors may differ by any orders of magnitude. Jacobi's method finds
     singular values and vectors of columns of full rank as accurately as those
-    of the root. Of collinear columns the triangle of the sorted ones serves.
+    of the root. Collinear columns are first reduced to a triangle whose rows
+    have their sizes: that of the sorted ones, with pivoting.
     """
     rank = P.shape[1]
     if rank == root.shape[1]:
-        values, P, A, work, _, failed = lapack.dgejsv(root * factors, joba=0, jobr=0, jobp=0)
-        if failed:
-            raise np.linalg.LinAlgError("the singular value decomposition did not converge.")
-        return P, values * (work[0] / work[1]), A
+        return _jacobi(root * factors)
     columns = (P.T @ root * factors).T
     order = np.argsort(-np.linalg.norm(columns, axis=1))
-    Q, triangle = np.linalg.qr(columns[order])
-    B, values, Vt = np.linalg.svd(triangle)
-    A = np.empty_like(Q)
-    A[order] = Q @ B
-    return P @ Vt.T, values, A
+    Q, triangle, pivots = scipy.linalg.qr(columns[order], mode="economic", pivoting=True)
+    U, values, V = _jacobi(triangle.T)
+    A, rotation = np.empty_like(Q), np.empty_like(U)
+    A[order], rotation[pivots] = Q @ V, U
+    return P @ rotation, values, A
+
+
+def _jacobi(columns: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return U, σ and V of columns of full rank, accurate whatever their sizes."""
+    values, U, V, work, _, failed = lapack.dgejsv(columns, joba=0, jobr=0, jobp=0)
+    if failed:
+        raise np.linalg.LinAlgError("the singular value decomposition did not converge.")
+    return U, values * (work[0] / work[1]), V
 
 
 def shrinking_length(parts: Floats, rates: Floats) -> tuple[Floats, Floats]:
