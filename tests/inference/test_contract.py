@@ -97,7 +97,6 @@ def test_gaussian_in_every_setting(definition, penalty, standardize, predictor_p
         Combined([StatisticalParity(), IndividualFairness()], weights=[1.0, 2.0]),
         Combined([StatisticalParity(), EqualityOfOpportunity()]),
     ],
-    ids=lambda d: f"{d.name}-{getattr(d, 'distance', '')}-{getattr(d, 'center', '')}",
 )
 def test_other_definitions(definition):
     check(Poisson(), definition, Ridge(), 0.03)
