@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import numpy as np
 
 import fairridge
 
@@ -65,3 +68,25 @@ def test_no_caller_asks_which_family_it_is():
         if asked.search(line)
     ]
     assert found == []
+
+
+def test_a_fit_crosses_few_borders_between_files_of_estimators():
+    """Read, look at the columns, warn, store: one can follow a fit from call to call."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(300, 6))
+    y = Z.sum(axis=1) + rng.normal(size=300)
+    model = fairridge.FairRidgeRegressor(0.05, sensitive=[0, 1])
+    room, crossed = str(ROOT / "estimators"), []
+
+    def watch(frame, event, argument):
+        here = frame.f_code.co_filename
+        there = frame.f_back.f_code.co_filename if frame.f_back else ""
+        if event == "call" and here != there and here.startswith(room) and there.startswith(room):
+            crossed.append((there, here))
+
+    sys.setprofile(watch)
+    try:
+        model.fit(Z, y)
+    finally:
+        sys.setprofile(None)
+    assert 0 < len(crossed) <= 6
