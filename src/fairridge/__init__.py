@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         ZafarClassifier,
         ZafarRegressor,
     )
-    from fairridge.validation import compare, cross_validate
+    from fairridge.validation import Monitor, choose_bound, compare, cross_validate
     from fairridge.validation.report import report
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "FairRidgeSurvival",
     "FairnessPath",
     "KomiyamaRegressor",
+    "Monitor",
     "ReductionsClassifier",
     "SteinbergRegressor",
     "ZafarClassifier",
@@ -46,6 +47,7 @@ __all__ = [
     "__version__",
     "attribution",
     "audit",
+    "choose_bound",
     "compare",
     "cross_validate",
     "load",
@@ -60,8 +62,10 @@ _HOMES = {
     "FairRidgeRegressor": "estimators",
     "FairRidgeSurvival": "estimators",
     "FairnessPath": "estimators",
+    "Monitor": "validation",
     "attribution": "export",
     "audit": "metrics",
+    "choose_bound": "validation",
     "compare": "validation",
     "cross_validate": "validation",
     "load": "files",

@@ -1,6 +1,17 @@
 """Models judged on rows: cross-validation, comparison, and what the audit report shows."""
 
+from fairridge.validation.choice import ChosenBound, choose_bound
 from fairridge.validation.comparison import Comparison, compare
 from fairridge.validation.cross_validation import CrossValidation, cross_validate
+from fairridge.validation.monitor import Monitor, MonitorState
 
-__all__ = ["Comparison", "CrossValidation", "compare", "cross_validate"]
+__all__ = [
+    "ChosenBound",
+    "Comparison",
+    "CrossValidation",
+    "Monitor",
+    "MonitorState",
+    "choose_bound",
+    "compare",
+    "cross_validate",
+]
