@@ -131,7 +131,7 @@ def test_separate_attributes_and_weights(rows):
 
 
 def test_unsuitable_arguments(rows):
-    (X, y, numbers), (held, _, held_numbers) = rows
+    (X, _, numbers), (held, _, held_numbers) = rows
     with pytest.raises(TypeError, match="needs a linear model of fairridge; Barycenter"):
         choose_bound(
             BarycenterRegressor(sensitive=["sex"]), X, numbers, held, held_numbers, rule=MeanGap(1)
@@ -153,7 +153,7 @@ def test_unsuitable_arguments(rows):
 @pytest.mark.slow
 def test_a_granted_model_breaks_the_rule_rarely():
     """δ = 0.1: 60 samples, and a population of 40,000 rows."""
-    population, labels, _ = people(40_000, 999)
+    population, _, _ = people(40_000, 999)
     broken = 0
     for seed in range(60):
         samples = people(800, 2 * seed), people(800, 2 * seed + 1)
