@@ -1,12 +1,37 @@
-"""Names of array types."""
+"""Names of types: arrays, and what users may pass."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-__all__ = ["Booleans", "Floats", "Integers"]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame, IntoSeries
+
+    # A frame of any library, or an array of shape (n, k).
+    TableLike = IntoDataFrame | ArrayLike
+    # A column of any library, or an array of shape (n,).
+    VectorLike = IntoSeries | IntoDataFrame | ArrayLike
+else:
+    TableLike = VectorLike = Any
+
+__all__ = [
+    "Booleans",
+    "ColumnNames",
+    "Floats",
+    "Integers",
+    "TableLike",
+    "UnknownLevels",
+    "VectorLike",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
+# Columns of X, by name or position.
+ColumnNames = str | int | Sequence[str | int]
+# How to handle a category at prediction time that was absent when fitting.
+UnknownLevels = Literal["error", "base"]

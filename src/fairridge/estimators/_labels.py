@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.data.vectors import labels
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._training import read_scored
@@ -21,7 +21,11 @@ __all__ = ["decision_function", "predict", "predict_proba", "score"]
 
 
 def predict(
-    self: FairModel, X: Any, *, sensitive_features: Any = None, offset: Any = None
+    self: FairModel,
+    X: TableLike,
+    *,
+    sensitive_features: TableLike | None = None,
+    offset: VectorLike | None = None,
 ) -> NDArray[Any]:
     """Predict the most likely class."""
     if isinstance(X, RowSource):
@@ -32,7 +36,11 @@ def predict(
 
 
 def predict_proba(
-    self: FairModel, X: Any, *, sensitive_features: Any = None, offset: Any = None
+    self: FairModel,
+    X: TableLike,
+    *,
+    sensitive_features: TableLike | None = None,
+    offset: VectorLike | None = None,
 ) -> Floats:
     """Return the probabilities of the classes, one column each."""
     if isinstance(X, RowSource):
@@ -43,7 +51,11 @@ def predict_proba(
 
 
 def decision_function(
-    self: FairModel, X: Any, *, sensitive_features: Any = None, offset: Any = None
+    self: FairModel,
+    X: TableLike,
+    *,
+    sensitive_features: TableLike | None = None,
+    offset: VectorLike | None = None,
 ) -> Floats:
     """Return the linear predictor: of the second class, or one column per class."""
     if isinstance(X, RowSource):
@@ -53,12 +65,12 @@ def decision_function(
 
 def score(
     self: FairModel,
-    X: Any,
-    y: Any = None,
+    X: TableLike,
+    y: VectorLike | None = None,
     *,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-    offset: Any = None,
+    sensitive_features: TableLike | None = None,
+    sample_weight: VectorLike | None = None,
+    offset: VectorLike | None = None,
 ) -> float:
     """Return the accuracy."""
     inputs, scores = read_scored(self, X, sensitive_features, sample_weight, offset)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import r2_score
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.data import numeric_vector
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._training import read_scored
@@ -21,7 +21,11 @@ __all__ = ["predict", "score"]
 
 
 def predict(
-    self: FairModel, X: Any, *, sensitive_features: Any = None, offset: Any = None
+    self: FairModel,
+    X: TableLike,
+    *,
+    sensitive_features: TableLike | None = None,
+    offset: VectorLike | None = None,
 ) -> Floats:
     """Predict the mean response.
 
@@ -49,12 +53,12 @@ def predict(
 
 def score(
     self: FairModel,
-    X: Any,
-    y: Any = None,
+    X: TableLike,
+    y: VectorLike | None = None,
     *,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-    offset: Any = None,
+    sensitive_features: TableLike | None = None,
+    sample_weight: VectorLike | None = None,
+    offset: VectorLike | None = None,
 ) -> float:
     """Return R² for gaussian models, D² (explained deviance) for others."""
     inputs, eta = read_scored(self, X, sensitive_features, sample_weight, offset)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bound, check_bounds
 from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators._checks import check_columns, warn_of_bound
@@ -54,12 +54,12 @@ class Peer(FairModel):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -91,13 +91,13 @@ class Peer(FairModel):
 
     def path(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        unfairness: Any = None,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
+        unfairness: VectorLike | None = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
     ) -> FairnessPath:
         """Fit the models for many bounds at once.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds
 from fairridge.data import Table, as_table, make_frame, weights
@@ -69,7 +69,7 @@ class ChosenBound:
 
 def choose_bound(
     model: Any,
-    X: Any,
+    X: TableLike,
     y: Any,
     X_held: Any,
     y_held: Any,
@@ -77,9 +77,9 @@ def choose_bound(
     rule: Rule,
     confidence: float = 0.9,
     unfairness: Sequence[float] | None = None,
-    sensitive_features: Any = None,
+    sensitive_features: TableLike | None = None,
     sensitive_features_held: Any = None,
-    sample_weight: Any = None,
+    sample_weight: VectorLike | None = None,
     sample_weight_held: Any = None,
 ) -> ChosenBound:
     """Find the largest bound whose decisions meet a rule on new people, with confidence.

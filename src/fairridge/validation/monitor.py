@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, TableLike
 from fairridge.arguments import check_bound, check_number
 from fairridge.data import as_table, dense_columns
 from fairridge.export import linear_form
@@ -105,7 +105,7 @@ class Monitor:
         alarm = self._largest >= -np.log(self.false_alarm)
         return MonitorState(float(np.exp(self._log_wealth)), bool(alarm), self._rows)
 
-    def update(self, X: Any, sensitive_features: Any = None) -> MonitorState:
+    def update(self, X: TableLike, sensitive_features: TableLike | None = None) -> MonitorState:
         """Look at more rows, in the order in which they came.
 
         Parameters

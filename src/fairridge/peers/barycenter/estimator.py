@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import ColumnNames, Floats, Integers, TableLike, UnknownLevels, VectorLike
 from fairridge.arguments import check_bound, check_bounds, check_option
 from fairridge.data import Rows, as_table, dense_columns
 from fairridge.data.groups import Groups, attribute_values
@@ -126,11 +126,11 @@ class BarycenterRegressor(RegressorMixin, FairModel):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
+        sensitive: ColumnNames | None = None,
         estimator: Any = None,
         split: float | None = None,
         random_state: Any = None,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
     ) -> None:
@@ -156,11 +156,11 @@ class BarycenterRegressor(RegressorMixin, FairModel):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
     ) -> Self:
         """Fit the regression, and the maps of its predictions.
 
@@ -180,12 +180,12 @@ class BarycenterRegressor(RegressorMixin, FairModel):
 
     def path(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        unfairness: Any = None,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
+        unfairness: VectorLike | None = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
     ) -> PredictionPath:
         """Return the models for many bounds, all from one regression.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from fairridge._typing import Floats
+from fairridge._typing import ColumnNames, Floats, UnknownLevels
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_count
 from fairridge.data.groups import group_codes
@@ -161,10 +161,10 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
+        sensitive: ColumnNames | None = None,
         strength: float | None = None,
         bins: int = 10,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
         tol: float = 1e-10,
@@ -237,9 +237,9 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
+        sensitive: ColumnNames | None = None,
         strength: float | None = None,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
         tol: float = 1e-10,

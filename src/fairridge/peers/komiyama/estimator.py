@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin, clone
 
-from fairridge._typing import Floats
+from fairridge._typing import ColumnNames, Floats, TableLike, UnknownLevels
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_number
 from fairridge.engines import Engine
@@ -94,11 +94,11 @@ class KomiyamaRegressor(RegressorMixin, Peer):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
+        sensitive: ColumnNames | None = None,
         predictor_penalty: float = 0.0,
         ridge: float = 0.0,
         covariance: Any = None,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
     ) -> None:
@@ -193,13 +193,13 @@ class KomiyamaRegressor(RegressorMixin, Peer):
 
 
 def auxiliary_ridge_bias(
-    X: Any,
+    X: TableLike,
     y: Any,
     *,
     penalties: Any,
     unfairness: Any = (0.01, 0.02, 0.05, 0.1),
-    sensitive: Any = None,
-    sensitive_features: Any = None,
+    sensitive: ColumnNames | None = None,
+    sensitive_features: TableLike | None = None,
 ) -> AuxiliaryBias:
     """Show what a ridge in the auxiliary regression does to `KomiyamaRegressor`. BIASED on purpose.
 

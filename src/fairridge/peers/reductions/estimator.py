@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import ColumnNames, Floats, Integers, TableLike, UnknownLevels, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_bounds, check_count, check_option
 from fairridge.data import as_table, dense_columns
@@ -114,11 +114,11 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
-        constraint: Any = "demographic-parity",
+        sensitive: ColumnNames | None = None,
+        constraint: Literal["demographic-parity", "equalized-odds"] = "demographic-parity",
         estimator: Any = None,
         max_iter: int = 50,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
     ) -> None:
@@ -145,11 +145,11 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
     ) -> Self:
         """Fit the mixture.
 
@@ -171,12 +171,12 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
 
     def path(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        unfairness: Any = None,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
+        unfairness: VectorLike | None = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
     ) -> PredictionPath:
         """Fit the models for many bounds, each by itself.
 
@@ -198,7 +198,11 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         return prediction_path(models, "accuracy", training.backend)
 
     def predict_proba(
-        self, X: Any, *, sensitive_features: Any = None, offset: Any = None
+        self,
+        X: TableLike,
+        *,
+        sensitive_features: TableLike | None = None,
+        offset: VectorLike | None = None,
     ) -> Floats:
         """Return the probabilities with which the randomized classifier predicts each class."""
         second = self._linear_predictor(X, sensitive_features, offset) + 0.5

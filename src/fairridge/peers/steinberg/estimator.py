@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from fairridge._typing import Floats
+from fairridge._typing import ColumnNames, Floats, UnknownLevels
 from fairridge.arguments import check_count
 from fairridge.data import Encoding
 from fairridge.engines import Engine
@@ -93,9 +93,9 @@ class SteinbergRegressor(RegressorMixin, Peer):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
+        sensitive: ColumnNames | None = None,
         gamma: float | None = None,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
         tol: float = 1e-10,

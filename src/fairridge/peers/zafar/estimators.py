@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from fairridge._typing import ColumnNames, UnknownLevels
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_count, check_number
 from fairridge.engines import Engine
@@ -96,10 +97,10 @@ class ZafarRegressor(RegressorMixin, Zafar):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
-        bound: Any = "correlation",
-        at_zero: Any = "project",
-        unknown: Any = "error",
+        sensitive: ColumnNames | None = None,
+        bound: Literal["correlation", "covariance"] = "correlation",
+        at_zero: Literal["project", "drop"] = "project",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
     ) -> None:
@@ -166,10 +167,10 @@ class ZafarClassifier(ClassifierMixin, Zafar):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
-        bound: Any = "correlation",
-        at_zero: Any = "project",
-        unknown: Any = "error",
+        sensitive: ColumnNames | None = None,
+        bound: Literal["correlation", "covariance"] = "correlation",
+        at_zero: Literal["project", "drop"] = "project",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
         tol: float = 1e-10,
