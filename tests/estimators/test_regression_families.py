@@ -291,7 +291,9 @@ def quietly(function, *arguments, **options):
 
 
 def assert_sound(model, Z, r):
-    assert model.converged_
+    # A third of the rows in a level without events are too many to be isolated.
+    assert model.converged_ == (model.status_ != "separated")
+    assert model.status_ in ("inactive", "converged", "separated")
     assert model.unfairness_ >= -1e-12
     assert model.unfairness_ <= r + 1e-10 or r == 1.0
     numbers = [model.deviance_, model.loglik_, model.dispersion_, model.explained_deviance_]

@@ -380,7 +380,9 @@ def quietly(function, *arguments, **options):
 
 
 def assert_sound(model, Z, r):
-    assert model.converged_
+    # A third of the rows in a level without events are too many to be isolated.
+    assert model.converged_ == (model.status_ != "separated")
+    assert model.status_ in ("inactive", "converged", "separated")
     assert -1e-12 <= model.unfairness_ <= r + 1e-10
     for value in (model.deviance_, model.loglik_, model.coef_, model.cumulative_hazard_):
         assert np.isfinite(value).all()

@@ -340,6 +340,7 @@ def _model_facts(model: Any, training: Data) -> dict[str, Any]:
         "achieved": model.unfairness_,
         "lambda": model.lambda_,
         "status": model.status_,
+        "isolated": model.isolated_,
         "explained_deviance": model.explained_deviance_,
         "log_likelihood": model.loglik_,
         "fingerprint": model.fingerprint_,

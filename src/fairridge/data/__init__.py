@@ -12,7 +12,7 @@ from fairridge.data.encoding import (
 from fairridge.data.frames import make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
-from fairridge.data.rows import Rows
+from fairridge.data.rows import RowLevel, Rows
 from fairridge.data.table import Table, as_native, as_table
 from fairridge.data.vectors import numeric_vector, one_per_row, require_usual_size, weights
 
@@ -23,6 +23,7 @@ __all__ = [
     "Levels",
     "MappedEncoding",
     "Piece",
+    "RowLevel",
     "Rows",
     "Slab",
     "Table",

@@ -186,7 +186,13 @@ class Design:
         return names, len(names), tuple(range(len(predictors)))
 
 
-def learn_design(X: Table, S: Table | None, sensitive: Any) -> Design:
+def learn_design(
+    X: Table,
+    S: Table | None,
+    sensitive: Any,
+    weight: Floats | None = None,
+    min_frequency: Any = None,
+) -> Design:
     """Split and encode the columns of a training table.
 
     Parameters
@@ -197,6 +203,10 @@ def learn_design(X: Table, S: Table | None, sensitive: Any) -> Design:
         `sensitive_features`, if given.
     sensitive : str, int or sequence of these, or None
         Columns of X that are sensitive. Exactly one of this and S is given.
+    weight : ndarray of shape (n,) or None
+        Weights of the rows.
+    min_frequency : int, float or None
+        Count or share below which levels of a predictor are merged.
     """
     if (S is None) == (sensitive is None):
         raise ValueError(
@@ -216,7 +226,7 @@ def learn_design(X: Table, S: Table | None, sensitive: Any) -> Design:
         source = X
     return Design(
         encode_columns(source, chosen),
-        encode_columns(X, rest),
+        encode_columns(X, rest, weight, min_frequency),
         chosen,
         rest,
         X.names,

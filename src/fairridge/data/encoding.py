@@ -21,6 +21,7 @@ from fairridge.data.levels import Levels
 from fairridge.data.table import Table
 
 __all__ = [
+    "OTHER",
     "CategoricalColumn",
     "Encoding",
     "Indicators",
@@ -34,6 +35,9 @@ __all__ = [
 ]
 
 Unknown = Literal["error", "base"]
+
+# The level of rows whose own levels are rare.
+OTHER = "(other)"
 
 
 @dataclass(frozen=True)
@@ -99,12 +103,53 @@ class CategoricalColumn:
     The base is the first level that has rows, so that declared but empty
     levels never make the columns collinear; an empty level has a column of
     zeros and hence the coefficient 0.
+
+    Attributes
+    ----------
+    name : str
+        The input column.
+    levels : tuple
+        In order.
+    base : int
+        Position of the base level.
+    empty : tuple of int
+        Positions of levels without rows.
+    merges : bool
+        Whether the base level is "(other)", which rows of all other levels
+        have: those that were rare at fit, and those that were not there.
     """
 
     name: str
     levels: tuple[Any, ...]
     base: int
     empty: tuple[int, ...] = ()
+    merges: bool = False
+
+    @classmethod
+    def learn(cls, name: str, weights: dict[Any, float], min_frequency: Any) -> CategoricalColumn:
+        """Choose the base, and merge rare levels.
+
+        Parameters
+        ----------
+        name : str
+            The input column.
+        weights : dict
+            Weight of each level, in order; some level has rows.
+        min_frequency : int, float or None
+            Levels of less weight are merged, or, below 1, of a smaller share.
+        """
+        least = 0.0 if min_frequency is None else float(min_frequency)
+        least *= sum(weights.values()) if 0.0 < least < 1.0 else 1.0
+        if not any(0.0 < weight < least for weight in weights.values()):
+            present = [weight > 0.0 for weight in weights.values()]
+            empty = tuple(k for k, here in enumerate(present) if not here)
+            return cls(name, tuple(weights), present.index(True), empty)
+        kept = (level for level, weight in weights.items() if weight >= least and level != OTHER)
+        return cls(name, (OTHER, *kept), 0, merges=True)
+
+    def unknown(self, otherwise: Unknown) -> Unknown:
+        """Return what a level does that is not one of these."""
+        return "base" if self.merges else otherwise
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -119,7 +164,7 @@ class CategoricalColumn:
             raise ValueError(missing_message(self.name))
         unseen = codes == -2
         if unseen.any():
-            if unknown == "error":
+            if self.unknown(unknown) == "error":
                 level = column.levels[column.codes[np.argmax(unseen)]]
                 raise ValueError(
                     f"column {self.name!r} has the level {level!r}, which was not there at fit "
@@ -241,11 +286,20 @@ def unique_names(names: Sequence[str], first: Sequence[bool]) -> tuple[str, ...]
     return tuple(unique)
 
 
-def encode_columns(table: Table, positions: Sequence[int]) -> Encoding:
-    """Learn names, levels and base levels from a table without zero-weight rows."""
+def encode_columns(
+    table: Table,
+    positions: Sequence[int],
+    weight: Floats | None = None,
+    min_frequency: Any = None,
+) -> Encoding:
+    """Learn names, levels and base levels from a table without zero-weight rows.
+
+    See `CategoricalColumn.learn` for `min_frequency`.
+    """
     if table.is_numeric_array:
         return Encoding(tuple(NumericColumn(table.label(position)) for position in positions))
-    return Encoding(tuple(_learn(table, position) for position in positions))
+    learned = (_learn(table, position, weight, min_frequency) for position in positions)
+    return Encoding(tuple(learned))
 
 
 def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> Floats:
@@ -283,15 +337,20 @@ def missing_message(name: str) -> str:
     )
 
 
-def _learn(table: Table, position: int) -> ColumnEncoding:
+def _learn(
+    table: Table, position: int, weight: Floats | None, min_frequency: Any
+) -> ColumnEncoding:
     name, column = table.label(position), table.column(position)
     if not isinstance(column, Levels):
         return NumericColumn(name)
-    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
+    known = column.codes >= 0
+    counts = np.bincount(
+        column.codes[known], None if weight is None else weight[known], len(column.levels)
+    )
     if not counts.any():
         raise ValueError(missing_message(name))
-    empty = tuple(np.flatnonzero(counts == 0).tolist())
-    return CategoricalColumn(name, column.levels, int(np.argmax(counts > 0)), empty)
+    weights = dict(zip(column.levels, counts.tolist(), strict=True))
+    return CategoricalColumn.learn(name, weights, min_frequency)
 
 
 def _piece(encoding: ColumnEncoding, column: NDArray[Any] | Levels, unknown: Unknown) -> Piece:

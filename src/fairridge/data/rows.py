@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from fairridge._typing import Floats, Integers
-from fairridge.data.encoding import Piece
+import numpy as np
 
-__all__ = ["Rows"]
+from fairridge._typing import Booleans, Floats, Integers
+from fairridge.data.encoding import Indicators, Piece, Slab
+
+__all__ = ["RowLevel", "Rows"]
+
+
+@dataclass(frozen=True)
+class RowLevel:
+    """Rows that share a level of one predictor, or a value of a 0/1 column.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        Positions among the encoded columns of X: the level's own, or, for a
+        base level, those of all other levels.
+    value : int
+        What the columns are in these rows: 1, or 0.
+    """
+
+    columns: tuple[int, ...]
+    value: int
 
 
 @dataclass(frozen=True)
@@ -49,6 +69,49 @@ class Rows:
             self.targets[positions],
             None if self.weight is None else self.weight[positions],
             None if self.offset is None else self.offset[positions],
+        )
+
+    def members(self, level: RowLevel) -> Booleans:
+        """Return which rows have a level."""
+        start = 0
+        for piece in self.predictors:
+            k = level.columns[0] - start
+            if k < piece.width:
+                if isinstance(piece, Indicators):
+                    return np.asarray(piece.codes == (k if level.value else -1))
+                own = piece.values[:, k : k + len(level.columns)]  # they are neighbors
+                return np.asarray((own == level.value).all(axis=1))
+            start += piece.width
+        raise IndexError(f"there is no predictor column {level.columns[0]}.")
+
+    def in_any(self, levels: tuple[RowLevel, ...]) -> Booleans:
+        """Return which rows have one of some levels."""
+        found = np.zeros(self.n_rows, dtype=bool)
+        for level in levels:
+            found |= self.members(level)
+        return found
+
+    def followed_by(self, other: Rows) -> Rows:
+        """Return these rows, then others whose columns are numbers of the same widths."""
+
+        def joined(mine: Any, theirs: Any) -> Any:
+            return None if mine is None else np.concatenate([mine, theirs])
+
+        def pieces(mine: tuple[Piece, ...], theirs: tuple[Piece, ...]) -> tuple[Piece, ...]:
+            return tuple(
+                Slab(np.concatenate([a.values, b.values]))
+                for a, b in zip(mine, theirs, strict=True)
+                if isinstance(a, Slab) and isinstance(b, Slab)
+            )
+
+        return Rows(
+            pieces(self.sensitive, other.sensitive),
+            pieces(self.predictors, other.predictors),
+            self.names,
+            joined(self.response, other.response),
+            joined(self.targets, other.targets),
+            joined(self.weight, other.weight),
+            joined(self.offset, other.offset),
         )
 
     def with_columns(

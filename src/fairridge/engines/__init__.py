@@ -6,7 +6,7 @@ from fairridge.engines.columns import column_blocks
 from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.means import MeanSlopes, MeanSums
 from fairridge.engines.memory import MemoryEngine
-from fairridge.engines.moments import Moments
+from fairridge.engines.moments import Moments, binary_columns
 from fairridge.engines.precomputed import PrecomputedMoments, PrecomputedRoot
 from fairridge.engines.triangular import triangular_factor
 
@@ -18,6 +18,7 @@ __all__ = [
     "Moments",
     "PrecomputedMoments",
     "PrecomputedRoot",
+    "binary_columns",
     "column_blocks",
     "linear_predictor",
     "one_blas_thread",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from fairridge._typing import Floats
+from fairridge.data import RowLevel
 from fairridge.engines.means import MeanSums
 from fairridge.engines.moments import Moments
 from fairridge.families import Family
@@ -92,6 +94,19 @@ class Engine(Protocol):
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
         """Return the log-likelihood of a model with this deviance."""
+        ...
+
+    @property
+    def categories(self) -> tuple[range, ...]:
+        """Positions of each categorical predictor's columns among those of X."""
+        ...
+
+    def outside(self, levels: tuple[RowLevel, ...]) -> Engine:
+        """Return an engine for the rows that have none of some levels."""
+        ...
+
+    def sum_of(self, function: Callable[[Any], Any]) -> Any:
+        """Add up a function of `MemoryEngine`s that hold the rows between them."""
         ...
 
     @property

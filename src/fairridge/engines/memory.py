@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.data import Indicators, Piece, Rows, Slab
+from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab
 from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
 from fairridge.engines.linear_predictor import dense, linear_predictor, not_finite_message
 from fairridge.engines.means import MeanSums, block_means
@@ -60,6 +60,7 @@ class MemoryEngine:
         self._families: dict[Family, Family] = {}
         self._kept: dict[int, Block] = {}
         self._gram: Floats | None = None
+        self._moments: Moments | None = None
         self._split = separable and prefers_codes(self._pieces)
         self._keeps = many_passes and 8 * (self._width + 1) * rows.n_rows <= KEEP_BYTES
         self._order = "C" if row_major(self._pieces) else "F"
@@ -110,10 +111,13 @@ class MemoryEngine:
                 weight = self.rows.weight
                 return self._block(block).gram(None if weight is None else weight[block])
 
+        if self._moments is not None:
+            return self._moments
         total = self._sum(gram, self._slices)
         self.require_numbers(np.diag(total)[1:])
         self._gram = total
-        return Moments.from_raw(self.rows.n_rows, total, self._typical_row)
+        self._moments = Moments.from_raw(self.rows.n_rows, total, self._typical_row)
+        return self._moments
 
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return R of a QR decomposition of the centered, scaled rows, block by block."""
@@ -313,6 +317,29 @@ class MemoryEngine:
         names = self.names[: self.n_sensitive] + tuple(f"f{k}" for k in range(values.shape[1]))
         rows = self.rows.with_columns(self.rows.sensitive, (Slab(values),), names)
         return MemoryEngine(rows, separable=self.separable, many_passes=self._many_passes)
+
+    @property
+    def categories(self) -> tuple[range, ...]:
+        """Positions of each categorical predictor's columns among those of X."""
+        pieces = self.rows.predictors
+        ends = np.cumsum([piece.width for piece in pieces]).tolist()
+        return tuple(
+            range(end - piece.width, end)
+            for piece, end in zip(pieces, ends, strict=True)
+            if isinstance(piece, Indicators)
+        )
+
+    def outside(self, levels: tuple[RowLevel, ...]) -> MemoryEngine:
+        """Return an engine for the rows that have none of some levels."""
+        rows = self.rows.take(np.flatnonzero(~self.rows.in_any(levels)))
+        kept = MemoryEngine(rows, separable=self.separable, many_passes=self._many_passes)
+        kept.passes = self.passes
+        return kept
+
+    def sum_of(self, function: Callable[[Any], Any]) -> Any:
+        """Return a function of all rows at once."""
+        self.passes += 1
+        return function(self)
 
     def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return S, X, y and the weights as dense arrays."""

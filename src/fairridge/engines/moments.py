@@ -6,9 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import Booleans, Floats
 
-__all__ = ["Moments"]
+__all__ = ["Moments", "binary_columns"]
+
+
+def binary_columns(means: Floats, variances: Floats) -> Booleans:
+    """Return which columns are 0 or 1 in every row, as far as two moments tell."""
+    inside = (means >= 0.0) & (means <= 1.0)
+    bounded = np.where(inside, means, 0.0)
+    return inside & (np.abs(variances - bounded * (1.0 - bounded)) <= 1e-8 * bounded)
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,11 @@ class Moments:
         first = gram[0, 1:] / weight
         scatter = gram[1:, 1:] - weight * np.outer(first, first)
         return cls(n_rows, weight, shift + first, scatter)
+
+    @property
+    def binary(self) -> Booleans:
+        """Which columns are 0 or 1 in every row: their variance is mean(1 − mean)."""
+        return binary_columns(self.mean, np.diag(self.scatter) / self.weight)
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.data import RowLevel
 from fairridge.engines.base import Engine
 from fairridge.engines.means import MeanSums
 from fairridge.engines.moments import Moments
@@ -116,6 +117,19 @@ class PrecomputedMoments:
     def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return S, X, y and the weights of the rows."""
         return self._engine.dense_columns()
+
+    @property
+    def categories(self) -> tuple[range, ...]:
+        """Positions of each categorical predictor's columns."""
+        return self._engine.categories
+
+    def outside(self, levels: tuple[RowLevel, ...]) -> Engine:
+        """Return an engine for the rows that have none of some levels."""
+        return self._engine.outside(levels)
+
+    def sum_of(self, function: Callable[[Any], Any]) -> Any:
+        """Add up a function of the rows."""
+        return self._engine.sum_of(function)
 
     @property
     def response(self) -> Floats:

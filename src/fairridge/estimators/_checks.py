@@ -19,7 +19,12 @@ from fairridge.search import Solution
 __all__ = ["check_columns", "check_features", "listed", "warn_of_bound", "warn_of_predictors"]
 
 
-def check_columns(basis: FairBasis, training: Training, traits: Traits) -> None:
+def check_columns(
+    basis: FairBasis,
+    training: Training,
+    traits: Traits,
+    ignored: frozenset[int] = frozenset(),
+) -> None:
     """Raise if features explain anything; warn of columns that add nothing.
 
     Parameters
@@ -30,6 +35,8 @@ def check_columns(basis: FairBasis, training: Training, traits: Traits) -> None:
         The rows, and how columns become features.
     traits : Traits
         Whether collinear predictors have one answer, and what to advise.
+    ignored : frozenset of int
+        Predictor columns that are constant or collinear without isolated rows.
     """
     _check_ranks(basis, training.design, training.n_rows, advice=traits.advice)
     parts = []
@@ -42,7 +49,8 @@ def check_columns(basis: FairBasis, training: Training, traits: Traits) -> None:
         )
     # With a penalty collinear predictors have one answer, and nobody need look for them.
     skip = traits.regularized or isinstance(X, MappedEncoding)
-    empty = [] if skip else [X.names[k] for k in basis.predictors.dependent if k not in X.empty]
+    known = X.empty | ignored
+    empty = [] if skip else [X.names[k] for k in basis.predictors.dependent if k not in known]
     if empty:
         parts.append(
             f"predictor column(s) {listed(empty)} are constant or linear combinations of the "

@@ -8,20 +8,33 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
-from fairridge._warnings import warn_user
-from fairridge.arguments import check_bound, check_bounds, check_count, check_flag, check_number
+from fairridge.arguments import (
+    check_bound,
+    check_bounds,
+    check_count,
+    check_flag,
+    check_number,
+    check_option,
+)
 from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators._checks import check_columns, warn_of_bound
+from fairridge.estimators._isolating import (
+    SEPARATION,
+    completed,
+    isolated_levels,
+    refuse_decided,
+    warn_of_separation,
+)
 from fairridge.estimators._model import PENALTY_OR_FEWER, FairModel, Traits
 from fairridge.estimators._responses import Response
 from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
-from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition
+from fairridge.families import Family
 from fairridge.inference import Description, Inference, inference_of, restored
-from fairridge.models import is_wide
+from fairridge.models import Isolation, is_wide, isolate
 from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
@@ -61,6 +74,8 @@ class FairRidge(FairModel):
         sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
+        separation: Any = "isolate",
+        min_frequency: Any = None,
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -73,6 +88,8 @@ class FairRidge(FairModel):
         self.sensitive_map = sensitive_map
         self.tol = tol
         self.max_iter = max_iter
+        self.separation = separation
+        self.min_frequency = min_frequency
 
     @property
     def _traits(self) -> Traits:
@@ -167,12 +184,39 @@ class FairRidge(FairModel):
 
     def _set_up(self, training: Training) -> PenalizedProblem:
         """Set the model up on the training rows, and look at their columns."""
+        family = training.response.family
+        if self.separation == "error" and self._may_separate(training.engine, family):
+            refuse_decided(isolate(training.engine, family), training.design)
         problem = self._problem_on(training.engine, training.response)
-        check_columns(problem.basis, training, self._traits)
+        isolation = problem.isolation if isinstance(problem, GLMProblem) else None
+        ignored = frozenset() if isolation is None else isolation.columns
+        check_columns(problem.basis, training, self._traits, ignored)
         return problem
 
+    def _may_separate(self, engine: Engine, family: Family) -> bool:
+        """Whether levels that decide the response are to be looked for.
+
+        With a penalty every coefficient is finite, as the user chose it, and so
+        are they with more columns than rows, where levels say little.
+        """
+        penalized = self._traits.regularized
+        return not (family.least_squares or penalized or is_wide(engine))
+
     def _problem_on(self, engine: Engine, response: Response) -> PenalizedProblem:
-        """Set the model up on some rows, in memory or elsewhere."""
+        """Set the model up on some rows, in memory or elsewhere, without isolated ones."""
+        check_option("separation", self.separation, SEPARATION)
+        found: Isolation | None = None
+        if self.separation == "isolate" and self._may_separate(engine, response.family):
+            found = isolate(engine, response.family)
+        if found is None or not found.is_small:
+            return self._problem_of(engine, response)
+        problem = self._problem_of(found.kept, response)
+        assert isinstance(problem, GLMProblem)
+        problem.isolation = found
+        return problem
+
+    def _problem_of(self, engine: Engine, response: Response) -> PenalizedProblem:
+        """Set the model up on rows as they are."""
         options: dict[str, Any] = {
             "penalty": resolve_penalty(self.penalty),
             "predictor_penalty": check_number(
@@ -256,36 +300,24 @@ class FairRidge(FairModel):
         tol = check_number("tol", self.tol, minimum=0.0, strict=True)
         max_iter = check_count("max_iter", self.max_iter)
         if isinstance(problem, CompressedProblem):
-            return problem.solve(definition, bounds, tol=tol, max_iter=max_iter)
-        return solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
+            solutions = problem.solve(definition, bounds, tol=tol, max_iter=max_iter)
+        else:
+            solutions = solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
+        if problem.family.least_squares:
+            return solutions
+        return completed(problem, solutions, definition)
 
     def _store(self, training: Training, problem: Problem, solution: Solution) -> Self:
         """Keep what the fit found."""
         store_solution(self, training, problem, solution)
+        self.isolated_: dict[str, int] = {}
+        if isinstance(problem, GLMProblem):
+            self.isolated_ = isolated_levels(problem, training.design)
         return self
 
     def _warn_of_solutions(
         self, problem: Problem, solutions: list[Solution], training: Training
     ) -> None:
         """Name columns that decide the response alone."""
-        if not isinstance(problem, GLMProblem | CompressedProblem):
-            return
-        columns = problem.separating_columns(solution.fit for solution in solutions)
-        if not columns:
-            return
-        predictors = set(columns) & set(training.design.predictors.names)
-        # A bound on predicted means sees what such columns do to them.
-        blind = not resolve_definition(self.definition).own_ridge
-        bounded = blind and any(solution.unfairness < 1.0 for solution in solutions)
-        separations = [solution.fit.separation for solution in solutions]
-        infinite = any(found is not None and found.columns for found in separations)
-        values = ", ".join(f"{value:.3g}" for value in columns.values())
-        growth = "grow without bound; the deviance has converged." if infinite else "are extreme."
-        # The residual of such a column on S is not zero in the other rows.
-        loophole = " Through them S returns to predictions of other rows, unseen by the bound."
-        warn_user(
-            f"column(s) {', '.join(map(repr, columns))} separate the responses: their coefficients "
-            f"({values}) {growth}{loophole if predictors and bounded else ''} Merge rare levels"
-            f"{', or set a larger predictor_penalty' if predictors else ''}.",
-            DataWarning,
-        )
+        if not problem.family.least_squares:
+            warn_of_separation(solutions, training.design.predictors.names, self.definition)

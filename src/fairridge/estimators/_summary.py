@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge.estimators._checks import listed
 from fairridge.reports import CoefficientRow, Summary
 
 __all__ = ["bound_facts", "summarize"]
@@ -39,7 +40,12 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
         for k in range(1 if labels is None else len(labels))
         for row in _coefficient_rows(model, k, "" if labels is None else f" → {labels[k]}")
     ]
-    return Summary(type(model).__name__, tuple(facts.items()), tuple(rows), NOTES, model._backend)
+    notes, isolated = list(NOTES), list(getattr(model, "isolated_", {}))
+    if isolated:
+        notes.append(f"isolated, since all their rows have the same outcome: {listed(isolated)}.")
+    return Summary(
+        type(model).__name__, tuple(facts.items()), tuple(rows), tuple(notes), model._backend
+    )
 
 
 def bound_facts(model: Any) -> dict[str, str]:
@@ -57,6 +63,9 @@ def bound_facts(model: Any) -> dict[str, str]:
         traits.multiplier: f"{model.lambda_:.6g}",
         "Status": model.status_,
     }
+    isolated = getattr(model, "isolated_", {})
+    if isolated:
+        facts["Isolated rows"] = f"{sum(isolated.values()):,}"
     if model.sensitive_map is not None:
         facts["Variance of S dropped"] = f"{model.sensitive_dropped_:.4g}"
     parts = model.unfairness_components_.items()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats, Integers
-from fairridge.arguments import check_option
+from fairridge.arguments import check_number, check_option
 from fairridge.data import Design, Rows, as_table, learn_design, numeric_vector, weights
 from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments
 from fairridge.estimators._model import FairModel
@@ -140,7 +140,8 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
     if kind.has_labels and not survey.classes.size:
         raise ValueError("there are no rows with a positive weight.")
     response, reader = kind.streamed(survey.classes)
-    design, roles = survey.design, _without_idle_offset(data.roles, response.family)
+    design = survey.design_with(_min_frequency(model))
+    roles = _without_idle_offset(data.roles, response.family)
     engine = StreamEngine(
         data,
         BatchEncoder(roles, design, reader),
@@ -174,12 +175,23 @@ def _read_moments(model: FairModel, data: RowMoments) -> Training:
             "this definition of fairness needs the rows; moments serve statistical parity and "
             "equality of opportunity."
         )
+    if _min_frequency(model) is not None:
+        raise ValueError(
+            "min_frequency needs the rows: moments have a column for every level. Merge rare "
+            "levels before summing."
+        )
     design, moments = data.design, data.moments
     _require_two(moments.n_rows, model)
     engine = PrecomputedMoments(
         moments, design.encoded_names, len(design.sensitive.names), _no_rows
     )
     return Training(design, engine, response, moments.n_rows, None)
+
+
+def _min_frequency(model: FairModel) -> float | None:
+    """Return the count or share below which levels are merged; models without it merge none."""
+    value = getattr(model, "min_frequency", None)
+    return None if value is None else check_number("min_frequency", value, minimum=0.0, strict=True)
 
 
 def unread_response(model: FairModel, roles: Roles | None = None) -> Response:
@@ -254,7 +266,9 @@ def _read_rows(
     n = len(response.values)
     if n < 2:
         raise ValueError(f"n_samples={n}: {name} needs at least two rows with positive weight.")
-    design = learn_design(inputs.table, inputs.attributes, model.sensitive)
+    design = learn_design(
+        inputs.table, inputs.attributes, model.sensitive, inputs.weight, _min_frequency(model)
+    )
     pieces = design.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
     rows = Rows(
         *pieces,

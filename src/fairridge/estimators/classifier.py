@@ -51,6 +51,16 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         How closely an active bound is met.
     max_iter : int, default=100
         Steps of the search for λ(r) at most, and passes over the data for each λ.
+    separation : {"isolate", "warn", "error"}, default="isolate"
+        What happens to levels of predictors whose rows all have the same outcome,
+        if `predictor_penalty` is 0. "isolate" leaves these rows out of the fit
+        and the bound, if they have at most 1 % of the weight, and gives each
+        level a finite coefficient; "warn" keeps them; "error" refuses them.
+    min_frequency : int or float, optional
+        Levels of a predictor with less weight (rows, if there are no weights),
+        or, below 1, with a smaller share of it, become "(other)": the base
+        level of such a column, which also takes levels that were not there at
+        fit, whatever `unknown` says.
 
     Attributes
     ----------
@@ -73,6 +83,8 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
+        separation: Any = "isolate",
+        min_frequency: Any = None,
     ) -> None:
         super().__init__(
             unfairness,
@@ -86,6 +98,8 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
             sensitive_map=sensitive_map,
             tol=tol,
             max_iter=max_iter,
+            separation=separation,
+            min_frequency=min_frequency,
         )
         self.link = link
 

@@ -35,7 +35,7 @@ class FairnessPath:
     achieved : ndarray of shape (m,)
         The definition's value.
     status : tuple of str
-        "inactive", "converged", "infeasible" or "not-converged".
+        "inactive", "converged", "infeasible", "not-converged" or "separated".
     deviance, score : ndarray of shape (m,)
         Deviance, and R² or D², in training.
     components : dict of str to ndarray

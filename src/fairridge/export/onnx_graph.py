@@ -127,17 +127,19 @@ def _term(graph: _Graph, column: InputColumn, form: LinearForm) -> str:
         "OneHotEncoder",
         column.name,
         domain="ai.onnx.ml",
-        zeros=int(form.unknown == "base"),
+        zeros=int(encoding.unknown(form.unknown) == "base"),
         **levels,
     )
     marks = graph.node("Cast", marks, to=graph.onnx.TensorProto.DOUBLE)
     marks = graph.node("Squeeze", marks, graph.constant(np.array([1], dtype=np.int64)))
-    values = np.insert(own, encoding.base, 0.0, axis=1)
+    # All other levels are the base level where rare ones were merged into it.
+    merges = encoding.merges and own.size
+    values = own if merges else np.insert(own, encoding.base, 0.0, axis=1)
     return graph.node("MatMul", marks, graph.constant(values.T.copy()))
 
 
 def _levels(name: str, encoding: CategoricalColumn) -> tuple[str, dict[str, Any]]:
-    levels = list(encoding.levels)
+    levels = list((encoding.merges and encoding.levels[1:]) or encoding.levels)
     if all(isinstance(level, str) for level in levels):
         return "STRING", {"cats_strings": levels}
     integers = (int, np.integer)

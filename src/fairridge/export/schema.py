@@ -18,7 +18,7 @@ from sklearn.base import is_classifier
 
 from fairridge.data import Design, Encoding
 from fairridge.data.annotations import LARGEST, conforms, is_number
-from fairridge.data.encoding import CategoricalColumn
+from fairridge.data.encoding import OTHER, CategoricalColumn
 from fairridge.export.training import TrainingColumns
 from fairridge.fairness import resolve_definition
 from fairridge.families import Binomial, Cox, Multinomial, resolve_regression_family
@@ -60,7 +60,7 @@ class Facts:
         family = getattr(model, "family_", None)
         if isinstance(family, Multinomial):
             sizes["m"] = sizes["o"] = family.n_classes
-        elif is_classifier(model):
+        elif hasattr(model, "predict_proba"):  # tags would look at parameters not checked yet
             sizes["o"] = 1
         return cls(model, design, sizes)
 
@@ -241,6 +241,7 @@ def _is_categorical(column: CategoricalColumn) -> bool:
         and len(set(levels)) == len(levels)
         and column.base in places
         and column.base not in column.empty
+        and (levels[column.base] == OTHER or not column.merges)
         and all(empty in places for empty in column.empty)
         and len(set(column.empty)) == len(column.empty)
     )
@@ -264,6 +265,8 @@ PARAMETERS: dict[str, Rule] = {
     "sensitive_map": _typed(NoneType, "None"),
     "tol": _parameter(0.0),
     "max_iter": _parameter(1.0),
+    "min_frequency": _parameter(0.0, optional=True),
+    "separation": _typed(Literal["isolate", "warn", "error"], "'isolate', 'warn' or 'error'"),
     "link": _typed(Literal["logit", "probit", "cloglog"], "'logit', 'probit' or 'cloglog'"),
     "ties": _typed(Literal["breslow", "efron"], "'breslow' or 'efron'"),
     "bound": _typed(Literal["correlation", "covariance"], "'correlation' or 'covariance'"),
@@ -307,6 +310,9 @@ FITTED: dict[str, Rule] = {
     "unfairness_components_": _typed(dict[str, float], "numbers by name"),
     "mutual_information_": _typed(
         dict[str, float], "numbers by name", lambda facts: hasattr(facts.model, "gamma")
+    ),
+    "isolated_": _typed(
+        dict[str, int], "rows by level", lambda facts: hasattr(facts.model, "separation")
     ),
     "status_": _typed(Status, "a status"),
     "bound_active_": _typed(bool, "True or False"),

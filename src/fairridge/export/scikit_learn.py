@@ -18,9 +18,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from fairridge._typing import Integers
-from fairridge.data import make_frame
+from fairridge.data import Unknown, make_frame
 from fairridge.data.encoding import CategoricalColumn
-from fairridge.export.form import LinearForm, linear_form
+from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["to_sklearn"]
 
@@ -88,38 +88,62 @@ def _regressor(form: LinearForm, width: int) -> Any:
 
 def _encoder(form: LinearForm) -> tuple[Any, Integers]:
     """Return a fitted encoder, and the order in which it returns the encoded columns."""
-    numbers: list[Any] = []
-    texts: list[Any] = []
+    columns = [
+        (place if form.names is None else column.name, column)
+        for place, column in enumerate(form.inputs)
+    ]
+    steps: list[Any] = []
+    order: list[int] = []
+    plain = [pair for pair in columns if not isinstance(pair[1].encoding, CategoricalColumn)]
+    if plain:
+        steps.append(("numbers", "passthrough", [where for where, _ in plain]))
+        order += [column.encoded.start for _, column in plain]
+    for name, merges in (("levels", False), ("merged levels", True)):
+        # A column whose levels are all rare says nothing, and is left out.
+        chosen = [
+            (where, column)
+            for where, column in columns
+            if getattr(column.encoding, "merges", None) is merges
+            and not (merges and column.encoded.start == column.encoded.stop)
+        ]
+        if chosen:
+            encoder, places = _one_hot([column for _, column in chosen], merges, form.unknown)
+            steps.append((name, encoder, [where for where, _ in chosen]))
+            order += places
+    return ColumnTransformer(steps).fit(_example(form)), np.array(order, dtype=np.intp)
+
+
+def _one_hot(
+    columns: list[InputColumn], merges: bool, unknown: Unknown
+) -> tuple[OneHotEncoder, list[int]]:
+    """Return an encoder of levels, and the encoded columns in the order it returns them.
+
+    Where rare levels were merged, any level that is not named is the base level.
+    """
     levels, bases, order = [], [], []
-    for place, column in enumerate(form.inputs):
-        where = place if form.names is None else column.name
-        if not isinstance(column.encoding, CategoricalColumn):
-            numbers.append(where)
-            continue
-        texts.append(where)
-        named = column.encoding.levels
+    for column in columns:
+        encoding: Any = column.encoding
+        base = encoding.base
+        named = [k for k in range(len(encoding.levels)) if not (merges and k == base)]
         # scikit-learn wants numbers in order, and takes texts in any.
-        sort = range(len(named)) if isinstance(named[0], str) else np.argsort(list(named))
-        base = column.encoding.base
-        levels.append(np.array([named[k] for k in sort], dtype=object))
-        bases.append(named[base])
-        order += [column.encoded.start + k - (k > base) for k in map(int, sort) if k != base]
+        if not any(isinstance(encoding.levels[k], str) for k in named):
+            named.sort(key=encoding.levels.__getitem__)
+        levels.append(np.array([encoding.levels[k] for k in named], dtype=object))
+        bases.append(encoding.levels[base])
+        order += [column.encoded.start + k - (k > base) for k in named if k != base]
     encoder = OneHotEncoder(
         categories=levels,
-        drop=np.array(bases, dtype=object),
-        handle_unknown="error" if form.unknown == "error" else "ignore",
+        drop=None if merges else np.array(bases, dtype=object),
+        handle_unknown="ignore" if merges or unknown == "base" else "error",
         sparse_output=False,
     )
-    steps = [("numbers", "passthrough", numbers), ("levels", encoder, texts)]
-    transformer = ColumnTransformer([step for step in steps if step[2]])
-    plain = [c.encoded.start for c in form.inputs if not isinstance(c.encoding, CategoricalColumn)]
-    return transformer.fit(_example(form)), np.array([*plain, *order], dtype=np.intp)
+    return encoder, order
 
 
 def _example(form: LinearForm) -> Any:
     """Two rows of base levels and zeros, from which an encoder learns the names of its columns."""
     values: list[Any] = [
-        column.encoding.levels[column.encoding.base]
+        column.encoding.levels[-1 if column.encoding.merges else column.encoding.base]
         if isinstance(column.encoding, CategoricalColumn)
         else 0.0
         for column in form.inputs

@@ -193,18 +193,23 @@ def _term(column: InputColumn, coefficients: Any, d: Dialect, unknown: Unknown) 
     own = coefficients[column.encoded]
     if not isinstance(encoding, CategoricalColumn):
         return f"{d.number(own[0])} * CAST({name} AS {d.double})"
-    values = np.insert(own, encoding.base, 0.0)
-    if all(isinstance(level, str) for level in encoding.levels):
+    levels, values = list(encoding.levels), np.insert(own, encoding.base, 0.0).tolist()
+    if encoding.merges:  # all other levels are the base level
+        del levels[encoding.base], values[encoding.base]
+    if all(isinstance(level, str) for level in levels):
         compared = f"CAST({name} AS {d.text})"
     else:
         compared = name
     cases = " ".join(
         f"WHEN {d.literal(level)} THEN {d.number(value)}"
-        for level, value in zip(encoding.levels, values, strict=True)
+        for level, value in zip(levels, values, strict=True)
     )
     # A missing value stays missing, also where unseen levels count as the base level.
-    other = f"ELSE CASE WHEN {name} IS NOT NULL THEN {d.number(0.0)} END "
-    return f"CASE {compared} {cases} {other if unknown == 'base' else ''}END"
+    other = f"CASE WHEN {name} IS NOT NULL THEN {d.number(0.0)} END"
+    if not levels:
+        return other
+    ending = f"ELSE {other} " if encoding.unknown(unknown) == "base" else ""
+    return f"CASE {compared} {cases} {ending}END"
 
 
 def _inverse_link(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:

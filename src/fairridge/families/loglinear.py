@@ -22,6 +22,7 @@ class LogLink(SinglePredictor):
 
     link = "log"
     power: float
+    amounts = False
 
     def to_eta(self, mu: Floats) -> Floats:
         """Return log μ."""
@@ -146,6 +147,7 @@ class Tweedie(LogLink):
 
     power: float = 1.5
     name = "tweedie"
+    amounts = True
 
     def __post_init__(self) -> None:
         if not 1.0 < self.power < 2.0:

@@ -5,17 +5,21 @@ from fairridge.models.compression import Compression, compress, is_wide
 from fairridge.models.coordinates import Coordinates
 from fairridge.models.factor import Factor, factorize
 from fairridge.models.fit import ExpandedFit, Fit, Separation
+from fairridge.models.isolation import DecidedLevel, Isolation, isolate
 
 __all__ = [
     "Compression",
     "Coordinates",
+    "DecidedLevel",
     "ExpandedFit",
     "Factor",
     "FairBasis",
     "Fit",
+    "Isolation",
     "Separation",
     "compress",
     "factorize",
     "fair_basis",
     "is_wide",
+    "isolate",
 ]

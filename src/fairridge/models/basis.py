@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairridge._typing import Floats
-from fairridge.engines import triangular_factor
+from fairridge._typing import Booleans, Floats
+from fairridge.engines import binary_columns, triangular_factor
 from fairridge.models.factor import Factor
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
@@ -74,6 +74,12 @@ class FairBasis:
         from_sensitive = ((scatter @ self.B) * self.B).sum(axis=0)
         squares = np.append(np.diag(scatter), from_sensitive + self.predictors.squares())
         return np.sqrt(squares / self.weight)
+
+    @property
+    def binary_predictors(self) -> Booleans:
+        """Which columns of X are 0 or 1 in every row, as far as their moments tell."""
+        variances = self.deviations[len(self.center_sensitive) :] ** 2
+        return binary_columns(self.center_predictors, variances)
 
     def raw_coefficients(self, alpha: Floats, beta: Floats) -> Floats:
         """Coefficients of [S, X] (last axis) for η = c + Sα + Uβ: (α − Bβ, β)."""

@@ -155,18 +155,20 @@ class Fit:
         beta = self.beta if predictors else np.zeros_like(self.beta)
         dropped = alpha if not center else self.alpha
         level = self.intercept + dropped @ self.basis.center_sensitive
-        return self.engine.sum_over_rows(function, *self._at(level, alpha, beta))
+        return self.engine.sum_over_rows(function, *self.linear_predictors_at(level, alpha, beta))
 
     def mean_sums(self, means: MeansOfRows) -> MeanSums:
         """Return sums of the means that the model predicts, with [1, S]."""
         if means not in self._memory:
             level = self.intercept + self.alpha @ self.basis.center_sensitive
-            place = self._at(level, self.alpha, self.beta)
+            place = self.linear_predictors_at(level, self.alpha, self.beta)
             self._memory[means] = self.engine.means(self.family, means, *place)
         found: MeanSums = self._memory[means]
         return found
 
-    def _at(self, level: Any, alpha: Floats, beta: Floats) -> tuple[Floats, Floats, Floats]:
+    def linear_predictors_at(
+        self, level: Any, alpha: Floats, beta: Floats
+    ) -> tuple[Floats, Floats, Floats]:
         """Return a center, levels there and raw coefficients of the linear predictors."""
         raw = self.basis.raw_coefficients(alpha, beta)
         both = np.column_stack([np.atleast_1d(level), np.atleast_2d(raw)])

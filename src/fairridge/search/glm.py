@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairridge.engines import Engine
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Family
 from fairridge.families.sums import RowFunction
-from fairridge.models import FairBasis, Fit, factorize, fair_basis
+from fairridge.models import FairBasis, Fit, Isolation, factorize, fair_basis
 from fairridge.penalties import Penalty
 from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
 from fairridge.search.penalized_glm import PenalizedGLM
@@ -50,6 +51,7 @@ class GLMProblem:
 
     def __init__(self, minima: PenalizedGLM) -> None:
         self.minima = minima
+        self.isolation: Isolation | None = None
         self._fits: dict[float, Fit] = {}
         self._is_reference = False
 
@@ -104,8 +106,19 @@ class GLMProblem:
 
     @property
     def null_deviance(self) -> float:
-        """Deviance of the model with an intercept only."""
-        return self.minima.null_deviance
+        """Deviance of the model with an intercept only, on all rows."""
+        return self._everyone.null_deviance
+
+    @cached_property
+    def _everyone(self) -> PenalizedGLM:
+        """The model of all rows, be they isolated or not."""
+        if self.isolation is None:
+            return self.minima
+        minima, engine = self.minima, self.isolation.everyone
+        n_targets = len(self.basis.center_targets)
+        factor = factorize(engine, engine.moments(), n_targets)
+        basis = fair_basis(factor, engine.n_sensitive, standardize=True, n_targets=n_targets)
+        return PenalizedGLM(engine, basis, minima.family, minima.penalty, 0.0, minima.max_iter)
 
     def dispersion(self, fit: Fit) -> float:
         """Return Pearson's χ²/(n − rank − 1); 1 where the family fixes the dispersion."""
@@ -123,7 +136,7 @@ class GLMProblem:
 
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood."""
-        return self.engine.loglik(self.family, fit.deviance, self.dispersion(fit))
+        return self._everyone.engine.loglik(self.family, fit.deviance, self.dispersion(fit))
 
     def _as_fit(self, lambda_: float, point: Point) -> Fit:
         coordinates = self.minima.coordinates
@@ -291,9 +304,7 @@ def separating_columns(
     have ended their growth: a level without events costs nothing however
     far its coefficient runs.
     """
-    q, means = len(basis.center_sensitive), basis.center_predictors
-    variances = basis.deviations[q:] ** 2
-    binary = np.abs(variances - means * (1.0 - means)) <= 1e-8 * np.abs(means)
+    q, binary = len(basis.center_sensitive), basis.binary_predictors
     largest: dict[str, float] = {}
     for fit in fits:
         raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from fairridge.models import Fit
 
 __all__ = ["Choice", "Solution", "Status"]
 
-Status = Literal["inactive", "converged", "infeasible", "not-converged"]
+Status = Literal["inactive", "converged", "infeasible", "not-converged", "separated"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Choice:
     status : str
         "inactive": the unconstrained model meets the bound. "converged": the
         bound is met with equality. "infeasible": no penalty meets it.
-        "not-converged": the search stopped early.
+        "not-converged": the search stopped early. "separated": the bound is
+        met as defined, and levels that decide the response void it.
     crossings : int
         How often the definition crosses the bound as λ grows; more than one
         means that it is not monotone.
@@ -50,6 +51,8 @@ class Solution:
         What the value is made of.
     choice : Choice
         How λ(r) was found.
+    separating : dict of str to float
+        Columns that separate the responses, with their coefficients.
     """
 
     unfairness: float
@@ -57,3 +60,4 @@ class Solution:
     achieved: float
     components: dict[str, float]
     choice: Choice
+    separating: dict[str, float] = field(default_factory=dict)

@@ -9,7 +9,8 @@ import narwhals as nw
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Design, Piece, Rows, as_table, require_usual_size
+from fairridge.data import Design, Piece, RowLevel, Rows, as_table, require_usual_size
+from fairridge.data.encoding import CategoricalColumn, Encoding
 from fairridge.sources.batch import Batch
 from fairridge.sources.responses import ResponseReader, numbers_of
 from fairridge.sources.roles import Roles
@@ -52,6 +53,8 @@ class BatchEncoder:
         How the response is read.
     sensitive, predictors : bool
         Whether S and X are read.
+    isolated : tuple of RowLevel
+        Levels whose rows are left out.
     """
 
     roles: Roles
@@ -59,6 +62,24 @@ class BatchEncoder:
     reader: ResponseReader
     sensitive: bool = True
     predictors: bool = True
+    isolated: tuple[RowLevel, ...] = ()
+
+    @property
+    def categories(self) -> tuple[range, ...]:
+        """Positions of each categorical predictor's columns among those of X."""
+        encoding = self.design.predictors
+        assert isinstance(encoding, Encoding)  # maps need the rows in memory
+        places = encoding.places
+        return tuple(
+            range(len(encoding.names))[places[column.name][0] : places[column.name][-1] + 1]
+            for column in encoding.columns
+            if isinstance(column, CategoricalColumn) and places[column.name]
+        )
+
+    @property
+    def _reads_predictors(self) -> bool:
+        """Whether X must be read, be it to know which rows to leave out."""
+        return self.predictors or bool(self.isolated)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -66,7 +87,7 @@ class BatchEncoder:
         roles = self.roles
         chosen = {
             *(roles.sensitive if self.sensitive else ()),
-            *(roles.predictors if self.predictors else ()),
+            *(roles.predictors if self._reads_predictors else ()),
         }
         names = tuple(name for name in roles.names if name in chosen)
         return (*names, *roles.response, *roles.extras)
@@ -93,13 +114,18 @@ class BatchEncoder:
         # Where the response is read less its offset, that is all the offset means.
         shift = None if self.reader.less_offset else offset
         rows = Rows(S, X, names, values, targets, weight, shift)
-        return Placed(rows, batch.part, positions)
+        if self.isolated:
+            chosen = np.flatnonzero(~rows.in_any(self.isolated))
+            rows, positions = rows.take(chosen), positions[chosen]
+            if not self.predictors:
+                rows = rows.with_columns(rows.sensitive, (), names)
+        return Placed(rows, batch.part, positions) if len(positions) else None
 
     def _pieces(self, frame: nw.DataFrame[Any], keep: Any) -> Pieces:
         parts: list[tuple[Piece, ...]] = []
         for wanted, columns, encoding in (
             (self.sensitive, self.roles.sensitive, self.design.sensitive),
-            (self.predictors, self.roles.predictors, self.design.predictors),
+            (self._reads_predictors, self.roles.predictors, self.design.predictors),
         ):
             if not (wanted and columns):
                 parts.append(())

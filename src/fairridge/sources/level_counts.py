@@ -89,10 +89,16 @@ class LevelCounts:
     @property
     def design(self) -> Design:
         """How S and X are encoded."""
+        return self.design_with(None)
+
+    def design_with(self, min_frequency: Any) -> Design:
+        """Return how S and X are encoded, with rare levels of predictors merged."""
         roles = self.roles
         return Design(
             sensitive=Encoding(tuple(self._column(name) for name in roles.sensitive)),
-            predictors=Encoding(tuple(self._column(name) for name in roles.predictors)),
+            predictors=Encoding(
+                tuple(self._column(name, min_frequency) for name in roles.predictors)
+            ),
             positions_sensitive=tuple(roles.names.index(name) for name in roles.sensitive),
             positions_predictors=tuple(roles.names.index(name) for name in roles.predictors),
             names=roles.names,
@@ -101,17 +107,15 @@ class LevelCounts:
             separate=False,
         ).with_unique_names()
 
-    def _column(self, name: str) -> NumericColumn | CategoricalColumn:
+    def _column(self, name: str, min_frequency: Any = None) -> NumericColumn | CategoricalColumn:
         if name not in self.levels:
             return NumericColumn(name)
         counts = self.levels[name]
         if self.roles.kinds[name] == "text":  # of which nothing was declared
             counts = {level: counts[level] for level in sorted(counts) if counts[level] > 0}
-        present = [weight > 0 for weight in counts.values()]
-        if not any(present):  # missing values have been found before
+        if not any(weight > 0 for weight in counts.values()):  # none is missing, as was found
             raise ValueError("there are no rows with a positive weight.")
-        empty = tuple(k for k, here in enumerate(present) if not here)
-        return CategoricalColumn(name, tuple(counts), present.index(True), empty)
+        return CategoricalColumn.learn(name, counts, min_frequency)
 
     @property
     def classes(self) -> NDArray[Any]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.data import RowLevel
 from fairridge.engines import MeanSums, MemoryEngine, Moments, triangular_factor
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import BaselineSweep, CoxSweep
@@ -268,6 +269,28 @@ class StreamEngine:
         self.passes += 1
         self._source.scan(step, self._encode.columns)
         return sweep.finish()
+
+    @property
+    def categories(self) -> tuple[range, ...]:
+        """Positions of each categorical predictor's columns among those of X."""
+        return self._encode.categories
+
+    def outside(self, levels: tuple[RowLevel, ...]) -> StreamEngine:
+        """Return an engine for the rows that have none of some levels."""
+        kept = StreamEngine(
+            self._source,
+            replace(self._encode, isolated=(*self._encode.isolated, *levels)),
+            self.names,
+            self.n_sensitive,
+            family=self._family,
+            has_offset=self._has_offset,
+        )
+        kept.passes = self.passes
+        return kept
+
+    def sum_of(self, function: Callable[[Any], Any]) -> Any:
+        """Add up a function of batches of rows, each in an engine of its own."""
+        return self._pass(function)
 
     def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
         """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)²; see `streamed_pairs`."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine
+from fairridge.estimators._isolating import isolation_of
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
@@ -146,7 +147,8 @@ def fold_scores(
 ) -> Scores:
     """Put together what one bound reached in one fold."""
     fit, basis, family = solution.fit, problem.basis, problem.family
-    train_size = basis.weight
+    isolation = isolation_of(problem)
+    train_size = basis.weight + (0.0 if isolation is None else isolation.weight)
     if family.reads == "times":
         train_size = evaluate.size(family, problem.engine.response, problem.engine.weights)
     return {

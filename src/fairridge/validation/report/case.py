@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
-from fairridge.estimators._checks import warn_of_bound
+from fairridge.estimators._checks import listed, warn_of_bound
+from fairridge.estimators._isolating import isolated_levels
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_inputs, read_training
 from fairridge.reports.html import Refits, Sample
@@ -114,8 +115,22 @@ def read_case(
     if not hasattr(model, "deviance_"):  # else the user has seen them when the model was fitted
         for warning in caught:
             warn_user(warning.message)
-    remarks = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    return Case(fresh, inputs, training, problem, bounds, solutions, chosen, remarks)
+    remarks = [str(warning.message) for warning in caught] + _isolated(problem, training)
+    return Case(
+        fresh, inputs, training, problem, bounds, solutions, chosen, tuple(dict.fromkeys(remarks))
+    )
+
+
+def _isolated(problem: Problem, training: Training) -> list[str]:
+    """Say which rows the model and its bound are without."""
+    levels = isolated_levels(problem, training.design)
+    if not levels:
+        return []
+    return [
+        f"{sum(levels.values()):,} row(s) of {listed(list(levels))} are isolated, since all rows "
+        "of such a level have the same outcome: the model is fitted to the other rows, the bound "
+        "is about those, and each of these levels has a coefficient of its own."
+    ]
 
 
 def _require_same_model(

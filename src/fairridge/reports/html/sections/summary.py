@@ -69,6 +69,7 @@ def _status(status: str) -> str:
         "inactive": "inactive: it changes nothing",
         "infeasible": "cannot be met",
         "not-converged": "the search did not converge",
+        "separated": "void: levels decide the response",
     }
     return words.get(status, status)
 
@@ -111,6 +112,11 @@ def _asked(contents: ReportContents) -> str:
         return f"{text}No model of this kind meets the bound; this one comes as near as possible."
     if status == "not-converged":
         return f"{text}The search did not converge, so that the figures here are provisional."
+    if status == "separated":
+        return (
+            f"{text}The bound is met as it is defined, and means little: some levels decide the "
+            "response, and through them S returns to the predictions of all others."
+        )
     return f"{text}Without a bound the value would be {amount(contents, free)}."
 
 

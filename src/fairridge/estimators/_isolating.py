@@ -1,0 +1,145 @@
+"""What estimators do about levels that decide the response: isolate them, warn, or refuse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._warnings import warn_user
+from fairridge.data import Design, MappedEncoding, RowLevel
+from fairridge.data.encoding import CategoricalColumn
+from fairridge.estimators._checks import listed
+from fairridge.exceptions import DataWarning
+from fairridge.fairness import resolve_definition
+from fairridge.models import Isolation
+from fairridge.search import CompressedProblem, GLMProblem, Problem, Solution
+
+__all__ = [
+    "SEPARATION",
+    "completed",
+    "isolated_levels",
+    "isolation_of",
+    "refuse_decided",
+    "warn_of_separation",
+]
+
+SEPARATION = ("isolate", "warn", "error")
+
+
+def isolation_of(problem: Problem) -> Isolation | None:
+    """Return what was isolated; None if nothing was."""
+    return problem.isolation if isinstance(problem, GLMProblem) else None
+
+
+def isolated_levels(problem: Problem, design: Design) -> dict[str, int]:
+    """Return the number of isolated rows by level."""
+    isolation = isolation_of(problem)
+    if isolation is None:
+        return {}
+    names = [_level_name(one.level, design) for one in isolation.levels]
+    pairs = zip(names, isolation.counts, strict=True)
+    return {name: count for name, count in pairs if count}
+
+
+def _level_name(level: RowLevel, design: Design) -> str:
+    """Return ``column[level]``, or ``column[1]`` and ``column[0]`` of a 0/1 column."""
+    encoding, start = design.predictors, 0
+    inner = encoding.inner if isinstance(encoding, MappedEncoding) else encoding
+    columns = () if inner is not encoding else inner.columns
+    for column in columns:
+        width = len(column.encoded_names)
+        if start <= level.columns[0] < start + width and isinstance(column, CategoricalColumn):
+            if level.value == 0:
+                return f"{column.name}[{column.levels[column.base]}]"
+            return encoding.names[level.columns[0]]
+        start += width
+    return f"{encoding.names[level.columns[0]]}[{level.value}]"
+
+
+def completed(problem: Problem, solutions: list[Solution], definition: Any) -> list[Solution]:
+    """Name columns that separate the responses; give isolated levels their coefficients.
+
+    A bound that such columns void has the status "separated".
+    """
+    if not isinstance(problem, GLMProblem | CompressedProblem):
+        return solutions
+    isolation = isolation_of(problem)
+    found = []
+    for one in solutions:
+        columns, choice = problem.separating_columns([one.fit]), one.choice
+        if _voids(_levels(problem, columns), one, definition):
+            choice = replace(choice, status="separated")
+        fit = one.fit if isolation is None else isolation.completed(one.fit)
+        found.append(replace(one, fit=fit, choice=choice, separating=columns))
+    return found
+
+
+def refuse_decided(isolation: Isolation | None, design: Design) -> None:
+    """Raise if there are levels that decide the response."""
+    if isolation is not None:
+        names = [_level_name(one.level, design) for one in isolation.levels]
+        raise ValueError(
+            f"all rows of {listed(names)} have the same outcome. Merge rare levels "
+            "(min_frequency=…), set a predictor_penalty, or use separation='isolate'."
+        )
+
+
+def warn_of_separation(
+    solutions: list[Solution], predictors: tuple[str, ...], definition: Any
+) -> None:
+    """Name columns that decide the response, and what helps.
+
+    Parameters
+    ----------
+    solutions : list of Solution
+        Models for some bounds.
+    predictors : tuple of str
+        Encoded names of X.
+    definition : object
+        What is bounded.
+    """
+    sees_means = resolve_definition(definition).own_ridge
+    columns: dict[str, float] = {}
+    for one in solutions:
+        new = one.separating.items()
+        columns |= {k: b for k, b in new if abs(b) >= abs(columns.get(k, 0.0))}
+    if not columns:
+        return
+    separations = [solution.fit.separation for solution in solutions]
+    infinite = any(found is not None and found.columns for found in separations)
+    values = ", ".join(f"{value:.3g}" for value in columns.values())
+    growth = "grow without bound; the deviance has converged." if infinite else "are extreme."
+    predicted = bool(set(columns) & set(predictors))
+    voided = predicted and not sees_means and any(one.unfairness < 1.0 for one in solutions)
+    loophole = " Through them S returns to predictions of other rows, unseen by the bound."
+    remedy = "Merge rare levels"
+    if predicted:
+        remedy += " (min_frequency=…), or set a larger predictor_penalty"
+        remedy += ", or use definition='mean-parity'" if voided else ""
+    warn_user(
+        f"column(s) {', '.join(map(repr, columns))} separate the responses: their coefficients "
+        f"({values}) {growth}{loophole if voided else ''} {remedy}.",
+        DataWarning,
+    )
+
+
+def _levels(problem: GLMProblem | CompressedProblem, columns: dict[str, float]) -> set[str]:
+    """Return those columns that are predictors and 0 or 1."""
+    if not columns:
+        return set()
+    engine = problem.columns if isinstance(problem, CompressedProblem) else problem.engine
+    names = np.array(engine.names[engine.n_sensitive :], dtype=object)
+    return set(names[problem.basis.binary_predictors]) & set(columns)
+
+
+def _voids(levels: set[str], solution: Solution, definition: Any) -> bool:
+    """Whether levels bring S back to predictions of other rows, unseen by the bound.
+
+    The residual of a level that decides the response is not zero in the other
+    rows. A bound on predicted means sees that.
+    """
+    met = solution.choice.status in ("inactive", "converged")
+    seen = resolve_definition(definition).own_ridge
+    return bool(levels) and met and solution.unfairness < 1.0 and not seen

@@ -1,0 +1,313 @@
+"""Levels whose rows all have the same outcome, taken out of a model and put back at its end.
+
+Such a level has no finite coefficient of maximum likelihood. Its residual on S is
+not zero in other rows, so that a coefficient that costs nothing in its own rows
+brings S back into the predictions of all others, unseen by the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from fairridge._typing import Booleans, Floats, Integers
+from fairridge.data import RowLevel, Rows, Slab
+from fairridge.engines import Engine, MemoryEngine
+from fairridge.families import Family
+from fairridge.families.cox_sweep import BaselineHazard
+from fairridge.models.fit import Fit
+
+__all__ = ["DecidedLevel", "Isolation", "isolate"]
+
+# Share of the weight that may leave a model.
+MOST = 0.01
+# Share of a sum that may be rounding: levels that seem decided by it are counted.
+ROUNDING = 1e-9
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class DecidedLevel:
+    """A level, and the outcome that all of its rows have.
+
+    Attributes
+    ----------
+    level : RowLevel
+        The rows.
+    outcome : int
+        Code of the class, or 0 for no events.
+    """
+
+    level: RowLevel
+    outcome: int
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """Rows that a model is fitted without, and the way to coefficients for them.
+
+    Attributes
+    ----------
+    everyone, kept : Engine
+        All rows, and those that the model is fitted to.
+    levels : tuple of DecidedLevel
+        In the order in which they were found.
+    family : Family
+        The family of the response.
+    is_small : bool
+        Whether few rows leave, and every outcome stays. If not, all rows are kept.
+    """
+
+    everyone: Engine
+    kept: Engine
+    levels: tuple[DecidedLevel, ...]
+    family: Family
+    is_small: bool
+
+    @cached_property
+    def columns(self) -> frozenset[int]:
+        """Encoded columns of X that are constant, or collinear, without these levels."""
+        return frozenset(k for one in self.levels for k in one.level.columns)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """Rows of each level that no earlier one has."""
+        return tuple(int(mine.sum()) for mine, _ in self._memberships)
+
+    @cached_property
+    def weight(self) -> float:
+        """Weight of the rows that left."""
+        return float(self._rows.weights.sum())
+
+    def completed(self, fit: Fit) -> Fit:
+        """Return the model with finite coefficients for the levels.
+
+        A level's coefficient is the one at which its rows have the mean
+        prediction (k + ½)/(m + 1), with k events in m rows; in a model of
+        counts or hazards they expect half an event. The columns of these
+        levels are constant among the rows kept, and U is centered, so nothing
+        else changes there.
+        """
+        eta, beta = self._eta(fit), np.atleast_2d(fit.beta).copy()
+        step_of = self._solver(fit)
+        # A row counts for the first level it has, and feels later ones, which come first here.
+        for one, (mine, members) in reversed(
+            list(zip(self.levels, self._memberships, strict=True))
+        ):
+            if mine.any():
+                step = step_of(eta[mine], mine, one.outcome)
+                eta[members] += step
+                beta[:, list(one.level.columns)] += (2 * one.level.value - 1) * step[:, None]
+        found = replace(fit, beta=beta.reshape(fit.beta.shape))
+        return replace(found, deviance=self._deviance(found, eta))
+
+    def _deviance(self, fit: Fit, eta: Floats) -> float:
+        """Return the deviance of all rows."""
+        if not self.family.separable:
+            level = fit.intercept + fit.alpha @ fit.basis.center_sensitive
+            place = fit.linear_predictors_at(level, fit.alpha, fit.beta)
+            return self.everyone.derivatives(fit.family, *place, 1).deviance
+        rows, contrasts = self._rows, fit.family.to_contrasts(eta.T).T
+        terms = fit.family.deviance_terms(rows.response, contrasts, rows.weights, 0)
+        return fit.deviance + terms.deviance
+
+    @cached_property
+    def _rows(self) -> MemoryEngine:
+        """The rows that left; they are few."""
+        levels = tuple(one.level for one in self.levels)
+        gathered: _Gathered = self.everyone.sum_of(partial(_gather, levels=levels))
+        return MemoryEngine(gathered.rows, separable=self.family.separable)
+
+    @cached_property
+    def _memberships(self) -> tuple[tuple[Booleans, Booleans], ...]:
+        """Rows that are a level's first, and all that have it."""
+        taken = np.zeros(self._rows.n_rows, dtype=bool)
+        found = []
+        for one in self.levels:
+            members = self._rows.rows.members(one.level)
+            found.append((members & ~taken, members))
+            taken = taken | members
+        return tuple(found)
+
+    def _eta(self, fit: Fit) -> Floats:
+        basis, rows = fit.basis, self._rows
+        raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+        level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
+        eta: Floats = rows.centered(basis.center) @ np.column_stack([level, raw]).T
+        return eta if rows.offset is None else eta + rows.offset[:, None]
+
+    def _solver(self, fit: Fit) -> Callable[[Floats, Booleans, int], Floats]:
+        """Return a function from rows of one level to the step of their linear predictors."""
+        family, rows = fit.family, self._rows
+        if family.reads == "times":
+            times, hazards = fit.sum_over_rows(
+                BaselineHazard(family), sensitive=True, predictors=True, center=True
+            )
+            steps = np.searchsorted(times, rows.response[:, 0], side="right")
+            log_hazard = np.append(-np.inf, hazards)[steps]
+            return lambda eta, mine, _: _to_half_event(
+                eta[:, 0] + log_hazard[mine], rows.weights[mine], 1.0
+            )
+        if family.link == "log":
+            amounts = getattr(family, "amounts", False)
+            unit = float(fit.basis.center_targets[0]) if amounts else 1.0
+            return lambda eta, mine, _: _to_half_event(eta[:, 0], rows.weights[mine], unit)
+        return lambda eta, mine, outcome: _to_likely(family, eta, rows.weights[mine], outcome)
+
+
+def isolate(engine: Engine, family: Family) -> Isolation | None:
+    """Find the levels of predictors that decide the outcome, until none is left.
+
+    Without the rows of some levels others may decide it, too. Levels of S are
+    not looked at: the bound is about them.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are.
+    family : Family
+        The family of the response.
+
+    Returns
+    -------
+    Isolation or None
+        None if there are no such levels.
+    """
+    found: tuple[DecidedLevel, ...] = ()
+    kept, total, left = engine, engine.moments().weight, 0.0
+    while new := _decided(kept, family):
+        found += new
+        levels = tuple(one.level for one in new)
+        left += kept.sum_of(partial(_weight_in, levels=levels))
+        if left > MOST * total:
+            return Isolation(engine, engine, found, family, is_small=False)
+        kept = kept.outside(levels)
+    if not found:
+        return None
+    before, after = (_tally(rows, family, ())[-1] > 0.0 for rows in (engine, kept))
+    # Every class must stay, or some response that is no extreme, such as a count above 0.
+    stays = after[0] or (before == after).all()
+    return Isolation(engine, kept, found, family, is_small=bool(stays))
+
+
+def _decided(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
+    """Return the levels whose rows all have one outcome: counted, where sums suggest it."""
+    levels = _candidates(engine, family)
+    if not levels:
+        return ()
+    *counts, everyone = _tally(engine, family, levels)
+    sizes = {level: own.sum() for level, own in zip(levels, counts, strict=True)}
+    found = []
+    for level, own in zip(levels, counts, strict=True):
+        other = sizes.get(replace(level, value=1 - level.value))
+        whole = len(level.columns) > 1 or other is None or own.sum() + other == everyone.sum()
+        if whole and own[0] == 0.0 and np.count_nonzero(own) == 1:
+            found.append(DecidedLevel(level, int(np.argmax(own)) - 1))
+    return tuple(found)
+
+
+def _candidates(engine: Engine, family: Family) -> tuple[RowLevel, ...]:
+    """Return levels that may be decided, as far as the moments of [S, X, y] tell."""
+    moments, q, k = engine.moments(), engine.n_sensitive, len(engine.names)
+    mean, y = moments.mean[q:k], moments.mean[k:]
+    joint = moments.scatter[q:k, k:] / moments.weight + np.outer(mean, y)
+    coded = {j for columns in engine.categories for j in columns}
+    levels = [RowLevel((j,), 1) for j in sorted(coded)]
+    levels += [RowLevel(tuple(columns), 0) for columns in engine.categories]
+    decided = partial(_may_be_decided, family=family, mean=mean, joint=joint, y=y)
+    found = [level for level in levels if decided(level)]
+    for j in sorted(set(np.flatnonzero(moments.binary[q:k]).tolist()) - coded):
+        both = (RowLevel((j,), 1), RowLevel((j,), 0))
+        if any(map(decided, both)):
+            found += both  # to see that there is no third value
+    return tuple(found)
+
+
+def _may_be_decided(
+    level: RowLevel, *, family: Family, mean: Floats, joint: Floats, y: Floats
+) -> bool:
+    """Whether means of a level's column, and of its products with y, allow for one outcome."""
+    columns = list(level.columns)
+    share, products = mean[columns].sum(), joint[columns].sum(axis=0)
+    if level.value == 0:
+        share, products = 1.0 - share, y - products
+    if family.reads == "times":  # whose events are not among the moments
+        return bool(share > 0.0)
+    if family.link == "log":
+        return bool(share > 0.0 and products[0] <= ROUNDING * y[0])
+    others = np.append(share - products, products if len(y) == 1 else [])
+    return bool(share > 0.0 and others.min() <= ROUNDING * share + 1e-4 * ROUNDING)
+
+
+def _outcomes(family: Family, y: Floats) -> tuple[Integers, int]:
+    """Return codes of outcomes that may decide a level, -1 for others; and how many there are."""
+    if family.reads == "times":
+        return np.where(y[:, 1] == 0.0, 0, -1), 1
+    if family.link == "log":
+        return np.where(y[:, 0] == 0.0, 0, -1), 1
+    whole = np.isin(y[:, 0], np.arange(family.n_predictors + 1.0))
+    return np.where(whole, y[:, 0], -1.0).astype(np.intp), family.n_predictors + 1
+
+
+def _tally(engine: Engine, family: Family, levels: tuple[RowLevel, ...]) -> Floats:
+    """Count rows by outcome, -1 first, in every level and at last in all rows."""
+    counts: Floats = engine.sum_of(partial(_counted, family=family, levels=levels))
+    return counts
+
+
+def _counted(engine: MemoryEngine, family: Family, levels: tuple[RowLevel, ...]) -> Floats:
+    codes, size = _outcomes(family, engine.response)
+    parts = [codes[engine.rows.members(level)] for level in levels]
+    counts = [np.bincount(part + 1, minlength=size + 1) for part in (*parts, codes)]
+    return np.array(counts, dtype=np.float64)
+
+
+def _weight_in(engine: MemoryEngine, levels: tuple[RowLevel, ...]) -> float:
+    return float(engine.weights[engine.rows.in_any(levels)].sum())
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """Some rows, written out; with others they are one table."""
+
+    rows: Rows
+
+    def __add__(self, other: _Gathered) -> _Gathered:
+        return _Gathered(self.rows.followed_by(other.rows))
+
+
+def _gather(engine: MemoryEngine, levels: tuple[RowLevel, ...]) -> _Gathered:
+    rows = engine.rows.take(np.flatnonzero(engine.rows.in_any(levels)))
+    S, X, _, _ = MemoryEngine(rows).dense_columns()
+    return _Gathered(rows.with_columns((Slab(S),), (Slab(X),), rows.names))
+
+
+def _to_half_event(eta: Floats, weight: Floats, unit: float) -> Floats:
+    """Return the step of η after which rows expect half an event: Σ w e^η = ½."""
+    expected = logsumexp(eta, b=weight)
+    # Rows that leave before the first event expect none, whatever their coefficient.
+    return np.array([np.log(0.5 * unit) - expected if np.isfinite(expected) else 0.0])
+
+
+def _to_likely(family: Any, eta: Floats, weight: Floats, outcome: int) -> Floats:
+    """Return the step of η after which an outcome has the mean probability (m + ½)/(m + 1)."""
+    size, m = weight.sum(), eta.shape[1]
+    direction = np.array([2.0 * outcome - 1.0]) if m == 1 else np.eye(m)[outcome] - 1.0 / m
+
+    def excess(step: float) -> float:
+        others = np.delete(family.probabilities(eta + step * direction), outcome, axis=1)
+        return float(np.log(max(weight @ others.sum(axis=1), TINY)) - target)
+
+    target = np.log(0.5 * size / (size + 1.0))
+    low, high = -1.0, 1.0
+    while excess(low) < 0.0:
+        low *= 2.0
+    while excess(high) > 0.0:
+        high *= 2.0
+    return float(brentq(excess, low, high, xtol=1e-12)) * direction
