@@ -72,7 +72,7 @@ def _shown(verdict: Verdict) -> str:
 def _table(verdicts: Sequence[Verdict]) -> str:
     """Problems per family, definition and status; violations; the slowest."""
     statuses = sorted({verdict.status for verdict in verdicts})
-    header = ["", "problems", *statuses, "separated", "violations"]
+    header = ["", "problems", *statuses, "warned of", "violations"]
     rows = [header]
     for kind in ("family", "definition", "penalty", "source", "twin", "model"):
         for name in sorted({getattr(verdict.problem, kind) for verdict in verdicts}):
