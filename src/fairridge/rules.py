@@ -68,7 +68,7 @@ class JudgedRows:
 class Rule(ABC):
     """What decisions must satisfy."""
 
-    # Which class is favorable, the second by default; for numbers "high" or "low".
+    # The outcome that people want: a class, "low" or "high"; names tell by default, as in audits.
     favorable: Any = field(default=None, kw_only=True)
 
     @abstractmethod

@@ -60,7 +60,10 @@ def test_a_link_is_passed_on(run, shop):
 def test_fit_prints_what_it_guessed_and_found(run, people_csv):
     shown = run("fit", "people.csv", *ROLES)
     assert shown.code == 0
-    assert shown.error == "Family: gaussian, because gaussian is a number.\n"
+    assert shown.error.splitlines() == [
+        "note: 5 columns become 6 encoded columns; 400 rows.",
+        "Family: gaussian, because gaussian is a number.",
+    ]
     assert "Achieved        0.05" in shown.out
     assert "region[" in shown.out
 
@@ -82,7 +85,7 @@ def test_family_is_guessed_and_said(run, shop, response, family):
     predictors = ",".join(name for name in ("left", "came", "visits") if name != response)
     base = ("fit", "shop.csv", "-y", response, "-s", "age", "--predictors", predictors)
     shown = run(*base)
-    assert shown.error.startswith(f"Family: {family}, because {response} ")
+    assert f"\nFamily: {family}, because {response} " in shown.error
     assert json.loads(run(*base, "--json").out)["family"] == family
 
 
@@ -133,9 +136,16 @@ def test_missing_values_are_dropped_when_asked(run, shop):
     assert json.loads(run(*base, "--drop-missing", "--json").out)["rows"] == 57
 
 
-def test_a_key_among_the_predictors_is_pointed_out(run, shop):
-    shown = run("fit", "shop.csv", "-y", "spent", "-s", "sex", "--predictors", "id,age")
+def test_a_key_among_the_predictors_is_refused(run, shop):
+    base = ("fit", "shop.csv", "-y", "spent", "-s", "sex", "--predictors", "id,age")
+    shown = run(*base)
+    assert shown.code == 2
+    assert "column 'id' is text with 60 different values in 60 rows, such as 'c0'" in shown.error
     assert "--drop id" in shown.error
+    assert "--max-levels 60" in shown.error
+    allowed = run(*base, "--max-levels", 60, "--json")
+    assert allowed.code == 0
+    assert json.loads(allowed.out)["encoded_columns"] == 61
 
 
 def test_other_separators_and_parquet(run, people_csv):
@@ -166,11 +176,11 @@ def test_predictions_survive_saving_to_the_last_bit(run, people_csv, family, pla
     assert [type(wanted[0])(value) for value in found] == wanted.tolist()
     if family == "binomial":
         wanted = model.predict_proba(people_csv[columns])[:, 1]
-        assert [float(value) for value in scores["probability"]] == wanted.tolist()
+        assert [float(value) for value in scores["probability_yes"]] == wanted.tolist()
     if family == "multinomial":
         for k, label in enumerate(model.classes_):
             wanted = model.predict_proba(people_csv[columns])[:, k]
-            assert [float(value) for value in scores[f"probability[{label}]"]] == wanted.tolist()
+            assert [float(value) for value in scores[f"probability_{label}"]] == wanted.tolist()
 
 
 def test_predictions_to_the_screen_keep_all_columns(run, people_csv):
@@ -216,7 +226,7 @@ def test_path(run, people_csv):
 
 
 def test_audit_of_any_predictions(run, people_csv):
-    frame = people_csv.assign(guess=np.linspace(0, 1, len(people_csv)))
+    frame = people_csv.assign(guess=np.linspace(1, 0, len(people_csv)))
     frame.to_csv("guess.csv", index=False)
     base = ("audit", "guess.csv", "-p", "guess", "-y", "binomial", "-s", "sex,age")
     found = json.loads(run(*base, "--threshold", 0.6, "--json").out)
@@ -354,3 +364,31 @@ def test_progress_shows_on_a_terminal_once_it_takes_time(monkeypatch):
             step("stage", 1, 2)
             time.sleep(0.3)
         assert ("work: stage" in screen.getvalue()) == seen
+
+
+def test_a_line_tells_of_long_work_if_there_is_no_terminal(monkeypatch, capsys):
+    for patience, seen in ((0.0, True), (60.0, False)):
+        monkeypatch.setattr(terminal, "LONG", patience)
+        with terminal.progress("fitting"):
+            time.sleep(0.3)
+        assert ("… fitting, which takes more than" in capsys.readouterr().err) == seen
+
+
+def test_the_modeled_class_is_chosen_and_named(run):
+    run("datasets", "german_credit", "--out", "credit.csv")
+    base = ("fit", "credit.csv", "-y", "Credit_risk", "-s", "Gender")
+    facts = json.loads(run(*base, "--positive", "BAD", "--out", "m.json", "--json").out)
+    assert facts["classes"] == ["GOOD", "BAD"]
+    assert facts["positive"] == "BAD"
+    assert "Probability of" in run(*base).out
+    run("predict", "credit.csv", "--model", "m.json", "--out", "scores.csv")
+    scores = pd.read_csv("scores.csv")
+    bad = scores.groupby("Credit_risk")["probability_BAD"].mean()
+    assert bad["BAD"] > bad["GOOD"]
+    audited = run("audit", "credit.csv", "-m", "m.json", "-y", "Credit_risk", "--json")
+    found = json.loads(audited.out)
+    assert found["positive"] == "BAD"
+    assert found["favorable"]["outcome"] == "GOOD"
+    wrong = run(*base, "--positive", "GREAT")
+    assert wrong.code == 2
+    assert "positive='GREAT' is not a class of y: 'BAD', 'GOOD'." in wrong.error

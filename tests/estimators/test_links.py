@@ -175,7 +175,8 @@ def test_a_query_has_the_same_probabilities(data, dialect):
     wide = np.vstack([Z, 20.0 * Z])
     query = to_sql(model, dialect)
     found = duckdb.query_df(pd.DataFrame(wide, columns=NAMES), "data", query).df()
-    np.testing.assert_allclose(found["probability"], model.predict_proba(wide)[:, 1], rtol=1e-11)
+    probability = found[f"probability_{model.classes_[1]}"]
+    np.testing.assert_allclose(probability, model.predict_proba(wide)[:, 1], rtol=1e-11)
     assert found["prediction"].tolist() == model.predict(wide).tolist()
 
 

@@ -108,7 +108,7 @@ def test_every_export_predicts_the_same(rows, least, tmp_path):
     new.loc[:3, "town"] = "new"
     expected = model.predict_proba(new)[:, 1]
     query = run_query(to_sql(model, "duckdb"), new)
-    np.testing.assert_allclose(query["probability"], expected, rtol=1e-9)
+    np.testing.assert_allclose(query[f"probability_{model.classes_[1]}"], expected, rtol=1e-9)
     graph = run_graph(to_onnx(model), new)
     np.testing.assert_allclose(graph["probabilities"][:, 1], expected, rtol=1e-9)
     np.testing.assert_allclose(to_sklearn(model).predict_proba(new)[:, 1], expected, rtol=1e-9)

@@ -32,7 +32,7 @@ def test_every_export_predicts_the_same(isolated, tmp_path):
     assert expected[[3, 8]].mean() == pytest.approx(0.5 / 3.0)
     assert expected[5] == pytest.approx(1.5 / 2.0)
     query = run_query(to_sql(model, "duckdb"), X)
-    np.testing.assert_allclose(query["probability"], expected, rtol=1e-9)
+    np.testing.assert_allclose(query[f"probability_{model.classes_[1]}"], expected, rtol=1e-9)
     graph = run_graph(to_onnx(model), X)
     np.testing.assert_allclose(graph["probabilities"][:, 1], expected, rtol=1e-9)
     np.testing.assert_allclose(to_sklearn(model).predict_proba(X)[:, 1], expected, rtol=1e-9)

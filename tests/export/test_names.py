@@ -45,7 +45,7 @@ def test_exports_agree_with_the_model(model, data, tmp_path):
     with duckdb.connect() as connection:
         connection.register("data", X)
         found = connection.execute(to_sql(model)).df()
-    np.testing.assert_allclose(found["probability"], probability, rtol=1e-12)
+    np.testing.assert_allclose(found[f"probability_{model.classes_[1]}"], probability, rtol=1e-12)
     plain = to_sklearn(model).predict_proba(X)[:, 1]
     np.testing.assert_allclose(plain, probability, rtol=1e-12)
     card = scorecard(model, rounded=False)

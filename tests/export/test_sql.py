@@ -32,7 +32,7 @@ def assert_agrees(expected_of, assert_same_numbers):
             assert_same_numbers(out["prediction"], expected["prediction"])
         else:
             assert out["prediction"].tolist() == expected["prediction"].tolist()
-        labels = [f"[{label}]" for label in getattr(model, "classes_", [])]
+        labels = [f"_{label}" for label in getattr(model, "classes_", [])]
         several = expected["linear_predictor"].ndim == 2
         suffixes = labels if several else [""]
         assert_same_numbers(
@@ -40,7 +40,7 @@ def assert_agrees(expected_of, assert_same_numbers):
             expected["linear_predictor"].reshape(len(X), -1),
         )
         if labels:
-            columns = [f"probability{suffix}" for suffix in suffixes]
+            columns = [f"probability{suffix}" for suffix in labels[0 if several else 1 :]]
             assert_same_numbers(out[columns], expected["probabilities"][:, 0 if several else 1 :])
 
     return check

@@ -109,6 +109,7 @@ def test_intersections_are_fairlearns_groups_of_several_features(loans):
     )
 
 
+@pytest.mark.filterwarnings("ignore:predictions rank rows")
 @settings(max_examples=25)
 @given(data=st.data())
 def test_any_two_columns_of_labels_agree_with_fairlearn(data):
@@ -289,6 +290,7 @@ def test_string_labels_are_read_by_the_positive_one(loans, positive):
         assert a.mean_prediction.value == pytest.approx(c.mean_prediction.value)
 
 
+@pytest.mark.filterwarnings("ignore:predictions rank rows")
 def test_one_class_of_several_is_audited_against_the_rest(loans):
     rng = np.random.default_rng(8)
     y = rng.choice(["high", "low", "mid"], len(loans))

@@ -128,7 +128,7 @@ def test_predictions_are_lazy(people, tmp_path):
     pd.testing.assert_index_equal(labels.compute().index, frame.index)
     assert list(labels.compute()) == list(model.predict(frame[COLUMNS]))
     probabilities = model.predict_proba(source)
-    assert list(probabilities.columns) == [f"probability[{c}]" for c in model.classes_]
+    assert list(probabilities.columns) == [f"probability_{c}" for c in model.classes_]
     np.testing.assert_allclose(probabilities.compute(), model.predict_proba(frame[COLUMNS]))
     scores = model.decision_function(sources.dask(collection[COLUMNS]))
     scores.to_parquet(tmp_path / "scores")

@@ -39,8 +39,8 @@ def test_classes_and_probabilities_are_predicted(people, tmp_path):
     model = FairRidgeClassifier(1.0).fit(source)
     for method, names in (
         ("predict", ["prediction"]),
-        ("predict_proba", [f"probability[{c}]" for c in model.classes_]),
-        ("decision_function", [f"score[{c}]" for c in model.classes_]),
+        ("predict_proba", [f"probability_{c}" for c in model.classes_]),
+        ("decision_function", [f"score_{c}" for c in model.classes_]),
     ):
         written = pd.read_parquet(getattr(model, method)(source).write(tmp_path / "out.parquet"))
         assert list(written) == names

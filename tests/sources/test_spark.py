@@ -80,10 +80,10 @@ def test_a_logistic_fit_and_its_predictions(data, monkeypatch):
     theirs = FairRidgeClassifier(1.0, sensitive=SENSITIVE).fit(frame[NAMES], frame["hired"])
     assert_same_model(model, theirs)
     found = model.predict_proba(source)
-    assert found.columns[-2:] == ["probability[no]", "probability[yes]"]
+    assert found.columns[-2:] == ["probability_no", "probability_yes"]
     collected = found.toArrow()
     new = collected.select(NAMES)
-    np.testing.assert_allclose(collected["probability[yes]"], theirs.predict_proba(new)[:, 1])
+    np.testing.assert_allclose(collected["probability_yes"], theirs.predict_proba(new)[:, 1])
     labels = model.predict(source).toArrow()
     assert labels["prediction"].to_pylist() == list(theirs.predict(labels.select(NAMES)))
 

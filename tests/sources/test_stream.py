@@ -148,7 +148,7 @@ class _Products:
 
 def test_functions_of_columns():
     ours, theirs = engines("size", Numbers(), Gamma())
-    S, X, y, weight = theirs.columns()
+    S, X, y, weight = theirs.dense_columns()
     Z = np.hstack([S, X]) - CENTER
     expected = (Z * (weight * theirs.offset * y[:, 0])[:, None]).T @ Z
     for engine in (ours, theirs):

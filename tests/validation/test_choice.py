@@ -63,8 +63,21 @@ def test_the_favorable_class_is_the_one_that_is_said(rows):
     other = chosen(rows, model, AdverseImpact(0.8, favorable="default"))
     assert named.tested.equals(second.tested)
     assert not other.tested.equals(second.tested)
-    with pytest.raises(ValueError, match=r"favorable='good' is not a class.*'default', 'repaid'"):
+    with pytest.raises(ValueError, match=r"favorable='good' is not known.*'default', 'repaid'"):
         chosen(rows, model, AdverseImpact(favorable="good"))
+
+
+def test_names_tell_which_class_a_rule_is_about(rows):
+    model = FairRidgeClassifier(sensitive=["sex"])
+    (X, y, _), (held, y_held, _) = rows
+    late, late_held = (pd.Series((one == "default") * 1, name="default") for one in (y, y_held))
+    found = choose_bound(
+        model, X, late, held, late_held, rule=AdverseImpact(0.8), unfairness=BOUNDS
+    )
+    said = chosen(rows, model, AdverseImpact(0.8, favorable="repaid"))
+    assert found.unfairness == said.unfairness
+    np.testing.assert_allclose(found.tested["value"], said.tested["value"], atol=1e-3)
+    assert str(found).startswith("favorable outcome: default = 0 (a guess from the name 'default'")
 
 
 def test_low_numbers_can_be_favorable(rows):

@@ -8,9 +8,9 @@ from sklearn import metrics
 from sklearn.linear_model import LinearRegression
 
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
+from fairridge.metrics import area_under_curve
 from fairridge.validation.evaluate import (
     accuracy,
-    area_under_curve,
     classification_scores,
     dependence,
     log_loss,

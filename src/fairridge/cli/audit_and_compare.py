@@ -8,16 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
+from fairridge.cli.column_types import Kinds, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.fitting import announce, load_model, scored_columns
+from fairridge.cli.fitting import announce, announce_size, load_model, scored_columns
 from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.options import (
     AsJson,
+    Categorical,
+    Date,
     Drop,
     DropMissing,
     Family,
+    Favorable,
     Input,
     Model,
+    Numeric,
     Predictors,
     Response,
     SafeCsv,
@@ -27,7 +32,8 @@ from fairridge.cli.options import (
     Weight,
 )
 from fairridge.cli.outputs import arrow, check_place, write
-from fairridge.cli.terminal import progress, say, show_json, table, waiting
+from fairridge.cli.terminal import note, progress, say, show_json, waiting
+from fairridge.cli.terminal import table as show_table
 from fairridge.cli.training_data import Columns, check_roles, prepare
 
 __all__ = ["audit", "compare"]
@@ -68,8 +74,9 @@ def audit(
     ] = None,
     positive: Annotated[
         str | None,
-        typer.Option("--positive", metavar="LABEL", help="Class that counts as positive."),
+        typer.Option("--positive", metavar="LABEL", help="Class whose probability it is."),
     ] = None,
+    favorable: Favorable = None,
     bins: Annotated[
         int, typer.Option("--bins", metavar="N", help="Groups of a numeric attribute.")
     ] = 4,
@@ -97,7 +104,7 @@ def audit(
 
     check_place(out, data, model)
     with waiting("reading and comparing"):
-        source = read(data, separator)
+        source = read(data, separator, _texts(model))
         predicted, attributes, positive = _predicted(source, prediction, model, positive)
         attributes = names(sensitive, "--sensitive") or attributes or source.sensitive
         if not attributes:
@@ -107,15 +114,21 @@ def audit(
         for name, option in ((target, "--response"), (weight, "--weight")):
             check_columns([] if name is None else [name], source, option)
         check_roles([] if target is None else [target], attributes, weight, None)
-        truth = None if target is None else source.table.column(target)
+        others = [name for name in (target, weight, prediction) if name is not None]
+        table, remarks = typed(source.table, [*attributes, *others], Kinds())
+        truth = None if target is None else table.column(target)
+        named = None if target is None else table.select([target])
+        if prediction is not None:
+            predicted = table.column(prediction)
         with _naming_columns(target or "response", prediction or "prediction"):
             found = audited(
-                truth,
+                named,
                 predicted,
-                sensitive_features=source.table.select(list(attributes)),
-                sample_weight=None if weight is None else source.table.column(weight),
+                sensitive_features=table.select(list(attributes)),
+                sample_weight=None if weight is None else table.column(weight),
                 threshold=threshold,
                 positive=_label(positive, truth if truth is not None else predicted),
+                favorable=favorable,
                 bins=bins,
                 small=small,
                 intersections=intersections,
@@ -126,6 +139,8 @@ def audit(
     if as_json:
         show_json(_audit_facts(found))
         return
+    for remark in remarks:
+        note(remark)
     _show_audit(found)
     if out is not None:
         say(f"Saved: {out}")
@@ -145,8 +160,12 @@ def compare(
     predictors: Predictors = None,
     drop: Drop = None,
     drop_missing: DropMissing = False,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    date: Date = None,
     separator: Separator = None,
     family: Family = None,
+    favorable: Favorable = None,
     cv: Annotated[int, typer.Option("--cv", metavar="N", help="Folds.")] = 5,
     seed: Seed = 0,
     out: Annotated[
@@ -160,10 +179,11 @@ def compare(
     check_place(out, data)
     columns = Columns(
         response=response, sensitive=sensitive, predictors=predictors, drop=drop, family=family,
-        drop_missing=drop_missing,
+        drop_missing=drop_missing, categorical=categorical, numeric=numeric, date=date,
     )  # fmt: skip
-    training = prepare(read(data, separator), columns)
+    training = prepare(read(data, separator, columns.kinds.categorical), columns)
     task, bounds = _task(training.family), _bounds(unfairness)
+    announce_size(training)
     with progress("comparing"):
         from fairridge.validation import compare as compared
 
@@ -174,6 +194,8 @@ def compare(
             unfairness=bounds,
             models=_chosen(names(models, "--models"), task, training.sensitive),
             task=task,
+            favorable=favorable,
+            response=training.response,
             cv=cv,
             random_state=seed,
         )
@@ -181,7 +203,15 @@ def compare(
         write(arrow(found.to_frame()), out, safe=safe_csv)
     if as_json:
         records = [dict(record) for record in found.records]
-        show_json({"models": records, "skipped": found.skipped, "loss": found.loss_name})
+        wanted = None if found.favorable is None else _favorable_facts(found.favorable)
+        show_json(
+            {
+                "models": records,
+                "skipped": found.skipped,
+                "loss": found.loss_name,
+                "favorable": wanted,
+            }
+        )
         return
     announce(training)
     _show_comparison(found)
@@ -204,19 +234,23 @@ def _predicted(
     fitted = load_model(model)
     columns = scored_columns(fitted, source)
     design = fitted._design
-    labels = design.sensitive_names if design.separate else design.names
-    attributes = tuple(labels[k] for k in design.positions_sensitive)
-    if "probability" in columns:
-        first, second = (str(label) for label in fitted.classes_)
-        if positive == first:
-            return 1.0 - columns["probability"].to_numpy(), attributes, positive
-        return columns["probability"], attributes, positive or second
-    if hasattr(fitted, "classes_") and positive is not None:
-        name = f"probability[{positive}]"
-        if name not in columns:
-            raise BadInputError(f"--positive {positive} is not a class of the model.")
-        return columns[name], attributes, positive
-    return columns["prediction"], attributes, positive
+    known = design.sensitive_names if design.separate else design.names
+    attributes = tuple(known[k] for k in design.positions_sensitive)
+    labels = [str(label) for label in getattr(fitted, "classes_", ())]
+    if positive is not None and positive not in labels:
+        raise BadInputError(f"--positive {positive} is not a class of the model.")
+    if len(labels) == 2:
+        modeled = columns[f"probability_{labels[1]}"]
+        if positive == labels[0]:
+            return 1.0 - modeled.to_numpy(), attributes, positive
+        return modeled, attributes, labels[1]
+    chosen = "prediction" if positive is None else f"probability_{positive}"
+    return columns[chosen], attributes, positive
+
+
+def _texts(model: str | None) -> tuple[str, ...]:
+    """Return the columns that held texts when a model was fitted."""
+    return () if model is None else kinds_of_model(load_model(model)).categorical
 
 
 @contextmanager
@@ -254,6 +288,7 @@ def _audit_facts(found: Any) -> dict[str, Any]:
     return {
         "kind": found.kind,
         "positive": found.positive,
+        "favorable": _favorable_facts(found.favorable),
         "threshold": found.threshold,
         "r_squared_on_sensitive": found.r_squared,
         "max_correlation": found.max_correlation,
@@ -266,13 +301,22 @@ def _audit_facts(found: Any) -> dict[str, Any]:
     }
 
 
+def _favorable_facts(favorable: Any) -> dict[str, Any]:
+    return {
+        "outcome": favorable.label,
+        "means": favorable.words,
+        "reason": favorable.reason or "given",
+    }
+
+
 def _show_audit(found: Any) -> None:
+    say(_first_line(found.favorable))
     for line in found._facts():
         say(line)
     for part in found.attributes:
         rows = [group.flat() for group in (*part.groups, found.overall)]
         shown = [name for name in AUDIT_COLUMNS if any(row[name] == row[name] for row in rows)]
-        table(
+        show_table(
             f"\n{part.attribute}",
             [AUDIT_COLUMNS[name][0] for name in shown],
             [[_cell(row, name) for name in shown] for row in rows],
@@ -335,8 +379,22 @@ def _chosen(
     return {name: known[name](sensitive=list(sensitive)) for name in wanted}
 
 
+def _first_line(favorable: Any) -> str:
+    text = str(favorable)
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}" if value == value else "–"
+
+
 def _show_comparison(found: Any) -> None:
-    head = ["model", "r", f"{found.loss_name}", "±", "S explains", "max corr.", "KS", "seconds"]
+    if found.favorable is not None:
+        say(_first_line(found.favorable))
+    head = [
+        "model", "r", f"{found.loss_name}", "±", "S explains", "max corr.", "KS", "ratio",
+        "seconds",
+    ]  # fmt: skip
     rows = [
         [
             record["model"],
@@ -346,10 +404,11 @@ def _show_comparison(found: Any) -> None:
             f"{record['r_squared_sensitive']:.2%}",
             f"{record['max_correlation']:.3f}",
             f"{record['kolmogorov_smirnov']:.3f}",
+            _ratio(record.get("adverse_impact_ratio", float("nan"))),
             f"{record['seconds']:.2f}",
         ]
         for record in found.records
     ]
-    table("Held-out loss; fairness of predictions in training", head, rows)
+    show_table("Held-out loss; fairness of predictions in training", head, rows)
     for name, reason in found.skipped.items():
         say(f"Left out {name}: {reason}", style="dim")

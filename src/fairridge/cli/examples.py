@@ -20,7 +20,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "predict": ("fairridge predict credit.csv --model model.json --out scores.csv",),
     "audit": (
-        "fairridge audit scores.csv --prediction probability --response Credit_risk "
+        "fairridge audit scores.csv --prediction probability_GOOD --response Credit_risk "
         "--positive GOOD --sensitive Age,Gender",
         "fairridge audit credit.csv --model model.json --response Credit_risk --json",
     ),

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from fairridge.cli.column_types import Kinds, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError, naming
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.options import (
     AsJson,
+    Categorical,
+    Date,
     Definition,
     Drop,
     DropMissing,
@@ -20,8 +24,11 @@ from fairridge.cli.options import (
     Family,
     Input,
     Link,
+    MaxLevels,
+    Numeric,
     Offset,
     Penalty,
+    Positive,
     PredictorPenalty,
     Predictors,
     Response,
@@ -39,7 +46,7 @@ from fairridge.cli.terminal import facts, note, say, show_json, table, waiting
 from fairridge.cli.training_data import Columns, Data, ModelOptions, make_model
 from fairridge.outputs import writing
 
-__all__ = ["announce", "fit", "load_model", "path", "predict", "scored_columns"]
+__all__ = ["announce", "announce_size", "fit", "load_model", "path", "predict", "scored_columns"]
 
 MOST_ROWS = 20
 SHORT_PATH = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
@@ -59,6 +66,10 @@ def fit(
     weight: Weight = None,
     offset: Offset = None,
     drop_missing: DropMissing = False,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    date: Date = None,
+    max_levels: MaxLevels = None,
     separator: Separator = None,
     stream: Stream = False,
     family: Family = None,
@@ -67,19 +78,23 @@ def fit(
     predictor_penalty: PredictorPenalty = 0.0,
     ties: Ties = None,
     link: Link = None,
+    positive: Positive = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show all coefficients, however many.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a model with a bound on unfairness."""
-    options = ModelOptions(unfairness, definition, penalty, predictor_penalty, ties, link)
+    options = ModelOptions(unfairness, definition, penalty, predictor_penalty, ties, link, positive)
     check_place(out, data)
-    with waiting("reading and fitting"):
-        columns = Columns(
-            response, event, sensitive, predictors, drop, weight, offset, family, drop_missing
-        )
+    columns = Columns(
+        response, event, sensitive, predictors, drop, weight, offset, family, drop_missing,
+        categorical, numeric, date, max_levels,
+    )  # fmt: skip
+    with waiting("reading"):
         training = read_training(data, columns, separator, stream)
+    announce_size(training)
+    with waiting("fitting"):
         model = make_model(training, options)
         model.fit(training.X, training.y, **training.options)
     if out is not None:
@@ -119,6 +134,10 @@ def path(
     weight: Weight = None,
     offset: Offset = None,
     drop_missing: DropMissing = False,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    date: Date = None,
+    max_levels: MaxLevels = None,
     separator: Separator = None,
     stream: Stream = False,
     family: Family = None,
@@ -127,19 +146,23 @@ def path(
     predictor_penalty: PredictorPenalty = 0.0,
     ties: Ties = None,
     link: Link = None,
+    positive: Positive = None,
     safe_csv: SafeCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit the models for many bounds at once."""
-    options = ModelOptions(0.0, definition, penalty, predictor_penalty, ties, link)
+    options = ModelOptions(0.0, definition, penalty, predictor_penalty, ties, link, positive)
     check_place(out, data)
     check_place(plot, data)
     check_both(out, plot, "--out and --plot")
-    with waiting("reading and fitting"):
-        columns = Columns(
-            response, event, sensitive, predictors, drop, weight, offset, family, drop_missing
-        )
+    columns = Columns(
+        response, event, sensitive, predictors, drop, weight, offset, family, drop_missing,
+        categorical, numeric, date, max_levels,
+    )  # fmt: skip
+    with waiting("reading"):
         training = read_training(data, columns, separator, stream)
+    announce_size(training)
+    with waiting("fitting"):
         # A file gets every bound, a screen the telling ones.
         chosen = _bounds(bounds) or (None if out or plot else SHORT_PATH)
         found = make_model(training, options).path(
@@ -188,7 +211,7 @@ def predict(
         note(f"{written:,} rows with predictions: {out}")
         return
     with waiting("reading and predicting"):
-        source = read(data, separator)
+        source = read(data, separator, kinds_of_model(fitted).categorical)
         scores = scored_columns(fitted, source, offset)
     if as_json:
         show_json({name: column.to_pylist() for name, column in scores.items()})
@@ -230,9 +253,9 @@ def scored_columns(model: Any, source: Source, offset: str | None = None) -> dic
         return found
     probability = model.predict_proba(X, **options)
     if len(model.classes_) == 2:
-        return found | {"probability": pa.array(probability[:, 1])}
+        return found | {f"probability_{model.classes_[1]}": pa.array(probability[:, 1])}
     return found | {
-        f"probability[{label}]": pa.array(probability[:, k])
+        f"probability_{label}": pa.array(probability[:, k])
         for k, label in enumerate(model.classes_)
     }
 
@@ -244,6 +267,14 @@ def announce(training: Data) -> None:
         note(remark)
 
 
+def announce_size(training: Data) -> None:
+    """Say before a fit how large it is, if that is known."""
+    if training.encoded is None:
+        return
+    given, encoded, rows = training.X.num_columns, training.encoded, training.X.num_rows
+    note(f"note: {given:,} columns become {encoded:,} encoded columns; {rows:,} rows.")
+
+
 def _inputs(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
     """Find the columns of a model in a table."""
     design = model._design
@@ -252,7 +283,8 @@ def _inputs(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
             "this model was fitted to an array without names; predict with it in Python."
         )
     check_columns(design.names, source, "the model needs it")
-    X = source.table.select(list(design.names))
+    kinds = kinds_of_model(model)
+    X = _typed(source, design.names, kinds)
     if not design.separate:
         return X, {}
     if design.sensitive_names is None:
@@ -260,7 +292,14 @@ def _inputs(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
             "the sensitive attributes of this model have no names; predict with it in Python."
         )
     check_columns(design.sensitive_names, source, "the model needs it")
-    return X, {"sensitive_features": source.table.select(list(design.sensitive_names))}
+    return X, {"sensitive_features": _typed(source, design.sensitive_names, kinds)}
+
+
+def _typed(source: Source, columns: Sequence[str], kinds: Kinds) -> Any:
+    table, remarks = typed(source.table.select(list(columns)), columns, kinds)
+    for remark in remarks:
+        note(remark)
+    return table
 
 
 def _bounds(text: str | None) -> list[float] | None:
@@ -331,8 +370,11 @@ def _model_facts(model: Any, training: Data) -> dict[str, Any]:
     return {
         "model": summary.title,
         "family": training.family,
+        "classes": list(getattr(model, "classes_", ())) or None,
+        "positive": model.classes_[1] if len(getattr(model, "classes_", ())) == 2 else None,
         "reason": training.reason,
         "rows": model.n_rows_,
+        "encoded_columns": len(model.coef_names_),
         "remarks": list(training.remarks),
         "response": training.response,
         "sensitive": list(training.sensitive),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from glob import has_magic
 from hashlib import sha256
@@ -64,8 +64,18 @@ class Source:
         return f"{Path(self.name).name}, SHA-256 {sha256(Path(self.name).read_bytes()).hexdigest()}"
 
 
-def read(name: str, separator: str | None = None) -> Source:
-    """Read a file, or a data set that ships."""
+def read(name: str, separator: str | None = None, text: Sequence[str] = ()) -> Source:
+    """Read a file, or a data set that ships.
+
+    Parameters
+    ----------
+    name : str
+        A file, or builtin:NAME.
+    separator : str or None
+        What separates the columns of a CSV file; None guesses it.
+    text : sequence of str
+        Columns of a CSV file that are text, whatever they look like.
+    """
     if name.startswith(BUILTIN):
         return _builtin(name)
     if not name:
@@ -79,7 +89,7 @@ def read(name: str, separator: str | None = None) -> Source:
         raise BadInputError(f"{name} is a device or a pipe, which is read only once; name a file.")
     delimiter = _delimiter(separator)
     start = _start(path)
-    table = _read_parquet(path) if start[:4] == b"PAR1" else _read_csv(path, start, delimiter)
+    table = _read_parquet(path) if start[:4] == b"PAR1" else _read_csv(path, start, delimiter, text)
     if table.num_rows == 0:
         raise BadInputError(f"{name} has no rows; add some below the names of the columns.")
     return Source(name, _checked(table, name))
@@ -155,7 +165,7 @@ def _read_parquet(path: Path) -> Any:
         raise BadInputError(f"{path} is not a sound Parquet file: {error}") from error
 
 
-def _read_csv(path: Path, start: bytes, separator: str | None) -> Any:
+def _read_csv(path: Path, start: bytes, separator: str | None, text: Sequence[str]) -> Any:
     import pyarrow
     import pyarrow.csv as csv
 
@@ -163,16 +173,40 @@ def _read_csv(path: Path, start: bytes, separator: str | None) -> Any:
         raise BadInputError(f"{path} is empty; the first line must name the columns.")
     if b"\0" in start:
         raise BadInputError(f"{path} is neither text nor Parquet; pass a CSV or a Parquet file.")
-    try:
+
+    def table(text: Sequence[str], **options: Any) -> Any:
         return csv.read_csv(
             os.fspath(path),
             parse_options=csv.ParseOptions(
                 delimiter=separator or _separator(start), newlines_in_values=True
             ),
-            convert_options=csv.ConvertOptions(strings_can_be_null=True),
+            convert_options=csv.ConvertOptions(
+                strings_can_be_null=True,
+                column_types=dict.fromkeys(text, pyarrow.string()),
+                **options,
+            ),
         )
+
+    try:
+        return _with_codes(table(text), table)
     except pyarrow.ArrowException as error:
         raise BadInputError(f"{path} is not a sound CSV file: {error}") from error
+
+
+def _with_codes(found: Any, read_again: Callable[..., Any]) -> Any:
+    """Keep digits that begin with a zero, such as ZIP codes, as the text that they are."""
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    whole = [field.name for field in found.schema if types.is_integer(field.type)]
+    if not whole or len(set(found.column_names)) < found.num_columns:
+        return found
+    texts = read_again(whole, include_columns=whole)
+    for name in whole:
+        column = texts.column(name)
+        if pc.any(pc.match_substring_regex(column, r"^\s*[+-]?0[0-9]")).as_py():
+            found = found.set_column(found.column_names.index(name), name, column)
+    return found
 
 
 def _separator(start: bytes) -> str:

@@ -8,16 +8,22 @@ import typer
 
 __all__ = [
     "AsJson",
+    "Categorical",
+    "Date",
     "Definition",
     "Drop",
     "DropMissing",
     "Event",
     "Family",
+    "Favorable",
     "Input",
     "Link",
+    "MaxLevels",
     "Model",
+    "Numeric",
     "Offset",
     "Penalty",
+    "Positive",
     "PredictorPenalty",
     "Predictors",
     "Response",
@@ -86,6 +92,43 @@ DropMissing = Annotated[
     bool,
     typer.Option(
         "--drop-missing", rich_help_panel=DATA, help="Leave out rows with missing values."
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--categorical",
+        metavar="NAME",
+        rich_help_panel=DATA,
+        help="Columns whose values are categories, even if they look like numbers or dates.",
+    ),
+]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--numeric",
+        metavar="NAME",
+        rich_help_panel=DATA,
+        help="Columns of text that must be read as numbers, such as '$1,234.50' or '17.25%'.",
+    ),
+]
+Date = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--date",
+        metavar="NAME",
+        rich_help_panel=DATA,
+        help="Columns of text that must be read as dates: 2024-12-31, or 31/12/2024, day first.",
+    ),
+]
+MaxLevels = Annotated[
+    int | None,
+    typer.Option(
+        "--max-levels",
+        metavar="N",
+        min=1,
+        rich_help_panel=DATA,
+        help="Most values that text may have; by default 1000, and half as many as rows.",
     ),
 ]
 Weight = Annotated[
@@ -183,6 +226,23 @@ Link = Annotated[
         metavar="NAME",
         rich_help_panel=MODEL,
         help="How two classes get their probabilities: logit, probit or cloglog.",
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="LABEL",
+        rich_help_panel=MODEL,
+        help="Class that is modeled, of two; the second in alphabetical order by default.",
+    ),
+]
+Favorable = Annotated[
+    str | None,
+    typer.Option(
+        "--favorable",
+        metavar="CLASS|low|high",
+        help="Outcome that people want: a class, or low or high predictions; guessed by default.",
     ),
 ]
 Model = Annotated[

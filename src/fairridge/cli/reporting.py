@@ -7,19 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
+from fairridge.cli.column_types import kinds_of_model
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.fitting import announce, load_model
+from fairridge.cli.fitting import announce, announce_size, load_model
 from fairridge.cli.inputs import names, read
 from fairridge.cli.options import (
     AsJson,
+    Categorical,
+    Date,
     Definition,
     Drop,
     DropMissing,
     Event,
     Family,
+    Favorable,
     Input,
     Link,
+    MaxLevels,
     Model,
+    Numeric,
     Offset,
     Penalty,
     PredictorPenalty,
@@ -57,6 +63,7 @@ def report(
         str | None,
         typer.Option("--positive", metavar="LABEL", help="Class that scores are of."),
     ] = None,
+    favorable: Favorable = None,
     cv: Annotated[int, typer.Option("--cv", metavar="N", help="Held-out folds; 0 for none.")] = 10,
     bootstrap: Annotated[
         int | None,
@@ -68,8 +75,8 @@ def report(
     small: Annotated[
         int, typer.Option("--small", metavar="N", help="Groups with fewer rows are marked.")
     ] = 30,
-    date: Annotated[
-        str | None, typer.Option("--date", metavar="TEXT", help="Date, for the record.")
+    made_on: Annotated[
+        str | None, typer.Option("--made-on", metavar="TEXT", help="Date, for the record.")
     ] = None,
     seed: Seed = 0,
     event: Event = None,
@@ -78,6 +85,10 @@ def report(
     weight: Weight = None,
     offset: Offset = None,
     drop_missing: DropMissing = False,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    date: Date = None,
+    max_levels: MaxLevels = None,
     separator: Separator = None,
     family: Family = None,
     definition: Definition = "statistical-parity",
@@ -102,12 +113,17 @@ def report(
         offset,
         family,
         drop_missing,
+        _known_texts(fitted, categorical),
+        numeric,
+        date,
+        max_levels,
     )
-    training = prepare(read(data, separator), columns)
+    training = prepare(read(data, separator, columns.kinds.categorical), columns)
     if fitted is None:
         fitted = make_model(
             training, ModelOptions(unfairness, definition, penalty, predictor_penalty, ties, link)
         )
+    announce_size(training)
     with progress("report") as step:
         from fairridge import report as reported
 
@@ -124,10 +140,11 @@ def report(
             random_state=seed,
             threshold=threshold,
             positive=positive,
+            favorable=favorable,
             bins=bins,
             small=small,
             source=training.origin,
-            date=date,
+            date=made_on,
             progress=step,
         )
     if as_json:
@@ -145,6 +162,13 @@ def _known_sensitive(model: Any, sensitive: list[str] | None) -> list[str] | Non
     design = model._design
     known = design.sensitive_names if design.separate else design.names
     return None if known is None else [known[k] for k in design.positions_sensitive]
+
+
+def _known_texts(model: Any, categorical: list[str] | None) -> list[str] | None:
+    """Read as text what was text when a model was fitted."""
+    return (
+        categorical if model is None else [*(categorical or ()), *kinds_of_model(model).categorical]
+    )
 
 
 def _columns_of(model: Any, training: Data) -> dict[str, Any]:
@@ -172,6 +196,7 @@ def _facts(written: Any, training: Data, out: str) -> dict[str, Any]:
     return {
         "report": str(Path(out).resolve()),
         "family": training.family,
+        "favorable": contents.subject.favorable or None,
         "unfairness": contents.unfairness[k],
         "achieved": contents.achieved[k],
         "status": contents.status[k],

@@ -30,7 +30,7 @@ def is_stream(name: str, stream: bool) -> bool:
 def read_training(name: str, columns: Columns, separator: str | None, stream: bool) -> Data:
     """Read a table, or open a source of rows, and give its columns their roles."""
     if not is_stream(name, stream):
-        return prepare(read(name, separator), columns)
+        return prepare(read(name, separator, columns.kinds.categorical), columns)
     from fairridge import sources
 
     first = _first_rows(name)
@@ -40,6 +40,11 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
         raise BadInputError("say which columns are what: --response NAME and --sensitive NAME.")
     if columns.drop_missing:
         raise BadInputError("--drop-missing needs the rows in memory; drop them in the files.")
+    if any((columns.categorical, columns.numeric, columns.date)):
+        raise BadInputError(
+            "--categorical, --numeric and --date need the rows in memory; give the columns of the "
+            "files their types."
+        )
     check_columns((*target, *attributes), first, "--response or --sensitive")
     others = [name for name in (columns.weight, columns.offset) if name is not None]
     check_columns(others, first, "--weight or --offset")
@@ -66,6 +71,7 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
         reason=reason,
         remarks=(f"Read batch by batch: {source.n_rows:,} rows.",),
         streamed=True,
+        max_levels=columns.max_levels,
     )
 
 

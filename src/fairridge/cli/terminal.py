@@ -21,6 +21,8 @@ __all__ = ["as_json", "facts", "note", "progress", "say", "show_json", "table", 
 
 # Seconds before a bar shows up; what is faster needs none.
 PATIENCE = 0.7
+# Seconds before a line says that something is under way, where no bar can be shown.
+LONG = 2.0
 
 
 def _console() -> Console:
@@ -121,10 +123,12 @@ def progress(text: str) -> Iterator[Callable[[str, int, int], None]]:
     def step(stage: str, done: int, total: int) -> None:
         bar.update(task, description=f"{text}: {stage}", completed=done, total=total)
 
-    if not sys.stderr.isatty():
-        yield step
-        return
-    late = threading.Timer(PATIENCE, bar.start)
+    shown = sys.stderr.isatty()
+    late = (
+        threading.Timer(PATIENCE, bar.start)
+        if shown
+        else threading.Timer(LONG, note, [f"… {text}, which takes more than {LONG:g} seconds"])
+    )
     late.daemon = True
     late.start()
     try:

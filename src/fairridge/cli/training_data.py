@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairridge.cli.column_types import Kinds, is_text, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names
 
@@ -21,7 +22,11 @@ __all__ = [
 
 CLASSES = ("binomial", "multinomial")
 # Options that only some families have, which, and whose models these are.
-OWN_OPTIONS = (("ties", ("cox",), "survival models"), ("link", CLASSES, "classifiers"))
+OWN_OPTIONS = (
+    ("ties", ("cox",), "survival models"),
+    ("link", CLASSES, "classifiers"),
+    ("positive", CLASSES, "classifiers"),
+)
 # Text with more values than this is a name, a date or a comment, not a response.
 MOST_CLASSES = 20
 # Whole numbers whose median is at most this are counts.
@@ -42,6 +47,11 @@ class Columns:
         The family; None guesses it.
     drop_missing : bool
         Whether rows with missing values are left out.
+    categorical, numeric, date : sequence of str or None
+        Names of columns that hold categories, numbers or dates, whatever they
+        look like.
+    max_levels : int or None
+        Most levels of a column of text; None for the library's rule.
     """
 
     response: str | None = None
@@ -53,6 +63,26 @@ class Columns:
     offset: str | None = None
     family: str | None = None
     drop_missing: bool = False
+    categorical: Sequence[str] | None = None
+    numeric: Sequence[str] | None = None
+    date: Sequence[str] | None = None
+    max_levels: int | None = None
+
+    @property
+    def kinds(self) -> Kinds:
+        """What the user says that columns hold."""
+        found = Kinds(
+            names(self.categorical, "--categorical"),
+            names(self.numeric, "--numeric"),
+            names(self.date, "--date"),
+        )
+        every = (*found.categorical, *found.numeric, *found.date)
+        twice = next((name for name in every if every.count(name) > 1), None)
+        if twice is not None:
+            raise BadInputError(
+                f"{twice!r} cannot be two of --categorical, --numeric and --date; choose one."
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -78,6 +108,11 @@ class Data:
         What the user should know.
     streamed : bool
         Whether X is a source of rows.
+    max_levels : int or None
+        Most levels of a column of text; None for the library's rule.
+    encoded : int or None
+        How many columns X has once levels are written out; None if nobody has
+        counted them.
     """
 
     origin: str
@@ -91,6 +126,8 @@ class Data:
     reason: str
     remarks: tuple[str, ...] = ()
     streamed: bool = False
+    max_levels: int | None = None
+    encoded: int | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -108,6 +145,7 @@ class ModelOptions:
     predictor_penalty: float = 0.0
     ties: str | None = None
     link: str | None = None
+    positive: str | None = None
 
 
 def make_model(data: Data, options: ModelOptions) -> Any:
@@ -122,6 +160,9 @@ def make_model(data: Data, options: ModelOptions) -> Any:
         "penalty": options.penalty,
         "predictor_penalty": options.predictor_penalty,
     }
+    if data.max_levels is not None:
+        # Levels of rows in memory have been counted, and the user wants so many.
+        shared["max_levels"] = data.max_levels if data.streamed else None
     for name, families, whom in OWN_OPTIONS:
         value = getattr(options, name)
         if value is not None and data.family not in families:
@@ -154,7 +195,15 @@ def prepare(source: Source, columns: Columns) -> Data:
     if not chosen:
         raise BadInputError("no predictors are left; name some with --predictors.")
     used = [name for name in source.columns if name in {*attributes, *chosen}]
+    kinds = columns.kinds
+    check_columns(kinds.categorical, source, "--categorical")
+    check_columns(kinds.numeric, source, "--numeric")
+    check_columns(kinds.date, source, "--date")
     table, remarks = _complete(source, [*used, *target, *others], columns.drop_missing)
+    table, notes = typed(table, [*used, *others], kinds)
+    # A date is an unlikely response, and a number of days an unlikely answer.
+    table, more = typed(table, target, kinds, dates=False)
+    levels = _levels(table, used, columns.max_levels)
     family, reason = choose_family(table, target, columns, source)
     return Data(
         origin=source.fingerprint,
@@ -166,7 +215,9 @@ def prepare(source: Source, columns: Columns) -> Data:
         sensitive=attributes,
         family=family,
         reason=reason,
-        remarks=(*remarks, *_keys(table, chosen)),
+        remarks=(*remarks, *notes, *more),
+        max_levels=columns.max_levels,
+        encoded=sum(levels),
     )
 
 
@@ -253,19 +304,30 @@ def _complete(source: Source, used: list[str], drop_missing: bool) -> tuple[Any,
     return kept, (f"Left out {lost:,} rows with missing values.",) if lost else ()
 
 
-def _keys(table: Any, predictors: list[str]) -> tuple[str, ...]:
-    """Find predictors that are more likely names of rows."""
+def _levels(table: Any, used: Sequence[str], maximum: int | None) -> list[int]:
+    """Count the columns that each column becomes; raise if text is not of categories."""
     import pyarrow.compute as pc
 
-    found = []
-    for name in predictors:
+    from fairridge.data import most_levels
+
+    most = most_levels(table.num_rows) if maximum is None else maximum
+    counts = []
+    for name in used:
         column = table.column(name)
-        if _is_text(column.type) and 2 * len(pc.unique(column)) > table.num_rows > 2:
-            found.append(
-                f"Column {name!r} has {len(pc.unique(column)):,} different texts in "
-                f"{table.num_rows:,} rows; if it is a key, leave it out: --drop {name}."
+        if not is_text(column.type):
+            counts.append(1)
+            continue
+        values = pc.unique(column)
+        if len(values) > most:
+            raise BadInputError(
+                f"column {name!r} is text with {len(values):,} different values in "
+                f"{table.num_rows:,} rows, such as {values[0].as_py()!r}: too many for categories. "
+                f"If it is a key, leave it out: --drop {name}; if it holds numbers or dates, say "
+                f"so: --numeric {name} or --date {name}; otherwise merge its values, or allow "
+                f"more than {most:,}: --max-levels {len(values)}."
             )
-    return tuple(found)
+        counts.append(len(values) - 1)
+    return counts
 
 
 def _target(table: Any, target: tuple[str, ...]) -> Any:
@@ -309,7 +371,7 @@ def _guess(column: Any, name: str) -> tuple[str, str]:
     numeric = types.is_integer(column.type) or types.is_floating(column.type)
     values = pc.unique(column)
     if not numeric:
-        if not (_is_text(column.type) or types.is_boolean(column.type)):
+        if not (is_text(column.type) or types.is_boolean(column.type)):
             raise BadInputError(
                 f"the response {name!r} holds {column.type}; a number or classes are needed."
             )
@@ -355,12 +417,6 @@ def _check_family(family: str, guess: str, column: Any, name: str) -> None:
             f"--family {family} needs a response of numbers, but {name!r} holds "
             f"{pc.unique(column)[0].as_py()!r}; use --family {guess}, or another --response."
         )
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow.types as types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind))
 
 
 def _classes(values: Any) -> str:

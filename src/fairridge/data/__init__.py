@@ -1,6 +1,12 @@
 """Frames in, encoded columns out: validation, encoding, names, levels."""
 
-from fairridge.data.design import Design, learn_design
+from fairridge.data.design import (
+    MAX_LEVELS,
+    Design,
+    learn_design,
+    most_levels,
+    require_few_levels,
+)
 from fairridge.data.encoding import (
     Encoding,
     Indicators,
@@ -14,9 +20,16 @@ from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
 from fairridge.data.rows import RowLevel, Rows
 from fairridge.data.table import Table, as_native, as_table
-from fairridge.data.vectors import numeric_vector, one_per_row, require_usual_size, weights
+from fairridge.data.vectors import (
+    name_of,
+    numeric_vector,
+    one_per_row,
+    require_usual_size,
+    weights,
+)
 
 __all__ = [
+    "MAX_LEVELS",
     "Design",
     "Encoding",
     "Indicators",
@@ -34,8 +47,11 @@ __all__ = [
     "is_missing",
     "learn_design",
     "make_frame",
+    "most_levels",
+    "name_of",
     "numeric_vector",
     "one_per_row",
+    "require_few_levels",
     "require_usual_size",
     "weights",
 ]

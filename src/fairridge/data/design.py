@@ -10,11 +10,24 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
-from fairridge.data.encoding import Encoding, Piece, Unknown, encode_columns, unique_names
+from fairridge.arguments import check_count
+from fairridge.data.encoding import (
+    CategoricalColumn,
+    Encoding,
+    Piece,
+    Unknown,
+    encode_columns,
+    unique_names,
+)
 from fairridge.data.maps import MappedEncoding, learn_map
 from fairridge.data.table import Table, as_table
 
-__all__ = ["Design", "learn_design"]
+__all__ = ["MAX_LEVELS", "Design", "learn_design", "most_levels", "require_few_levels"]
+
+# Levels of a column beyond which it is a key, an amount or a date rather than a category.
+MAX_LEVELS = 1000
+# So few levels are categories even where every row has its own.
+FEW_LEVELS = 10
 
 Pieces = tuple[tuple[Piece, ...], tuple[Piece, ...]]
 
@@ -186,10 +199,46 @@ class Design:
         return names, len(names), tuple(range(len(predictors)))
 
 
+def most_levels(n_rows: int | None, maximum: int = MAX_LEVELS) -> int:
+    """Return how many levels a column of so many rows may have."""
+    return maximum if n_rows is None else min(maximum, max(FEW_LEVELS, n_rows // 2))
+
+
+def require_few_levels(design: Design, n_rows: int | None, maximum: Any = MAX_LEVELS) -> None:
+    """Raise, naming the column, if levels are too many to be categories.
+
+    Parameters
+    ----------
+    design : Design
+        The columns, before feature maps.
+    n_rows : int or None
+        Rows that they were learned from; None if nobody has counted them.
+    maximum : int or None
+        The most levels with rows that a column may have; at most half as many
+        as rows are allowed beyond ten. None allows any number.
+    """
+    if maximum is None:
+        return
+    most = most_levels(n_rows, check_count("max_levels", maximum))
+    for column in (*_inner(design.sensitive).columns, *_inner(design.predictors).columns):
+        if not isinstance(column, CategoricalColumn):
+            continue
+        count = len(column.levels) - len(column.empty)
+        if count > most:
+            rows = "" if n_rows is None else f" in {n_rows:,} rows"
+            raise ValueError(
+                f"column {column.name!r} has {count:,} levels{rows}, such as "
+                f"{column.levels[column.base]!r}: too many for categories. Leave it out if it is "
+                "a key, convert it if it holds numbers or dates, merge its levels, or allow more "
+                "with max_levels (None: any number)."
+            )
+
+
 def learn_design(
     X: Table,
     S: Table | None,
     sensitive: Any,
+    max_levels: Any = MAX_LEVELS,
     weight: Floats | None = None,
     min_frequency: Any = None,
 ) -> Design:
@@ -207,6 +256,8 @@ def learn_design(
         Weights of the rows.
     min_frequency : int, float or None
         Count or share below which levels of a predictor are merged.
+    max_levels : int or None
+        See `require_few_levels`.
     """
     if (S is None) == (sensitive is None):
         raise ValueError(
@@ -224,7 +275,7 @@ def learn_design(
         taken = set(chosen)
         rest = tuple(k for k in everything if k not in taken)
         source = X
-    return Design(
+    design = Design(
         encode_columns(source, chosen),
         encode_columns(X, rest, weight, min_frequency),
         chosen,
@@ -233,7 +284,9 @@ def learn_design(
         None if S is None else S.names,
         X.shape[1],
         S is not None,
-    ).with_unique_names()
+    )
+    require_few_levels(design, X.shape[0], max_levels)
+    return design.with_unique_names()
 
 
 def _inner(encoding: Encoding | MappedEncoding) -> Encoding:

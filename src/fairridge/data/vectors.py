@@ -14,7 +14,7 @@ from fairridge._typing import Floats
 from fairridge.data.levels import is_missing
 from fairridge.data.table import as_native
 
-__all__ = ["labels", "numeric_vector", "one_per_row", "require_usual_size", "weights"]
+__all__ = ["labels", "name_of", "numeric_vector", "one_per_row", "require_usual_size", "weights"]
 
 
 # The largest weight lies between these, so that weighted sums of squares remain numbers.
@@ -42,6 +42,14 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
             f"but {argument} has {len(vector)}."
         )
     return np.asarray(vector)
+
+
+def name_of(values: Any) -> str:
+    """Return the name of a series, or of the first column of a frame; "" if it has none."""
+    frame = nw.from_native(as_native(values), eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(frame, nw.Series):
+        return "" if frame.name is None else str(frame.name)
+    return str(frame.columns[0]) if isinstance(frame, nw.DataFrame) else ""
 
 
 def labels(values: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from fairridge.arguments import (
     check_number,
     check_option,
 )
+from fairridge.data import MAX_LEVELS
 from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators._checks import check_columns, warn_of_bound
 from fairridge.estimators._isolating import (
@@ -76,6 +77,7 @@ class FairRidge(FairModel):
         max_iter: int = 100,
         separation: Any = "isolate",
         min_frequency: Any = None,
+        max_levels: int | None = MAX_LEVELS,
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -90,6 +92,7 @@ class FairRidge(FairModel):
         self.max_iter = max_iter
         self.separation = separation
         self.min_frequency = min_frequency
+        self.max_levels = max_levels
 
     @property
     def _traits(self) -> Traits:

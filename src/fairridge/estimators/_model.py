@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
-from fairridge.data import Design, as_table, numeric_vector
+from fairridge.data import MAX_LEVELS, Design, as_table, numeric_vector
 from fairridge.engines import linear_predictor
 from fairridge.estimators._responses import ResponseKind
 
@@ -77,6 +77,7 @@ class FairModel(BaseEstimator):
     unknown: Any
     sensitive_map: Any = None
     predictor_map: Any = None
+    max_levels: Any = MAX_LEVELS
     coef_: Floats
     intercept_: Any
     family_: Any

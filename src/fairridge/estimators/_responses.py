@@ -14,6 +14,7 @@ from fairridge._typing import Floats
 from fairridge.data import Table, as_native, is_missing, numeric_vector
 from fairridge.data.vectors import labels
 from fairridge.families import Binomial, Cox, Family, Multinomial
+from fairridge.metrics import find_label
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
 __all__ = ["Classes", "Inputs", "NumericResponse", "Response", "ResponseKind", "SurvivalTimes"]
@@ -119,17 +120,22 @@ class Classes:
         Link of two classes.
     only_two : bool
         Whether more classes are refused.
+    positive : object
+        The class that is modeled, if it is not the second of two.
     """
 
     link: Any = "logit"
     only_two: bool = False
+    positive: Any = None
     has_labels = True
 
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read labels as codes, and as 0/1 columns if there are more than two."""
         truth = labels(y, inputs.n_given, "y", inputs.keep)
         check_classification_targets(truth)
-        classes, codes = np.unique(truth, return_inverse=True)
+        known, codes = np.unique(truth, return_inverse=True)
+        classes = self._in_order(known)
+        codes = codes if classes is known else 1 - codes
         family = self._family(classes)
         values = codes.astype(np.float64)[:, None]
         if len(classes) == 2:
@@ -141,9 +147,25 @@ class Classes:
         """Return a reader of labels that are known."""
         # Several of each, because a label per row would look like numbers.
         check_classification_targets(np.repeat(classes, 4))
+        classes = self._in_order(classes)
         family = self._family(classes)
         nothing = np.empty((0, 1 if len(classes) == 2 else len(classes)))
         return Response(family, np.empty((0, 1)), nothing, classes), Labels(classes)
+
+    def _in_order(self, classes: NDArray[Any]) -> NDArray[Any]:
+        """Return sorted classes, with the one that is modeled last."""
+        if self.positive is None:
+            return classes
+        known = ", ".join(map(repr, classes.tolist()))
+        if len(classes) > 2:
+            raise ValueError(
+                f"positive={self.positive!r} is for two classes, and y has {len(classes)}: "
+                f"{known}; every class has its own probability, so leave it out."
+            )
+        found = find_label(self.positive, classes.tolist())
+        if found is None:
+            raise ValueError(f"positive={self.positive!r} is not a class of y: {known}.")
+        return classes[::-1] if len(classes) == 2 and found == classes[0] else classes
 
     def _family(self, classes: NDArray[Any]) -> Family:
         if len(classes) < 2:

@@ -54,6 +54,7 @@ def bound_facts(model: Any) -> dict[str, str]:
     traits = model._traits
     facts = {
         "Family": model.family_.name,
+        **_modeled_class(model),
         "Rows": f"{model.n_rows_:,}",
         "R²" if model.family_.least_squares else "D²": f"{model.explained_deviance_:.4f}",
         "Log-likelihood": f"{model.loglik_:.2f}",
@@ -70,6 +71,12 @@ def bound_facts(model: Any) -> dict[str, str]:
         facts["Variance of S dropped"] = f"{model.sensitive_dropped_:.4g}"
     parts = model.unfairness_components_.items()
     return facts | {SHARES.get(key, key): f"{value:.6g}" for key, value in parts}
+
+
+def _modeled_class(model: Any) -> dict[str, str]:
+    """Say of which of two classes the coefficients are."""
+    classes = list(getattr(model, "classes_", []))
+    return {"Probability of": f"{classes[1]}, not {classes[0]}"} if len(classes) == 2 else {}
 
 
 def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:

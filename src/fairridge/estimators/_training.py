@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_number, check_option
-from fairridge.data import Design, Rows, as_table, learn_design, numeric_vector, weights
+from fairridge.data import (
+    Design,
+    Rows,
+    as_table,
+    learn_design,
+    numeric_vector,
+    require_few_levels,
+    weights,
+)
 from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Inputs, Response
@@ -142,6 +150,7 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
     response, reader = kind.streamed(survey.classes)
     design = survey.design_with(_min_frequency(model))
     roles = _without_idle_offset(data.roles, response.family)
+    require_few_levels(design, None, model.max_levels)
     engine = StreamEngine(
         data,
         BatchEncoder(roles, design, reader),
@@ -267,7 +276,12 @@ def _read_rows(
     if n < 2:
         raise ValueError(f"n_samples={n}: {name} needs at least two rows with positive weight.")
     design = learn_design(
-        inputs.table, inputs.attributes, model.sensitive, inputs.weight, _min_frequency(model)
+        inputs.table,
+        inputs.attributes,
+        model.sensitive,
+        model.max_levels,
+        inputs.weight,
+        _min_frequency(model),
     )
     pieces = design.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
     rows = Rows(

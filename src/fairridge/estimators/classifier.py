@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import ClassifierMixin
 
+from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _labels
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._responses import Classes
@@ -32,6 +33,11 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         classes: 1/(1 + e^−η), Φ(η) or 1 − exp(−e^η). With more classes only
         "logit". The predicted class is the likelier one: with "cloglog" the
         second for η > log(log 2), with the others for η > 0.
+    positive : label, optional
+        The class that is modeled, of two: it is the second of `classes_`, whose
+        probability is `predict_proba(X)[:, 1]`. By default the second of the
+        sorted labels. (Scorers of scikit-learn that rank, such as "roc_auc",
+        take the second of the sorted labels whatever a model says.)
     definition : str, object or callable, default="statistical-parity"
         What unfairness means; by default the share of the explained deviance
         that the sensitive attributes explain. "mean-parity" bounds R² of the
@@ -61,11 +67,17 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         or, below 1, with a smaller share of it, become "(other)": the base
         level of such a column, which also takes levels that were not there at
         fit, whatever `unknown` says.
+    max_levels : int or None, default=1000
+        The most levels that a categorical column may have; more than ten, and
+        more than half as many as rows, are refused as well. Keys, amounts and
+        dates that were read as text would become thousands of columns. None
+        allows any number.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Labels, sorted. With two, the model is of the second.
+        Class labels, sorted unless `positive` puts the first of two last. With
+        two classes, coefficients refer to `classes_[1]`.
     """
 
     def __init__(
@@ -74,6 +86,7 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         *,
         sensitive: Any = None,
         link: Any = "logit",
+        positive: Any = None,
         definition: Any = "statistical-parity",
         penalty: Any = "ridge",
         predictor_penalty: float = 0.0,
@@ -85,6 +98,7 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         max_iter: int = 100,
         separation: Any = "isolate",
         min_frequency: Any = None,
+        max_levels: int | None = MAX_LEVELS,
     ) -> None:
         super().__init__(
             unfairness,
@@ -100,8 +114,10 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
             max_iter=max_iter,
             separation=separation,
             min_frequency=min_frequency,
+            max_levels=max_levels,
         )
         self.link = link
+        self.positive = positive
 
     predict = _labels.predict
     predict_proba = _labels.predict_proba
@@ -110,7 +126,7 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
 
     @property
     def _response_kind(self) -> Classes:
-        return Classes(self.link)
+        return Classes(self.link, positive=self.positive)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import RegressorMixin
 
+from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _means
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._responses import NumericResponse
@@ -68,6 +69,11 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         or, below 1, with a smaller share of it, become "(other)": the base
         level of such a column, which also takes levels that were not there at
         fit, whatever `unknown` says.
+    max_levels : int or None, default=1000
+        The most levels that a categorical column may have; more than ten, and
+        more than half as many as rows, are refused as well. Keys, amounts and
+        dates that were read as text would become thousands of columns. None
+        allows any number.
 
     Attributes
     ----------
@@ -135,6 +141,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         max_iter: int = 100,
         separation: Any = "isolate",
         min_frequency: Any = None,
+        max_levels: int | None = MAX_LEVELS,
     ) -> None:
         super().__init__(
             unfairness,
@@ -150,6 +157,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
             max_iter=max_iter,
             separation=separation,
             min_frequency=min_frequency,
+            max_levels=max_levels,
         )
         self.family = family
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ def to_onnx(model: Any) -> Any:
     `sensitive_features`. Otherwise every column is an input of its own, of
     shape (n, 1), with its name: numbers as doubles, levels as strings (or as
     64-bit integers). Outputs are ``linear_predictor``, ``prediction`` and, for
-    classes, ``probabilities``.
+    classes, ``probabilities``: the metadata ``classes`` has the labels of its
+    columns as JSON, and ``positive`` the class that is modeled, of two.
 
     A level that was not there at fit is an error or the base level, as
     `unknown` says. Probabilities of the probit link are exact to 1e-7 only,
@@ -58,6 +60,12 @@ def to_onnx(model: Any) -> Any:
         ],
         ir_version=8,
     )
+    if form.classes is not None:
+        labels = form.classes.tolist()
+        properties = {"classes": json.dumps(labels, ensure_ascii=False)}
+        if len(labels) == 2:
+            properties["positive"] = json.dumps(labels[1], ensure_ascii=False)
+        onnx.helper.set_model_props(exported, properties)
     onnx.checker.check_model(exported, full_check=True)
     return exported
 

@@ -267,7 +267,11 @@ PARAMETERS: dict[str, Rule] = {
     "max_iter": _parameter(1.0),
     "min_frequency": _parameter(0.0, optional=True),
     "separation": _typed(Literal["isolate", "warn", "error"], "'isolate', 'warn' or 'error'"),
+    "max_levels": _parameter(1.0, optional=True),
     "link": _typed(Literal["logit", "probit", "cloglog"], "'logit', 'probit' or 'cloglog'"),
+    "positive": Rule(
+        "None or a label", lambda value, facts: value is None or conforms(value, Level)
+    ),
     "ties": _typed(Literal["breslow", "efron"], "'breslow' or 'efron'"),
     "bound": _typed(Literal["correlation", "covariance"], "'correlation' or 'covariance'"),
     "at_zero": _typed(Literal["project", "drop"], "'project' or 'drop'"),
@@ -342,11 +346,12 @@ def require_sound(model: Any) -> None:
     # All other rules refer to the columns.
     facts = Facts(model, learned.get("_design"), {})
     _require("_design", FITTED["_design"], learned, facts)
-    facts = Facts.of(model)
+    # What kind of model this is depends on sound parameters.
     for name in parameters:
         if name not in PARAMETERS:
             raise ValueError(f"the parameter {name!r} has no rule in the schema of model files.")
         _require(name, PARAMETERS[name], parameters, facts)
+    facts = Facts.of(model)
     for name, rule in FITTED.items():
         if rule.when(facts):
             _require(name, rule, learned, facts)

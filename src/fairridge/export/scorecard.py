@@ -99,7 +99,12 @@ class Scorecard:
 
     def to_frame(self) -> Any:
         """Return one row per level or number, the base points first."""
-        rows = [ScorecardLine("(base)", "", "", self.base_points, float("nan")), *self.lines]
+        rows = [
+            ScorecardLine(
+                "(base)", "", f"odds of {self.favorable}", self.base_points, float("nan")
+            ),
+            *self.lines,
+        ]
         columns: dict[str, Any] = {
             name: [getattr(row, name) for row in rows]
             for name in ("attribute", "role", "level", "points", "reference")

@@ -134,11 +134,12 @@ def to_sql(
     """Write a query that predicts.
 
     Its columns are `keep`, then ``linear_predictor`` and ``prediction``; for
-    two classes also ``probability``, that of the second class; for more
-    classes ``linear_predictor`` and ``probability`` of each, with the label in
-    brackets. A row with a missing value, with NaN or infinity, or with a level
-    that was not there at fit (unless ``unknown="base"``) is predicted as NULL,
-    because a query cannot refuse a single row.
+    two classes also the probability of the class that is modeled, such as
+    ``probability_GOOD``; for more classes ``linear_predictor`` and
+    ``probability`` of each, with the label in the name. A row with a missing
+    value, with NaN or infinity, or with a level that was not there at fit
+    (unless ``unknown="base"``) is predicted as NULL, because a query cannot
+    refuse a single row.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def to_sql(
         )
     d = DIALECTS[dialect]
     keep = [keep] if isinstance(keep, str) else list(keep)
-    etas = [ETA] if form.link != "softmax" else [f"{ETA}[{label}]" for label in form.labels]
+    etas = [ETA] if form.link != "softmax" else [f"{ETA}_{label}" for label in form.labels]
     terms = [d.identifier(name) for name in etas]
     steps = [
         dict(zip(terms, _sums(form, d, offset), strict=True)),
@@ -236,7 +237,8 @@ def _inverse_link(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:
         return [first, {eta: eta, prediction: mean}]
     no, yes = (d.literal(label) for label in form.classes)
     label = f"CASE WHEN {eta} > {middle} THEN {yes} WHEN {eta} <= {middle} THEN {no} END"
-    return [first, {eta: eta, d.identifier("probability"): mean, prediction: label}]
+    probability = d.identifier(f"probability_{form.labels[1]}")
+    return [first, {eta: eta, probability: mean, prediction: label}]
 
 
 def _logistic(d: Dialect, eta: str, power: str) -> tuple[str, str]:
@@ -259,8 +261,8 @@ def _complementary_log_log(d: Dialect, eta: str, t: str) -> tuple[str, str]:
 
 def _softmax(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:
     labels = form.labels
-    powers = [d.identifier(f"power[{label}]") for label in labels]
-    probabilities = [d.identifier(f"probability[{label}]") for label in labels]
+    powers = [d.identifier(f"power_{label}") for label in labels]
+    probabilities = [d.identifier(f"probability_{label}") for label in labels]
     largest, total = d.identifier("largest"), d.identifier("total")
     same = {term: term for term in terms}
     shifted = {

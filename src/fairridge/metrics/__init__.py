@@ -3,9 +3,10 @@
 from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.concordance import concordance_index
+from fairridge.metrics.concordance import area_under_curve, concordance_index
 from fairridge.metrics.dependence import Dependence, dependence
 from fairridge.metrics.distances import Distances, SortedScores
+from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.group_measures import (
     AttributeAudit,
     CalibrationBin,
@@ -25,14 +26,18 @@ __all__ = [
     "Dependence",
     "Distances",
     "Estimate",
+    "Favorable",
     "GroupMeasures",
     "Grouping",
     "Proxies",
     "SortedScores",
+    "area_under_curve",
     "audit",
     "concordance_index",
     "dependence",
     "explained_by_sensitive",
+    "favorable_outcome",
+    "find_label",
     "groupings",
     "lmg",
     "proxy_terms",

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
+from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag
 from fairridge.data import Table, as_table
 from fairridge.metrics.attribution import MOST_PLAYERS, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.concordance import area_under_curve
 from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.group_measures import (
     AttributeAudit,
@@ -38,6 +40,7 @@ def audit(
     sample_weight: Any = None,
     threshold: float | None = None,
     positive: Any = None,
+    favorable: Any = None,
     confidence: float = 0.95,
     bins: int = 4,
     small: int = 30,
@@ -61,12 +64,19 @@ def audit(
     sample_weight : array-like of shape (n,), optional
         Weights; a row of weight zero is absent.
     threshold : float, optional
-        A row is selected when its prediction is above this: 0.5 by default
-        for probabilities. Numbers of a regression have a selection rate only
-        with a threshold.
+        A row is selected when its prediction is above this, or not above it if
+        low predictions are favorable: 0.5 by default for probabilities.
+        Numbers of a regression have a selection rate only with a threshold.
     positive : label, optional
-        The class that counts as positive; by default 1, True, or the second of
-        the two sorted labels, the class whose probability classifiers model.
+        The class whose probability is predicted; by default 1, True, or the
+        second of the two sorted labels, the class that classifiers model.
+    favorable : label, "low" or "high", optional
+        The outcome that people want: a class, or low or high predictions.
+        Selection rates, impact ratios, true and false positive rates and
+        precision are about it. By default the positive class and high
+        predictions, unless a name such as default, bad, fraud, churn or arrest
+        tells that nobody wants them; the first line of the audit says what was
+        taken, and why.
     confidence : float, default=0.95
         Level of the intervals: Wilson's for rates, Student's for means, with
         Kish's effective number of rows where there are weights.
@@ -99,8 +109,10 @@ def audit(
         sample_weight=sample_weight,
         threshold=threshold,
         positive=positive,
+        favorable=favorable,
         kind=kind,
     )
+    _warn_of_ranking(outcomes)
     table = table if isinstance(outcomes.keep, slice) else table.take(outcomes.keep)
     partitions = groupings(table, outcomes.weight, bins=bins, intersections=intersections)
     references = _references(partitions, reference)
@@ -109,6 +121,7 @@ def audit(
     return Audit(
         kind=outcomes.kind,
         positive=outcomes.positive,
+        favorable=outcomes.favorable,
         threshold=outcomes.threshold,
         confidence=case.confidence,
         small=case.small,
@@ -130,6 +143,19 @@ def _check_options(confidence: Any, bins: Any, small: Any) -> None:
     for name, value, minimum in (("bins", bins, 2), ("small", small, 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
             raise ValueError(f"{name}={value!r} must be an integer, at least {minimum}.")
+
+
+def _warn_of_ranking(outcomes: Outcomes) -> None:
+    """Warn if the predictions look like those of another class."""
+    if outcomes.kind != "classification" or outcomes.response is None:
+        return
+    area = area_under_curve(outcomes.response > 0.0, outcomes.score, outcomes.weight)
+    if area < 0.5:
+        label = np.asarray(outcomes.positive).item()
+        warn_user(
+            f"predictions rank rows of class {label!r} below the others (AUC {area:.3f}); if they "
+            "are probabilities of another class, name that class with positive."
+        )
 
 
 @dataclass(frozen=True)
@@ -207,7 +233,7 @@ def _rates(outcomes: Outcomes, rows: Booleans, confidence: float) -> dict[str, A
     selected, weight = outcomes.selected[rows], outcomes.weight[rows]
     rates["selection_rate"] = rate_interval(selected, weight, confidence)
     if outcomes.kind == "classification" and outcomes.response is not None:
-        true = outcomes.response[rows] > 0.0
+        true = outcomes.wanted[rows]
         for name, hits, among in (
             ("true_positive_rate", selected, true),
             ("false_positive_rate", selected, ~true),

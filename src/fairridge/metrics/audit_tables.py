@@ -8,6 +8,7 @@ from typing import Any
 
 from fairridge.data import make_frame
 from fairridge.metrics.attribution import Attribution
+from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.group_measures import (
     AttributeAudit,
     Correlation,
@@ -27,7 +28,9 @@ class Audit:
     kind : {"regression", "classification"}
         What was predicted.
     positive, threshold : object
-        The class that counts as positive, and where selection begins.
+        The class that predictions are of, and what they are compared with.
+    favorable : Favorable
+        The outcome that people want: those for whom it is predicted are selected.
     confidence, small : float and int
         Level of the intervals; rows below which a group is small.
     overall : GroupMeasures
@@ -46,6 +49,7 @@ class Audit:
     kind: str
     positive: Any
     threshold: float | None
+    favorable: Favorable
     confidence: float
     small: int
     overall: GroupMeasures
@@ -76,6 +80,11 @@ class Audit:
     def demographic_parity_ratio(self) -> float:
         """Smallest over attributes."""
         return -_worst([-a.demographic_parity_ratio for a in self.attributes])
+
+    @property
+    def equal_opportunity_difference(self) -> float:
+        """Largest over attributes."""
+        return _worst([a.equal_opportunity_difference for a in self.attributes])
 
     @property
     def equalized_odds_difference(self) -> float:
@@ -123,7 +132,8 @@ class Audit:
         return make_frame(_columns(rows, keep_all=True), self._backend)
 
     def __str__(self) -> str:
-        lines = [f"Audit of {self.overall.count:,} rows, {self.kind}", *self._facts()]
+        title = f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}"
+        lines = [title, *self._facts()]
         shown = [name for name in _SHOWN if _any(self.overall, self.attributes, name)]
         for part in self.attributes:
             lines += ["", f"{part.attribute:<24} {'rows':>8}" + "".join(map(_heading, shown))]

@@ -1,12 +1,26 @@
-"""The concordance index for right-censored times."""
+"""How well scores rank: the area under the ROC curve, and concordance of censored times."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import Booleans, Floats
 
-__all__ = ["concordance_index"]
+__all__ = ["area_under_curve", "concordance_index"]
+
+
+def area_under_curve(positive: Booleans, score: Floats, weight: Floats) -> float:
+    """Share of pairs in which the positive row has the higher score; ties count one half.
+
+    NaN if all rows are positive, or none is.
+    """
+    order = np.argsort(score, kind="stable")
+    _, first = np.unique(score[order], return_index=True)
+    of_positive = np.add.reduceat((weight * positive)[order], first)
+    of_negative = np.add.reduceat((weight * ~positive)[order], first)
+    pairs = float(of_positive.sum() * of_negative.sum())
+    below = np.cumsum(of_negative) - 0.5 * of_negative
+    return float(of_positive @ below) / pairs if pairs > 0.0 else float("nan")
 
 
 def concordance_index(

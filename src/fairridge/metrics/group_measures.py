@@ -33,10 +33,10 @@ class GroupMeasures:
     mean_prediction, mean_response : Estimate
         Means; for classes, of probabilities and of the positive class.
     selection_rate : Estimate
-        Share of rows predicted above the threshold.
+        Share of rows for which the favorable outcome is predicted.
     true_positive_rate, false_positive_rate, precision : Estimate
-        Share selected among the positive, among the negative, and share of
-        the positive among those selected.
+        Share selected among those who had the favorable outcome, among the
+        others, and share of those who had it among those selected.
     calibration : Estimate
         Mean of observed minus predicted.
     rmse : float

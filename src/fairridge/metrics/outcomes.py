@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats
 from fairridge.arguments import check_finite
-from fairridge.data import as_native, is_missing, one_per_row, weights
+from fairridge.data import as_native, is_missing, name_of, one_per_row, weights
+from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 
 __all__ = ["Kind", "Outcomes", "read_outcomes"]
 
@@ -32,7 +33,9 @@ class Outcomes:
         Predicted number, or probability of the positive class (1 or 0 where
         labels were predicted).
     selected : ndarray of bool or None
-        Score above the threshold; None without a threshold.
+        Whether the favorable outcome is predicted: the score is above the
+        threshold, or not above it if low scores are favorable; None without a
+        threshold.
     weight : ndarray of shape (n,)
         Weights, ones where none were given.
     keep : ndarray of int or slice
@@ -40,7 +43,9 @@ class Outcomes:
     positive : object
         Label of the positive class; None for regression.
     threshold : float or None
-        Where selection begins.
+        What scores are compared with.
+    favorable : Favorable
+        The outcome that people want.
     """
 
     kind: Kind
@@ -51,6 +56,14 @@ class Outcomes:
     keep: Any
     positive: Any
     threshold: float | None
+    favorable: Favorable
+
+    @property
+    def wanted(self) -> Booleans:
+        """Which rows of known class have the favorable outcome."""
+        assert self.response is not None
+        positive: Booleans = self.response > 0.0
+        return positive if self.favorable.high else ~positive
 
 
 def read_outcomes(
@@ -61,6 +74,7 @@ def read_outcomes(
     sample_weight: Any = None,
     threshold: float | None = None,
     positive: Any = None,
+    favorable: Any = None,
     kind: Kind | None = None,
 ) -> Outcomes:
     """Read what an audit compares; see `audit` for the parameters."""
@@ -72,6 +86,8 @@ def read_outcomes(
     weight = np.ones(n_rows) if weight is None else weight[keep]
     response = None if y_true is None else _vector(y_true, n_rows, "y_true", keep)
     classes = None if response is None else np.unique(response)
+    if positive is None and classes is not None and len(classes) > 2:
+        positive = find_label(favorable, classes.tolist())
     columns = _probabilities(y_pred)
     if columns is None:
         predicted = _vector(y_pred, n_rows, "y_pred", keep)
@@ -79,8 +95,12 @@ def read_outcomes(
         positive = _second(classes) if positive is None and classes is not None else positive
         predicted = _of_positive(columns, n_rows, classes, positive, keep)
     if (kind or _kind_of(response, predicted, positive)) == "regression":
-        return _regression(response, predicted, weight, keep, threshold)
-    return _classification(response, predicted, weight, keep, threshold, positive, classes)
+        wanted = favorable_outcome(favorable, name_of(y_true))
+        return _regression(response, predicted, weight, keep, threshold, wanted)
+    positive, labels = _positive(predicted, positive, classes)
+    known = () if classes is None else classes.tolist()
+    wanted = favorable_outcome(favorable, name_of(y_true), positive, known)
+    return _classification(response, predicted, weight, keep, threshold, positive, labels, wanted)
 
 
 def _regression(
@@ -89,25 +109,23 @@ def _regression(
     weight: Floats,
     keep: Any,
     threshold: float | None,
+    favorable: Favorable,
 ) -> Outcomes:
     for values, argument in ((response, "y_true"), (predicted, "y_pred")):
         if values is not None and values.dtype.kind not in "buif":
             raise ValueError(f"kind='regression', but {argument} holds {values[0]!r}.")
     score = predicted.astype(np.float64)
-    selected = None if threshold is None else score > threshold
+    selected = None if threshold is None else (score > threshold) == favorable.high
     numbers = None if response is None else response.astype(np.float64)
-    return Outcomes("regression", numbers, score, selected, weight, keep, None, threshold)
+    return Outcomes(
+        "regression", numbers, score, selected, weight, keep, None, threshold, favorable
+    )
 
 
-def _classification(
-    response: NDArray[Any] | None,
-    predicted: NDArray[Any],
-    weight: Floats,
-    keep: Any,
-    threshold: float | None,
-    positive: Any,
-    classes: NDArray[Any] | None,
-) -> Outcomes:
+def _positive(
+    predicted: NDArray[Any], positive: Any, classes: NDArray[Any] | None
+) -> tuple[Any, bool]:
+    """Return the class that the audit is about, and whether predictions are labels."""
     labels = _are_labels(predicted, classes)
     known = np.unique(predicted) if classes is None else classes
     if positive is None:
@@ -117,8 +135,25 @@ def _classification(
                 "say which one the audit is about: positive=…"
             )
         positive = _second(known)
-    elif positive not in known.tolist() and not (labels and positive in predicted.tolist()):
+    elif (
+        (labels or classes is not None)  # else these are probabilities of a class that is named
+        and positive not in known.tolist()
+        and not (labels and positive in predicted.tolist())
+    ):
         raise ValueError(f"positive={positive!r} is not a class of y_true: {_listed(known)}.")
+    return positive, labels
+
+
+def _classification(
+    response: NDArray[Any] | None,
+    predicted: NDArray[Any],
+    weight: Floats,
+    keep: Any,
+    threshold: float | None,
+    positive: Any,
+    labels: bool,
+    favorable: Favorable,
+) -> Outcomes:
     if labels:
         if threshold is not None and predicted.dtype.kind not in "buif":
             raise ValueError("y_pred holds labels, so threshold does not apply; omit it.")
@@ -126,8 +161,9 @@ def _classification(
     else:
         score, threshold = _as_probability(predicted, threshold)
     truth = None if response is None else (response == positive).astype(np.float64)
+    selected = (score > threshold) == favorable.high
     return Outcomes(
-        "classification", truth, score, score > threshold, weight, keep, positive, threshold
+        "classification", truth, score, selected, weight, keep, positive, threshold, favorable
     )
 
 

@@ -91,7 +91,7 @@ class Predictor:
         stem = NAMES[self.method]
         if values.ndim == 1:
             return {stem: values}
-        return {f"{stem}[{label}]": values[:, k] for k, label in enumerate(self.model.classes_)}
+        return {f"{stem}_{label}": values[:, k] for k, label in enumerate(self.model.classes_)}
 
     def example(self) -> dict[str, NDArray[Any]]:
         """Return columns of no rows, with the names and types of all others."""

@@ -65,7 +65,7 @@ class Labels:
     Attributes
     ----------
     classes : ndarray
-        The labels, sorted.
+        The labels; the second of two is the one that is modeled.
     """
 
     classes: NDArray[Any]
@@ -76,7 +76,8 @@ class Labels:
     ) -> tuple[Floats, Floats]:
         """Read codes of classes, and 0/1 columns of them if there are more than two."""
         labels = labels_of(frame, names[0], keep)
-        codes = np.searchsorted(self.classes, labels)
+        order = np.argsort(self.classes)
+        codes = order[np.searchsorted(self.classes[order], labels)]
         values = codes.astype(np.float64)[:, None]
         if len(self.classes) == 2:
             return values, values

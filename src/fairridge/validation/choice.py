@@ -12,9 +12,10 @@ from sklearn.base import is_classifier
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds
-from fairridge.data import Table, as_table, make_frame, weights
+from fairridge.data import Table, as_table, make_frame, name_of, weights
 from fairridge.data.vectors import labels
 from fairridge.exceptions import BoundWarning
+from fairridge.metrics import Favorable, favorable_outcome, find_label
 from fairridge.metrics.groups import groupings
 from fairridge.peers._peer import LinearModel
 from fairridge.rules import JudgedRows, Rule
@@ -43,6 +44,8 @@ class ChosenBound:
         1 − δ: in at most a share δ of samples a granted model breaks the rule.
     steps : tuple of dict
         What was tested, in the order of the walk.
+    favorable : Favorable
+        The outcome that the rule is about.
     """
 
     unfairness: float | None
@@ -50,6 +53,7 @@ class ChosenBound:
     granted: bool
     confidence: float
     steps: tuple[dict[str, Any], ...]
+    favorable: Favorable
     _backend: Any = None
 
     @property
@@ -64,7 +68,7 @@ class ChosenBound:
             if self.granted
             else f"no bound meets the rule with confidence {self.confidence:g}."
         )
-        return f"{head}\n{self.tested}"
+        return f"{self.favorable}\n{head}\n{self.tested}"
 
 
 def choose_bound(
@@ -125,8 +129,11 @@ def choose_bound(
         sample_weight=sample_weight,
     )
     models = [path.at(float(r)) for r in bounds]
-    own = _Rows(models[0], X, y, sensitive_features, sample_weight, rule)
-    held = _Rows(models[0], X_held, y_held, sensitive_features_held, sample_weight_held, rule)
+    wanted = _wanted(models[0], rule, name_of(y))
+    own = _Rows(models[0], X, y, sensitive_features, sample_weight, rule, wanted)
+    held = _Rows(
+        models[0], X_held, y_held, sensitive_features_held, sample_weight_held, rule, wanted
+    )
     on_training = [own.judged(one) for one in models]
     start = int(np.argmin([rule.excess(rows) for rows in on_training]))
     steps: list[dict[str, Any]] = []
@@ -151,23 +158,30 @@ def choose_bound(
             f"training rows has p = {steps[0]['p_value']:.3g}. More held-out rows may help.",
             BoundWarning,
         )
-        return ChosenBound(None, None, False, confidence, tuple(steps), as_table(X).backend)
+        return ChosenBound(None, None, False, confidence, tuple(steps), wanted, as_table(X).backend)
     last = start + passed - 1
     found = float(bounds[last]), models[last]
-    return ChosenBound(*found, True, confidence, tuple(steps), as_table(X).backend)
+    return ChosenBound(*found, True, confidence, tuple(steps), wanted, as_table(X).backend)
 
 
 class _Rows:
     """Rows on which many models are judged by one rule."""
 
     def __init__(
-        self, fitted: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, rule: Rule
+        self,
+        fitted: Any,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        rule: Rule,
+        wanted: Favorable,
     ) -> None:
         table, design = as_table(X), fitted._design
         n = table.shape[0]
         weight = weights(sample_weight, n)
         self._weight: Floats = np.ones(n) if weight is None else weight
-        self._X, self._S, self._rule = X, sensitive_features, rule
+        self._X, self._S, self._rule, self._wanted = X, sensitive_features, rule, wanted
         attributes = (
             as_table(sensitive_features, argument="sensitive_features")
             if design.separate
@@ -177,16 +191,17 @@ class _Rows:
         self._favorable = None
         if is_classifier(fitted):
             truth = labels(y, n, "y")
-            self._favorable = truth == _class_of(fitted, rule)
+            self._favorable = (truth == _positive(fitted, rule)) == wanted.high
 
     def judged(self, model: Any) -> JudgedRows:
         """Return what a model decides for these rows."""
         if is_classifier(model):
-            column = list(model.classes_).index(_class_of(model, self._rule))
+            column = model.classes_.tolist().index(_positive(model, self._rule))
             score = model.predict_proba(self._X, sensitive_features=self._S)[:, column]
+            score = score if self._wanted.high else 1.0 - score
         else:
             score = model.predict(self._X, sensitive_features=self._S)
-            if _is_low(self._rule):  # below the threshold is above it, seen from there
+            if not self._wanted.high:  # below the threshold is above it, seen from there
                 score = 2.0 * getattr(self._rule, "threshold", 0.0) - score
         return JudgedRows(score, self._favorable, self._groups, self._weight)
 
@@ -198,17 +213,16 @@ def _sensitive_columns(design: Any, table: Table) -> Table:
     return table.select(design.positions_sensitive)
 
 
-def _class_of(model: Any, rule: Rule) -> Any:
-    """Return the favorable class: that of the rule, or the second."""
-    if rule.favorable is None:
-        return model.classes_[1]
-    if rule.favorable not in model.classes_.tolist():
-        known = ", ".join(map(repr, model.classes_.tolist()))
-        raise ValueError(f"favorable={rule.favorable!r} is not a class of y; use one of {known}.")
-    return rule.favorable
+def _wanted(model: Any, rule: Rule, response: str) -> Favorable:
+    """Return the outcome that a rule is about, which names tell if the rule does not."""
+    if not is_classifier(model):
+        return favorable_outcome(rule.favorable, response)
+    positive = _positive(model, rule)
+    return favorable_outcome(rule.favorable, response, positive, model.classes_.tolist())
 
 
-def _is_low(rule: Rule) -> bool:
-    if rule.favorable not in (None, "low", "high"):
-        raise ValueError(f"favorable={rule.favorable!r}: numbers take 'low' or 'high'.")
-    return bool(rule.favorable == "low")
+def _positive(model: Any, rule: Rule) -> Any:
+    """Return the class whose probability is looked at: the second, or the one of several."""
+    classes = model.classes_.tolist()
+    named = find_label(rule.favorable, classes) if len(classes) > 2 else None
+    return classes[1] if named is None else named

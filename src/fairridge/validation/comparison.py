@@ -12,11 +12,20 @@ import numpy as np
 from sklearn.base import clone
 
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import as_table, make_frame, numeric_vector
+from fairridge.data import as_table, make_frame, name_of, numeric_vector
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.families import Binomial, Gaussian
-from fairridge.metrics import Dependence, dependence, groupings
+from fairridge.metrics import (
+    Audit,
+    Dependence,
+    Favorable,
+    audit,
+    dependence,
+    favorable_outcome,
+    find_label,
+    groupings,
+)
 from fairridge.peers.barycenter.estimator import BarycenterRegressor
 from fairridge.peers.convex.estimators import ConvexFairClassifier, ConvexFairRegressor
 from fairridge.peers.komiyama.estimator import KomiyamaRegressor
@@ -72,11 +81,15 @@ class Comparison:
         Models that do not apply, and why.
     loss_name : str
         What `loss` is.
+    favorable : Favorable or None
+        The outcome that impact ratios are about; None if none of several
+        classes was named.
     """
 
     records: tuple[dict[str, Any], ...]
     skipped: dict[str, str]
     loss_name: str
+    favorable: Favorable | None
     _backend: Any = None
 
     def to_frame(self) -> Any:
@@ -87,7 +100,12 @@ class Comparison:
         on S, adjusted for chance, mean over the folds), r_squared_sensitive,
         equality_of_opportunity, individual (relative to the unconstrained
         model), max_correlation, kolmogorov_smirnov, wasserstein (all in the
-        training rows, of predicted numbers or probabilities) and seconds (one
+        training rows, of predicted numbers or probabilities),
+        adverse_impact_ratio (lowest share of a group that gets the favorable
+        outcome, relative to the highest; numbers beyond the median response,
+        the likeliest class), opportunity_difference (of that share among those
+        with the favorable outcome; of classes only, both in training, and of
+        several classes only if one is named as favorable) and seconds (one
         fit).
         """
         names = list(self.records[0])
@@ -123,6 +141,8 @@ def compare(
     unfairness: Any = 0.05,
     models: Mapping[str, Any] | None = None,
     task: str | None = None,
+    favorable: Any = None,
+    response: str | None = None,
     cv: Any = 5,
     folds: Any = None,
     random_state: Any = 0,
@@ -144,6 +164,11 @@ def compare(
         By default all of this library, and the unconstrained model.
     task : {"regression", "classification"}, optional
         By default classification where y is no number or has two values.
+    favorable : label, "low" or "high", optional
+        The outcome that people want, as in `fairridge.audit`; by default
+        guessed from names. `Comparison.favorable` says what was taken.
+    response : str, optional
+        Name of the response, if y has none.
     cv, folds, random_state, n_jobs
         As in `cross_validate`.
     progress : bool, default=False
@@ -157,6 +182,7 @@ def compare(
     task = _task(y) if task is None else task
     check_option("task", task, ("regression", "classification"))
     models = _models(models, task, sensitive)
+    wanted = _favorable(favorable, y, response or name_of(y), task)
     if task == "regression":
         y = numeric_vector(y, len(y), "y")
     bounds = check_bounds(unfairness)
@@ -166,7 +192,7 @@ def compare(
         X, {"": free}, y=y, sensitive_features=sensitive_features,
         cv=cv, repeats=1, folds=folds, random_state=random_state,
     )  # fmt: skip
-    dependence_of = _measure(data, task)
+    dependence_of, decisions_of = _measure(data, task), _decisions(data, task, wanted)
     base = dependence_of(_fitted(free, data, 1.0)[0]).individual
     records, skipped = [], {}
     n_folds = len(folded.places)
@@ -180,13 +206,15 @@ def compare(
                     found, _ = fold_records(name, model, folded, own, n_jobs, bar)
                 records += [  # the records of a fold have one bound after the other
                     _record(name, float(r), fit, data, dependence_of, base, found[k :: len(own)])
+                    | decisions_of(fit[0])
+                    | {"seconds": fit[1]}
                     for k, (r, fit) in enumerate(zip(own, fits, strict=True))
                 ]
             except (ImportError, TypeError, ValueError) as reason:
                 skipped[name] = str(reason)
             bar.reach(done * n_folds)
     loss = "mean deviance" if task == "classification" else "RMSE"
-    return Comparison(tuple(records), skipped, loss, as_table(X).backend)
+    return Comparison(tuple(records), skipped, loss, wanted, as_table(X).backend)
 
 
 def _models(models: Mapping[str, Any] | None, task: str, sensitive: Any) -> Mapping[str, Any]:
@@ -244,6 +272,54 @@ def _measure(data: ForeignData, task: str) -> Callable[[Any], Dependence]:
     return of
 
 
+def _favorable(favorable: Any, y: Any, response: str, task: str) -> Favorable | None:
+    """Return the outcome that people want; None if none of several classes was named."""
+    if task == "regression":
+        return favorable_outcome(favorable, response)
+    classes = np.unique(np.asarray(y)).tolist()
+    positive = classes[-1]
+    if len(classes) > 2:
+        if favorable is None:
+            return None
+        named = find_label(favorable, classes)
+        if named is None:
+            raise ValueError(
+                f"favorable={favorable!r} is not one of the {len(classes)} classes "
+                f"{', '.join(map(repr, classes))}; name one of them."
+            )
+        positive = named
+    return favorable_outcome(favorable, response, positive, classes)
+
+
+def _decisions(
+    data: ForeignData, task: str, favorable: Favorable | None
+) -> Callable[[Any], dict[str, float]]:
+    """Return a function that compares whom a fitted model selects between groups."""
+
+    def of(model: Any) -> dict[str, float]:
+        if favorable is None:
+            return {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # models know their classes
+            found = audited(model)
+        ratio = {"adverse_impact_ratio": found.demographic_parity_ratio}
+        if task == "regression":
+            return ratio
+        return ratio | {"opportunity_difference": found.equal_opportunity_difference}
+
+    def audited(model: Any) -> Audit:
+        assert favorable is not None
+        options: dict[str, Any] = {"sensitive_features": data.attributes, "kind": task}
+        if task == "regression":
+            options |= {"threshold": float(np.median(data.y)), "favorable": favorable.label}
+            return audit(data.y, predictions(model, data), **options)
+        chosen = predictions(model, data).argmax(axis=1)
+        positive = np.asarray(model.classes_)[chosen] == favorable.label
+        return audit((data.y == favorable.label).astype(int), positive.astype(int), **options)
+
+    return of
+
+
 def _record(
     name: str,
     r: float,
@@ -254,7 +330,7 @@ def _record(
     validated: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return the measures of one model at one bound."""
-    fitted, seconds = fit
+    fitted, _ = fit
     found = dependence_of(fitted)
     held_out = np.array([[record["loss"], record["dependence"]] for record in validated])
     (loss, held_out_dependence), (error, _) = mean_and_error(held_out)
@@ -272,5 +348,4 @@ def _record(
         "max_correlation": found.correlation,
         "kolmogorov_smirnov": found.kolmogorov_smirnov,
         "wasserstein": found.wasserstein,
-        "seconds": seconds,
     }

@@ -11,14 +11,18 @@ from typing import cast
 
 import numpy as np
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Floats, Integers
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
-from fairridge.metrics import concordance_index, explained_by_sensitive, scatter_of
+from fairridge.metrics import (
+    area_under_curve,
+    concordance_index,
+    explained_by_sensitive,
+    scatter_of,
+)
 
 __all__ = [
     "accuracy",
-    "area_under_curve",
     "classification_scores",
     "dependence",
     "log_loss",
@@ -151,20 +155,6 @@ def classification_scores(
         "recall": mean_share(hits, true),
         "auc": float(np.mean(areas)),
     }
-
-
-def area_under_curve(positive: Booleans, score: Floats, weight: Floats) -> float:
-    """Share of pairs in which the positive row has the higher score; ties count one half.
-
-    NaN if all rows are positive, or none is.
-    """
-    order = np.argsort(score, kind="stable")
-    _, first = np.unique(score[order], return_index=True)
-    of_positive = np.add.reduceat((weight * positive)[order], first)
-    of_negative = np.add.reduceat((weight * ~positive)[order], first)
-    pairs = float(of_positive.sum() * of_negative.sum())
-    below = np.cumsum(of_negative) - 0.5 * of_negative
-    return float(of_positive @ below) / pairs if pairs > 0.0 else NAN
 
 
 def _concordance(response: Floats, eta: Floats, weight: Floats) -> float:

@@ -41,6 +41,9 @@ class Subject:
         Whether predictions need the sensitive attributes.
     rule : str
         In words, who counts as selected.
+    favorable : str
+        Which outcome counts as favorable, and who says so; "" if each of several
+        classes has its turn.
     record : tuple of (str, str)
         Data, fingerprint and fit, for the record.
     settings, versions : tuple of (str, str)
@@ -60,6 +63,7 @@ class Subject:
     predictors: tuple[str, ...]
     needs_sensitive: bool
     rule: str
+    favorable: str
     record: tuple[tuple[str, str], ...]
     settings: tuple[tuple[str, str], ...]
     versions: tuple[tuple[str, str], ...]

@@ -39,6 +39,7 @@ class ReportOptions:
     random_state: int = 0
     threshold: float | None = None
     positive: Any = None
+    favorable: Any = None
     bins: int = 4
     small: int = 30
     source: str | None = None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Integers
+from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.families import Family
 from fairridge.reports.html import Curve, ReportContents, Sample
@@ -58,7 +60,8 @@ def gather(
     """Fit the path, hold rows out, refit, and compare groups."""
     case = read_case(model, X, y, sensitive_features, sample_weight, offset)
     audience = _audience(case)
-    rule = decision_rule(audience, options.threshold, options.positive)
+    name = options.response or name_of(y)
+    rule = decision_rule(audience, options.threshold, options.positive, options.favorable, name)
     found = _measured(case, options, audience, rule, progress)
     training, fits = case.training, [solution.fit for solution in case.solutions]
     terms, left_out = coefficient_terms(fits, training, audience.labels)
@@ -106,7 +109,10 @@ def _measured(
         refits = refit(model, training, problem, bound, count, rng, bar.step)
     bar.stage = "groups"
     samples: tuple[Sample, ...] = ()
-    with one_blas_thread():  # many small matrices
+    # Many small matrices. Models know their classes: that a bound leaves them no better than
+    # chance on held-out rows is shown, and nothing to warn of.
+    with one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
         for rows, measured in (("held-out", held_out), ("training", in_training)):
             if measured is not None:
                 samples += audited(

@@ -13,7 +13,16 @@ from fairridge.arguments import check_finite
 from fairridge.data import Table
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
-from fairridge.metrics import Audit, Grouping, GroupMeasures, audit, groupings
+from fairridge.metrics import (
+    Audit,
+    Favorable,
+    Grouping,
+    GroupMeasures,
+    audit,
+    favorable_outcome,
+    find_label,
+    groupings,
+)
 from fairridge.reports.html import Decisions, Sample
 from fairridge.validation.report.rows import Step
 
@@ -73,38 +82,69 @@ class Rule:
     outcomes : tuple of int
         Classes to report on, by position; (0,) for numbers.
     threshold : float
-        Scores above are selected; not used where the likeliest class wins.
+        Scores above are selected, or those not above if low scores are
+        favorable; not used where the likeliest class wins.
     words : str
         The rule for readers.
+    favorable : Favorable or None
+        The outcome that people want; None if each of several classes has its turn.
     """
 
     outcomes: tuple[int, ...]
     threshold: float
     words: str
+    favorable: Favorable | None
+
+    @property
+    def high(self) -> bool:
+        """Whether high scores are favorable."""
+        return self.favorable is None or self.favorable.high
 
 
-def decision_rule(audience: Audience, threshold: float | None, positive: Any) -> Rule:
+def decision_rule(
+    audience: Audience, threshold: float | None, positive: Any, favorable: Any, response: str
+) -> Rule:
     """Choose who counts as selected where the user did not say."""
     threshold = check_finite("threshold", threshold)
     labels = audience.labels
+    if positive is None and len(labels) > 2:
+        positive = find_label(favorable, labels)
     if positive is not None and str(positive) not in labels:
         known = ", ".join(map(repr, labels)) if labels else "none, the response is a number"
         raise ValueError(f"positive={positive!r} is no class of y; the classes are {known}.")
     if len(labels) > 2:
-        chosen = range(len(labels)) if positive is None else [labels.index(str(positive))]
-        return Rule(tuple(chosen), np.nan, "the class is the most likely one")
+        return _of_several(labels, positive, favorable, response)
+    level, median = 0.0, ""
     if labels:
         class_ = 1 if positive is None else labels.index(str(positive))
-        level = 0.5 if threshold is None else threshold
-        return Rule((class_,), level, f"the probability of {labels[class_]} is above {level:g}")
-    numbers = audience.numbers
-    if numbers is None:
-        level = 0.0 if threshold is None else threshold
-        return Rule((0,), level, f"the log hazard ratio is above {level:g}")
-    if threshold is not None:
-        return Rule((0,), threshold, f"the prediction is above {threshold:g}")
-    level = float(np.median(numbers))
-    return Rule((0,), level, f"the prediction is above {level:g}, the median response")
+        wanted = favorable_outcome(favorable, response, labels[class_], labels)
+        level, score = 0.5, f"the probability of {labels[class_]}"
+    elif audience.numbers is None:
+        class_, score = 0, "the log hazard ratio"
+        wanted = favorable_outcome(favorable, score="hazard")
+    else:
+        class_, score = 0, "the prediction"
+        wanted = favorable_outcome(favorable, response)
+        if threshold is None:
+            level, median = float(np.median(audience.numbers)), ", the median response"
+    level = level if threshold is None else threshold
+    side = "above" if wanted.high else "not above"
+    return Rule((class_,), level, f"{score} is {side} {level:g}{median}", wanted)
+
+
+def _of_several(labels: tuple[str, ...], positive: Any, favorable: Any, response: str) -> Rule:
+    """Decide for the likeliest of more than two classes."""
+    if positive is None:
+        if favorable is not None:
+            raise ValueError(
+                f"favorable={favorable!r} is not one of the classes "
+                f"{', '.join(map(repr, labels))}; name one of them."
+            )
+        return Rule(tuple(range(len(labels))), np.nan, "the class is the most likely one", None)
+    wanted = favorable_outcome(favorable, response, str(positive), labels)
+    side = "" if wanted.high else "not "
+    words = f"{positive} is {side}the most likely class"
+    return Rule((labels.index(str(positive)),), np.nan, words, wanted)
 
 
 def audited(
@@ -169,8 +209,8 @@ def _scores(audience: Audience, eta: Floats) -> dict[int, Floats]:
 def _decided(audience: Audience, rule: Rule, scores: dict[int, Floats]) -> dict[int, Booleans]:
     if len(audience.labels) > 2:
         likeliest = np.argmax(np.column_stack(list(scores.values())), axis=1)
-        return {k: likeliest == k for k in scores}
-    return {k: score > rule.threshold for k, score in scores.items()}
+        return {k: (likeliest == k) == rule.high for k in scores}
+    return {k: (score > rule.threshold) == rule.high for k, score in scores.items()}
 
 
 def _audit(
@@ -187,6 +227,7 @@ def _audit(
         "sample_weight": audience.weight,
         "bins": bins,
         "small": small,
+        "favorable": "high" if rule.high else "low",
     }
     response = audience.numbers
     if not audience.labels:
@@ -198,7 +239,8 @@ def _audit(
     found = audit(truth, scores[k], threshold=threshold, **options)
     if threshold is not None:
         return found
-    return _with_rates(found, audit(truth, selected[k].astype(np.int64), **options))
+    likeliest = selected[k] == rule.high
+    return _with_rates(found, audit(truth, likeliest.astype(np.int64), **options))
 
 
 def _with_rates(scores: Audit, labels: Audit) -> Audit:

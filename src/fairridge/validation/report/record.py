@@ -7,11 +7,10 @@ import sys
 from importlib.metadata import version
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import clone
 
-from fairridge.data import MappedEncoding, as_native
+from fairridge.data import MappedEncoding, name_of
 from fairridge.estimators._training import Training
 from fairridge.reports.html import Subject
 from fairridge.validation.report.case import Case, Found, ReportOptions, class_labels
@@ -25,7 +24,7 @@ def subject_of(case: Case, y: Any, options: ReportOptions, rule: Rule, found: Fo
     """Describe the model, its data and how the report was made."""
     design, response = case.training.design, case.training.response
     source = case.inputs.table if case.inputs.attributes is None else case.inputs.attributes
-    name = options.response or _name_of(y)
+    name = options.response or name_of(y) or "the response"
     labels = class_labels(case)
     return Subject(
         title=options.title or f"Fairness audit of a model for {name}",
@@ -41,6 +40,7 @@ def subject_of(case: Case, y: Any, options: ReportOptions, rule: Rule, found: Fo
         predictors=tuple(case.inputs.table.label(k) for k in design.positions_predictors),
         needs_sensitive=_needs_sensitive(case),
         rule=rule.words,
+        favorable="" if rule.favorable is None else str(rule.favorable),
         record=_record(case, options, found),
         settings=tuple(
             (key, _shown(value)) for key, value in sorted(case.model.get_params(False).items())
@@ -111,12 +111,3 @@ def _shown(value: Any) -> str:
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
-
-
-def _name_of(y: Any) -> str:
-    frame = nw.from_native(as_native(y), eager_only=True, allow_series=True, pass_through=True)
-    if isinstance(frame, nw.Series) and frame.name:
-        return str(frame.name)
-    if isinstance(frame, nw.DataFrame):
-        return str(frame.columns[0])
-    return "the response"

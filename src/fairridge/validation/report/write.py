@@ -31,6 +31,7 @@ def report(
     random_state: int = 0,
     threshold: float | None = None,
     positive: Any = None,
+    favorable: Any = None,
     bins: int = 4,
     small: int = 30,
     source: str | None = None,
@@ -61,12 +62,17 @@ def report(
     random_state : int, default=0
         Seed of folds and refits.
     threshold : float, optional
-        A row is selected when its score is above this: by default 0.5 for
-        probabilities, the median response for numbers, and 0 for log
-        hazard ratios. With more than two classes the likeliest one counts.
+        A row is selected when its score is above this, or not above it if
+        low scores are favorable: by default 0.5 for probabilities, the median
+        response for numbers, and 0 for log hazard ratios. With more than two
+        classes the likeliest one counts.
     positive : label, optional
         The class that scores are of: by default the second of two, or all
         of more.
+    favorable : label, "low" or "high", optional
+        The outcome that people want, as in `fairridge.audit`: those for whom
+        it is predicted are selected. Without it the report guesses from names,
+        and its first sentence says what it took.
     bins, small : int
         Groups of a numeric attribute, and rows below which a group is
         marked as small.
@@ -88,8 +94,8 @@ def report(
         )
     _check_options(cv, bootstrap)
     options = ReportOptions(
-        title, response, cv, bootstrap, random_state, threshold, positive, bins, small,
-        source, date,
+        title, response, cv, bootstrap, random_state, threshold, positive, favorable, bins,
+        small, source, date,
     )  # fmt: skip
     contents = gather(model, X, y, sensitive_features, sample_weight, offset, options, progress)
     page = AuditReport(contents)

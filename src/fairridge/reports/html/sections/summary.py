@@ -77,6 +77,7 @@ def _status(status: str) -> str:
 def sentences(contents: ReportContents) -> list[str]:
     """Say what was asked, what came out, what it cost, and what is left."""
     parts = [
+        _favorable(contents),
         _asked(contents),
         _came_out(contents),
         _cost(contents),
@@ -84,6 +85,11 @@ def sentences(contents: ReportContents) -> list[str]:
         _groups(contents),
     ]
     return [part for part in parts if part]
+
+
+def _favorable(contents: ReportContents) -> str:
+    favorable = contents.subject.favorable
+    return f"{favorable[0].upper()}{favorable[1:]}." if favorable else ""
 
 
 def _asked(contents: ReportContents) -> str:

@@ -1,0 +1,158 @@
+"""Which outcome people want: the one that selection rates and impact ratios are about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Favorable", "favorable_outcome", "find_label"]
+
+# Beginnings of words that name an outcome nobody wants.
+UNFAVORABLE = re.compile(
+    r"(default|fraud|churn|arrest|recid|crim|delinq|bankrupt|overdue|foreclos|chargeoff|"
+    r"convict|reject|refus|deni|deny|declin|dropout|attrition|layoff|fail|death|died|dead$|"
+    r"bads?$|unpaid|violen|violat)"
+)
+NEGATIONS = frozenset({"no", "not", "non", "never", "without", "un"})
+# Labels that say only whether what the response is called has happened.
+YES, NO = frozenset({"1", "true", "yes", "y", "t"}), frozenset({"0", "false", "no", "n", "f", "-1"})
+
+
+@dataclass(frozen=True)
+class Favorable:
+    """The outcome that people want, and who says so.
+
+    Attributes
+    ----------
+    label : object
+        The class; "high" or "low" for numbers.
+    high : bool
+        Whether a high score (predicted number, probability of the positive
+        class, log hazard ratio) means this outcome.
+    words : str
+        The outcome for readers, such as "default = 0".
+    reason : str
+        Why it was chosen if the user did not say; "" otherwise.
+    """
+
+    label: Any
+    high: bool
+    words: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        """Say in one line which outcome counts as favorable."""
+        doubt = f" ({self.reason}; the option favorable changes it)" if self.reason else ""
+        return f"favorable outcome: {self.words}{doubt}"
+
+
+def favorable_outcome(
+    favorable: Any,
+    response: str = "",
+    positive: Any = None,
+    classes: Sequence[Any] = (),
+    score: str = "",
+) -> Favorable:
+    """Choose the outcome that people want.
+
+    Parameters
+    ----------
+    favorable : label, "low", "high" or None
+        What the user says; None guesses from names.
+    response : str
+        Name of the response, "" if it has none.
+    positive : label, optional
+        The class that scores are of; None if scores are of numbers.
+    classes : sequence
+        All classes.
+    score : str
+        What numbers are, for readers; by default predictions of the response.
+        Of a hazard, low values are favorable unless the user says otherwise.
+
+    Returns
+    -------
+    Favorable
+        Names such as default, bad, fraud, churn or arrest are unfavorable;
+        without such a name high scores are favorable.
+    """
+    labels = [] if positive is None else [*classes, *([] if positive in classes else [positive])]
+    reason = ""
+    if favorable is None:
+        high, reason = (False, "assumed") if score else _guess(response, positive, labels)
+    else:
+        high = _is_high(favorable, positive, labels)
+    if positive is None:
+        label = "high" if high else "low"
+        what = score or (f"predictions of {response}" if response else "predictions")
+        return Favorable(label, high, f"{label} {what}", reason)
+    others = [one for one in labels if one != positive]
+    label = positive if high else others[0] if len(others) == 1 else f"not {plain(positive)}"
+    return Favorable(label, high, f"{response or 'class'} = {plain(label)}", reason)
+
+
+def find_label(wanted: Any, labels: Sequence[Any]) -> Any:
+    """Return the label that is meant, which may be given as text; None if there is none."""
+    for label in labels:
+        if label == wanted:
+            return label
+    known = {str(plain(label)): label for label in labels}
+    folded = {text.casefold(): label for text, label in known.items()}
+    text = str(plain(wanted))
+    return known.get(text, folded.get(text.casefold()))
+
+
+def plain(label: Any) -> Any:
+    """Return a label without the type of an array."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _is_high(favorable: Any, positive: Any, labels: Sequence[Any]) -> bool:
+    """Whether the outcome that was named has high scores."""
+    found = find_label(favorable, labels)
+    if found is not None:
+        if len(labels) > 2 and found != positive:
+            raise ValueError(
+                f"favorable={favorable!r}, but the scores are of {plain(positive)!r}, one of "
+                f"{len(labels)} classes; name the same class for both, or favorable='low'."
+            )
+        return bool(found == positive)
+    if isinstance(favorable, str) and favorable in ("low", "high"):
+        return favorable == "high"
+    known = ", ".join(repr(plain(label)) for label in labels)
+    either = f"a class ({known}), " if labels else ""
+    raise ValueError(f"favorable={favorable!r} is not known; use {either}'low' or 'high'.")
+
+
+def _guess(response: str, positive: Any, labels: Sequence[Any]) -> tuple[bool, str]:
+    """Whether high scores are favorable as far as names tell, and why."""
+    if positive is None:
+        if _unfavorable(response):
+            return False, f"a guess from the name {response!r}"
+        return True, "assumed"
+    others = [one for one in labels if one != positive]
+    for label, high in ((positive, False), *(((others[0], True),) if len(others) == 1 else ())):
+        text = str(plain(label))
+        if text.casefold() in YES | NO:
+            # 1 of "default" is unfavorable, and so is 0 of "no_default" or "not_arrested".
+            if _unfavorable(response) is (text.casefold() in YES):
+                return high, f"a guess from the name {response!r}"
+        elif _unfavorable(text):
+            return high, f"a guess from the name {text!r}"
+    return True, "assumed"
+
+
+def _unfavorable(name: str) -> bool | None:
+    """Whether a name tells of something unwanted; False if it is negated, None if it does not."""
+    words = [
+        word.casefold()
+        for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+", str(name))
+    ]
+    joined = [*words, *(a + b for a, b in pairwise(words))]
+    if not any(UNFAVORABLE.match(word) for word in joined):
+        return None
+    return not any(word in NEGATIONS for word in words)
