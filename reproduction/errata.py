@@ -37,6 +37,13 @@ ERRATA = (
         (12, 14, 50),
     ),
     Erratum(
+        "4.3",
+        "D_IF, after Berk et al., with d a distance of the outcomes",
+        "Berk et al. weigh pairs by how similar their outcomes are; as printed, and in fairml, "
+        "D_IF weighs pairs with different outcomes",
+        (),
+    ),
+    Erratum(
         "4.4",
         "for a gaussian model the deviance bound is R²_S ≤ r",
         "only at λ = 0; fairml bounds the share of variance",

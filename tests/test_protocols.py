@@ -35,8 +35,10 @@ from fairridge.families.cox import CoxDistance
 from fairridge.families.distances import (
     AbsoluteDifference,
     ClassDifference,
+    Closeness,
     Distance,
     PairwiseDistance,
+    SameOutcome,
     SquaredDifference,
 )
 from fairridge.peers.convex.problem import _ConvexGaussian, _ConvexGLM
@@ -70,8 +72,10 @@ CLASS_FAMILIES: tuple[type[ClassFamily], ...] = (Binomial, Multinomial)
 DISTANCES: tuple[type[Distance], ...] = (
     AbsoluteDifference,
     ClassDifference,
+    Closeness,
     CoxDistance,
     PairwiseDistance,
+    SameOutcome,
     SquaredDifference,
 )
 PENALTIES: tuple[type[Penalty], ...] = (ElasticNet, Lasso, Radial, Ridge)

@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -64,8 +65,20 @@ def test_fit_prints_what_it_guessed_and_found(run, people_csv):
         "note: 5 columns become 6 encoded columns; 400 rows.",
         "Family: gaussian, because gaussian is a number.",
     ]
-    assert "Achieved        0.05" in shown.out
     assert "region[" in shown.out
+    shown = {line.strip() for line in re.sub(" +", " ", shown.out).splitlines()}
+    assert {"Achieved 0.05", "Share of η explained by S 0.05"} <= shown
+
+
+def test_fit_tells_the_same_three_numbers_of_every_model(run, people_csv):
+    base = ("fit", "people.csv", "-s", "sex,age", "--predictors", "income,score", "-r", 0.1)
+    found = json.loads(run(*base, "-y", "binomial", "--family", "binomial", "--json").out)
+    model = FairRidgeClassifier(0.1, sensitive=["sex", "age"])
+    model.fit(people_csv[["sex", "age", "income", "score"]], people_csv["binomial"])
+    numbers = {name: found[name] for name in ("share_of_eta", "share_of_means", "decision_gap")}
+    assert numbers == pytest.approx(model.dependence_)
+    found = json.loads(run(*base, "-y", "gaussian", "--json").out)
+    assert (found["share_of_means"], found["decision_gap"]) == (pytest.approx(0.1), None)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from fairridge import FairRidgeRegressor, fairness, penalties
 
 NOT_DEFINITIONS = {
-    "AbsoluteDifference", "CallableDefinition", "ClassDifference", "Definition",
-    "PairwiseDistance", "SquaredDifference", "VarianceShare", "is_variance_share",
+    "AbsoluteDifference", "CallableDefinition", "ClassDifference", "Closeness", "Definition",
+    "PairwiseDistance", "SameOutcome", "SquaredDifference", "VarianceShare", "is_variance_share",
     "resolve_definition",
 }  # fmt: skip
 NOT_PENALTIES = {"Penalty", "SecularPenalty", "resolve_penalty"}

@@ -326,7 +326,7 @@ def test_it_prints_groups_and_what_to_look_at(loans):
     )
     text = str(found)
     assert text.startswith("Audit of 600 rows, classification")
-    for piece in ("sex", "race", "selected", "TPR", "R² of the predictions on S", "all"):
+    for piece in ("sex", "race", "selected", "TPR", "means explained by S", "all"):
         assert piece in text
     line = next(line for line in text.splitlines() if line.startswith("  rare"))
     assert line.endswith("*")

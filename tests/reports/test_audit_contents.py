@@ -99,6 +99,39 @@ def test_held_out_rows_are_predicted_by_models_that_have_not_seen_them(
             assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value, abs=1e-6)
 
 
+def test_every_model_is_described_by_the_same_three_numbers(binomial_report, people, people_X):
+    contents, y = binomial_report.contents, people["binomial"].to_numpy()
+    k, n, S = contents.chosen, len(people), encoded(people)
+    model = FairRidgeClassifier(contents.unfairness[k], sensitive=["sex", "age"])
+    in_training = model.fit(people_X, y).dependence_
+    assert {name: curve.training[k] for name, curve in contents.yardstick.items()} == pytest.approx(
+        in_training, abs=1e-6
+    )
+    own = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=1)[0]
+    shares, selected = [], np.empty(n)
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=int(own)).split(S, y):
+        model.fit(people_X.iloc[train], y[train])
+        new = people_X.iloc[test]
+        scores = model.decision_function(new), model.predict_proba(new)[:, 1]
+        shares.append([adjusted(S[test], score) for score in scores])
+        selected[test] = model.predict(new) == model.classes_[1]
+    gap = audit(None, selected, sensitive_features=people[["sex", "age"]], threshold=0.5)
+    wanted = [*np.mean(shares, axis=0), gap.demographic_parity_difference]
+    found = [curve.held_out[k] for curve in contents.yardstick.values()]
+    assert found == pytest.approx(wanted, abs=1e-5)
+    for curve in contents.yardstick.values():
+        assert curve.name in binomial_report.html
+
+
+def test_a_survival_report_has_no_share_of_means(people, people_X):
+    model = FairRidgeSurvival(0.05, sensitive=["sex", "age"])
+    contents = fairridge.report(
+        model, people_X, people[["time", "status"]].to_numpy(), **QUICK
+    ).contents
+    assert list(contents.yardstick) == ["share_of_eta", "decision_gap"]
+    assert contents.on_predictions is None
+
+
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_refits_are_fits_with_multinomial_weights(request, people, people_X, family):
     contents = request.getfixturevalue(f"{family}_report").contents

@@ -12,7 +12,13 @@ from sklearn.base import clone
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
 from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
-from fairridge.fairness import AbsoluteDifference, ClassDifference, IndividualFairness
+from fairridge.fairness import (
+    AbsoluteDifference,
+    ClassDifference,
+    Closeness,
+    IndividualFairness,
+    SameOutcome,
+)
 from fairridge.families.distances import ChangedColumns
 from fairridge.sources import streamed_pairs
 
@@ -60,6 +66,14 @@ def test_classes_are_exact(home, people, response):
         people[COLUMNS], people[response], sample_weight=people["weight"]
     )
     assert_same_model(ours, theirs)
+
+
+def test_equal_outcomes_are_exact():
+    M, said, exact = forms(problem(y=lambda rng, eta: np.round(eta)), SameOutcome())
+    assert said == []
+    np.testing.assert_allclose(M, exact, rtol=1e-11)
+    with pytest.raises(ValueError, match="no two rows have the same y"):
+        forms(problem(n=300), SameOutcome())
 
 
 SQUARED = {
@@ -178,6 +192,8 @@ def test_pairs_that_no_stream_can_see(people):
     general = IndividualFairness(lambda a, b: np.abs(a - b) ** 1.5)
     with pytest.raises(ValueError, match="PairwiseDistance looks at pairs of rows"):
         FairRidgeRegressor(0.3, definition=general).fit(source)
+    with pytest.raises(ValueError, match="Closeness looks at pairs of rows, which are not in mem"):
+        FairRidgeRegressor(0.3, definition=IndividualFairness(Closeness())).fit(source)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streamed_pairs, "MOST_CLASSES", 100)
         with pytest.raises(ValueError, match="more than 100 different responses"):

@@ -319,15 +319,28 @@ def naive(model, X, y, fold, r, name="parity", family="gaussian", sensitive=SENS
     fitted = naive_fit(model, X, y, train, r)
     free = naive_fit(model, X, y, train, 1.0) if name in ("individual", "largest") else None
     X_train, X_test, y_train, y_test = X.iloc[train], X.iloc[test], take(y, train), take(y, test)
-    return {
-        "n": len(test),
-        "train_loss": loss_of(family, fitted, X_train, y_train),
-        "loss": loss_of(family, fitted, X_test, y_test),
-        "train_achieved": fitted.unfairness_,
-        "achieved": unfairness_of(name, family, fitted, free, X_test, y_test, sensitive),
-        "dependence": adjusted(outcome_of(family, fitted, X_test), encoded_S(X_test, sensitive)),
-        "variance_share": variance_share(fitted, X_train, X_test, sensitive),
-    } | scores_of(family, fitted, X_test, y_test)
+    return (
+        {
+            "n": len(test),
+            "train_loss": loss_of(family, fitted, X_train, y_train),
+            "loss": loss_of(family, fitted, X_test, y_test),
+            "train_achieved": fitted.unfairness_,
+            "achieved": unfairness_of(name, family, fitted, free, X_test, y_test, sensitive),
+            "dependence": adjusted(
+                outcome_of(family, fitted, X_test), encoded_S(X_test, sensitive)
+            ),
+            "share_of_eta": adjusted(eta_of(family, fitted, X_test), encoded_S(X_test, sensitive)),
+            "variance_share": variance_share(fitted, X_train, X_test, sensitive),
+        }
+        | scores_of(family, fitted, X_test, y_test)
+        | means_of(family, fitted, X_test, sensitive)
+    )
+
+
+def means_of(family, fitted, X, sensitive):
+    if family == "cox":
+        return {}
+    return {"share_of_means": adjusted(outcome_of(family, fitted, X), encoded_S(X, sensitive))}
 
 
 def assert_equal_to_naive(result, model, X, y, folds, bounds, tolerance=1e-10, **options):

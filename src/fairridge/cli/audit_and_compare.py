@@ -290,6 +290,8 @@ def _audit_facts(found: Any) -> dict[str, Any]:
         "positive": found.positive,
         "favorable": _favorable_facts(found.favorable),
         "threshold": found.threshold,
+        "share_of_means": found.r_squared,
+        "decision_gap": found.demographic_parity_difference,
         "r_squared_on_sensitive": found.r_squared,
         "max_correlation": found.max_correlation,
         "demographic_parity_difference": found.demographic_parity_difference,

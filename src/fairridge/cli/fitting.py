@@ -366,6 +366,8 @@ def _show_path(found: Any) -> None:
 
 
 def _model_facts(model: Any, training: Data) -> dict[str, Any]:
+    from fairridge.metrics import WORDS
+
     summary = model.summary()
     return {
         "model": summary.title,
@@ -380,6 +382,7 @@ def _model_facts(model: Any, training: Data) -> dict[str, Any]:
         "sensitive": list(training.sensitive),
         "unfairness": float(model.unfairness),
         "achieved": model.unfairness_,
+        **(dict.fromkeys(WORDS) | model.dependence_),
         "lambda": model.lambda_,
         "status": model.status_,
         "isolated": model.isolated_,

@@ -169,7 +169,7 @@ Unfairness = Annotated[
         "-r",
         metavar="R",
         rich_help_panel=MODEL,
-        help="Bound on unfairness: 0 is fair, 1 unconstrained.",
+        help="Bound on unfairness: 0 leaves no linear dependence on S, 1 is unconstrained.",
     ),
 ]
 Family = Annotated[
@@ -188,8 +188,9 @@ Definition = Annotated[
         "--definition",
         metavar="NAME",
         rich_help_panel=MODEL,
-        help="statistical-parity, equality-of-opportunity, individual, mean-parity or "
-        "mean-opportunity.",
+        help="What is bounded. statistical-parity, equality-of-opportunity and individual choose a "
+        "point on one path of models, and all leave no linear dependence on S at 0; mean-parity "
+        "bounds R² of predicted means on S, mean-opportunity the same among the positive class.",
     ),
 ]
 Penalty = Annotated[

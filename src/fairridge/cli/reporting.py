@@ -208,6 +208,13 @@ def _facts(written: Any, training: Data, out: str) -> dict[str, Any]:
             else contents.dependence.held_out[k],
             "refits": None if refits is None else [refits.low, refits.high, refits.count],
         },
+        **{
+            key: {
+                "training": curve.training[k],
+                "held_out": None if curve.held_out is None else curve.held_out[k],
+            }
+            for key, curve in contents.yardstick.items()
+        },
         "accuracy": {
             "is": first.name,
             "training": first.training[k],

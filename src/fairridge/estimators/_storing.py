@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge.arguments import check_bound
+from fairridge.engines import MemoryEngine
 from fairridge.estimators._training import Training
 from fairridge.export import LinearForm, TrainingColumns, fingerprint
+from fairridge.families.base import ClassFamily
+from fairridge.metrics import BINS, decision_gap, encoded_groups, shares_of_fit
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Problem, Solution
 
@@ -62,8 +65,22 @@ def store_solution(model: Any, training: Training, problem: Problem, solution: S
     null = problem.null_deviance
     model.explained_deviance_ = 1.0 - fit.deviance / null if null > 0.0 else 1.0
     model.explained_by_sensitive_ = basis.explained
-    model.n_iter_ = problem.engine.passes
     model._training = TrainingColumns.of(basis, fit)
+    found = shares_of_fit(fit) | _gap_of_decisions(model, training)
+    model.dependence_ = {name: value for name, value in found.items() if np.isfinite(value)}
+    model.n_iter_ = problem.engine.passes
+
+
+def _gap_of_decisions(model: Any, training: Training) -> dict[str, float]:
+    """Compare decisions between groups, if the model decides and the rows are at hand."""
+    engine = training.engine
+    if training.response.classes is None or not isinstance(engine, MemoryEngine):
+        return {}
+    eta = engine.scores(training.design.to_encoded(np.atleast_2d(model.coef_))) + model.intercept_
+    eta = eta if engine.offset is None else eta + engine.offset[:, None]
+    groups = encoded_groups(training.unmapped or engine.rows, bins=BINS)
+    decided = cast(ClassFamily, training.response.family).likeliest(eta)
+    return {"decision_gap": decision_gap(decided, groups, engine.weights)}
 
 
 def _store_linear_form(model: Any, training: Training, basis: FairBasis, fit: Fit) -> None:

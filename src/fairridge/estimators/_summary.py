@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge.estimators._checks import listed
+from fairridge.metrics import WORDS
 from fairridge.reports import CoefficientRow, Summary
 
 __all__ = ["bound_facts", "summarize"]
@@ -70,7 +71,8 @@ def bound_facts(model: Any) -> dict[str, str]:
     if model.sensitive_map is not None:
         facts["Variance of S dropped"] = f"{model.sensitive_dropped_:.4g}"
     parts = model.unfairness_components_.items()
-    return facts | {SHARES.get(key, key): f"{value:.6g}" for key, value in parts}
+    facts |= {SHARES.get(key, key): f"{value:.6g}" for key, value in parts}
+    return facts | {WORDS[key]: f"{value:.3g}" for key, value in model.dependence_.items()}
 
 
 def _modeled_class(model: Any) -> dict[str, str]:

@@ -24,7 +24,7 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
     Parameters
     ----------
     unfairness : float, default=0.05
-        r in [0, 1]: 0 is fair, 1 unconstrained.
+        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`, `predict` and `score`.
@@ -39,10 +39,12 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         sorted labels. (Scorers of scikit-learn that rank, such as "roc_auc",
         take the second of the sorted labels whatever a model says.)
     definition : str, object or callable, default="statistical-parity"
-        What unfairness means; by default the share of the explained deviance
-        that the sensitive attributes explain. "mean-parity" bounds R² of the
-        predicted probabilities on S, "mean-opportunity" the same among rows of
-        the positive class.
+        What is bounded; by default the share of the explained deviance that the
+        sensitive attributes explain. "equality-of-opportunity" and "individual"
+        choose a point on the same path of models α(λ), with α = 0 at r = 0, and
+        do not equalize the rates of the positive class. "mean-opportunity" is
+        about these: it bounds R² on S of the predicted probabilities among rows
+        of the positive class, "mean-parity" the same among all rows.
     penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
         Penalty on α.
     predictor_penalty : float, default=0.0

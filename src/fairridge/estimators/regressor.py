@@ -31,7 +31,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
     Parameters
     ----------
     unfairness : float, default=0.05
-        r in [0, 1]: 0 is fair, 1 unconstrained.
+        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`, `predict` and `score`.
@@ -41,8 +41,11 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         from `fairridge.families`. Negative binomial, gamma and tweedie models
         use the log link, the others their canonical links.
     definition : str, object or callable, default="statistical-parity"
-        What unfairness means: "statistical-parity", "equality-of-opportunity",
-        "individual", "mean-parity", an object from `fairridge.fairness`, or ``f(fit) -> float``.
+        What is bounded. "statistical-parity", "equality-of-opportunity" and
+        "individual" choose a point on one path of models α(λ), with α = 0 at
+        r = 0; in gaussian models the second is the first with another r.
+        "mean-parity" bounds R² of the predicted means on S. Or an object from
+        `fairridge.fairness`, or ``f(fit) -> float``.
     penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
         Penalty on α.
     predictor_penalty : float, default=0.0
@@ -91,6 +94,11 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         What was achieved.
     components_ : dict of str to float
         What `unfairness_` is made of.
+    dependence_ : dict of str to float
+        What describes every model in training, whatever its bound is on:
+        `share_of_eta` and `share_of_means`, R² on S of the linear predictor and
+        of the predicted means, and for classifiers `decision_gap`, the largest
+        difference between groups in the share of rows that are given a class.
     status_ : str
         "inactive", "converged", "infeasible", "not-converged", or "separated":
         met as defined, and void because levels decide the response.

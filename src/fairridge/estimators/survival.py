@@ -29,12 +29,14 @@ class FairRidgeSurvival(FairRidge):
     Parameters
     ----------
     unfairness : float, default=0.05
-        r in [0, 1]: 0 is fair, 1 unconstrained.
+        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`, `predict` and `score`.
     definition : str, object or callable, default="statistical-parity"
-        What unfairness means.
+        What is bounded. "statistical-parity", "equality-of-opportunity" and
+        "individual" choose a point on one path of models α(λ), with α = 0 at
+        r = 0.
     penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
         Penalty on α.
     predictor_penalty : float, default=0.0

@@ -312,6 +312,7 @@ FITTED: dict[str, Rule] = {
     "lambda_": _numbers(minimum=0.0, infinite=True),
     "unfairness_": _numbers(),
     "unfairness_components_": _typed(dict[str, float], "numbers by name"),
+    "dependence_": _typed(dict[str, float], "numbers by name"),
     "mutual_information_": _typed(
         dict[str, float], "numbers by name", lambda facts: hasattr(facts.model, "gamma")
     ),

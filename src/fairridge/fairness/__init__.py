@@ -1,5 +1,11 @@
 """Definitions of fairness, one per file.
 
+Statistical parity, equality of opportunity, individual fairness and maximal
+correlations or covariances all choose a point on one path of models, α(λ): a
+definition decides which λ belongs to a bound, and nothing else. At r = 0 all of
+them are α = 0. In gaussian models equality of opportunity is statistical parity
+with another r. Mean parity and mean opportunity have paths of their own.
+
 A definition is an object with `value(fit)` and `components(fit)`, best a
 `Definition`; a plain function of the fit works too.
 """
@@ -26,7 +32,9 @@ from fairridge.fairness.statistical_parity import StatisticalParity
 from fairridge.families.distances import (
     AbsoluteDifference,
     ClassDifference,
+    Closeness,
     PairwiseDistance,
+    SameOutcome,
     SquaredDifference,
 )
 
@@ -34,6 +42,7 @@ __all__ = [
     "AbsoluteDifference",
     "CallableDefinition",
     "ClassDifference",
+    "Closeness",
     "Combined",
     "Definition",
     "EqualityOfOpportunity",
@@ -43,6 +52,7 @@ __all__ = [
     "MeanOpportunity",
     "MeanParity",
     "PairwiseDistance",
+    "SameOutcome",
     "SquaredDifference",
     "StatisticalParity",
     "VarianceShare",

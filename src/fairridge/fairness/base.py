@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Definition(ABC):
-    """A number in [0, 1] that says how unfair a fit is; 0 is fair."""
+    """A number in [0, 1] that says how far a fit depends on S; 0 for no linear dependence."""
 
     @property
     @abstractmethod

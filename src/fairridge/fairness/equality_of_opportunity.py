@@ -1,4 +1,4 @@
-"""Equality of opportunity: predictions that do not depend on S once y is known."""
+"""Equality of opportunity as the paper defines it: statistical parity on another scale."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ __all__ = ["EqualityOfOpportunity"]
 @dataclass(frozen=True)
 class EqualityOfOpportunity(VarianceShare):
     """Share of S in what S and then y explain of the predictions.
+
+    This does not equalize opportunities. In gaussian models it is statistical
+    parity with another bound r′,
+
+        r′/(1 − r′) = k·r/(1 − r),   k = COR(Uβ, y⊥)²,
+
+    because Uβ does not depend on λ; in all models it chooses a point on the
+    path α(λ) of statistical parity, and at r = 0 it is α = 0. Rates of the
+    positive class may differ more between groups than without a bound.
+    `MeanOpportunity` bounds the dependence on S among the positive class.
 
     The sequential sums of squares of ŷ ~ S + y give VAR(Sα) for S and
     COV(Uβ, y⊥)² / VAR(y⊥) for y, where y⊥ = y − S α_OLS:

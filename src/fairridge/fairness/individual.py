@@ -42,12 +42,19 @@ class IndividualFairness(Definition):
     responses so that α₀ has no limit, neither has D_IF, and bounds between 0
     and 1 are refused.
 
+    d is the weight of a pair, and decides only which λ meets a bound: the model
+    is on the same path α(λ) as under statistical parity.
+
     Parameters
     ----------
     distance : {"absolute", "squared", "class"}, Distance or callable, optional
         d. By default the family's own: |yᵢ − yⱼ| for numbers, 1[yᵢ ≠ yⱼ] for
-        classes. ``AbsoluteDifference(transform=g)`` is |g(yᵢ) − g(yⱼ)|. A
-        callable d(a, b) on arrays looks at all pairs of rows.
+        classes. ``AbsoluteDifference(transform=g)`` is |g(yᵢ) − g(yⱼ)|. These
+        weigh pairs with *different* outcomes, as the paper prints it and R's
+        fairml computes it. ``SameOutcome()``, for responses with ties, and
+        ``Closeness(scale=None)`` weigh pairs with *similar* outcomes, as Berk
+        et al. (2017) define individual fairness. A callable d(a, b) on arrays
+        looks at all pairs of rows.
     """
 
     distance: str | Distance | Callable[[Any, Any], Any] | None = None

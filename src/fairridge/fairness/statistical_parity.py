@@ -27,6 +27,10 @@ NEGLIGIBLE_DEVIANCE = 1e-14
 class StatisticalParity(VarianceShare):
     """Share of what the model explains that the sensitive attributes explain.
 
+    It chooses a point on the path of models α(λ), as all definitions on the
+    linear predictor do. Under a link that bends, α = 0 leaves predicted means
+    that depend on S; `MeanParity` bounds those.
+
     With D the deviance, and D(0, β), D(0, 0) the deviances after setting
     coefficients to zero while all others, the intercept included, stay:
 

@@ -13,6 +13,16 @@ centered first. Then, with W = Σv and every sum weighted:
   M = 2 Sᵀdiag(v∘Dv)S + 4 ∫ F(t)F(t)ᵀ dt: two positive terms, no cancellation.
 - d = (yᵢ − yⱼ)²: M = 2W Σy²ssᵀ + 2(Σy²)(Σssᵀ) + 4bbᵀ, b = Σys, y centered.
 - d = 1[yᵢ ≠ yⱼ]: M = 2(W·scatter(S) − Σ_c W_c·scatter_c(S)) over classes c.
+- d = 1[yᵢ = yⱼ]: the second of these terms, M = 2Σ_c W_c·scatter_c(S).
+- d = e^(−|yᵢ − yⱼ|/h): sort by y. Row j is compared with all rows below it by
+  their decayed weight w_j = Σ_{i<j} vᵢ e^((yᵢ − yⱼ)/h), their mean m_j under
+  these weights, and their scatter A_j around it. With e_j = s_j − m_j and
+  A_{j+1} = e^((y_j − y_{j+1})/h) (A_j + v_j w_j/(v_j + w_j) e_j e_jᵀ),
+  M = 2 Σ_j (v_j w_j + v_j w_j/(v_j + w_j)·u_j) e_j e_jᵀ, where u_j is the
+  decayed weight of the rows above j. All terms are positive: no cancellation.
+
+The last two weigh pairs with similar outcomes, the others pairs with different
+ones.
 
 Where columns of S are nearly collinear, α consists of large numbers that
 cancel in Sα, and in αᵀMα their squares would. So callers may ask for M of other
@@ -27,23 +37,29 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
+from fairridge.arguments import check_number
 from fairridge.exceptions import DataWarning
 
 __all__ = [
     "AbsoluteDifference",
     "ChangedColumns",
     "ClassDifference",
+    "Closeness",
     "Distance",
     "PairwiseDistance",
+    "SameOutcome",
     "SquaredDifference",
+    "require_ties",
 ]
 
 Vectorized = Callable[[Any], Any]
 
 # Above this many rows a general distance takes minutes: 4e8 pairs.
 MANY_ROWS = 20_000
+# Distance in units of the scale that one run of sums spans: e^300 is far from overflow.
+SPAN = 300.0
 
 
 @dataclass(frozen=True)
@@ -130,12 +146,60 @@ class ClassDifference:
 
     def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
         """Return M; the module docstring derives it."""
-        total = v.sum() * _scatter(S, v)
-        _, codes = np.unique(y, axis=0, return_inverse=True)
-        for code in range(int(codes.max()) + 1):
-            rows = codes.ravel() == code
-            total -= v[rows].sum() * _scatter(S[rows], v[rows])
-        return 2.0 * total
+        centered = S - np.average(S, axis=0, weights=v)
+        everywhere = (centered * (v * v.sum())[:, None]).T @ centered
+        return 2.0 * (everywhere - _within_outcomes(S, v, _outcomes(y)))
+
+
+@dataclass(frozen=True)
+class SameOutcome:
+    """d = 1[yᵢ = yⱼ] in O(n log n + nq²): pairs with the same outcome are compared.
+
+    So weighs Berk et al. (2017). The response must have ties, as classes and
+    counts do.
+    """
+
+    def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
+        """Return M; the module docstring derives it."""
+        codes = _outcomes(y)
+        require_ties(len(y), int(codes.max()) + 1)
+        return 2.0 * _within_outcomes(S, v, codes)
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """d = e^(−|yᵢ − yⱼ|/scale) in O(n log n + nq²): pairs with similar outcomes weigh more.
+
+    Of the kernels of |yᵢ − yⱼ| this one is exact without looking at pairs, by
+    sums that decay from row to row. A large scale compares all pairs, a small
+    one only those with the same outcome.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Distance at which the weight of a pair has fallen to 1/e; by default the
+        standard deviation of y in the rows that are compared.
+    """
+
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.scale is not None:
+            check_number("scale", self.scale, minimum=0.0, strict=True)
+
+    def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
+        """Return M; the module docstring derives it."""
+        order = np.argsort(y[:, 0])
+        g, v, S = y[order, 0], v[order], S[order]
+        S -= np.average(S, axis=0, weights=v)
+        place = (g - g[0]) / (_deviation(g, v) if self.scale is None else self.scale)
+        below = _decayed(place, np.column_stack([v, S * v[:, None]]))
+        above = _decayed(-place[::-1], v[::-1, None])[::-1, 0]
+        weight = below[:, 0]
+        mean = below[:, 1:] / np.where(weight > 0.0, weight, 1.0)[:, None]
+        gap = S - mean
+        shrunk = v * (weight / (v + weight))
+        return 2.0 * (gap * (v * weight + shrunk * above)[:, None]).T @ gap
 
 
 @dataclass(frozen=True)
@@ -157,7 +221,8 @@ class PairwiseDistance:
         if n > MANY_ROWS:
             warn_user(
                 f"individual fairness with a general distance looks at all {n:,}² pairs of rows; "
-                "AbsoluteDifference, SquaredDifference and ClassDifference do not.",
+                "AbsoluteDifference, SquaredDifference, ClassDifference, SameOutcome and Closeness "
+                "do not.",
                 DataWarning,
             )
         S = S - np.average(S, axis=0, weights=v)
@@ -172,6 +237,54 @@ class PairwiseDistance:
         return total + total.T
 
 
-def _scatter(S: Floats, v: Floats) -> Floats:
-    centered = S - np.average(S, axis=0, weights=v)
-    return (centered * v[:, None]).T @ centered
+def require_ties(n_rows: int, n_outcomes: int) -> None:
+    """Refuse responses of which no two are the same."""
+    if n_rows == n_outcomes:
+        raise ValueError(
+            "SameOutcome compares rows with the same outcome, and no two rows have the same y; "
+            "use Closeness, which compares rows with similar outcomes."
+        )
+
+
+def _outcomes(y: Floats) -> Integers:
+    # Rows of one column sort much faster as numbers.
+    values = y[:, 0] if y.shape[1] == 1 else y
+    _, codes = np.unique(values, axis=0, return_inverse=True)
+    return codes.ravel()
+
+
+def _within_outcomes(S: Floats, v: Floats, codes: Integers) -> Floats:
+    """Σ_c W_c·scatter_c(S)."""
+    weight = np.bincount(codes, weights=v)
+    S = S - np.average(S, axis=0, weights=v)
+    means = np.column_stack([np.bincount(codes, weights=v * column) / weight for column in S.T])
+    centered = S - means[codes]
+    return (centered * (v * weight[codes])[:, None]).T @ centered
+
+
+def _deviation(g: Floats, v: Floats) -> float:
+    """Return the standard deviation; 1 for a constant, all of whose distances are 0 in any unit."""
+    size = float(np.abs(g - g[0]).max())
+    if size == 0.0:
+        return 1.0
+    centered = (g - np.average(g, weights=v)) / size
+    return size * float(np.sqrt(np.average(centered**2, weights=v)))
+
+
+def _decayed(place: Floats, columns: Floats) -> Floats:
+    """Return Σ_{i<j} e^(placeᵢ − placeⱼ) columnsᵢ for every row j; places increase.
+
+    Sums run from the first place of a span of them, and one span hands its sum
+    to the next, so that no power leaves the range of numbers.
+    """
+    found = np.empty_like(columns)
+    carried, first = np.zeros(columns.shape[1]), 0
+    while first < len(place):
+        stop = int(np.searchsorted(place, place[first] + SPAN, side="right"))
+        power = np.exp(place[first:stop] - place[first])[:, None]
+        sums = np.cumsum(np.vstack([carried, columns[first:stop] * power]), axis=0)
+        found[first:stop] = sums[:-1] / power
+        if stop < len(place):
+            carried = sums[-1] * np.exp(place[first] - place[stop])
+        first = stop
+    return found

@@ -13,11 +13,20 @@ from fairridge.metrics.group_measures import (
     Correlation,
     GroupMeasures,
 )
-from fairridge.metrics.groups import Grouping, groupings
+from fairridge.metrics.groups import Grouping, encoded_groups, groupings
 from fairridge.metrics.held_out import explained_by_sensitive, scatter_of, sequential_share
 from fairridge.metrics.intervals import Estimate
+from fairridge.metrics.yardstick import (
+    BINS,
+    WORDS,
+    decision_gap,
+    share_explained,
+    shares_of_fit,
+)
 
 __all__ = [
+    "BINS",
+    "WORDS",
     "AttributeAudit",
     "Attribution",
     "Audit",
@@ -34,7 +43,9 @@ __all__ = [
     "area_under_curve",
     "audit",
     "concordance_index",
+    "decision_gap",
     "dependence",
+    "encoded_groups",
     "explained_by_sensitive",
     "favorable_outcome",
     "find_label",
@@ -43,4 +54,6 @@ __all__ = [
     "proxy_terms",
     "scatter_of",
     "sequential_share",
+    "share_explained",
+    "shares_of_fit",
 ]

@@ -38,7 +38,8 @@ class Audit:
     attributes : tuple of AttributeAudit
         One per sensitive attribute, and one for all crossed if asked for.
     r_squared : float
-        R² of the predictions regressed on all sensitive attributes.
+        R² of the predictions regressed on all sensitive attributes: the share
+        of predicted means that S explains, in these rows.
     strongest : Correlation or None
         The column of S with the largest |correlation| with the predictions;
         None where nothing varies.
@@ -146,13 +147,16 @@ class Audit:
     __repr__ = __str__
 
     def _facts(self) -> list[str]:
-        facts = [f"R² of the predictions on S: {self.r_squared:.4f}"]
+        facts = [f"share of predicted means explained by S (R²): {self.r_squared:.4f}"]
         if self.strongest is not None:
             facts.append(
                 f"largest |correlation|: {self.max_correlation:.4f}, {self.strongest.column}"
             )
         for label, value in (
-            ("demographic parity difference", self.demographic_parity_difference),
+            (
+                "gap of decisions between groups (demographic parity difference)",
+                self.demographic_parity_difference,
+            ),
             ("demographic parity ratio", self.demographic_parity_ratio),
             ("equalized odds difference", self.equalized_odds_difference),
         ):

@@ -27,7 +27,7 @@ NEGLIGIBLE_DEVIATION = 1e-10
 
 @dataclass(frozen=True)
 class Dependence:
-    """Dependence of predictions on S, by several definitions; all are 0 for fair predictions.
+    """Dependence of predictions on S, by several definitions; 0 where there is none that they see.
 
     Attributes
     ----------

@@ -8,9 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Levels, Table
+from fairridge.data import Indicators, Levels, Rows, Table
 
-__all__ = ["Grouping", "groupings", "indicator_columns", "weighted_quantiles"]
+__all__ = [
+    "Grouping",
+    "encoded_groups",
+    "groupings",
+    "indicator_columns",
+    "weighted_quantiles",
+]
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,30 @@ def groupings(
     if intersections and len(found) > 1:
         found.append(_crossed(found))
     return tuple(found)
+
+
+def encoded_groups(rows: Rows, *, bins: int) -> list[Integers]:
+    """Return the group of every row by each attribute, as `groupings` does, from encoded rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows whose sensitive columns are not mapped to features.
+    bins : int
+        Groups of a numeric attribute with more values than that: quantiles.
+    """
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    found: list[Integers] = []
+    for piece in rows.sensitive:
+        if isinstance(piece, Indicators):
+            found.append(np.unique(piece.codes, return_inverse=True)[1])
+            continue
+        for values in piece.values.T:
+            distinct, codes = np.unique(values, return_inverse=True)
+            if len(distinct) > max(bins, 2):
+                _, codes = _cut(values.astype(np.float64), weight, bins)
+            found.append(codes)
+    return found
 
 
 def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int, ...]]:
@@ -107,17 +137,21 @@ def _grouping(table: Table, k: int, weight: Floats, bins: int) -> Grouping:
 
 
 def _quantiles(name: str, values: Floats, weight: Floats, bins: int) -> Grouping:
-    inner = weighted_quantiles(values, weight, np.arange(1, bins) / bins)
-    low, high = float(values.min()), float(values.max())
-    # Many equal values make quantiles coincide, or reach the end: fewer groups then.
-    edges = np.unique(np.minimum(inner, values[values < high].max()))
-    codes = np.searchsorted(edges, values, side="left")
-    ends = [low, *edges.tolist(), high]
+    edges, codes = _cut(values, weight, bins)
+    ends = [float(values.min()), *edges.tolist(), float(values.max())]
     text = _distinct(ends)
     labels = [
         f"{'(' if j else '['}{text[ends[j]]}, {text[ends[j + 1]]}]" for j in range(len(edges) + 1)
     ]
     return Grouping(name, tuple(labels), codes)
+
+
+def _cut(values: Floats, weight: Floats, bins: int) -> tuple[Floats, Integers]:
+    """Cut numbers at their quantiles; return the edges and the group of every row."""
+    inner = weighted_quantiles(values, weight, np.arange(1, bins) / bins)
+    # Many equal values make quantiles coincide, or reach the end: fewer groups then.
+    edges = np.unique(np.minimum(inner, values[values < values.max()].max()))
+    return edges, np.searchsorted(edges, values, side="left")
 
 
 def _distinct(numbers: Sequence[float]) -> dict[float, str]:

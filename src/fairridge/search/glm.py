@@ -170,7 +170,7 @@ class GLMProblem:
             return [free for _ in bounds]
         try:
             if not self.basis.predictors.rank and self._is_constant(definition):
-                # S is all there is: its share is the same at every λ, and only α = 0 is fair.
+                # S is all there is: its share is the same at every λ, and only α = 0 leaves none.
                 share = definition.value(self.fit(self._small))
                 held = Choice(minima.ceiling, "converged")
                 return [free if r == 1.0 or share <= r else held for r in bounds]

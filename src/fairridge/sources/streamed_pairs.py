@@ -41,8 +41,10 @@ from fairridge.families.distances import (
     ChangedColumns,
     ClassDifference,
     Distance,
+    SameOutcome,
     SquaredDifference,
     Vectorized,
+    require_ties,
 )
 from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import BatchEncoder
@@ -82,9 +84,9 @@ def streamed_form(
         Mean of the first column of the response.
     """
     width = columns.change.shape[1]
-    if isinstance(distance, ClassDifference):
+    if isinstance(distance, ClassDifference | SameOutcome):
         classes: _ByClass = sum_over(_Classes(encode, columns), encode)
-        return classes.form
+        return classes.different if isinstance(distance, ClassDifference) else classes.same
     if isinstance(distance, SquaredDifference):
         return _squared_form(sum_over(_Squares(encode, columns, mean), encode), width)
     if isinstance(distance, AbsoluteDifference):
@@ -95,7 +97,8 @@ def streamed_form(
         return groups.form
     raise ValueError(
         f"individual fairness with {type(distance).__name__} looks at pairs of rows, which are "
-        "not in memory here; use AbsoluteDifference, SquaredDifference or ClassDifference."
+        "not in memory here; use AbsoluteDifference, SquaredDifference, ClassDifference or "
+        "SameOutcome."
     )
 
 
@@ -123,12 +126,25 @@ class _ByClass:
         return _ByClass(_few(merged))
 
     @property
-    def form(self) -> Floats:
+    def different(self) -> Floats:
         """2(W·scatter(S) − Σ_c W_c·scatter_c(S))."""
-        parts = [self.moments[key] for key in sorted(self.moments)]
+        parts = self._parts
         total = sum(parts[1:], start=parts[0])
-        within = sum(part.weight * part.scatter for part in parts)
-        return 2.0 * (total.weight * total.scatter - within)
+        return 2.0 * (total.weight * total.scatter - self._within)
+
+    @property
+    def same(self) -> Floats:
+        """2Σ_c W_c·scatter_c(S)."""
+        require_ties(sum(part.n_rows for part in self._parts), len(self.moments))
+        return 2.0 * self._within
+
+    @property
+    def _parts(self) -> list[Moments]:
+        return [self.moments[key] for key in sorted(self.moments)]
+
+    @property
+    def _within(self) -> Floats:
+        return np.sum([part.weight * part.scatter for part in self._parts], axis=0)
 
 
 @dataclass(frozen=True)
@@ -160,8 +176,8 @@ def _moments(S: Floats, v: Floats) -> Moments:
 def _few(found: dict[Any, Any]) -> dict[Any, Any]:
     if len(found) > MOST_CLASSES:
         raise ValueError(
-            f"distance='class' found more than {MOST_CLASSES:,} different responses; use "
-            "'absolute' or 'squared' for numbers."
+            f"individual fairness by class found more than {MOST_CLASSES:,} different responses; "
+            "use distance 'absolute' or 'squared' for numbers."
         )
     return found
 

@@ -13,7 +13,9 @@ from sklearn.base import is_classifier
 from fairridge._typing import Floats
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, make_frame, weights
+from fairridge.engines import MemoryEngine
 from fairridge.estimators._training import Training, read_training
+from fairridge.metrics import BINS, encoded_groups
 from fairridge.peers._peer import LinearModel
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.sources import RowMoments, RowSource
@@ -50,8 +52,9 @@ class CrossValidation:
         """Return one row per model, bound, repeat and fold.
 
         Columns: model, unfairness, repeat, fold, n, train_loss, loss,
-        train_achieved, achieved, dependence, variance_share, status and the
-        further scores. A score that a model does not have is missing.
+        train_achieved, achieved, dependence, share_of_eta, share_of_means,
+        decision_gap, variance_share, status and the further scores. A score
+        that a model does not have is missing.
         """
         names = list(dict.fromkeys(name for record in self.records for name in record))
         return make_frame(
@@ -168,6 +171,13 @@ def cross_validate(
     there. It is missing if n ≤ q + 1. `achieved` is what the model bounds,
     measured there: for statistical parity the adjusted R² of the linear
     predictor on S.
+
+    `share_of_eta` and `share_of_means` are the adjusted R² on S of the linear
+    predictor, without the offset, and of the predicted means, with it.
+    `decision_gap`, of classifiers, is the largest difference between two groups
+    of an attribute in the share of rows that are given a class; numeric
+    attributes are cut into quarters, and groups of fewer than 30 validation
+    rows are left out.
     """
     named = models if isinstance(models, Mapping) else {type(models).__name__: models}
     if not named:
@@ -316,7 +326,10 @@ def _linear_folds(
         return moment_folds(model, training, folds, bounds)
     # Features that are fitted to each training set have no coefficients in common.
     warm_start = model._set_up(training).warm_start() if training.unmapped is None else None
+    groups = []
+    if training.response.classes is not None and isinstance(training.engine, MemoryEngine):
+        groups = encoded_groups(training.unmapped or training.engine.rows, bins=BINS)
     found: Iterable[list[Scores]] = jobs(
-        delayed(row_fold)(model, training, fold, bounds, warm_start) for fold in folds
+        delayed(row_fold)(model, training, fold, bounds, warm_start, groups) for fold in folds
     )
     return found

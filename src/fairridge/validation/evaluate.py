@@ -14,12 +14,8 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
-from fairridge.metrics import (
-    area_under_curve,
-    concordance_index,
-    explained_by_sensitive,
-    scatter_of,
-)
+from fairridge.metrics import area_under_curve, concordance_index
+from fairridge.metrics import share_explained as dependence
 
 __all__ = [
     "accuracy",
@@ -196,28 +192,6 @@ def sensitive_span(S: Floats, weight: Floats) -> Floats:
     left, values, _ = np.linalg.svd(weighted / np.where(norms > 0, norms, 1.0), full_matrices=False)
     used = values > max(S.shape) * np.finfo(np.float64).eps * max(values.max(initial=0.0), 1.0)
     return left[:, used] / root
-
-
-def dependence(predicted: Floats, span: Floats, weight: Floats, *, adjusted: bool = True) -> float:
-    """Return R² of predictions regressed on S, adjusted for chance on validation rows.
-
-    The same for every model: 1 − (1 − R²)(n − 1)/(n − q − 1), with q the rank
-    of S in the n rows. NaN if n ≤ q + 1.
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (n, m)
-        Predicted outcomes.
-    span : ndarray of shape (n, q)
-        Independent columns with the span of S, as of `sensitive_span`.
-    weight : ndarray of shape (n,)
-        Weights; n is the number of rows all the same.
-    adjusted : bool, default=True
-        Whether the rows are validation rows.
-    """
-    joint = scatter_of(np.hstack([span, predicted]), weight)
-    n_rows = len(predicted) if adjusted else None
-    return explained_by_sensitive(joint, span.shape[1], predicted.shape[1], n_rows)
 
 
 # ------------------------------------------------------------------- summaries

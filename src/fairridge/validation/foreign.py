@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Table, as_table, dense_columns, learn_design
+from fairridge.metrics import BINS, decision_gap, groupings
 from fairridge.validation import evaluate
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores
@@ -96,6 +97,8 @@ def require_weights(name: str, model: Any) -> None:
 def foreign_fold(model: Any, data: ForeignData, fold: Fold, bounds: Floats) -> list[Scores]:
     """Fit to the training rows for every bound, and measure on the validation rows."""
     train, test = (data.take(rows) for rows in fold)
+    everyone = groupings(data.attributes, data.weights, bins=BINS, intersections=False)
+    groups = [one.codes[fold[1]] for one in everyone]
     found = []
     for r in bounds:
         fitted = clone(model).set_params(unfairness=float(r))
@@ -109,10 +112,20 @@ def foreign_fold(model: Any, data: ForeignData, fold: Fold, bounds: Floats) -> l
             "train_achieved": of_train["dependence"],
             "achieved": of_test["dependence"],
             "dependence": of_test["dependence"],
+            "share_of_means": of_test["dependence"],
+            **_gap(fitted, test, groups),
             "status": getattr(fitted, "status_", "converged"),
         }
         found.append(own | of_test)
     return found
+
+
+def _gap(model: Any, data: ForeignData, groups: list[Integers]) -> dict[str, float]:
+    """Return the gap of decisions between groups, of a classifier."""
+    if not is_classifier(model):
+        return {}
+    decided = predictions(model, data).argmax(axis=1)
+    return {"decision_gap": decision_gap(decided, groups, data.weights)}
 
 
 def predictions(model: Any, data: ForeignData) -> Floats:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._isolating import isolation_of
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
-from fairridge.metrics import scatter_of
+from fairridge.families.base import ClassFamily
+from fairridge.metrics import decision_gap, scatter_of
 from fairridge.models import FairBasis, Fit
 from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
@@ -83,6 +84,40 @@ class WrittenRows:
         q, m = self.span.shape[1], eta.shape[1]
         return definition.held_out(fit, self.engine, joint, q, m, adjusted=adjusted)
 
+    def yardstick(
+        self,
+        family: Family,
+        eta: Floats,
+        groups: Sequence[Integers] = (),
+        *,
+        adjusted: bool = True,
+    ) -> dict[str, float]:
+        """Return the numbers that every model is described by; see `metrics.yardstick`.
+
+        Parameters
+        ----------
+        family : Family
+            The family of the response.
+        eta : ndarray of shape (n, K)
+            Linear predictors, without the offset.
+        groups : sequence of ndarray of shape (n,)
+            Groups of the rows by each attribute, for models that decide.
+        adjusted : bool, default=True
+            Whether the rows are validation rows.
+        """
+        weight, shifted = self.engine.weights, self.with_offset(eta)
+        columns = {"share_of_eta": eta}
+        if family.reads != "times":
+            columns["share_of_means"] = evaluate.outcomes(family, shifted)
+        found = {
+            name: evaluate.dependence(values, self.span, weight, adjusted=adjusted)
+            for name, values in columns.items()
+        }
+        if groups:
+            decided = cast(ClassFamily, family).likeliest(shifted)
+            found["decision_gap"] = decision_gap(decided, groups, weight)
+        return found
+
     def variance(self, raw: Floats) -> float:
         """VAR of [S, X] times coefficients, times n; over classes if there are several."""
         scores = self.columns @ np.atleast_2d(raw).T
@@ -90,20 +125,45 @@ class WrittenRows:
 
 
 def row_fold(
-    model: LinearModel, training: Training, fold: Fold, bounds: Floats, warm_start: Any
+    model: LinearModel,
+    training: Training,
+    fold: Fold,
+    bounds: Floats,
+    warm_start: Any,
+    groups: Sequence[Integers] = (),
 ) -> list[Scores]:
-    """Fit to the training rows, and measure on the validation rows."""
+    """Fit to the training rows, and measure on the validation rows.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    training : Training
+        All rows.
+    fold : (train, test)
+        Positions of training and validation rows.
+    bounds : ndarray
+        The bounds r.
+    warm_start : object
+        What the search may start from, or None.
+    groups : sequence of ndarray of shape (n,)
+        Groups of all rows, one array per attribute, for models that decide.
+    """
     train, test = training.fold(*fold)
     _require_response(training, train)
     problem: Any = model._problem_on(train, training.response)
     if warm_start is not None:
         problem.start_from(warm_start)
-    rows = WrittenRows.of(test)
-    return [_row_scores(model, problem, one, rows) for one in model._solve(problem, bounds)]
+    rows, own = WrittenRows.of(test), [codes[fold[1]] for codes in groups]
+    return [_row_scores(model, problem, one, rows, own) for one in model._solve(problem, bounds)]
 
 
 def _row_scores(
-    model: LinearModel, problem: Problem, solution: Solution, rows: WrittenRows
+    model: LinearModel,
+    problem: Problem,
+    solution: Solution,
+    rows: WrittenRows,
+    groups: Sequence[Integers],
 ) -> Scores:
     fit, family = solution.fit, problem.family
     eta = rows.eta(problem.basis, fit)
@@ -115,6 +175,7 @@ def _row_scores(
         rows.accuracy(family, eta),
         rows.achieved(model._traits.definition, fit, eta),
         evaluate.dependence(predicted, rows.span, rows.engine.weights),
+        rows.yardstick(family, eta, groups),
         rows.variance,
     )
 
@@ -143,6 +204,7 @@ def fold_scores(
     accuracy: dict[str, float],
     achieved: float,
     dependence: float,
+    yardstick: dict[str, float],
     variance: Callable[[Floats], float],
 ) -> Scores:
     """Put together what one bound reached in one fold."""
@@ -158,6 +220,7 @@ def fold_scores(
         "train_achieved": solution.achieved,
         "achieved": achieved,
         "dependence": dependence,
+        **yardstick,
         "variance_share": _variance_share(basis, fit, variance),
         "status": solution.choice.status,
         "lambda_": fit.lambda_,

@@ -162,13 +162,15 @@ def _moment_scores(
     rows = PrecomputedMoments(part, problem.engine.names, problem.engine.n_sensitive, no_rows)
     rmse = float(np.sqrt(squares / part.weight))
     r_squared = evaluate.r_squared(squares, float(part.scatter[k, k]), part.n_rows)
+    share = explained_by_sensitive(joint, q, 1, part.n_rows)
     return fold_scores(
         problem,
         solution,
         part.n_rows,
         {"loss": rmse, "rmse": rmse, "r_squared": r_squared},
         model._traits.definition.held_out(fit, rows, joint, q, 1),
-        explained_by_sensitive(joint, q, 1, part.n_rows),
+        share,
+        {"share_of_eta": share, "share_of_means": share},
         variance,
     )
 

@@ -52,7 +52,8 @@ class SteinbergRegressor(RegressorMixin, Peer):
     Parameters
     ----------
     unfairness : float, default=0.05
-        r in [0, 1]: 0 is fair, 1 unconstrained. Not used where `gamma` is given.
+        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained. Not
+        used where `gamma` is given.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`, `predict` and `score`. They must

@@ -43,8 +43,8 @@ class ZafarRegressor(RegressorMixin, Zafar):
     Parameters
     ----------
     unfairness : float, default=0.05
-        r: from 0 (fair) to 1 (unconstrained) for correlations, any number from
-        0 on for covariances.
+        r: from 0 (no linear dependence on S) to 1 (unconstrained) for
+        correlations, any number from 0 on for covariances.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`. Neither is needed after that.
@@ -136,8 +136,8 @@ class ZafarClassifier(ClassifierMixin, Zafar):
     Parameters
     ----------
     unfairness : float, default=0.05
-        r: from 0 (fair) to 1 (unconstrained) for correlations, any number from
-        0 on for covariances.
+        r: from 0 (no linear dependence on S) to 1 (unconstrained) for
+        correlations, any number from 0 on for covariances.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`. Neither is needed after that.

@@ -221,6 +221,8 @@ class ReportContents:
         The dependence of scores on S, measured alike in all rows.
     dependence_name : str
         What that is, in words.
+    yardstick : dict of str to Curve
+        The numbers that every model is described by; see `metrics.yardstick`.
     accuracy : tuple of Curve
         Measures of accuracy, the most telling one first.
     folds : int
@@ -247,6 +249,7 @@ class ReportContents:
     status: tuple[str, ...]
     dependence: Curve
     dependence_name: str
+    yardstick: dict[str, Curve]
     accuracy: tuple[Curve, ...]
     folds: int
     refits: Refits | None
@@ -262,11 +265,16 @@ class ReportContents:
         return len(self.unfairness) - 1
 
     @property
+    def bounds_eta(self) -> bool:
+        """Whether `dependence` is the share of η explained by S."""
+        eta = self.yardstick["share_of_eta"].training
+        return bool(np.allclose(self.dependence.training, eta, rtol=0.0, atol=1e-9))
+
+    @property
     def on_predictions(self) -> Floats | None:
-        """R² of predictions on S, where those are not the linear predictors themselves."""
-        if self.subject.link == "identity" or self.main.outcome:
-            return None
-        return np.array([audit.r_squared for audit in self.main.audits])
+        """Share of means explained by S, where those are not the linear predictors themselves."""
+        curve = self.yardstick.get("share_of_means")
+        return None if curve is None or self.subject.link == "identity" else curve.best_known
 
     @property
     def main(self) -> Sample:

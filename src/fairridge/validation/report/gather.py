@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Integers
+from fairridge._typing import Floats, Integers
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.families import Family
+from fairridge.metrics import WORDS
 from fairridge.reports.html import Curve, ReportContents, Sample
 from fairridge.validation.folds import make_folds
 from fairridge.validation.report.case import (
@@ -75,6 +76,7 @@ def gather(
         status=tuple(solution.choice.status for solution in case.solutions),
         dependence=_dependence_curve(found.training, found.held_out),
         dependence_name=_dependence_name(case.model),
+        yardstick=_yardstick(found),
         accuracy=_accuracy_curves(family, found.training, found.held_out),
         folds=found.folds,
         refits=found.refits,
@@ -169,6 +171,31 @@ def _dependence_curve(training: Measured, held_out: Measured | None) -> Curve:
         None if held_out is None else held_out.dependence_error,
         larger_is_better=False,
     )
+
+
+def _yardstick(found: Found) -> dict[str, Curve]:
+    """Return the numbers that every model is described by, in training and held out."""
+    curves = {}
+    for key in WORDS:
+        if key == "decision_gap":
+            values, held = (_gaps(found.samples, rows) for rows in ("training", "held-out"))
+        else:
+            values = found.training.measures.get(key)
+            held = None if found.held_out is None else found.held_out.measures.get(key)
+        if values is not None:
+            curves[key] = Curve(WORDS[key], values, held, larger_is_better=False)
+    return curves
+
+
+def _gaps(samples: tuple[Sample, ...], rows: str) -> Floats | None:
+    """Return the largest gap of decisions between groups at every bound, over classes."""
+    gaps = [
+        [audit.demographic_parity_difference for audit in sample.audits]
+        for sample in samples
+        if sample.rows == rows
+    ]
+    largest = np.fmax.reduce(np.array(gaps)) if gaps else np.array([np.nan])
+    return None if np.isnan(largest).all() else largest
 
 
 def _dependence_name(model: Any) -> str:

@@ -108,12 +108,13 @@ def measure_folds(
 def _measure(
     model: Any, problem: Problem, solutions: list[Solution], rows: WrittenRows, *, adjusted: bool
 ) -> dict[str, Floats]:
-    """Return `eta` and `dependence` of every bound, and its scores."""
+    """Return `eta` and `dependence` of every bound, its shares of η and means, and its scores."""
     found = []
     for solution in solutions:
         eta = rows.eta(problem.basis, solution.fit)
         dependence = rows.achieved(model._traits.definition, solution.fit, eta, adjusted=adjusted)
         measured = {"eta": rows.with_offset(eta), "dependence": dependence}
+        measured |= rows.yardstick(problem.family, eta, adjusted=adjusted)
         found.append(measured | rows.accuracy(problem.family, eta))
     return {name: np.array([one[name] for one in found]) for name in found[0]}
 

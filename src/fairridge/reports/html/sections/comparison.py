@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fairridge.metrics import GroupMeasures
 from fairridge.reports.html.alternatives import alternatives, lowest_ratio
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.contents import Curve, ReportContents, Sample
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import MISSING, count, percent, ratio
+from fairridge.reports.html.numbers import MISSING, count, number, percent, ratio
 from fairridge.reports.html.sections.parts import (
     amount,
     error_text,
@@ -68,15 +69,14 @@ def _measures(contents: ReportContents) -> list[tuple[str, Callable[[int], str]]
     def amounts(values: np.ndarray) -> Callable[[int], str]:
         return lambda k: amount(contents, values[k])
 
-    curve, predictions = contents.dependence, contents.on_predictions
+    curve = contents.dependence
     where = "training" if curve.held_out is None else "held-out rows"
-    found = [
-        (f"{contents.subject.definition}, training", amounts(contents.achieved)),
-        (f"Dependence on S, {where}", amounts(curve.best_known)),
+    found = [(f"{contents.subject.definition}, training", amounts(contents.achieved))]
+    if not contents.bounds_eta:
+        found.append((f"The same, {where}", amounts(curve.best_known)))
+    found += [
+        (f"{one.name}, {where}", percents(one.best_known)) for one in contents.yardstick.values()
     ]
-    if predictions is not None:
-        label = f"R² of predictions on S, {contents.main.rows} rows"
-        found.append((label, percents(predictions)))
     for one in contents.accuracy:
         where = "training" if one.held_out is None else "held-out rows"
         found.append((f"{one.name}, {where}", _of(one)))
@@ -108,6 +108,21 @@ def _group_measures(
             return MISSING
         return count(sample.decisions.all_gained[k] + sample.decisions.all_lost[k])
 
+    def compared(sample: Sample, k: int) -> list[GroupMeasures]:
+        return [g for part in sample.audits[k].attributes for g in part.groups if not g.small]
+
+    def correlation(sample: Sample, k: int) -> str:
+        return ratio(sample.audits[k].max_correlation)
+
+    def deviations(sample: Sample, k: int) -> str:
+        groups = compared(sample, k)
+        gaps = [abs(g.distances.standardized_mean_difference) for g in groups]
+        return ratio(max(gaps, default=np.nan))
+
+    def means(sample: Sample, k: int) -> str:
+        found = [g.mean_prediction.value for g in compared(sample, k)]
+        return f"{number(min(found))} to {number(max(found))}" if found else MISSING
+
     return [
         ("Rows selected", selected),
         ("Decisions changed against no bound", changed),
@@ -115,10 +130,9 @@ def _group_measures(
             "Lowest adverse impact ratio",
             lambda sample, k: ratio(lowest_ratio(contents, position[view_of(sample)], k)),
         ),
-        (
-            "Demographic parity difference",
-            lambda sample, k: percent(sample.audits[k].demographic_parity_difference),
-        ),
+        ("Largest |correlation| with a column of S", correlation),
+        ("Largest standardized mean difference", deviations),
+        ("Mean predictions of groups", means),
         (
             "Equalized odds difference",
             lambda sample, k: percent(sample.audits[k].equalized_odds_difference),

@@ -39,17 +39,21 @@ def summary_section(contents: ReportContents, board: Board) -> Html:
 def _key_figures(contents: ReportContents) -> list[Html]:
     """Show the chosen model in few numbers; they stay where they are when the slider moves."""
     k, curve, first = contents.chosen, contents.dependence, contents.accuracy[0]
+    refits, note = contents.refits, ""
+    if refits is not None and refits.count:
+        note = f"; refits {amount(contents, refits.low, 1)} to {amount(contents, refits.high, 1)}"
+    own = "" if contents.bounds_eta else note
     figures = [
         ("Bound", name_of_bound(contents, k), _status(contents.status[k])),
-        ("Achieved", amount(contents, contents.achieved[k]), "in training"),
+        ("Achieved", amount(contents, contents.achieved[k]), f"in training{own}"),
     ]
-    refits = contents.refits
-    note = ""
-    if refits is not None and refits.count:
-        note = f"refits {amount(contents, refits.low, 1)} to {amount(contents, refits.high, 1)}"
-    where = "training" if curve.held_out is None else "held out"
-    share = amount(contents, curve.best_known[k])
-    figures.append(("S explains", share, f"{where}; {note}" if note else where))
+    if not contents.bounds_eta and curve.held_out is not None:
+        figures.append(("The same, held out", amount(contents, curve.held_out[k]), ""))
+    for key, one in contents.yardstick.items():
+        training = f"training {percent(float(one.training[k]), 2)}"
+        where = "in training" if one.held_out is None else f"held out; {training}"
+        where += note if contents.bounds_eta and key == "share_of_eta" else ""
+        figures.append((one.name, percent(float(one.best_known[k]), 2), where))
     free = measure_text(first.name, float(first.best_known[contents.free]))
     here = measure_text(first.name, float(first.best_known[k]))
     figures.append((first.name, here, f"{free} without a bound"))
@@ -109,7 +113,8 @@ def _asked(contents: ReportContents) -> str:
         )
     text += (
         f"It was fitted with the bound r = {bound(float(contents.unfairness[k]))} on unfairness "
-        f"({subject.definition}) with respect to {names}: 0 would be fair, 1 no bound at all. "
+        f"({subject.definition}) with respect to {names}: 0 would leave no "
+        "linear dependence on them, 1 is no bound at all. "
     )
     status = contents.status[k]
     if status == "inactive":
@@ -128,29 +133,46 @@ def _asked(contents: ReportContents) -> str:
 
 def _came_out(contents: ReportContents) -> str:
     k, curve, refits = contents.chosen, contents.dependence, contents.refits
-    achieved, own = float(contents.achieved[k]), float(curve.training[k])
-    text = f"In training it achieves {amount(contents, achieved)}"
-    held_out = ""
-    if curve.held_out is not None:
-        held_out = f", and {amount(contents, curve.held_out[k])} on rows that were held out"
-    if abs(own - achieved) < 1e-6:
-        text += f"{held_out}. "
-    else:
-        text += f". The {contents.dependence_name} is {amount(contents, own)} there{held_out}. "
+    text = f"In training it achieves {amount(contents, contents.achieved[k])}. "
+    if not contents.bounds_eta:
+        text += f"The {contents.dependence_name} is {amount(contents, curve.training[k])} there"
+        if curve.held_out is not None:
+            text += f", and {amount(contents, curve.held_out[k])} on rows that were held out"
+        text += ". "
+    text += _yardstick(contents)
     if refits is not None and refits.count:
         text += (
-            f"Models refitted with the same bound to resampled rows have between "
-            f"{amount(contents, refits.low)} and {amount(contents, refits.high)} (the middle "
-            f"95 % of {refits.count}); the value in the population may lie anywhere in that range. "
+            f" In models refitted with the same bound to resampled rows the "
+            f"{contents.dependence_name} is between {amount(contents, refits.low)} and "
+            f"{amount(contents, refits.high)} (the middle 95 % of {refits.count}); the value in "
+            "the population may lie anywhere in that range."
         )
-    predictions = contents.on_predictions
-    if predictions is not None:
-        text += (
-            f"Of the variance of the predictions themselves they explain "
-            f"{percent(float(predictions[k]), 2)}, and {percent(float(predictions[-1]), 2)} "
-            "without a bound."
-        )
-    return text.strip()
+    return text
+
+
+def _yardstick(contents: ReportContents) -> str:
+    """Say the numbers that every model is described by."""
+    k, found = contents.chosen, contents.yardstick
+
+    def both(key: str, places: int) -> str:
+        curve = found[key]
+        text = percent(float(curve.best_known[k]), places)
+        if curve.held_out is None:
+            return text
+        return f"{text} ({percent(float(curve.training[k]), places)} in training)"
+
+    names = {"share_of_eta": "the linear predictor", "share_of_means": "the predicted means"}
+    if contents.subject.link == "identity" and "share_of_means" in found:
+        names = {"share_of_means": "the predictions"}
+    shares = [
+        f"{both(key, 2)} of the variance of {name}" for key, name in names.items() if key in found
+    ]
+    where = "In training" if contents.folds == 0 else "On rows that were held out"
+    text = f"{where} the sensitive attributes explain {' and '.join(shares)}"
+    if "decision_gap" in found:
+        gap = both("decision_gap", 1)
+        text += f"; the share of rows that are selected differs by up to {gap} between groups"
+    return f"{text}."
 
 
 def _cost(contents: ReportContents) -> str:

@@ -101,8 +101,8 @@ def _unfairness_lines(contents: ReportContents) -> tuple[list[Line], list[tuple[
         entries.append(("c0", f"{contents.dependence_name}: held-out rows ± standard error"))
     predictions = contents.on_predictions
     if predictions is not None:
-        lines.append(Line(predictions, "c3 dotted", "of predictions"))
-        where = f"share of the variance of the predictions: {contents.main.rows} rows"
+        lines.append(Line(predictions, "c3 dotted", "of predicted means"))
+        where = f"share of predicted means explained by S: {contents.main.rows} rows"
         entries.append(("c3 dotted", where))
     return lines, entries
 

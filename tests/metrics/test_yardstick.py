@@ -1,0 +1,177 @@
+"""The three numbers that every model is described by, against what users measure themselves."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.preprocessing import SplineTransformer
+
+from fairridge import (
+    ConvexFairClassifier,
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairRidgeSurvival,
+    KomiyamaRegressor,
+    ZafarClassifier,
+    ZafarRegressor,
+    audit,
+    sources,
+)
+from fairridge.metrics import decision_gap
+
+N = 400
+SENSITIVE = ["sex", "age"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(81)
+    sex = rng.choice(["f", "m"], N)
+    age = np.round(rng.uniform(20, 60, N))
+    skill = rng.normal(size=N) + 0.8 * (sex == "m") + 0.02 * age
+    return pd.DataFrame({"sex": sex, "age": age, "skill": skill, "luck": rng.normal(size=N)})
+
+
+@pytest.fixture(scope="module")
+def responses(frame):
+    rng = np.random.default_rng(82)
+    eta = 0.8 * frame["skill"].to_numpy() + 0.5 * (frame["sex"] == "m").to_numpy() - 1.5
+    return {
+        "gaussian": eta + rng.normal(size=N),
+        "binomial": np.where(eta + rng.logistic(size=N) > 0, "yes", "no"),
+        "multinomial": np.digitize(eta + rng.logistic(size=N), [-1.0, 1.0]),
+        "poisson": rng.poisson(np.exp(0.5 * eta)).astype(float),
+        "gamma": rng.gamma(2.0, np.exp(0.5 * eta)),
+        "cox": np.column_stack([rng.exponential(np.exp(-eta)), rng.random(N) < 0.7]),
+    }
+
+
+def share(values, frame, weight):
+    """R² of the user's own regression on S."""
+    S = np.column_stack([frame["sex"] == "m", frame["age"]])
+    values = np.asarray(values, dtype=float).reshape(N, -1)
+    left = values - LinearRegression().fit(S, values, sample_weight=weight).predict(S)
+    total = values - np.average(values, axis=0, weights=weight)
+    return 1.0 - np.sum(weight @ left**2) / np.sum(weight @ total**2)
+
+
+MODELS = {
+    "parity": ("gaussian", FairRidgeRegressor(0.1)),
+    "opportunity": ("gaussian", FairRidgeRegressor(0.1, definition="equality-of-opportunity")),
+    "individual": ("gaussian", FairRidgeRegressor(0.1, definition="individual")),
+    "nclm": ("gaussian", KomiyamaRegressor(0.1)),
+    "zlm": ("gaussian", ZafarRegressor(0.5)),
+    "binomial": ("binomial", FairRidgeClassifier(0.1)),
+    "probit": ("binomial", FairRidgeClassifier(0.1, link="probit")),
+    "means": ("binomial", FairRidgeClassifier(0.05, definition="mean-parity")),
+    "positive": ("binomial", FairRidgeClassifier(0.01, definition="mean-opportunity")),
+    "zlrm": ("binomial", ZafarClassifier(0.5)),
+    "convex": ("binomial", ConvexFairClassifier(0.1)),
+    "multinomial": ("multinomial", FairRidgeClassifier(0.1)),
+    "poisson": ("poisson", FairRidgeRegressor(0.1, family="poisson")),
+    "gamma": ("gamma", FairRidgeRegressor(0.1, family="gamma")),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_shares_in_training_are_those_of_the_users_own_regression(frame, responses, name):
+    response, model = MODELS[name]
+    rng = np.random.default_rng(83)
+    weight = rng.uniform(0.2, 2.0, N)
+    offset = 0.3 * rng.normal(size=N) if response == "poisson" else None
+    given = {} if offset is None else {"offset": offset}
+    if name == "convex":  # which needs groups
+        frame = frame.assign(age=np.round(frame["age"] / 20))
+    model.set_params(sensitive=SENSITIVE)
+    model.fit(frame, responses[response], sample_weight=weight, **given)
+    if response in ("binomial", "multinomial"):
+        eta, means = model.decision_function(frame), model.predict_proba(frame)
+    else:
+        means = model.predict(frame, **given)
+        eta = means if response == "gaussian" else np.log(model.predict(frame))
+    found = model.dependence_
+    assert found["share_of_eta"] == pytest.approx(share(eta, frame, weight), rel=1e-9, abs=1e-12)
+    assert found["share_of_means"] == pytest.approx(share(means, frame, weight), rel=1e-9)
+    assert ("decision_gap" in found) == (response in ("binomial", "multinomial"))
+
+
+def test_the_bound_is_on_one_of_the_numbers(frame, responses):
+    options = {"sensitive": SENSITIVE}
+    found = FairRidgeRegressor(0.1, **options).fit(frame, responses["gaussian"]).dependence_
+    assert found == pytest.approx({"share_of_eta": 0.1, "share_of_means": 0.1}, rel=1e-9)
+    parity = FairRidgeClassifier(0.05, definition="mean-parity", **options)
+    assert parity.fit(frame, responses["binomial"]).dependence_["share_of_means"] == pytest.approx(
+        0.05, rel=1e-9
+    )
+
+
+def test_a_survival_model_predicts_no_means(frame, responses):
+    model = FairRidgeSurvival(0.1, sensitive=SENSITIVE).fit(frame, responses["cox"])
+    assert model.dependence_ == pytest.approx({"share_of_eta": 0.1}, rel=1e-9)
+    text = str(model.summary())
+    assert "Share of η explained by S" in text
+    assert "means" not in text
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("response", ["binomial", "multinomial"])
+def test_the_gap_of_decisions_is_that_of_the_audit(frame, responses, response, mapped):
+    weight = np.random.default_rng(84).uniform(0.2, 2.0, N)
+    y = responses[response]
+    maps = {"sensitive_map": SplineTransformer(n_knots=4)} if mapped else {}
+    model = FairRidgeClassifier(1.0, sensitive=SENSITIVE, predictor_penalty=1.0, **maps)
+    model.fit(frame, y, sample_weight=weight)
+    labels, options = model.predict(frame), {"sensitive_features": frame[SENSITIVE]}
+    gaps = [
+        audit(
+            y == one, labels == one, sample_weight=weight, **options
+        ).demographic_parity_difference
+        for one in model.classes_
+    ]
+    assert model.dependence_["decision_gap"] == pytest.approx(max(gaps), rel=1e-12)
+    assert max(gaps) > 0.1
+
+
+def test_small_groups_are_left_out():
+    decided = np.r_[np.ones(40, int), np.zeros(40, int), np.ones(29, int)]
+    groups = np.r_[np.zeros(40, int), np.ones(40, int), np.full(29, 2)]
+    weight = np.ones(len(decided))
+    assert decision_gap(decided, [groups], weight) == 1.0
+    half = np.r_[np.arange(40) % 2, np.arange(40) % 2, np.ones(29, int)]
+    assert decision_gap(half, [groups], weight) == 0.0
+    assert np.isnan(decision_gap(decided, [np.minimum(groups, 0)], weight))
+    assert decision_gap(np.ones(109, int), [groups], weight) == 0.0
+
+
+def test_rows_elsewhere_have_the_same_shares(frame, responses):
+    data = frame.assign(y=responses["binomial"])
+    source = sources.frame(data, response="y", sensitive=SENSITIVE, batch_rows=90)
+    ours = FairRidgeClassifier(0.1).fit(source).dependence_
+    theirs = FairRidgeClassifier(0.1, sensitive=SENSITIVE).fit(frame, data["y"]).dependence_
+    del theirs["decision_gap"]  # groups need the rows
+    assert ours == pytest.approx(theirs, rel=1e-8)
+
+
+def test_more_columns_than_rows(responses):
+    rng = np.random.default_rng(85)
+    Z = rng.normal(size=(40, 60))
+    y = (Z[:, :3].sum(axis=1) > 0).astype(int)
+    model = FairRidgeClassifier(0.1, sensitive=[0, 1], predictor_penalty=1.0).fit(Z, y)
+    means = model.predict_proba(Z)[:, 1]
+    S = np.column_stack([np.ones(40), Z[:, :2]])
+    left = means - S @ np.linalg.lstsq(S, means, rcond=None)[0]
+    expected = 1.0 - np.sum(left**2) / np.sum((means - means.mean()) ** 2)
+    assert model.dependence_["share_of_means"] == pytest.approx(expected, rel=1e-8)
+
+
+def test_the_summary_has_the_three_numbers(frame, responses):
+    model = FairRidgeClassifier(0.1, sensitive=SENSITIVE).fit(frame, responses["binomial"])
+    text = str(model.summary())
+    assert max(map(len, text.splitlines()[:12])) <= 78
+    facts = dict(model.summary().facts)
+    words = ("Share of η explained by S", "Share of means explained by S", "Gap of decisions")
+    assert [facts[name] for name in words] == [
+        f"{model.dependence_[name]:.3g}"
+        for name in ("share_of_eta", "share_of_means", "decision_gap")
+    ]
+    assert "…" not in text
