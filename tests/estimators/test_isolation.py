@@ -1,5 +1,7 @@
 """Levels whose rows all have one outcome: isolated, warned of, or refused."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -277,6 +279,34 @@ def test_the_summary_names_levels_and_rows():
     )
     assert "Isolated rows" in text
     assert "'job[z]'" in text
+
+
+@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+def test_the_value_with_isolated_rows_is_said(definition):
+    frame, eta, rare = make("z")
+    y = respond("binomial", eta, rare)
+    model = FairRidgeClassifier(0.05, sensitive="s", definition=definition).fit(frame, y)
+    value = model.unfairness_components_["all_rows"]
+    assert 1e-9 < abs(value - model.unfairness_) < 0.02
+    if definition == "mean-parity":
+        r = np.corrcoef(frame["s"], model.predict_proba(frame)[:, 1])[0, 1]
+        assert value == pytest.approx(r**2, rel=1e-9)
+    assert "With isolated rows" in str(model.summary())
+
+
+def test_the_report_says_what_became_of_the_bound(tmp_path):
+    frame, eta, rare = make("z")
+    y = respond("binomial", eta, rare)
+    options = {"cv": 0, "bootstrap": 0}
+    model = FairRidgeClassifier(0.05, sensitive="s").fit(frame, y)
+    fairridge.report(model, frame, y, tmp_path / "one.html", **options)
+    text = (tmp_path / "one.html").read_text()
+    assert re.search(r"11 row\(s\) of \S*job\[z\]\S* are isolated", text)
+    assert "void: levels decide the response" not in text
+    with pytest.warns(DataWarning, match="separate the responses"):
+        model = model.set_params(separation="warn").fit(frame, y)
+    fairridge.report(model, frame, y, tmp_path / "two.html", **options)
+    assert "void: levels decide the response" in (tmp_path / "two.html").read_text()
 
 
 @pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])

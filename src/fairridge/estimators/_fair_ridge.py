@@ -17,7 +17,7 @@ from fairridge.arguments import (
     check_option,
 )
 from fairridge.data import MAX_LEVELS
-from fairridge.engines import Engine, threads_for_passes
+from fairridge.engines import Engine, MemoryEngine, threads_for_passes
 from fairridge.estimators._checks import check_columns, warn_of_bound
 from fairridge.estimators._isolating import (
     SEPARATION,
@@ -316,6 +316,11 @@ class FairRidge(FairModel):
         self.isolated_: dict[str, int] = {}
         if isinstance(problem, GLMProblem):
             self.isolated_ = isolated_levels(problem, training.design)
+            isolation = problem.isolation
+            if isolation is not None and isinstance(isolation.everyone, MemoryEngine):
+                everyone = solution.fit.on(isolation.everyone)
+                value = resolve_definition(self.definition).value(everyone)
+                self.unfairness_components_ = {**solution.components, "all_rows": float(value)}
         return self
 
     def _warn_of_solutions(

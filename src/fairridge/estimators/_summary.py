@@ -18,6 +18,7 @@ SHARES = {
     "r_squared_predictors": "Explained by U",
     "r_squared_response": "Explained by y after S",
     "mean_variance": "Variance of means",
+    "all_rows": "With isolated rows",
 }
 NOTES = (
     "coef: on S and on the predictors decorrelated from S. raw coef: on the columns as given.",

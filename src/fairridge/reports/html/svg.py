@@ -226,7 +226,8 @@ class Chart:
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Return round numbers within an interval."""
     rough = (high - low) / about
-    if not (math.isfinite(rough) and rough > 0.0):
+    # Ticks have twelve digits, which must tell them apart.
+    if not (math.isfinite(rough) and rough > 1e-10 * max(abs(low), abs(high))):
         return [low]
     size = 10.0 ** math.floor(math.log10(rough))
     step = size * next(k for k in (1, 2, 5, 10) if k * size >= rough * (1 - 1e-9))
