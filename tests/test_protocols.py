@@ -41,13 +41,16 @@ from fairridge.families.distances import (
     SameOutcome,
     SquaredDifference,
 )
+from fairridge.peers.blind_exact.problem import BlindExactProblem
 from fairridge.peers.convex.problem import _ConvexGaussian, _ConvexGLM
 from fairridge.peers.komiyama.problem import KomiyamaProblem
 from fairridge.peers.steinberg.problem import SteinbergProblem
 from fairridge.peers.zafar.least_squares import ZafarProblem
 from fairridge.peers.zafar.logistic import ZafarGLMProblem
 from fairridge.penalties import ElasticNet, Lasso, Penalty, Radial, Ridge
+from fairridge.search.blind import BlindGaussianProblem
 from fairridge.search.compressed import CompressedProblem
+from fairridge.search.conditional import ConditionalProblem
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem
 from fairridge.search.problem import PenalizedProblem, Problem
@@ -88,7 +91,9 @@ ENGINES: tuple[type[Engine], ...] = (
 BLOCKS: tuple[type[Block], ...] = (DenseBlock, SplitBlock)
 READERS: tuple[type[ResponseReader], ...] = (Labels, Numbers, Times)
 PENALIZED: tuple[type[PenalizedProblem], ...] = (
+    BlindGaussianProblem,
     CompressedProblem,
+    ConditionalProblem,
     GLMProblem,
     GaussianProblem,
     SteinbergProblem,
@@ -97,6 +102,7 @@ PENALIZED: tuple[type[PenalizedProblem], ...] = (
 )
 PROBLEMS: tuple[type[Problem], ...] = (
     *PENALIZED,
+    BlindExactProblem,
     KomiyamaProblem,
     ZafarGLMProblem,
     ZafarProblem,

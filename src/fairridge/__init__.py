@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fairridge.metrics import audit
     from fairridge.peers import (
         BarycenterRegressor,
+        BlindExactRegressor,
         ConvexFairClassifier,
         ConvexFairRegressor,
         KomiyamaRegressor,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BarycenterRegressor",
+    "BlindExactRegressor",
     "ConvexFairClassifier",
     "ConvexFairRegressor",
     "FairRidgeClassifier",

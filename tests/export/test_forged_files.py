@@ -11,6 +11,7 @@ import pytest
 
 import fairridge
 from fairridge import (
+    BlindExactRegressor,
     ConvexFairClassifier,
     ConvexFairRegressor,
     FairRidgeClassifier,
@@ -35,6 +36,8 @@ KINDS = {
     "survival": (FairRidgeSurvival(0.1), "cox"),
     "Komiyama": (KomiyamaRegressor(0.1), "gaussian"),
     "Zafar": (ZafarRegressor(0.1), "gaussian"),
+    "blind": (FairRidgeRegressor(0.01, blind=True), "gaussian"),
+    "blind, exact": (BlindExactRegressor(0.01), "gaussian"),
     "Zafar's classes": (ZafarClassifier(0.1), "binomial"),
     "Steinberg": (SteinbergRegressor(0.1), "gaussian"),
     "convex": (ConvexFairRegressor(0.1), "gaussian"),

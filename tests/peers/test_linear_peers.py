@@ -1,4 +1,4 @@
-"""What Komiyama's and Zafar's models promise alike: checks, frames, weights, paths, folds."""
+"""What linear models promise alike: checks, frames, weights, paths, folds."""
 
 import os
 import pickle
@@ -17,7 +17,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from fairridge import KomiyamaRegressor, ZafarClassifier, ZafarRegressor, cross_validate
+from fairridge import (
+    BlindExactRegressor,
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    KomiyamaRegressor,
+    ZafarClassifier,
+    ZafarRegressor,
+    cross_validate,
+)
 from fairridge.validation import cross_validation
 
 MODELS = {
@@ -27,8 +35,13 @@ MODELS = {
     "zafar, covariance": ZafarRegressor(bound="covariance"),
     "zafar, logistic": ZafarClassifier(),
     "zafar, logistic, covariance": ZafarClassifier(bound="covariance"),
+    "blind exact": BlindExactRegressor(),
+    "blind ridge": FairRidgeRegressor(blind=True),
+    "blind ridge, penalized": FairRidgeRegressor(blind=True, predictor_penalty=5.0),
+    "blind ridge, logistic": FairRidgeClassifier(blind=True),
+    "blind ridge, logistic, means": FairRidgeClassifier(blind=True, definition="mean-parity"),
 }
-ZAFAR = [name for name in MODELS if name.startswith("zafar")]
+BLIND = [name for name in MODELS if not name.startswith("komiyama")]
 GAUSSIAN = [name for name in MODELS if "logistic" not in name]
 LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
@@ -38,8 +51,8 @@ def model(request):
     return clone(MODELS[request.param])
 
 
-@pytest.fixture(params=ZAFAR)
-def zafar(request):
+@pytest.fixture(params=BLIND)
+def blind(request):
     return clone(MODELS[request.param])
 
 
@@ -77,7 +90,11 @@ def named(model, r=0.08):
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 @pytest.mark.filterwarnings("ignore:only the intercept")
 def test_every_check_of_scikit_learn_passes(model):
-    results = check_estimator(model.set_params(sensitive=[0]), on_skip=None, on_fail="raise")
+    # The checks put NaN into the first column, and models of X alone do not read S at predict.
+    if isinstance(model, FairRidgeClassifier):  # separated classes leave nothing determined
+        model.set_params(predictor_penalty=1.0)
+    sensitive = [0] if isinstance(model, KomiyamaRegressor) else [-1]
+    results = check_estimator(model.set_params(sensitive=sensitive), on_skip=None, on_fail="raise")
     skipped = {check["check_name"] for check in results if check["status"] != "passed"}
     without_array_api = {"check_array_api_input"}
     assert skipped == (set() if os.environ.get("SCIPY_ARRAY_API") else without_array_api)
@@ -138,11 +155,10 @@ def test_both_kinds_of_coefficients_are_one_model(model, data):
     assert list(fitted.predictor_names_) == ["region[north]", "region[west]", "hours", "skill"]
 
 
-def test_zafar_does_not_use_the_attributes(zafar, workers):
-    frame, y = _data(workers, zafar)
-    fitted = named(zafar).fit(frame, y)
-    of_sensitive = np.isin(fitted.coef_names_, fitted.sensitive_names_)
-    np.testing.assert_array_equal(fitted.coef_[..., of_sensitive], 0.0)
+def test_blind_models_do_not_use_the_attributes(blind, workers):
+    frame, y = _data(workers, blind)
+    fitted = named(blind).fit(frame, y)
+    assert list(fitted.coef_names_) == list(fitted.predictor_names_)
     assert fitted.alpha_.any()
     other = frame.assign(sex="f", age=0)
     np.testing.assert_array_equal(fitted.predict(other), fitted.predict(frame))
@@ -154,7 +170,8 @@ def test_numeric_columns_have_coef(model, workers):
     y = labels if is_classifier(model) else numbers
     fitted = model.set_params(sensitive=["age"], unfairness=0.3).fit(frame, y)
     scores = fitted.decision_function(frame) if is_classifier(fitted) else fitted.predict(frame)
-    expected = fitted.intercept_ + frame.to_numpy() @ np.ravel(fitted.coef_)
+    used = frame[list(fitted.coef_names_)].to_numpy()
+    expected = fitted.intercept_ + used @ np.ravel(fitted.coef_)
     np.testing.assert_allclose(scores, expected, rtol=1e-10)
 
 
@@ -194,10 +211,10 @@ def test_komiyama_needs_the_attributes_after_fit(workers):
 class TestZafarAfterFit:
     """S is optional then."""
 
-    def test_given_apart_at_fit(self, zafar, workers):
-        frame, y = _data(workers, zafar)
+    def test_given_apart_at_fit(self, blind, workers):
+        frame, y = _data(workers, blind)
         S, X = frame[["sex", "age"]], frame[["region", "hours", "skill"]]
-        fitted = zafar.fit(X, y, sensitive_features=S)
+        fitted = blind.fit(X, y, sensitive_features=S)
         np.testing.assert_array_equal(fitted.predict(X), fitted.predict(X, sensitive_features=S))
         assert fitted.score(X, y) == fitted.score(X, y, sensitive_features=S)
         other = S.assign(sex="unheard of")
@@ -205,30 +222,30 @@ class TestZafarAfterFit:
             fitted.predict(X, sensitive_features=other), fitted.predict(X)
         )
 
-    def test_columns_of_a_frame_may_be_left_out(self, zafar, workers):
-        frame, y = _data(workers, zafar)
-        fitted = named(zafar).fit(frame, y)
+    def test_columns_of_a_frame_may_be_left_out(self, blind, workers):
+        frame, y = _data(workers, blind)
+        fitted = named(blind).fit(frame, y)
         rest = frame[["skill", "region", "hours"]]
         np.testing.assert_array_equal(fitted.predict(rest), fitted.predict(frame))
         assert fitted.score(rest, y) == fitted.score(frame, y)
         if is_classifier(fitted):
             np.testing.assert_array_equal(fitted.predict_proba(rest), fitted.predict_proba(frame))
 
-    def test_unseen_levels_of_an_attribute_do_not_matter(self, zafar, workers):
-        frame, y = _data(workers, zafar)
-        fitted = named(zafar).fit(frame, y)
+    def test_unseen_levels_of_an_attribute_do_not_matter(self, blind, workers):
+        frame, y = _data(workers, blind)
+        fitted = named(blind).fit(frame, y)
         other = frame.assign(sex="unheard of")
         np.testing.assert_array_equal(fitted.predict(other), fitted.predict(frame))
         with pytest.raises(ValueError, match="'region' has the level 'south'"):
             fitted.predict(frame.assign(region="south"))
-        based = named(clone(zafar)).set_params(unknown="base").fit(frame, y)
+        based = named(clone(blind)).set_params(unknown="base").fit(frame, y)
         np.testing.assert_array_equal(
             based.predict(frame.assign(region="south")), based.predict(frame.assign(region="east"))
         )
 
-    def test_predictors_must_be_complete_and_attributes_are_ignored(self, zafar, workers):
-        frame, y = _data(workers, zafar)
-        fitted = named(zafar).fit(frame, y)
+    def test_predictors_must_be_complete_and_attributes_are_ignored(self, blind, workers):
+        frame, y = _data(workers, blind)
+        fitted = named(blind).fit(frame, y)
         expected = fitted.predict(frame)
         for ignored in (frame.assign(age=np.nan), frame.drop(columns="age")):
             np.testing.assert_array_equal(fitted.predict(ignored), expected)
@@ -237,13 +254,13 @@ class TestZafarAfterFit:
         with pytest.raises(ValueError, match="lacks column 'skill'"):
             fitted.predict(frame[["region", "hours"]])
         Z = frame[["age", "hours", "skill"]].to_numpy(float)
-        array = clone(zafar).set_params(sensitive=[0], unfairness=0.5).fit(Z, y)
+        array = clone(blind).set_params(sensitive=[0], unfairness=0.5).fit(Z, y)
         with pytest.raises(ValueError, match="expecting 3 features"):
             array.predict(Z[:, 1:])
 
-    def test_offsets_are_added(self, zafar, workers):
-        frame, y = _data(workers, zafar)
-        fitted = named(zafar).fit(frame, y)
+    def test_offsets_are_added(self, blind, workers):
+        frame, y = _data(workers, blind)
+        fitted = named(blind).fit(frame, y)
         scores = fitted.decision_function if is_classifier(fitted) else fitted.predict
         shift = np.arange(len(frame)) / 10.0
         np.testing.assert_allclose(scores(frame, offset=shift), scores(frame) + shift)
@@ -332,7 +349,8 @@ def test_a_whole_path_is_fair_from_end_to_end(model, data):
     frame, y = data
     path = named(model).path(frame, y)
     assert len(path) == 101
-    assert (path.achieved <= np.maximum(path.unfairness, 1e-13) + 1e-12).all()
+    tol = getattr(model, "tol", 1e-12)
+    assert (path.achieved <= np.maximum(path.unfairness, 1e-13) + tol).all()
     if not getattr(model, "predictor_penalty", 0.0):  # otherwise the sum with the penalty falls
         assert (np.diff(path.deviance) <= 1e-8 * path.deviance[0]).all()
     assert set(path.status) <= {"converged", "inactive"}
@@ -347,7 +365,9 @@ def test_a_path_is_drawn(model, data):
     plt.close("all")
 
 
-def test_summaries_say_what_the_bound_is(zafar, workers):
+@pytest.mark.parametrize("name", [name for name in MODELS if name.startswith("zafar")])
+def test_summaries_say_what_the_bound_is(name, workers):
+    zafar = clone(MODELS[name])
     frame, y = _data(workers, zafar)
     text = str(named(zafar).fit(frame, y).summary())
     assert f"maximal-{zafar.bound}" in text
@@ -397,6 +417,8 @@ def test_folds_are_those_of_models_fitted_by_hand(model, data, folds):
             loss = np.sqrt(np.mean((y[test] - eta) ** 2))
         assert row.loss == pytest.approx(loss, rel=1e-6)
         S = np.column_stack([frame["sex"] == "m", frame["age"]]).astype(float)[test]
+        if getattr(fitted, "definition", "") == "mean-parity":
+            eta = expit(eta)
         if "correlation" in str(getattr(fitted, "bound", "")):
             expected = max(abs(np.corrcoef(s, eta)[0, 1]) for s in S.T)
         elif hasattr(fitted, "bound"):

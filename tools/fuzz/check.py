@@ -173,11 +173,17 @@ def _inconsistent_status(problem: Problem, first: Answer) -> Iterator[str]:
         yield "r = 0, but α is not 0"
 
 
+def _all_coefficients(model: Any, columns: Columns) -> Floats:
+    """Return `coef_`, with zeros for S in models that predict without it."""
+    known = np.atleast_2d(model.coef_)
+    return np.pad(known, ((0, 0), (columns.raw.shape[1] - known.shape[1], 0)))
+
+
 def _wrong_predictions(
     problem: Problem, model: Any, columns: Columns, fair: Coefficients
 ) -> Iterator[str]:
     """Compare predict, the raw coefficients and the fair basis; then the deviance."""
-    raw, level = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    raw, level = _all_coefficients(model, columns), np.atleast_1d(model.intercept_)
     eta = columns.raw @ raw.T + level
     size = np.abs(columns.raw) @ np.abs(raw.T) + np.abs(level)
     called, means = _predicted(problem, model)[columns.keep], _means(problem.family, eta)
@@ -254,7 +260,7 @@ def _not_komiyama(problem: Problem, columns: Columns, fair: Coefficients) -> Ite
 
 
 def _not_zafar(problem: Problem, model: Any, columns: Columns) -> Iterator[str]:
-    eta = (columns.raw @ np.atleast_2d(model.coef_).T)[:, 0] + model.intercept_
+    eta = (columns.raw @ _all_coefficients(model, columns).T)[:, 0] + model.intercept_
     spread = _deviation(eta, columns.weight)
     if spread <= 1e-6 * float(np.abs(eta).max()):
         return  # constant predictions correlate with nothing
@@ -285,7 +291,7 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
             continue
         agree = AGREE + 1e3 * columns.digits + _coarse(problem)
         null = columns.likelihood.deviance(columns.null)[0]
-        slack = agree * (abs(model.deviance_) + 1e-3 * abs(null) + EPS)
+        slack = agree * (abs(model.deviance_) + 1e-3 * abs(null)) + EPS * len(columns.S)
         yield from _different(problem, model, other.model, name, agree, slack)
 
 

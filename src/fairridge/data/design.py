@@ -87,6 +87,32 @@ class Design:
         reordered[..., self.input_order] = values
         return reordered
 
+    def control_columns(self, controls: Any) -> tuple[int, ...]:
+        """Return positions, among encoded predictors, of columns of X that are controls.
+
+        Parameters
+        ----------
+        controls : str, int or sequence of these
+            Columns of X, by name or position; the levels of a categorical are one control.
+        """
+        if isinstance(self.predictors, MappedEncoding):
+            raise ValueError(
+                "controls are columns of X, and predictor_map makes features of all of them; "
+                "leave one of the two out."
+            )
+        ends = np.cumsum([0, *(len(column.encoded_names) for column in self.predictors.columns)])
+        found: list[int] = []
+        for position in _positions(controls, self.names, self.n_columns, "controls"):
+            if position not in self.positions_predictors:
+                label = position if self.names is None else self.names[position]
+                raise ValueError(
+                    f"controls names column {label!r}, which is sensitive; a control is a "
+                    "predictor."
+                )
+            k = self.positions_predictors.index(position)
+            found += range(ends[k], ends[k + 1])
+        return tuple(found)
+
     def without_sensitive(self) -> Design:
         """Return a design that reads X alone; where new rows have S, it is ignored."""
         return replace(self, sensitive=Encoding(()), positions_sensitive=(), separate=False)
@@ -271,7 +297,7 @@ def learn_design(
         chosen, rest = tuple(range(S.shape[1])), tuple(everything)
         source = S
     else:
-        chosen = _positions(sensitive, X)
+        chosen = _positions(sensitive, X.names, X.shape[1], "sensitive")
         taken = set(chosen)
         rest = tuple(k for k in everything if k not in taken)
         source = X
@@ -303,37 +329,40 @@ def _no_overlap(X: Table, S: Table) -> None:
         )
 
 
-def _positions(sensitive: Any, X: Table) -> tuple[int, ...]:
-    """Positions of the sensitive columns of X, in the order in which they were named."""
-    single = isinstance(sensitive, str) or np.ndim(sensitive) == 0
-    wanted: Sequence[Any] = [sensitive] if single else list(sensitive)
+def _positions(
+    columns: Any, names: tuple[str, ...] | None, n_columns: int, argument: str
+) -> tuple[int, ...]:
+    """Positions of some columns of X, in the order in which an argument names them."""
+    single = isinstance(columns, str) or np.ndim(columns) == 0
+    wanted: Sequence[Any] = [columns] if single else list(columns)
     if not wanted:
-        raise ValueError("sensitive=[] names no column; name at least one sensitive column of X.")
-    positions = tuple(_position(item, X) for item in wanted)
+        raise ValueError(f"{argument}=[] names no column; name at least one column of X.")
+    positions = tuple(_position(item, names, n_columns, argument) for item in wanted)
     for k, position in enumerate(positions):
         if position in positions[:k]:
-            raise ValueError(f"sensitive names column {X.label(position)!r} more than once.")
+            label = f"x{position}" if names is None else names[position]
+            raise ValueError(f"{argument} names column {label!r} more than once.")
     return positions
 
 
-def _position(item: Any, X: Table) -> int:
+def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument: str) -> int:
     if isinstance(item, str):
-        if X.names is None:
+        if names is None:
             raise ValueError(
-                f"sensitive names the column {item!r}, but X has no column names; "
-                "pass a frame, or positions such as sensitive=[0]."
+                f"{argument} names the column {item!r}, but X has no column names; "
+                f"pass a frame, or positions such as {argument}=[0]."
             )
-        if item not in X.names:
-            raise ValueError(f"X has no column {item!r}; it has {', '.join(X.names)}.")
-        return X.names.index(item)
+        if item not in names:
+            raise ValueError(f"X has no column {item!r}; it has {', '.join(names)}.")
+        return names.index(item)
     if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
-        raise TypeError(f"sensitive holds {item!r}; use column names or integer positions.")
-    if not -X.shape[1] <= item < X.shape[1]:
+        raise TypeError(f"{argument} holds {item!r}; use column names or integer positions.")
+    if not -n_columns <= item < n_columns:
         raise ValueError(
-            f"sensitive names column {item}, but X has {X.shape[1]} column(s), "
-            f"0 to {X.shape[1] - 1}."
+            f"{argument} names column {item}, but X has {n_columns} column(s), "
+            f"0 to {n_columns - 1}."
         )
-    return int(item) % X.shape[1]
+    return int(item) % n_columns
 
 
 def _located(

@@ -118,6 +118,13 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
             f"{solution.achieved:.10g}); {remedy}.",
             ConvergenceWarning,
         )
+    elif choice.status == "infeasible" and not solution.fit.beta.any():
+        warn_user(
+            f"only the intercept meets unfairness={r:g}: S explains more of every combination of "
+            "the predictors that the penalty leads to. Predictions are constant; raise the bound, "
+            "or add predictors.",
+            BoundWarning,
+        )
     elif choice.status == "infeasible":
         warn_user(
             f"no penalty meets unfairness={r:g}: the definition stays at "

@@ -18,7 +18,7 @@ from fairridge.arguments import (
 )
 from fairridge.data import MAX_LEVELS
 from fairridge.engines import Engine, MemoryEngine, threads_for_passes
-from fairridge.estimators._checks import check_columns, warn_of_bound
+from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
 from fairridge.estimators._isolating import (
     SEPARATION,
     completed,
@@ -32,11 +32,11 @@ from fairridge.estimators._storing import describe, store_solution, training_fin
 from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
-from fairridge.fairness import resolve_definition
+from fairridge.fairness import Definition, resolve_definition
 from fairridge.families import Family
 from fairridge.inference import Description, Inference, inference_of, restored
 from fairridge.models import Isolation, is_wide, isolate
-from fairridge.penalties import resolve_penalty
+from fairridge.penalties import Penalty, resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
     CompressedProblem,
@@ -44,7 +44,9 @@ from fairridge.search import (
     PenalizedProblem,
     Problem,
     Solution,
+    blind_problem,
     compressed_problem,
+    conditional_problem,
     gaussian_problem,
     glm_problem,
     mean_problem,
@@ -78,6 +80,8 @@ class FairRidge(FairModel):
         separation: Any = "isolate",
         min_frequency: Any = None,
         max_levels: int | None = MAX_LEVELS,
+        blind: bool = False,
+        controls: Any = None,
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -93,16 +97,46 @@ class FairRidge(FairModel):
         self.separation = separation
         self.min_frequency = min_frequency
         self.max_levels = max_levels
+        self.blind = blind
+        self.controls = controls
+
+    @property
+    def _bounded(self) -> Definition:
+        """What is bounded."""
+        definition = resolve_definition(self.definition)
+        if self.controls is not None:
+            return self._conditional(definition)
+        if not check_flag("blind", self.blind):
+            return definition
+        if definition.for_blind is None:
+            raise ValueError(
+                f"definition={definition.name!r} needs S to predict: blind=True takes "
+                "'statistical-parity', which then is R² of the linear predictor on S, and "
+                "'mean-parity'."
+            )
+        return definition.for_blind
+
+    def _conditional(self, definition: Definition) -> Definition:
+        if check_flag("blind", self.blind):
+            raise ValueError("controls are for models that use S to predict; set blind=False.")
+        if definition.given_controls is None:
+            raise ValueError(
+                f"definition={definition.name!r} has no version given controls; use "
+                "'statistical-parity', or leave controls out."
+            )
+        return definition.given_controls
 
     @property
     def _traits(self) -> Traits:
-        definition = resolve_definition(self.definition)
+        definition = self._bounded
         penalized = check_number("predictor_penalty", self.predictor_penalty, minimum=0.0) > 0.0
         return Traits(
             definition,
             moments_suffice=definition.needs_only_moments,
-            compresses=True,
-            regularized=penalized,
+            needs_sensitive=not self.blind,
+            compresses=not self.blind and self.controls is None,
+            # Predictors of a blind model may be collinear with S; `_set_up` looks at X alone.
+            regularized=penalized or self.blind,
             advice=None if penalized else PENALTY_OR_FEWER,
         )
 
@@ -185,23 +219,28 @@ class FairRidge(FairModel):
     _description = property(describe)
     fingerprint_ = property(training_fingerprint)
 
-    def _set_up(self, training: Training) -> PenalizedProblem:
+    def _set_up(self, training: Training) -> Any:
         """Set the model up on the training rows, and look at their columns."""
         family = training.response.family
         if self.separation == "error" and self._may_separate(training.engine, family):
             refuse_decided(isolate(training.engine, family), training.design)
-        problem = self._problem_on(training.engine, training.response)
+        problem: Any = self._problem_on(training.engine, training.response)
         isolation = problem.isolation if isinstance(problem, GLMProblem) else None
         ignored = frozenset() if isolation is None else isolation.columns
         check_columns(problem.basis, training, self._traits, ignored)
+        if self.blind and self.predictor_penalty == 0.0:
+            warn_of_predictors(problem.space.dependent, training.design.predictors)
         return problem
 
     def _may_separate(self, engine: Engine, family: Family) -> bool:
         """Whether levels that decide the response are to be looked for.
 
         With a penalty every coefficient is finite, as the user chose it, and so
-        are they with more columns than rows, where levels say little.
+        are they with more columns than rows, where levels say little. Blind models
+        and those with controls keep all rows.
         """
+        if self.blind or self.controls is not None:
+            return False
         penalized = self._traits.regularized
         return not (family.least_squares or penalized or is_wide(engine))
 
@@ -228,7 +267,12 @@ class FairRidge(FairModel):
             "standardize": check_flag("standardize", self.standardize),
         }
         max_iter = check_count("max_iter", self.max_iter)
-        definition, n_targets = resolve_definition(self.definition), response.targets.shape[1]
+        definition, n_targets = self._bounded, response.targets.shape[1]
+        if self.blind:
+            return self._blind_problem_on(engine, response, max_iter=max_iter, **options)
+        if self.controls is not None:
+            options |= {"n_targets": n_targets, "max_iter": max_iter}
+            return conditional_problem(engine, response.family, response.controls, **options)
         if definition.own_ridge:
             options |= {"n_targets": n_targets, "classes": response.classes, "max_iter": max_iter}
             return mean_problem(engine, response.family, definition, **options)
@@ -263,6 +307,10 @@ class FairRidge(FairModel):
             Labels of clusters, for rows that are not independent of each other.
         """
         check_is_fitted(self)
+        if self.blind or self.controls is not None:
+            raise ValueError(
+                "there are no standard errors for blind models, nor for models with controls."
+            )
         if isinstance(X, RowMoments):
             raise ValueError("standard errors need the rows; moments tell only the coefficients.")
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
@@ -284,7 +332,7 @@ class FairRidge(FairModel):
                 problem,
                 solution,
                 Description(
-                    resolve_definition(self.definition),
+                    self._bounded,
                     resolve_penalty(self.penalty),
                     float(self.predictor_penalty),
                     self.standardize,
@@ -297,9 +345,27 @@ class FairRidge(FairModel):
                 backend=training.backend,
             )
 
+    def _blind_problem_on(
+        self, engine: Engine, response: Response, *, penalty: Penalty, **options: Any
+    ) -> PenalizedProblem:
+        """Set up the model of X alone."""
+        if penalty.name != "ridge":
+            raise ValueError(
+                f"penalty={penalty.name!r}: blind=True has its own ridge, on what S explains of "
+                "the linear predictor or of the means; leave penalty at 'ridge'."
+            )
+        return blind_problem(
+            engine,
+            response.family,
+            self._bounded,
+            n_targets=response.targets.shape[1],
+            classes=response.classes,
+            **options,
+        )
+
     def _solve(self, problem: PenalizedProblem, bounds: Floats) -> list[Solution]:
         """Find the model for every bound."""
-        definition = resolve_definition(self.definition)
+        definition = self._bounded
         tol = check_number("tol", self.tol, minimum=0.0, strict=True)
         max_iter = check_count("max_iter", self.max_iter)
         if isinstance(problem, CompressedProblem):
@@ -308,18 +374,18 @@ class FairRidge(FairModel):
             solutions = solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
         if problem.family.least_squares:
             return solutions
-        return completed(problem, solutions, definition)
+        return completed(problem, solutions, definition, blind=self.blind)
 
     def _store(self, training: Training, problem: Problem, solution: Solution) -> Self:
         """Keep what the fit found."""
-        store_solution(self, training, problem, solution)
+        store_solution(self, training, problem, solution, blind=self.blind)
         self.isolated_: dict[str, int] = {}
         if isinstance(problem, GLMProblem):
             self.isolated_ = isolated_levels(problem, training.design)
             isolation = problem.isolation
             if isolation is not None and isinstance(isolation.everyone, MemoryEngine):
                 everyone = solution.fit.on(isolation.everyone)
-                value = resolve_definition(self.definition).value(everyone)
+                value = self._bounded.value(everyone)
                 self.unfairness_components_ = {**solution.components, "all_rows": float(value)}
         return self
 
@@ -328,4 +394,4 @@ class FairRidge(FairModel):
     ) -> None:
         """Name columns that decide the response alone."""
         if not problem.family.least_squares:
-            warn_of_separation(solutions, training.design.predictors.names, self.definition)
+            warn_of_separation(solutions, training.design.predictors.names, self._bounded)

@@ -14,7 +14,7 @@ from fairridge.estimators._checks import listed
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition
 from fairridge.models import Isolation
-from fairridge.search import CompressedProblem, GLMProblem, Problem, Solution
+from fairridge.search import CompressedProblem, ConditionalProblem, GLMProblem, Problem, Solution
 
 __all__ = [
     "SEPARATION",
@@ -58,13 +58,18 @@ def _level_name(level: RowLevel, design: Design) -> str:
     return f"{encoding.names[level.columns[0]]}[{level.value}]"
 
 
-def completed(problem: Problem, solutions: list[Solution], definition: Any) -> list[Solution]:
+def completed(
+    problem: Problem, solutions: list[Solution], definition: Any, *, blind: bool
+) -> list[Solution]:
     """Name columns that separate the responses; give isolated levels their coefficients.
 
-    A bound that such columns void has the status "separated".
+    A bound that such columns void has the status "separated". A blind model has
+    no U through which S could return.
     """
-    if not isinstance(problem, GLMProblem | CompressedProblem):
+    if not isinstance(problem, GLMProblem | CompressedProblem | ConditionalProblem):
         return solutions
+    if blind or isinstance(problem, ConditionalProblem):
+        return [replace(one, separating=problem.separating_columns([one.fit])) for one in solutions]
     isolation = isolation_of(problem)
     found = []
     for one in solutions:

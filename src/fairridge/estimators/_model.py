@@ -78,6 +78,7 @@ class FairModel(BaseEstimator):
     sensitive_map: Any = None
     predictor_map: Any = None
     max_levels: Any = MAX_LEVELS
+    controls: Any = None
     coef_: Floats
     intercept_: Any
     family_: Any
@@ -93,17 +94,28 @@ class FairModel(BaseEstimator):
     def _response_kind(self) -> ResponseKind:
         """How the response is read."""
 
+    @property
+    def _reads(self) -> Design:
+        """The columns that predictions read."""
+        return self._design if self._traits.needs_sensitive else self._design.without_sensitive()
+
+    @property
+    def _raw_coefficients(self) -> Floats:
+        """Coefficients of the encoded columns of S, then X, one row per linear predictor.
+
+        Those of S are zero in models that do not use it to predict.
+        """
+        known = self._reads.to_encoded(np.atleast_2d(self.coef_))
+        return np.pad(known, ((0, 0), (len(self._design.encoded_names) - known.shape[1], 0)))
+
     def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
         """Return η of shape (n,), or (n, K) for several classes."""
         check_is_fitted(self)
         check_option("unknown", self.unknown, ("error", "base"))
-        table, name, design = as_table(X), type(self).__name__, self._design
+        table, name, design = as_table(X), type(self).__name__, self._reads
         coefficients, attributes = design.to_encoded(np.atleast_2d(self.coef_)), None
         if self._traits.needs_sensitive:
             attributes = design.attributes(sensitive_features, estimator_name=name)
-        else:
-            coefficients = coefficients[:, len(design.sensitive.names) :]
-            design = design.without_sensitive()
         sensitive, predictors = design.encode(table, attributes, self.unknown, estimator_name=name)
         level, pieces = np.atleast_1d(self.intercept_), (*sensitive, *predictors)
         eta = np.tile(level, (table.shape[0], 1))

@@ -63,12 +63,16 @@ class Response:
         The response as numbers whose moments mean something.
     classes : ndarray or None
         Labels, for classifiers.
+    controls : tuple of int
+        Encoded predictors that a bound is conditional on: what else must be known
+        to set a model up on rows.
     """
 
     family: Family
     values: Floats
     targets: Floats
     classes: NDArray[Any] | None = None
+    controls: tuple[int, ...] = ()
 
 
 class ResponseKind(Protocol):

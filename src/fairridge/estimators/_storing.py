@@ -20,7 +20,6 @@ from fairridge.search import Problem, Solution
 __all__ = [
     "describe",
     "refit_at",
-    "store_blind_form",
     "store_columns",
     "store_solution",
     "training_fingerprint",
@@ -46,12 +45,28 @@ def store_columns(model: Any, training: Training) -> None:
     model._backend = training.backend
 
 
-def store_solution(model: Any, training: Training, problem: Problem, solution: Solution) -> None:
-    """Keep the coefficients, the fit, and how fair it is."""
+def store_solution(
+    model: Any, training: Training, problem: Problem, solution: Solution, *, blind: bool = False
+) -> None:
+    """Keep the coefficients, the fit, and how fair it is.
+
+    Parameters
+    ----------
+    model : estimator
+        Where to keep them.
+    training : Training
+        The training data.
+    problem : Problem
+        The model on them, for every bound.
+    solution : Solution
+        The model for one bound.
+    blind : bool
+        Whether it predicts from X alone.
+    """
     store_columns(model, training)
     basis, fit = problem.basis, solution.fit
     model.alpha_, model.beta_, model.fair_intercept_ = fit.alpha, fit.beta, fit.intercept
-    _store_linear_form(model, training, basis, fit)
+    _store_linear_form(model, training, basis, fit, blind)
     model.lambda_ = fit.lambda_
     model.unfairness_ = solution.achieved
     model.unfairness_components_ = solution.components
@@ -66,29 +81,38 @@ def store_solution(model: Any, training: Training, problem: Problem, solution: S
     model.explained_deviance_ = 1.0 - fit.deviance / null if null > 0.0 else 1.0
     model.explained_by_sensitive_ = basis.explained
     model._training = TrainingColumns.of(basis, fit)
-    found = shares_of_fit(fit) | _gap_of_decisions(model, training)
+    found = shares_of_fit(fit) | _gap_of_decisions(training, basis, fit)
     model.dependence_ = {name: value for name, value in found.items() if np.isfinite(value)}
     model.n_iter_ = problem.engine.passes
 
 
-def _gap_of_decisions(model: Any, training: Training) -> dict[str, float]:
+def _gap_of_decisions(training: Training, basis: FairBasis, fit: Fit) -> dict[str, float]:
     """Compare decisions between groups, if the model decides and the rows are at hand."""
     engine = training.engine
     if training.response.classes is None or not isinstance(engine, MemoryEngine):
         return {}
-    eta = engine.scores(training.design.to_encoded(np.atleast_2d(model.coef_))) + model.intercept_
+    raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+    level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
+    eta = engine.scores(raw) + level - raw @ basis.center
     eta = eta if engine.offset is None else eta + engine.offset[:, None]
     groups = encoded_groups(training.unmapped or engine.rows, bins=BINS)
     decided = cast(ClassFamily, training.response.family).likeliest(eta)
     return {"decision_gap": decision_gap(decided, groups, engine.weights)}
 
 
-def _store_linear_form(model: Any, training: Training, basis: FairBasis, fit: Fit) -> None:
-    """Keep η = intercept_ + Z·coef_, Z the encoded columns in the order of the input."""
-    design = training.design
+def _store_linear_form(
+    model: Any, training: Training, basis: FairBasis, fit: Fit, blind: bool
+) -> None:
+    """Keep η = intercept_ + Z·coef_, Z the encoded columns in the order of the input.
+
+    Models that do not use S to predict have X in Z alone.
+    """
+    design = training.design.without_sensitive() if blind else training.design
     level = fit.intercept + fit.alpha @ basis.center_sensitive
-    raw = basis.raw_coefficients(fit.alpha, fit.beta)
-    intercept = level - raw @ basis.center
+    raw, center = basis.raw_coefficients(fit.alpha, fit.beta), basis.center
+    if blind:  # coefficients of S are zero, but for rounding
+        raw, center = fit.beta, basis.center_predictors
+    intercept = level - raw @ center
     coefficients = raw[..., design.input_order]
     if training.response.classes is not None:  # as scikit-learn's classifiers have them
         coefficients, intercept = np.atleast_2d(coefficients), np.atleast_1d(intercept)
@@ -96,20 +120,12 @@ def _store_linear_form(model: Any, training: Training, basis: FairBasis, fit: Fi
     model.coef_names_ = np.array(design.encoded_names, dtype=object)[design.input_order]
 
 
-def store_blind_form(model: Any, basis: FairBasis) -> None:
-    """Make coefficients of S zero in a model of X alone: they are, but for rounding."""
-    design = model._design
-    level = model.intercept_ + model.coef_ @ basis.center[design.input_order]
-    model.coef_[..., design.input_order < len(design.sensitive.names)] = 0.0
-    model.intercept_ = level - model.coef_ @ basis.center[design.input_order]
-
-
 def describe(model: Any) -> LinearForm:
     """Return the fitted model as `export.linear_form` hands it to functions on models."""
     return LinearForm(
         type(model).__name__,
         model._design,
-        model._design.to_encoded(np.atleast_2d(model.coef_)),
+        model._raw_coefficients,
         np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)),
         model._training,
         model.family_,

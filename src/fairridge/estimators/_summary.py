@@ -15,6 +15,8 @@ __all__ = ["bound_facts", "summarize"]
 
 SHARES = {
     "r_squared_sensitive": "Explained by S",
+    "r_squared_unconditional": "R² of η on S",
+    "controls_explained_by_sensitive": "S explains of controls",
     "r_squared_predictors": "Explained by U",
     "r_squared_response": "Explained by y after S",
     "mean_variance": "Variance of means",
@@ -85,7 +87,7 @@ def _modeled_class(model: Any) -> dict[str, str]:
 def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
     design, nan = model._design, float("nan")
     alpha, beta = np.atleast_2d(model.alpha_)[k], np.atleast_2d(model.beta_)[k]
-    raw = design.to_encoded(np.atleast_2d(model.coef_))[k]
+    raw = model._raw_coefficients[k]
     level, raw_level = (
         float(np.atleast_1d(value)[k]) for value in (model.fair_intercept_, model.intercept_)
     )

@@ -127,11 +127,21 @@ def read_training(
             "of them: leave it out, and merge or cut the attributes beforehand."
         )
     if not isinstance(X, RowSource | RowMoments):
-        return _read_rows(model, X, y, sensitive_features, sample_weight, offset)
+        training = _read_rows(model, X, y, sensitive_features, sample_weight, offset)
+        return _with_controls(model, training)
     refuse_more_data(
         y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, offset=offset
     )
-    return _read_moments(model, X) if isinstance(X, RowMoments) else _read_source(model, X)
+    read: Any = _read_moments if isinstance(X, RowMoments) else _read_source
+    return _with_controls(model, read(model, X))
+
+
+def _with_controls(model: FairModel, training: Training) -> Training:
+    """Find the columns that a bound is conditional on."""
+    if model.controls is None:
+        return training
+    controls = training.design.control_columns(model.controls)
+    return replace(training, response=replace(training.response, controls=controls))
 
 
 def _read_source(model: FairModel, data: RowSource) -> Training:

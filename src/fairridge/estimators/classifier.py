@@ -74,6 +74,14 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         more than half as many as rows, are refused as well. Keys, amounts and
         dates that were read as text would become thousands of columns. None
         allows any number.
+    blind : bool, default=False
+        Whether S is used at fit only. The model then is one of X alone,
+        min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
+        linear predictor on S for every family; "mean-parity" works as well.
+    controls : str, int or list of these, optional
+        Columns of X, by name or position, that may explain differences: the
+        bound on "statistical-parity" is on what S explains beyond them.
+        `unfairness_components_` has the share without them beside it.
 
     Attributes
     ----------
@@ -101,6 +109,8 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         separation: Any = "isolate",
         min_frequency: Any = None,
         max_levels: int | None = MAX_LEVELS,
+        blind: bool = False,
+        controls: Any = None,
     ) -> None:
         super().__init__(
             unfairness,
@@ -117,6 +127,8 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
             separation=separation,
             min_frequency=min_frequency,
             max_levels=max_levels,
+            blind=blind,
+            controls=controls,
         )
         self.link = link
         self.positive = positive

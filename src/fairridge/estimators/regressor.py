@@ -77,6 +77,14 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         more than half as many as rows, are refused as well. Keys, amounts and
         dates that were read as text would become thousands of columns. None
         allows any number.
+    blind : bool, default=False
+        Whether S is used at fit only. The model then is one of X alone,
+        min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
+        linear predictor on S for every family; "mean-parity" works as well.
+    controls : str, int or list of these, optional
+        Columns of X, by name or position, that may explain differences: the
+        bound on "statistical-parity" is on what S explains beyond them.
+        `unfairness_components_` has the share without them beside it.
 
     Attributes
     ----------
@@ -150,6 +158,8 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         separation: Any = "isolate",
         min_frequency: Any = None,
         max_levels: int | None = MAX_LEVELS,
+        blind: bool = False,
+        controls: Any = None,
     ) -> None:
         super().__init__(
             unfairness,
@@ -166,6 +176,8 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
             separation=separation,
             min_frequency=min_frequency,
             max_levels=max_levels,
+            blind=blind,
+            controls=controls,
         )
         self.family = family
 

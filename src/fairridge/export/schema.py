@@ -42,7 +42,7 @@ class Facts:
         Its columns.
     sizes : dict of str to int
         Lengths of axes by letter: q sensitive and p predictor columns, k = q + p,
-        m classes, o rows of `coef_`. Other letters mean the length of
+        m classes, o rows and c columns of `coef_`. Other letters mean the length of
         the first axis that carries them. A model with one linear predictor
         has no axis m, and no axis o unless it is a classifier.
     """
@@ -151,11 +151,17 @@ def _names(expected: Callable[[Design], Any], when: Callable[[Facts], bool] = _a
     )
 
 
+def _are_coefficients(value: Any, facts: Facts) -> bool:
+    reads = facts.model._reads
+    names = [reads.encoded_names[k] for k in reads.input_order]
+    return isinstance(value, np.ndarray) and value.tolist() == names
+
+
 def _resolved(resolve: Callable[[Any], Any], says: str) -> Rule:
     return Rule(says, lambda value, facts: isinstance(resolve(value).name, str))
 
 
-def _is_sensitive(value: Any, facts: Facts) -> bool:
+def _are_columns(value: Any, facts: Facts) -> bool:
     items = value.tolist() if isinstance(value, np.ndarray) else value
     items = list(items) if isinstance(items, list | tuple) else [items]
     return value is None or all(conforms(item, str | int) for item in items)
@@ -253,13 +259,15 @@ def _survives(facts: Facts) -> bool:
 
 PARAMETERS: dict[str, Rule] = {
     "unfairness": _parameter(0.0),
-    "sensitive": Rule("names or positions of columns", _is_sensitive),
+    "sensitive": Rule("names or positions of columns", _are_columns),
     "definition": _resolved(resolve_definition, "a definition of fairness"),
     "penalty": _resolved(resolve_penalty, "a penalty"),
     "family": _resolved(resolve_regression_family, "a family of numeric responses"),
     "predictor_penalty": _parameter(0.0),
     "ridge": _parameter(0.0),
     "standardize": _typed(bool, "True or False"),
+    "blind": _typed(bool, "True or False"),
+    "controls": Rule("names or positions of columns", _are_columns),
     "unknown": _typed(Literal["error", "base"], "'error' or 'base'"),
     "predictor_map": _typed(NoneType, "None"),
     "sensitive_map": _typed(NoneType, "None"),
@@ -298,16 +306,14 @@ FITTED: dict[str, Rule] = {
     ),
     "sensitive_names_": _names(lambda design: design.sensitive.names),
     "predictor_names_": _names(lambda design: design.predictors.names),
-    "coef_names_": _names(
-        lambda design: tuple(design.encoded_names[k] for k in design.input_order)
-    ),
+    "coef_names_": Rule("the names of the columns that predictions read", _are_coefficients),
     "sensitive_dropped_": _numbers(),
     "n_rows_": _typed(int, "a whole number"),
     "n_iter_": _typed(int, "a whole number"),
     "alpha_": _numbers("mq"),
     "beta_": _numbers("mp"),
     "fair_intercept_": _numbers("m"),
-    "coef_": _numbers("ok"),
+    "coef_": _numbers("oc"),
     "intercept_": _numbers("o"),
     "lambda_": _numbers(minimum=0.0, infinite=True),
     "unfairness_": _numbers(),
@@ -353,6 +359,10 @@ def require_sound(model: Any) -> None:
             raise ValueError(f"the parameter {name!r} has no rule in the schema of model files.")
         _require(name, PARAMETERS[name], parameters, facts)
     facts = Facts.of(model)
+    try:
+        facts.sizes["c"] = len(model._reads.encoded_names)
+    except ValueError as error:
+        raise ValueError(f"'definition' does not fit the other parameters: {error}") from error
     for name, rule in FITTED.items():
         if rule.when(facts):
             _require(name, rule, learned, facts)

@@ -59,6 +59,16 @@ class Definition(ABC):
         return False
 
     @property
+    def for_blind(self) -> Definition | None:
+        """What a model bounds that does not use S to predict; None if that is not known."""
+        return None
+
+    @property
+    def given_controls(self) -> Definition | None:
+        """The same among rows that are alike in controls; None if that is not known."""
+        return None
+
+    @property
     def reads(self) -> str | None:
         """What the response must hold, as `Family.reads` says it; None for anything."""
         return None

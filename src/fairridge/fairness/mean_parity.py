@@ -37,6 +37,11 @@ class MeanParity(MeanShare, VarianceShare):
     name = "mean-parity"
     needs_only_moments = True
 
+    @property
+    def for_blind(self) -> MeanParity:
+        """The same: means are what anybody sees of a model."""
+        return self
+
     def require(self, family: Any) -> None:
         """Refuse families that predict no means."""
         family.means(None, 0.0)

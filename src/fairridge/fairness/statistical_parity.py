@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.engines import Engine
 from fairridge.fairness.base import VarianceShare, share
+from fairridge.fairness.conditional import GivenControls
 from fairridge.families import Family
 from fairridge.models import Fit
 from fairridge.solvers.shares import explained_by_sensitive
@@ -71,6 +72,16 @@ class StatisticalParity(VarianceShare):
         return (
             "statistical-parity" if self.measure is None else f"statistical-parity ({self.measure})"
         )
+
+    @property
+    def for_blind(self) -> StatisticalParity | None:
+        """R² of η on S, whatever the family; measures other than variance need α."""
+        return replace(self, measure="variance") if self.needs_only_moments else None
+
+    @property
+    def given_controls(self) -> GivenControls:
+        """The share of S in what is explained beyond the controls."""
+        return GivenControls(self)
 
     @property
     def needs_only_moments(self) -> bool:

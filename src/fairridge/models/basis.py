@@ -85,6 +85,10 @@ class FairBasis:
         """Coefficients of [S, X] (last axis) for η = c + Sα + Uβ: (α − Bβ, β)."""
         return np.concatenate([alpha - beta @ self.B.T, beta], axis=-1)
 
+    def without_predictors(self, beta: Floats) -> Floats:
+        """Return β of the model without predictors."""
+        return np.zeros_like(beta)
+
     def sensitive_variance(self, alpha: Floats) -> Floats:
         """VAR(Sα), for one α or for several."""
         return self.sensitive.quadratic(alpha) / self.weight

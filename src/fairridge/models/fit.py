@@ -16,7 +16,7 @@ from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import FamilyFunction, RowFunction
 from fairridge.models.basis import FairBasis
 
-__all__ = ["ExpandedFit", "Fit", "Separation"]
+__all__ = ["ConditionalFit", "ExpandedFit", "Fit", "Separation"]
 
 
 # Logarithm of a deviance, above which it is divided by its size.
@@ -152,7 +152,7 @@ class Fit:
         of the model on S as it is coded.
         """
         alpha = self.alpha if sensitive else np.zeros_like(self.alpha)
-        beta = self.beta if predictors else np.zeros_like(self.beta)
+        beta = self.beta if predictors else self.basis.without_predictors(self.beta)
         dropped = alpha if not center else self.alpha
         level = self.intercept + dropped @ self.basis.center_sensitive
         return self.engine.sum_over_rows(function, *self.linear_predictors_at(level, alpha, beta))
@@ -227,6 +227,23 @@ class ExpandedFit(Fit):
     def mean_sums(self, means: MeansOfRows) -> MeanSums:
         """Return sums of the means that the model predicts, with [1, S]."""
         return self.features.mean_sums(means)
+
+
+@dataclass(frozen=True)
+class ConditionalFit(Fit):
+    """A fit under a bound that is conditional on controls.
+
+    Attributes
+    ----------
+    given : Fit
+        The same model, with S and the other predictors less what the controls
+        explain of them.
+    controls : tuple of int
+        Which predictors are controls.
+    """
+
+    given: Fit = field(kw_only=True)
+    controls: tuple[int, ...] = field(kw_only=True)
 
 
 class _MovedFit(Fit):

@@ -1,6 +1,7 @@
 """The models that fair ridge regression is compared with, one folder each."""
 
 from fairridge.peers.barycenter import BarycenterRegressor
+from fairridge.peers.blind_exact import BlindExactRegressor
 from fairridge.peers.convex import ConvexFairClassifier, ConvexFairRegressor
 from fairridge.peers.komiyama import KomiyamaRegressor, auxiliary_ridge_bias
 from fairridge.peers.reductions import ReductionsClassifier
@@ -9,6 +10,7 @@ from fairridge.peers.zafar import ZafarClassifier, ZafarRegressor
 
 __all__ = [
     "BarycenterRegressor",
+    "BlindExactRegressor",
     "ConvexFairClassifier",
     "ConvexFairRegressor",
     "KomiyamaRegressor",

@@ -14,12 +14,7 @@ from fairridge.estimators._checks import check_columns, warn_of_bound
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Response
-from fairridge.estimators._storing import (
-    describe,
-    store_blind_form,
-    store_solution,
-    training_fingerprint,
-)
+from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
@@ -144,9 +139,8 @@ class Peer(FairModel):
 
     def _store(self, training: Training, problem: Any, solution: Solution) -> Self:
         """Keep what the fit found."""
-        store_solution(self, training, problem, solution)
-        if not self._traits.needs_sensitive:
-            store_blind_form(self, problem.basis)
+        blind = not self._traits.needs_sensitive
+        store_solution(self, training, problem, solution, blind=blind)
         return self
 
 

@@ -1,7 +1,9 @@
 """λ(r): the one number that a search finds, for one bound or for many."""
 
+from fairridge.search.blind import BlindGaussianProblem, BlindLeastSquares, blind_problem
 from fairridge.search.closed_form import OrthogonalSolution, orthogonal_solution
 from fairridge.search.compressed import CompressedProblem, compressed_problem
+from fairridge.search.conditional import ConditionalProblem, conditional_problem
 from fairridge.search.gaussian import GaussianProblem, gaussian_problem
 from fairridge.search.glm import GLMProblem, glm_problem
 from fairridge.search.mean_parity import EachSolution, MeanProblem, mean_problem
@@ -9,8 +11,11 @@ from fairridge.search.problem import PenalizedProblem, Problem, solve
 from fairridge.search.solution import Choice, Solution, Status
 
 __all__ = [
+    "BlindGaussianProblem",
+    "BlindLeastSquares",
     "Choice",
     "CompressedProblem",
+    "ConditionalProblem",
     "EachSolution",
     "GLMProblem",
     "GaussianProblem",
@@ -20,7 +25,9 @@ __all__ = [
     "Problem",
     "Solution",
     "Status",
+    "blind_problem",
     "compressed_problem",
+    "conditional_problem",
     "gaussian_problem",
     "glm_problem",
     "mean_problem",

@@ -16,6 +16,7 @@ from fairridge.models import FairBasis, Fit, factorize, fair_basis
 from fairridge.models.factor import WELL_CONDITIONED
 from fairridge.penalties import Penalty, SecularPenalty
 from fairridge.search.last_crossing import dense_profile
+from fairridge.search.least_squares import LeastSquares
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
 
@@ -23,7 +24,7 @@ __all__ = ["GaussianProblem", "gaussian_problem"]
 
 
 @dataclass(frozen=True)
-class GaussianProblem:
+class GaussianProblem(LeastSquares):
     """min ‖y − Sα − Uβ‖² + λ·penalty(α) + λ₂‖β‖², for every λ.
 
     S ⟂ U, so β = (UᵀU + λ₂I)⁻¹Uᵀy does not depend on λ, and α(λ) not on β.
@@ -96,27 +97,6 @@ class GaussianProblem:
     def unconstrained(self) -> Fit:
         """Return the model at λ = 0."""
         return self._unconstrained
-
-    @property
-    def null_deviance(self) -> float:
-        """Total sum of squares."""
-        return float(self.basis.target_scatter[0, 0])
-
-    def dispersion(self, fit: Fit) -> float:
-        """Return RSS/(n − rank − 1)."""
-        rank = 1 + self.basis.sensitive.rank + self.basis.predictors.rank
-        return fit.deviance / max(self.basis.weight - rank, 1.0)
-
-    def loglik(self, fit: Fit) -> float:
-        """Return the log-likelihood at σ² = RSS/n."""
-        total = np.array([self.basis.weight])  # all that it needs to know of the rows
-        return self.family.loglik(fit.deviance, np.empty((0, 1)), total, self.dispersion(fit))
-
-    def warm_start(self) -> None:
-        """Return None: a closed form needs no start."""
-
-    def start_from(self, warm_start: None) -> None:
-        """Do nothing."""
 
     def converged(self, lambda_: float) -> bool:
         """Return True: every λ has a closed form."""

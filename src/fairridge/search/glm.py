@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.solution import Choice
 from fairridge.solvers import Point
 
-__all__ = ["GLMProblem", "glm_minima", "glm_problem"]
+__all__ = ["GLMProblem", "completed_minima", "glm_minima", "glm_problem"]
 
+Minima = TypeVar("Minima", bound=PenalizedGLM)
 
 # A value this near to a bound is wanted to all digits.
 NEAR_BOUND = 1e-3
@@ -169,7 +170,7 @@ class GLMProblem:
         if (bounds == 1.0).all() or not self.basis.sensitive.rank or minima.ceiling == 0.0:
             return [free for _ in bounds]
         try:
-            if not self.basis.predictors.rank and self._is_constant(definition):
+            if not self._has_others and self._is_constant(definition):
                 # S is all there is: its share is the same at every λ, and only α = 0 leaves none.
                 share = definition.value(self.fit(self._small))
                 held = Choice(minima.ceiling, "converged")
@@ -181,6 +182,11 @@ class GLMProblem:
             # No search can go on from coefficients that are not a minimum.
             failed = Choice(failure.lambda_, "not-converged")
             return [free if r == 1.0 else failed for r in bounds]
+
+    @property
+    def _has_others(self) -> bool:
+        """Whether there are coordinates that λ does not penalize."""
+        return self.minima.coordinates.predictors.shape[1] > 0
 
     def _profile(
         self, definition: Definition, bounds: Floats, value: Callable[[float], float]
@@ -335,18 +341,33 @@ def glm_minima(
     """Decompose S and X as for a gaussian model; the response waits for the passes."""
     factor = factorize(engine, engine.moments(), n_targets)
     basis = fair_basis(factor, engine.n_sensitive, standardize=standardize, n_targets=n_targets)
-    warm_start: Floats | None = None
 
     def minima_of(family: Family) -> PenalizedGLM:
         return PenalizedGLM(engine, basis, family, penalty, predictor_penalty, max_iter)
+
+    return completed_minima(family, minima_of)
+
+
+def completed_minima(family: Family, minima_of: Callable[[Family], Minima]) -> Minima:
+    """Estimate what a family leaves open, such as a dispersion, at the model without a bound.
+
+    Parameters
+    ----------
+    family : Family
+        The family as it was asked for.
+    minima_of : callable
+        Sets the model up for a family.
+    """
+    warm_start: Floats | None = None
 
     def free(family: Family) -> Callable[[RowFunction], Floats]:
         nonlocal warm_start
         minima = minima_of(family)
         if warm_start is not None:
             minima.start_from(warm_start)
-        raw = minima.coordinates.raw(minima.point(0.0).theta)
-        warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ basis.center, raw[:, 1:]])
-        return lambda function: engine.sum_over_rows(function, basis.center, raw[:, 0], raw[:, 1:])
+        raw, center = minima.coordinates.raw(minima.point(0.0).theta), minima.basis.center
+        warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ center, raw[:, 1:]])
+        engine = minima.engine
+        return lambda function: engine.sum_over_rows(function, center, raw[:, 0], raw[:, 1:])
 
     return minima_of(family.completed(free))

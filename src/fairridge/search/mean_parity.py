@@ -141,7 +141,7 @@ class MeanProblem(GLMProblem):
     def _starts(self, state: MeanState | None) -> Iterator[tuple[MeanSpace, MeanState]]:
         """Yield minima to start from: the free model, or models under penalties."""
         yield self._space, state or self._space.start
-        for size in MIDDLE if self.basis.predictors.rank else ():
+        for size in MIDDLE if self._has_others else ():
             lambda_ = size * self._loose.typical
             point = self._penalized(lambda_, self.minima.start)
             space = replace(self._space, gone=point.separated)
@@ -159,7 +159,7 @@ class MeanProblem(GLMProblem):
 
     def _bracketed(self, r: float) -> Choice:
         """Find λ(r) by minimizing at one λ after another: slow, but never lost."""
-        if r == 0.0 or not self.basis.predictors.rank:
+        if r == 0.0 or not self._has_others:
             return self._constant()
         form, shares = self._space.forms[0], dict[float, float]()
 
@@ -184,7 +184,7 @@ class MeanProblem(GLMProblem):
         Where there are predictors that is not the best model.
         """
         self._points[np.inf] = self.minima.null
-        return Choice(np.inf, "not-converged" if self.basis.predictors.rank else "converged")
+        return Choice(np.inf, "not-converged" if self._has_others else "converged")
 
     def _penalized(self, lambda_: float, start: Point) -> Point:
         """Minimize at one λ."""

@@ -95,7 +95,7 @@ class PenalizedGLM:
         free = np.setdiff1d(everything, fixed)
         l1 = np.zeros(len(everything))
         l1[coordinates.of_sensitive] = 2.0 * weight * self.penalty.l1
-        K = weight * self.penalty.quadratic(self.basis.sensitive)
+        K = weight * self._penalized
         quadratic = coordinates.penalty(K, self.predictor_penalty)
         quadratic += self._ridge_on_idle(quadratic + np.diag(l1), free)
         if weight == 0.0 and coordinates.contrasts is not None:
@@ -110,6 +110,11 @@ class PenalizedGLM:
             curvature=np.diag(self.start.hessian),
             unit=self._unit,
         )
+
+    @property
+    def _penalized(self) -> Floats:
+        """The quadratic form that λ multiplies."""
+        return self.penalty.quadratic(self.basis.sensitive)
 
     def _ridge_on_idle(self, penalty: Floats, free: Integers) -> Floats:
         """Return a ridge on idle directions that no penalty sees: their coefficients are zero.
@@ -180,10 +185,12 @@ class PenalizedGLM:
     @cached_property
     def typical(self) -> float:
         """The λ at which penalty and curvature of α balance."""
+        if not self.coordinates.of_sensitive.size:
+            return 1.0
         curvature = np.diag(self.start.hessian)[self.coordinates.of_sensitive].mean()
         # A partial likelihood may not depend on S; then only rounding is left, of any sign.
         curvature = max(curvature, ROUNDING_OF_CURVATURE * self._unit)
-        quadratic = np.diag(self.penalty.quadratic(self.basis.sensitive))
+        quadratic = np.diag(self._penalized)
         return float(0.5 * curvature / (quadratic.mean() if quadratic.any() else 1.0))
 
     # ------------------------------------------------------------------- points

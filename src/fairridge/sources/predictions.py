@@ -61,12 +61,14 @@ class Predictor:
     @property
     def _inputs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Columns of X, and of sensitive_features if those were separate at fit."""
-        design = self.model._design
+        design = self.model._reads
         if design.names is None or (design.separate and design.sensitive_names is None):
             raise ValueError(
                 f"this {type(self.model).__name__} was fitted to an array without column names; "
                 "fit it to a frame, or to rows with names, to predict for named columns."
             )
+        if not design.positions_sensitive:  # the model does not need S
+            return tuple(design.names[k] for k in design.positions_predictors), ()
         return design.names, design.sensitive_names if design.separate else ()
 
     @property

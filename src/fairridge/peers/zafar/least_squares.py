@@ -26,9 +26,9 @@ from fairridge.engines import Engine
 from fairridge.fairness import MaximalCorrelation, MaximalCovariance
 from fairridge.families import Family, Gaussian
 from fairridge.models import FairBasis, Fit, factorize, fair_basis
-from fairridge.peers._least_squares import LeastSquares
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.peers.zafar.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
+from fairridge.search.least_squares import LeastSquares
 from fairridge.search.solution import Choice, Solution, Status
 
 __all__ = ["CovarianceBound", "Limit", "ZafarProblem", "definition_of", "zafar_problem"]

@@ -1,0 +1,168 @@
+"""What X alone can fit, in directions sorted by how much of them S explains.
+
+With [S, X, y] = QR, orthonormal bases P of the centered columns of S and of X
+are small matrices. The singular values of P_SᵀP_X are the canonical
+correlations of X with S: their squares κ are shares of variance, at most q of
+them are not zero, and in their directions
+
+    ‖Xb‖² = ‖c‖²,   ‖P_S Xb‖² = Σ κⱼcⱼ².
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.models.coordinates import Coordinates
+from fairridge.models.factor import Factor
+from fairridge.solvers.spectrum import spectrum_of
+
+__all__ = ["BlindCoordinates", "CanonicalSpace", "canonical_space"]
+
+
+# A correlation this small is rounding; its square, a share of variance, is not seen anywhere.
+NEGLIGIBLE_CORRELATION = 1e-10
+
+
+@dataclass(frozen=True)
+class CanonicalSpace:
+    """Linear combinations Xb of the predictors, b = directions·c.
+
+    Attributes
+    ----------
+    explained : ndarray of shape (m,)
+        κ, the shares that S explains of the first m directions, largest first;
+        of all others it explains nothing.
+    directions : ndarray of shape (p, d)
+        Coefficients of X, original scale, for which Xb has length one.
+    projection : ndarray of shape (d, t)
+        The targets in these directions.
+    residual : ndarray of shape (t, t)
+        Scatter of the targets outside the span of X.
+    scale : ndarray of shape (p,)
+        What penalties divide coefficients of X by: standard deviations, or ones.
+    dependent : tuple of int
+        Columns of X that are constant, or linear combinations of the others.
+    """
+
+    explained: Floats
+    directions: Floats
+    projection: Floats
+    residual: Floats
+    scale: Floats
+    dependent: tuple[int, ...]
+
+    @property
+    def dimension(self) -> int:
+        """Directions in which the fitted values can vary."""
+        return self.directions.shape[1]
+
+    @property
+    def has_fair_directions(self) -> bool:
+        """Whether S explains nothing of some combination of the predictors."""
+        return self.dimension > len(self.explained)
+
+    @cached_property
+    def penalty(self) -> Floats:
+        """Matrix of Σ(scaleⱼbⱼ)² as a form in c."""
+        scaled = self.directions * self.scale[:, None]
+        return scaled.T @ scaled
+
+    def share(self, c: Floats) -> float:
+        """Return R² of Xb on S; 0 for b = 0."""
+        whole = float(np.sum(c**2))
+        part = float(self.explained @ c[: len(self.explained)] ** 2)
+        return part / whole if whole > 0.0 else 0.0
+
+
+def canonical_space(
+    factor: Factor, n_sensitive: int, *, standardize: bool, n_targets: int = 1
+) -> CanonicalSpace:
+    """Find the canonical directions of X with S.
+
+    Parameters
+    ----------
+    factor : Factor
+        Triangular factor of [S, X, y].
+    n_sensitive : int
+        q, the number of columns of S.
+    standardize : bool
+        Whether penalties see columns of X divided by their standard deviations.
+    n_targets : int
+        Number of columns of y.
+    """
+    q, last = n_sensitive, len(factor.scale) - n_targets
+    scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
+    _, P_S, _ = spectrum_of(factor.R[:q, :q] * scale_S, scale_S, factor.noise[:q])
+    scale = scale_X if standardize else np.ones(last - q)
+    root = factor.R[:, q:last] * scale_X
+    X, P_X, N_X = spectrum_of(root, scale, factor.noise[q:last], scale_X)
+    _, correlations, W = np.linalg.svd(P_S.T @ P_X[:q])
+    used = np.minimum(correlations[correlations > NEGLIGIBLE_CORRELATION], 1.0)
+    targets = factor.R[:, last:] * scale_y
+    outside = N_X.T @ targets
+    return CanonicalSpace(
+        used**2,
+        X.original(W @ (X.vectors / np.sqrt(X.eigenvalues)).T).T,
+        W @ P_X.T @ targets,
+        outside.T @ outside,
+        scale,
+        X.dependent,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlindCoordinates(Coordinates):
+    """θ of a model of X alone: levels, then the canonical directions of X with S.
+
+    Each direction has variance one. Those of which S explains something stand
+    where coordinates of S do in other models, and S itself has coefficients of zero.
+
+    Attributes
+    ----------
+    space : CanonicalSpace
+        The directions.
+    """
+
+    space: CanonicalSpace
+
+    @cached_property
+    def _unit(self) -> Floats:
+        """Coefficients of X per coordinate, of shape (p, d)."""
+        return self.space.directions * np.sqrt(self.basis.weight)
+
+    @cached_property
+    def sensitive(self) -> Floats:
+        """Coefficients of X per coordinate of which S explains something, of shape (p, m)."""
+        return self._unit[:, : len(self.space.explained)]
+
+    @cached_property
+    def predictors(self) -> Floats:
+        """Coefficients of X per coordinate of which S explains nothing, of shape (p, d − m)."""
+        return self._unit[:, len(self.space.explained) :]
+
+    @cached_property
+    def to_raw(self) -> Floats:
+        """M: level and raw coefficients of [S, X] per coordinate of one linear predictor."""
+        q, (p, d) = len(self.basis.center_sensitive), self._unit.shape
+        out = np.zeros((1 + q + p, 1 + d))
+        out[0, 0] = 1.0
+        out[1 + q :, 1:] = self._unit
+        return out
+
+    def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Level, α = Bβ, which cancels the coefficients of S, and β."""
+        beta = theta[:, 1:] @ self._unit.T
+        return theta[:, 0], beta @ self.basis.B.T, beta
+
+    def penalty(self, sensitive: Floats, predictor_penalty: float) -> Floats:
+        """Matrix of the quadratic penalty on θ: one on what S explains, and λ₂‖β‖²."""
+        (m, width), end = self.shape, 1 + len(sensitive)
+        out = np.zeros((m, width, m, width))
+        for k in range(m):
+            out[k, 1:, k, 1:] = predictor_penalty * self.basis.weight * self.space.penalty
+            out[k, 1:end, k, 1:end] += sensitive
+        return out.reshape(self.size, self.size)

@@ -1,0 +1,113 @@
+"""The best linear model of X alone under a bound on R² of its fit on S."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import RegressorMixin
+
+from fairridge._typing import Floats
+from fairridge.engines import Engine
+from fairridge.estimators import _means
+from fairridge.estimators._checks import warn_of_predictors
+from fairridge.estimators._model import Traits
+from fairridge.estimators._responses import NumericResponse, Response
+from fairridge.estimators._training import Training
+from fairridge.fairness import StatisticalParity
+from fairridge.families import Gaussian
+from fairridge.peers._peer import Peer
+from fairridge.peers.blind_exact.problem import BlindExactProblem, blind_exact_problem
+from fairridge.search import Solution
+
+__all__ = ["BlindExactRegressor"]
+
+
+class BlindExactRegressor(RegressorMixin, Peer):
+    """Least squares on X alone, R² of whose fitted values on S is bounded.
+
+        min ‖y − Xb‖²  subject to  R² of Xb on S ≤ r
+
+    S is used at fit and not at predict. The problem is not convex, and is
+    solved exactly from one equation in one number. No blind model with this
+    share of S has a smaller training error, so neither has
+    ``FairRidgeRegressor(blind=True)``; but where that one only shrinks what S
+    explains, this one also inflates what S does not explain, by 1/(1 − μr), as
+    `KomiyamaRegressor` does.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`. Neither is needed after that.
+    unknown : {"error", "base"}, default="error"
+        How to handle a category at prediction time that was absent when
+        fitting: raise an error, or treat it as the base level.
+    predictor_map, sensitive_map : scikit-learn transformer, optional
+        Map X and S to features first.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p,)
+        Coefficients of X.
+    alpha_, beta_, intercept_, unfairness_, status_, …
+        As in `FairRidgeRegressor`.
+    lambda_ : float
+        The multiplier μ of the bound ‖P_S Xb‖² ≤ r‖Xb‖²; ∞ at r = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import BlindExactRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> sex = rng.integers(0, 2, 500)
+    >>> skill, hours = rng.normal(size=500) + sex, rng.normal(size=500)
+    >>> wage = 2 * skill + hours + 3 * sex + rng.normal(size=500)
+    >>> model = BlindExactRegressor(unfairness=0.05, sensitive=[0])
+    >>> model.fit(np.column_stack([sex, skill, hours]), wage).unfairness_.round(6)
+    np.float64(0.05)
+    """
+
+    def __init__(
+        self,
+        unfairness: float = 0.05,
+        *,
+        sensitive: Any = None,
+        unknown: Any = "error",
+        predictor_map: Any = None,
+        sensitive_map: Any = None,
+    ) -> None:
+        self.unfairness = unfairness
+        self.sensitive = sensitive
+        self.unknown = unknown
+        self.predictor_map = predictor_map
+        self.sensitive_map = sensitive_map
+
+    predict = _means.predict
+    score = _means.score
+
+    @property
+    def _traits(self) -> Traits:
+        return Traits(
+            StatisticalParity(measure="variance"),
+            needs_sensitive=False,
+            moments_suffice=True,
+            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
+            multiplier="Multiplier μ",
+        )
+
+    @property
+    def _response_kind(self) -> NumericResponse:
+        return NumericResponse(Gaussian())
+
+    def _problem_on(self, engine: Engine, response: Response) -> BlindExactProblem:
+        return blind_exact_problem(engine)
+
+    def _set_up(self, training: Training) -> BlindExactProblem:
+        problem: BlindExactProblem = super()._set_up(training)
+        warn_of_predictors(problem.space.dependent, training.design.predictors)
+        return problem
+
+    def _solve(self, problem: BlindExactProblem, bounds: Floats) -> list[Solution]:
+        return problem.solve(bounds)

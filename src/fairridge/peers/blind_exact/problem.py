@@ -1,0 +1,117 @@
+"""Least squares on X alone under R² ≤ r, solved exactly.
+
+    min ‖y − Xb‖²  subject to  ‖P_S Xb‖² ≤ r‖Xb‖²
+
+has one quadratic constraint, so it has no duality gap (S-lemma), although it
+is not convex. In the canonical directions of X with S (`models.canonical`),
+
+    cⱼ = zⱼ / (1 + μ(κⱼ − r)),   φ(μ) = Σ (κⱼ − r)cⱼ² = 0,
+
+and φ decreases on 0 ≤ μ < 1/(r − κ_min), from which c is a minimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from fairridge._typing import Floats
+from fairridge.engines import Engine
+from fairridge.fairness import StatisticalParity
+from fairridge.families import Gaussian
+from fairridge.models import canonical_space, factorize, fair_basis
+from fairridge.search import BlindLeastSquares, Choice, Solution, Status
+
+__all__ = ["BlindExactProblem", "blind_exact_problem"]
+
+# Distance of a bound from the smallest share, relative to it, that is nothing but rounding.
+AT_FLOOR = 1e-12
+
+
+@dataclass(frozen=True)
+class BlindExactProblem(BlindLeastSquares):
+    """The best model of X alone for every bound; see `BlindLeastSquares` for the attributes."""
+
+    def solve(self, bounds: Floats) -> list[Solution]:
+        """Find the model for every bound."""
+        return [self._solution(r) for r in bounds.tolist()]
+
+    def _solution(self, r: float) -> Solution:
+        z = self.space.projection[:, 0]
+        status: Status
+        if self.space.share(z) <= r or r == 1.0:
+            c, multiplier, status = z, 0.0, "inactive"
+        elif r <= self._smallest * (1.0 + AT_FLOOR):
+            # κ = 0 in the directions after the first m.
+            m = len(self.space.explained)
+            fair = self.space.has_fair_directions
+            c, multiplier = np.append(np.zeros(m), z[m:]), np.inf
+            status = "converged" if fair else "infeasible"
+        else:
+            c, multiplier = self._constrained(r)
+            status = "converged"
+        fit, definition = self.fit_at(c, multiplier), StatisticalParity(measure="variance")
+        components = definition.components(fit)
+        return Solution(r, fit, definition.value(fit), components, Choice(multiplier, status))
+
+    @property
+    def _smallest(self) -> float:
+        """κ_min, the smallest share of S in any combination of the predictors."""
+        fair = self.space.has_fair_directions
+        return 0.0 if fair else float(self.space.explained.min(initial=1.0))
+
+    def _constrained(self, r: float) -> tuple[Floats, float]:
+        """Return c and μ for a bound that binds.
+
+        The search is for u = 1 + μ(κ_min − r) in (0, 1], the divisor of the
+        directions with the smallest κ: it may be tiny, and must keep its digits.
+        """
+        space = self.space
+        m, z = len(space.explained), space.projection[:, 0]
+        # All directions with κ = 0 are one.
+        fair = float(np.linalg.norm(z[m:]))
+        kappa = np.append(space.explained, [0.0] * space.has_fair_directions)
+        parts = np.append(z[:m], [fair] * space.has_fair_directions)
+        gap = kappa - r
+        width = -float(gap[-1])
+        # Other divisors, from differences of κ that rounding leaves alone.
+        others = (kappa - kappa[-1]) / width
+
+        def divisors(u: float) -> Floats:
+            return u + (1.0 - u) * others
+
+        def excess(u: float) -> float:
+            return float(gap @ (parts / divisors(u)) ** 2)
+
+        above = gap > 0.0
+        most = float(gap[above] @ parts[above] ** 2)
+        lowest = abs(float(parts[-1])) * np.sqrt(width / most)
+        if lowest <= np.finfo(np.float64).tiny:
+            return self._hard(r, others, width)
+        root = lowest if excess(lowest) >= 0.0 else brentq(excess, lowest, 1.0, xtol=1e-300)
+        every = np.append(divisors(root)[:m], np.full(len(z) - m, root))
+        return z / every, (1.0 - float(root)) / width
+
+    def _hard(self, r: float, others: Floats, width: float) -> tuple[Floats, float]:
+        """Return c where y has nothing in the direction with the smallest κ.
+
+        That direction then only makes Xb longer, by as much as the bound asks for;
+        its sign is arbitrary.
+        """
+        space, c = self.space, self.space.projection[:, 0].copy()
+        kappa = np.append(space.explained, np.zeros(len(c) - len(space.explained)))
+        last = len(others) - 1
+        c[:last] /= np.where(others[:last] > 0.0, others[:last], 1.0)
+        c[last:] = 0.0
+        c[last] = np.sqrt(float((kappa - r) @ c**2) / width)
+        return c, 1.0 / width
+
+
+def blind_exact_problem(engine: Engine) -> BlindExactProblem:
+    """Read the rows once, or twice where they are ill-conditioned, and decompose."""
+    factor = factorize(engine, engine.moments())
+    basis = fair_basis(factor, engine.n_sensitive, standardize=True)
+    space = canonical_space(factor, engine.n_sensitive, standardize=True)
+    return BlindExactProblem(engine, basis, Gaussian(), space)
