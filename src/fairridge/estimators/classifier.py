@@ -52,13 +52,14 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
     standardize : bool, default=True
         Whether the penalties see standardized columns.
     unknown : {"error", "base"}, default="error"
-        What a level that was not there at fit does at predict.
+        How to handle a category at prediction time that was absent when fitting:
+        raise an error, or treat it as the base level.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Maps the encoded columns of X, or of S, to features.
     tol : float, default=1e-10
         How closely an active bound is met.
     max_iter : int, default=100
-        Steps of the search for λ(r) at most, and passes over the data for each λ.
+        Maximum number of search steps for λ(r), and of passes over the data per λ.
     separation : {"isolate", "warn", "error"}, default="isolate"
         What happens to levels of predictors whose rows all have the same outcome,
         if `predictor_penalty` is 0. "isolate" leaves these rows out of the fit

@@ -54,14 +54,15 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         Whether the penalties see columns of S and U divided by their standard
         deviations (divisor n). Results are always on the original scale.
     unknown : {"error", "base"}, default="error"
-        What a level that was not there at fit does at predict.
+        How to handle a category at prediction time that was absent when fitting:
+        raise an error, or treat it as the base level.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Maps the encoded columns of X, or of S, to features: splines, kernels,
         principal components. Predictors are decorrelated in feature space.
     tol : float, default=1e-10
         How closely an active bound is met.
     max_iter : int, default=100
-        Steps of the search for λ(r) at most, and passes over the data for each λ.
+        Maximum number of search steps for λ(r), and of passes over the data per λ.
     separation : {"isolate", "warn", "error"}, default="isolate"
         What happens to levels of predictors whose rows all have the same outcome,
         if `predictor_penalty` is 0. "isolate" leaves these rows out of the fit
@@ -90,17 +91,18 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
     ----------
     alpha_, beta_ : ndarray of shape (q,) and (p,)
         Coefficients of S and of U, original scale.
-    intercept_ : float
-        η = intercept_ + Sα + Uβ, S uncentered and U centered.
-    raw_coef_, raw_intercept_ : ndarray of shape (q+p,) and float
-        The same model, linear in the encoded columns `encoded_names_`.
-    coef_ : ndarray of shape (n_features_in_,)
-        Raw coefficients in the order of the input columns, where all are numbers.
+    fair_intercept_ : float
+        η = fair_intercept_ + Sα + Uβ, S uncentered and U centered.
+    coef_, intercept_ : ndarray of shape (k,) and float
+        The same model in the encoded columns Z: η = intercept_ + Z·coef_.
+    coef_names_ : ndarray of str
+        Names of these columns, in the order of the input, with the levels of a
+        categorical in place of their column.
     lambda_ : float
         λ(r); ∞ at r = 0.
     unfairness_ : float
-        What was achieved.
-    components_ : dict of str to float
+        Unfairness reached on the training rows.
+    unfairness_components_ : dict of str to float
         What `unfairness_` is made of.
     dependence_ : dict of str to float
         What describes every model in training, whatever its bound is on:
@@ -111,7 +113,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         "inactive", "converged", "infeasible", "not-converged", or "separated":
         met as defined, and void because levels decide the response.
     bound_active_, converged_ : bool
-        Whether the bound costs anything; whether it holds.
+        `bound_active_`: the bound changes the fit. `converged_`: the bound is met.
     isolated_ : dict of str to int
         Levels that decide the response, with the number of their rows; these
         rows are no part of the fit and the bound. See `separation`.
@@ -122,7 +124,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         Estimated dispersion; 1 where the family fixes it.
     explained_by_sensitive_ : ndarray of shape (p,)
         Share of each predictor's variance that S explains.
-    sensitive_names_, predictor_names_, encoded_names_ : ndarray of str
+    sensitive_names_, predictor_names_ : ndarray of str
         Encoded column names.
     n_iter_ : int
         Passes over the data.

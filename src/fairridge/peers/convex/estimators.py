@@ -146,7 +146,7 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
         λ; ∞ at r = 0.
     unfairness_ : float
         P(b)/P(b₀).
-    components_ : dict of str to float
+    unfairness_components_ : dict of str to float
         P(b) and P(b₀).
     beta_ : ndarray of shape (p,)
         b. The raw coefficients of S are zero; `alpha_` is what S explains of

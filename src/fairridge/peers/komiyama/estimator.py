@@ -71,7 +71,7 @@ class KomiyamaRegressor(RegressorMixin, Peer):
 
     Attributes
     ----------
-    alpha_, beta_, intercept_, raw_coef_, raw_intercept_, coef_, unfairness_, status_, …
+    alpha_, beta_, fair_intercept_, coef_, intercept_, unfairness_, status_, …
         As in `FairRidgeRegressor`.
     lambda_ : float
         The multiplier μ of the bound (1 − r)‖Sα‖² ≤ r‖Uβ‖²: without penalties

@@ -67,16 +67,16 @@ class ZafarRegressor(RegressorMixin, Zafar):
     beta_ : ndarray of shape (p,)
         b, the coefficients of X.
     alpha_ : ndarray of shape (q,)
-        Bb: what X brings in of S, so that η = intercept_ + Sα + Uβ as in the
+        Bb: what X brings in of S, so that η = fair_intercept_ + Sα + Uβ as in the
         other models, with U = X − SB.
-    raw_coef_ : ndarray of shape (q+p,)
-        Zero for S, then b.
+    coef_ : ndarray of shape (p,)
+        b, in the order of the input columns.
     lambda_ : float
         By how much ‖y − Xb‖² falls per unit of c; for correlations, per unit of
         the covariance with standardized S.
-    components_ : dict of str to float
+    unfairness_components_ : dict of str to float
         The association of every sensitive column.
-    intercept_, raw_intercept_, coef_, unfairness_, status_, …
+    intercept_, fair_intercept_, unfairness_, status_, …
         As in `FairRidgeRegressor`.
 
     Examples
