@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import Floats
+from fairridge._typing import ColumnNames, Floats, TableLike, UnknownLevels, VectorLike
 from fairridge.arguments import (
     check_bound,
     check_bounds,
@@ -67,21 +67,21 @@ class FairRidge(FairModel):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
+        sensitive: ColumnNames | None = None,
         definition: Any = "statistical-parity",
         penalty: Any = "ridge",
         predictor_penalty: float = 0.0,
         standardize: bool = True,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
-        separation: Any = "isolate",
-        min_frequency: Any = None,
+        separation: Literal["isolate", "warn", "error"] = "isolate",
+        min_frequency: float | None = None,
         max_levels: int | None = MAX_LEVELS,
         blind: bool = False,
-        controls: Any = None,
+        controls: ColumnNames | None = None,
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -142,12 +142,12 @@ class FairRidge(FairModel):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -180,13 +180,13 @@ class FairRidge(FairModel):
 
     def path(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        unfairness: Any = None,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
+        unfairness: VectorLike | None = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
     ) -> FairnessPath:
         """Fit the models for many bounds at once.
 
@@ -286,14 +286,14 @@ class FairRidge(FairModel):
 
     def inference(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
-        covariance: str = "HC1",
-        clusters: Any = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
+        covariance: Literal["HC0", "HC1", "HC3", "cluster"] = "HC1",
+        clusters: VectorLike | None = None,
     ) -> Inference:
         """Return standard errors of the fitted model, in one more pass over its rows.
 

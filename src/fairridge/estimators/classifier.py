@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.base import ClassifierMixin
 
+from fairridge._typing import ColumnNames, UnknownLevels
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _labels
 from fairridge.estimators._fair_ridge import FairRidge
@@ -95,23 +96,23 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
-        link: Any = "logit",
+        sensitive: ColumnNames | None = None,
+        link: Literal["logit", "probit", "cloglog"] = "logit",
         positive: Any = None,
         definition: Any = "statistical-parity",
         penalty: Any = "ridge",
         predictor_penalty: float = 0.0,
         standardize: bool = True,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
-        separation: Any = "isolate",
-        min_frequency: Any = None,
+        separation: Literal["isolate", "warn", "error"] = "isolate",
+        min_frequency: float | None = None,
         max_levels: int | None = MAX_LEVELS,
         blind: bool = False,
-        controls: Any = None,
+        controls: ColumnNames | None = None,
     ) -> None:
         super().__init__(
             unfairness,

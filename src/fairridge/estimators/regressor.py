@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.base import RegressorMixin
 
+from fairridge._typing import ColumnNames, UnknownLevels
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _means
 from fairridge.estimators._fair_ridge import FairRidge
@@ -146,22 +147,22 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
+        sensitive: ColumnNames | None = None,
         family: Any = "gaussian",
         definition: Any = "statistical-parity",
         penalty: Any = "ridge",
         predictor_penalty: float = 0.0,
         standardize: bool = True,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
-        separation: Any = "isolate",
-        min_frequency: Any = None,
+        separation: Literal["isolate", "warn", "error"] = "isolate",
+        min_frequency: float | None = None,
         max_levels: int | None = MAX_LEVELS,
         blind: bool = False,
-        controls: Any = None,
+        controls: ColumnNames | None = None,
     ) -> None:
         super().__init__(
             unfairness,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import ColumnNames, Floats, TableLike, UnknownLevels, VectorLike
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._responses import SurvivalTimes
@@ -93,22 +93,22 @@ class FairRidgeSurvival(FairRidge):
         self,
         unfairness: float = 0.05,
         *,
-        sensitive: Any = None,
+        sensitive: ColumnNames | None = None,
         definition: Any = "statistical-parity",
         penalty: Any = "ridge",
         predictor_penalty: float = 0.0,
         standardize: bool = True,
-        unknown: Any = "error",
+        unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
-        ties: Any = "breslow",
+        ties: Literal["breslow", "efron"] = "breslow",
         tol: float = 1e-10,
         max_iter: int = 100,
-        separation: Any = "isolate",
-        min_frequency: Any = None,
+        separation: Literal["isolate", "warn", "error"] = "isolate",
+        min_frequency: float | None = None,
         max_levels: int | None = MAX_LEVELS,
         blind: bool = False,
-        controls: Any = None,
+        controls: ColumnNames | None = None,
     ) -> None:
         super().__init__(
             unfairness,
@@ -130,14 +130,25 @@ class FairRidgeSurvival(FairRidge):
         )
         self.ties = ties
 
-    def predict(self, X: Any, *, sensitive_features: Any = None, offset: Any = None) -> Floats:
+    def predict(
+        self,
+        X: TableLike,
+        *,
+        sensitive_features: TableLike | None = None,
+        offset: VectorLike | None = None,
+    ) -> Floats:
         """Return the log hazard ratio relative to a row at the training means."""
         if isinstance(X, RowSource):
             return X.predictions(self, "predict")
         return self._linear_predictor(X, sensitive_features, offset)
 
     def predict_cumulative_hazard_function(
-        self, X: Any, *, sensitive_features: Any = None, offset: Any = None, times: Any = None
+        self,
+        X: TableLike,
+        *,
+        sensitive_features: TableLike | None = None,
+        offset: VectorLike | None = None,
+        times: Any = None,
     ) -> Floats:
         """Return H(t) = H₀(t)e^η, one row per row of X and one column per time.
 
@@ -162,7 +173,12 @@ class FairRidgeSurvival(FairRidge):
         return _exp(eta[:, None] + baseline)
 
     def predict_survival_function(
-        self, X: Any, *, sensitive_features: Any = None, offset: Any = None, times: Any = None
+        self,
+        X: TableLike,
+        *,
+        sensitive_features: TableLike | None = None,
+        offset: VectorLike | None = None,
+        times: Any = None,
     ) -> Floats:
         """Return S(t) = exp(−H(t)), one row per row of X and one column per time."""
         return np.exp(
@@ -173,12 +189,12 @@ class FairRidgeSurvival(FairRidge):
 
     def score(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: VectorLike | None = None,
         *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
     ) -> float:
         """Return the concordance index."""
         inputs, eta = read_scored(self, X, sensitive_features, sample_weight, offset)

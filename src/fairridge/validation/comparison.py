@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fairridge._typing import ColumnNames, TableLike
 from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, make_frame, name_of, numeric_vector
 from fairridge.estimators.classifier import FairRidgeClassifier
@@ -133,11 +134,11 @@ class Comparison:
 
 
 def compare(
-    X: Any,
+    X: TableLike,
     y: Any,
     *,
-    sensitive: Any = None,
-    sensitive_features: Any = None,
+    sensitive: ColumnNames | None = None,
+    sensitive_features: TableLike | None = None,
     unfairness: Any = 0.05,
     models: Mapping[str, Any] | None = None,
     task: str | None = None,
