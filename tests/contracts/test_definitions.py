@@ -89,6 +89,7 @@ def test_one_is_least_squares(model, data):
     )
 
 
+@pytest.mark.slow
 def test_a_path_equals_its_models(model, data):
     bounds = [0.0, 0.003, 0.1, 0.5, 0.97, 1.0]
     path = model.path(*data, unfairness=bounds)
@@ -101,6 +102,7 @@ def test_a_path_equals_its_models(model, data):
         assert (at.unfairness, at.status_) == (r, single.status_)
 
 
+@pytest.mark.slow
 def test_unfairness_and_deviance_are_monotone_along_the_path(model, data):
     path = model.path(*data)
     assert len(path) == 101

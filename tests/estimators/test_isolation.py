@@ -294,6 +294,7 @@ def test_the_value_with_isolated_rows_is_said(definition):
     assert "With isolated rows" in str(model.summary())
 
 
+@pytest.mark.slow
 def test_the_report_says_what_became_of_the_bound(tmp_path):
     frame, eta, rare = make("z")
     y = respond("binomial", eta, rare)

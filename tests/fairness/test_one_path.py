@@ -46,6 +46,7 @@ def test_coefficients_agree_to_rounding_at_the_same_share(data, r):
 
 @pytest.mark.parametrize("definition", DEFINITIONS[1:])
 @pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.slow
 def test_a_model_is_the_one_of_statistical_parity_at_its_own_share(data, definition, classes):
     Z, y = data
     estimator = FairRidgeClassifier if classes else FairRidgeRegressor

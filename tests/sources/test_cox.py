@@ -32,6 +32,7 @@ def patients(n=2000, tied=False, seed=0):
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("extras", [{}, {"weight": "w", "offset": "shift"}])
+@pytest.mark.slow
 def test_one_sweep_is_as_good_as_all_rows(tmp_path, ties, tied, extras):
     frame = patients(tied=tied)
     used = frame[[*COLUMNS, "time", "event", *extras.values()]]

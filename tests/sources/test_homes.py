@@ -70,6 +70,7 @@ ON_DASK = (
     [(case, "parquet") for case in CASES] + [(case, "dask") for case in ON_DASK],
     indirect=["home"],
 )
+@pytest.mark.slow
 def test_fits_are_those_of_rows_in_memory(case, home, people):
     model, response, weight, offset = CASES[case]
     frame = people[columns_of(response, weight, offset)]

@@ -88,6 +88,7 @@ SQUARED = {
 
 
 @pytest.mark.parametrize("family", SQUARED)
+@pytest.mark.slow
 def test_squared_differences_are_exact(home, people, family):
     model, response = SQUARED[family]
     model = clone(model).set_params(definition=IndividualFairness("squared"))
