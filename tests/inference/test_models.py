@@ -170,3 +170,27 @@ def test_offsets_are_part_of_the_rows(people):
     np.testing.assert_allclose(found.estimate[1:], model.coef_)
     with pytest.raises(ValueError, match="not the rows"):
         model.inference(*data)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({}, r"isolated levels \('g\[z\]'\); leave their rows out"),
+        ({"definition": "mean-parity", "separation": "warn"}, "definition='mean-parity'"),
+        ({"blind": True}, "blind models"),
+        ({"controls": ["x"]}, "models with controls"),
+    ],
+    ids=["isolated", "means", "blind", "controls"],
+)
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+def test_models_without_standard_errors_say_why(options, reason):
+    rng = np.random.default_rng(0)
+    s = (rng.random(1500) < 0.4).astype(float)
+    frame = pd.DataFrame(
+        {"s": s, "x": rng.normal(size=1500) + s, "g": rng.choice(["a", "b"], 1500)}
+    )
+    y = rng.random(1500) < 1 / (1 + np.exp(-frame["x"] - s))
+    frame.loc[:7, "g"], y[:8] = "z", False
+    model = FairRidgeClassifier(0.05, sensitive=["s"], **options).fit(frame, y)
+    with pytest.raises(ValueError, match=f"no standard errors for {reason}"):
+        model.inference(frame, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,14 @@ from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.models import FairBasis
 from fairridge.search import Solution
 
-__all__ = ["check_columns", "check_features", "listed", "warn_of_bound", "warn_of_predictors"]
+__all__ = [
+    "check_columns",
+    "check_features",
+    "listed",
+    "require_inference",
+    "warn_of_bound",
+    "warn_of_predictors",
+]
 
 
 def check_columns(
@@ -137,6 +145,24 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
             "times; using the smallest penalty beyond which the bound always holds.",
             BoundWarning,
         )
+
+
+def require_inference(model: Any) -> None:
+    """Raise, with the reason, if standard errors of a fitted model are not known."""
+    reason = ""
+    if model.blind:
+        reason = "blind models"
+    elif model.controls is not None:
+        reason = "models with controls"
+    elif model._traits.definition.own_ridge:
+        reason = f"definition={model._traits.definition.name!r}"
+    elif model.isolated_:
+        reason = (
+            f"models with isolated levels ({listed(list(model.isolated_))}); leave their rows out "
+            "of X and y, and fit again"
+        )
+    if reason:
+        raise ValueError(f"there are no standard errors for {reason}.")
 
 
 def listed(names: list[str], maximum: int = 5) -> str:

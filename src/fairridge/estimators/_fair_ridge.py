@@ -18,7 +18,12 @@ from fairridge.arguments import (
 )
 from fairridge.data import MAX_LEVELS
 from fairridge.engines import Engine, MemoryEngine, threads_for_passes
-from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
+from fairridge.estimators._checks import (
+    check_columns,
+    require_inference,
+    warn_of_bound,
+    warn_of_predictors,
+)
 from fairridge.estimators._isolating import (
     SEPARATION,
     completed,
@@ -307,10 +312,7 @@ class FairRidge(FairModel):
             Labels of clusters, for rows that are not independent of each other.
         """
         check_is_fitted(self)
-        if self.blind or self.controls is not None:
-            raise ValueError(
-                "there are no standard errors for blind models, nor for models with controls."
-            )
+        require_inference(self)
         if isinstance(X, RowMoments):
             raise ValueError("standard errors need the rows; moments tell only the coefficients.")
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
