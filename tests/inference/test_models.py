@@ -175,7 +175,7 @@ def test_offsets_are_part_of_the_rows(people):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({}, r"isolated levels \('g\[z\]'\); leave their rows out"),
+        ({}, r"models with isolated levels \('g\[z\]'\); leave their rows out"),
         ({"definition": "mean-parity", "separation": "warn"}, "definition='mean-parity'"),
         ({"blind": True}, "blind models"),
         ({"controls": ["x"]}, "models with controls"),
