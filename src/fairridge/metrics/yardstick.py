@@ -39,14 +39,15 @@ def shares_of_fit(fit: Fit) -> dict[str, float]:
 
     S and U are orthogonal there, so the share of η is
     VAR(Sα)/(VAR(Sα) + VAR(Uβ)). The means need one pass over the rows, unless
-    they are η.
+    they are η; their share is NaN if the square of a mean overflows.
     """
     sensitive = fit.sensitive_variance
     total = sensitive + fit.predictor_variance
     found = {"share_of_eta": sensitive / total if total > 0.0 else 0.0}
     if fit.family.reads == "times":
         return found
-    return found | {"share_of_means": MeanParity().value(fit)}
+    with np.errstate(over="ignore", invalid="ignore"):
+        return found | {"share_of_means": MeanParity().value(fit)}
 
 
 def share_explained(

@@ -50,17 +50,20 @@ class MeanForm:
         return self.map @ products.ravel()
 
     def variance(self, sums: MeanSums) -> float:
-        """Return Σ p VAR(μ); 0 where that is rounding."""
+        """Return Σ p VAR(μ); 0 if that is rounding, NaN if μ² overflows."""
         level = sums.products[:, 0] / self.weights
         squares = sums.squares / self.weights
+        size = float(self.shares @ squares)
+        if not np.isfinite(size):
+            return float("nan")
         value = float(self.shares @ (squares - level**2))
-        return value if value > NOTHING * float(self.shares @ squares) else 0.0
+        return value if value > NOTHING * size else 0.0
 
     def share(self, sums: MeanSums) -> float:
-        """Return R²; 0 for means that do not vary."""
+        """Return R²; 0 for means that do not vary, NaN for means whose squares overflow."""
         a, total = self.explained(sums.products), self.variance(sums)
-        share = float(a @ a) / total if total > 0.0 else 0.0
-        return share if share > NO_SHARE else 0.0
+        share = float(a @ a) / total if total != 0.0 else 0.0
+        return 0.0 if share <= NO_SHARE else share
 
     def adjusted(self, share: float) -> float:
         """Adjust R² for chance; NaN where the rows are too few."""
