@@ -29,7 +29,18 @@ NAMED = {
     "Tweedie": ["tweedie"],
 }
 OTHERS = {"Family", "Gaussian", "RowSums", "resolve_regression_family"}
-FAMILIES = [name for names in NAMED.values() for name in names]
+# Families whose sums over rows are those of another one, or nearly.
+RELATIVES = {"efron", "quasi-binomial", "quasi-poisson", "tweedie"}
+NAMES = [name for names in NAMED.values() for name in names]
+
+
+def of_families(*arguments):
+    """Parameters that begin with the name of a family."""
+    slow = pytest.mark.slow if arguments[0] in RELATIVES else ()
+    return pytest.param(*arguments, marks=slow)
+
+
+FAMILIES = [of_families(name) for name in NAMES]
 PENALTIES = {"ridge": "ridge", "radial": "radial", "lasso": "lasso", "elastic": ElasticNet(0.3)}
 L1 = {"ridge": 0.0, "radial": 0.0, "lasso": 1.0, "elastic": 0.3}
 POWER, KAPPA = 1.4, 0.6
@@ -420,7 +431,7 @@ DEFINITIONS = {
 
 
 OUTCOMES = ("binomial", "quasi-binomial")
-DEFINED = [(f, d) for f in FAMILIES for d in DEFINITIONS if d != "tjur" or f in OUTCOMES]
+DEFINED = [of_families(f, d) for f in NAMES for d in DEFINITIONS if d != "tjur" or f in OUTCOMES]
 
 
 @pytest.mark.parametrize("r", [1e-5, 0.02, 0.2])
@@ -526,7 +537,7 @@ def test_a_path_has_101_bounds_and_a_frame(family):
 
 
 @pytest.mark.parametrize("definition", ["parity", "opportunity", "individual"])
-@pytest.mark.parametrize("family", [f for f in FAMILIES if f != "efron"])
+@pytest.mark.parametrize("family", [of_families(f) for f in NAMES if f != "efron"])
 def test_integer_weights_equal_repeated_rows(family, definition):
     # Efron's ties depend on how many rows there are.
     data = Data(family)

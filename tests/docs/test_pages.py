@@ -29,6 +29,8 @@ PAGES = [
     for page in ("README.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md"))))
     if blocks_of(page)
 ]
+# What a newcomer tries first.
+FIRST = ("README.md", "docs/index.md")
 
 
 def lines(text):
@@ -36,7 +38,9 @@ def lines(text):
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask, to pandas
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, marks=() if p in FIRST else pytest.mark.slow) for p in PAGES]
+)
 def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
     blocks = blocks_of(page)
     if any("fetch_fairml" in code for code, _ in blocks):

@@ -30,14 +30,16 @@ from fairridge import (
 from fairridge.data import as_table
 from fairridge.exceptions import DataWarning
 
+# Hundreds of fits each.
+REDUCTIONS = pytest.param(ReductionsClassifier, marks=pytest.mark.slow)
 MODELS = (
     SteinbergRegressor,
-    ReductionsClassifier,
+    REDUCTIONS,
     BarycenterRegressor,
     ConvexFairRegressor,
     ConvexFairClassifier,
 )
-BLIND = (ReductionsClassifier, ConvexFairRegressor, ConvexFairClassifier)
+BLIND = (REDUCTIONS, ConvexFairRegressor, ConvexFairClassifier)
 AWARE = (SteinbergRegressor, BarycenterRegressor)
 FRAMES = {"polars": pl.DataFrame, "pyarrow": pa.table}
 

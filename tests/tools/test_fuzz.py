@@ -12,7 +12,7 @@ from tools.fuzz.fitting import Answer, answer
 from tools.fuzz.problems import draw
 
 
-@pytest.mark.parametrize("first", [0, 20, 40])
+@pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (20, 40))])
 def test_answers_to_random_problems_are_right(first):
     for seed in range(first, first + 20):
         verdict = verdict_of(seed)

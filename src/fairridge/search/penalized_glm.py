@@ -333,14 +333,13 @@ class PenalizedGLM:
         if "restricted" in self.__dict__:
             known[np.inf] = self.restricted
         # From coefficients at infinity it is a long way back.
-        known = {x: point for x, point in known.items() if objective.allows_separation(point)}
-        if not known:
-            return self.start
-
-        def place(x: float) -> float:
-            return float(np.log(min(x, 1e3 * self.typical) + 1e-2 * self.typical))
-
-        return known[min(known, key=lambda x: abs(place(x) - place(lambda_)))]
+        places = np.array([lambda_, *known])
+        places = np.log(np.minimum(places, 1e3 * self.typical) + 1e-2 * self.typical)
+        points = list(known.values())
+        for k in np.argsort(np.abs(places[1:] - places[0]), kind="stable"):
+            if objective.allows_separation(points[k]):
+                return points[k]
+        return self.start
 
     # --------------------------------------------------------------- separation
 
