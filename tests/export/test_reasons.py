@@ -157,3 +157,29 @@ def test_columns_may_come_in_any_order(fitted, workers):
 def test_bad_options_are_named(fitted, workers, options, message):
     with pytest.raises(ValueError, match=message):
         reasons(fitted("gaussian"), workers.X, **options)
+
+
+def test_reasons_are_written_as_sentences(fitted, workers):
+    found = reasons(fitted("gaussian"), workers.X, direction="down", top=2)
+    sentences = found.sentences(names={"skill": "the test result"})
+    assert len(sentences) == len(workers.X)
+    row = next(row for row in range(len(found)) if found[row][:1] and found[row][0][0] == "skill")
+    _, value, size = found[row][0]
+    assert sentences[row][0] == f"the test result is {value}, which lowers the score."
+    template = "{rank}. {attribute}={value} ({contribution:+.3f}) {effect}"
+    assert found.sentences(template)[row][0] == f"1. skill={value} ({size:+.3f}) lowers"
+
+
+@pytest.mark.parametrize(
+    "template", ["{name} is {value}", "{}", "{attribute", "{value:.2f}", "{value.__class__.x}"]
+)
+def test_templates_that_cannot_be_filled_in_are_named(fitted, workers, template):
+    found = reasons(fitted("gaussian"), workers.X.head(3))
+    with pytest.raises(ValueError, match=r"cannot be filled in.*it may use {attribute}, {value}"):
+        found.sentences(template)
+
+
+def test_names_of_other_columns_are_refused(fitted, workers):
+    found = reasons(fitted("gaussian"), workers.X.head(3))
+    with pytest.raises(ValueError, match="names has 'sex', which is not a reason"):
+        found.sentences(names={"sex": "gender"})

@@ -1,4 +1,4 @@
-"""Fitted models elsewhere: SQL, scikit-learn, ONNX, scorecards, reason codes, files.
+"""Fitted models elsewhere: SQL, plain Python, scikit-learn, ONNX, scorecards, reason codes, files.
 
 Every function takes a fitted linear model, and sees of it a `LinearForm`.
 """
@@ -7,6 +7,7 @@ from fairridge.export.explanations import attribution, proxies
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 from fairridge.export.model_file import FORMAT, read_model, write_model
 from fairridge.export.onnx_graph import to_onnx
+from fairridge.export.python_source import to_python
 from fairridge.export.reasons import Direction, Reasons, reasons
 from fairridge.export.scikit_learn import to_sklearn
 from fairridge.export.scorecard import Scorecard, ScorecardLine, scorecard
@@ -30,6 +31,7 @@ __all__ = [
     "reasons",
     "scorecard",
     "to_onnx",
+    "to_python",
     "to_sklearn",
     "to_sql",
     "write_model",

@@ -10,6 +10,7 @@ people who differ only in S.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ from fairridge.export.form import LinearForm, linear_form
 __all__ = ["Direction", "Reasons", "reasons"]
 
 Direction = Literal["both", "down", "up"]
+SENTENCE = "{attribute} is {value}, which {effect} the score."
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,57 @@ class Reasons:
         return make_frame(
             {name: [line[k] for line in found] for k, name in enumerate(names)}, self._backend
         )
+
+    def sentences(
+        self, template: str = SENTENCE, *, names: Mapping[str, str] | None = None
+    ) -> list[list[str]]:
+        """Write the reasons of every row as sentences, for letters about decisions.
+
+        Parameters
+        ----------
+        template : str
+            One sentence. It may use ``{attribute}``, ``{value}``, ``{effect}``
+            ("lowers" or "raises"), ``{contribution}`` (to the linear
+            predictor, with its sign) and ``{rank}`` (from 1), with Python's
+            formats such as ``{contribution:.2f}``.
+        names : mapping of str to str, optional
+            What attributes are called in sentences, such as
+            ``{"emp_length": "length of employment"}``.
+
+        Returns
+        -------
+        list of list of str
+            The sentences of every row, the strongest reason first.
+        """
+        names = {} if names is None else names
+        unknown = sorted(set(names) - set(self.attributes))
+        if unknown:
+            known = ", ".join(map(repr, self.attributes))
+            raise ValueError(f"names has {unknown[0]!r}, which is not a reason; reasons: {known}.")
+        return [
+            [
+                _sentence(template, names.get(name, name), value, size, rank)
+                for rank, (name, value, size) in enumerate(self[row], start=1)
+            ]
+            for row in range(len(self))
+        ]
+
+
+def _sentence(template: str, attribute: str, value: str, contribution: float, rank: int) -> str:
+    fields = {
+        "attribute": attribute,
+        "value": value,
+        "effect": "lowers" if contribution < 0.0 else "raises",
+        "contribution": contribution,
+        "rank": rank,
+    }
+    try:
+        return template.format(**fields)
+    except (AttributeError, IndexError, KeyError, ValueError) as error:
+        known = ", ".join(f"{{{name}}}" for name in fields)
+        raise ValueError(
+            f"the template {template!r} cannot be filled in ({error}); it may use {known}."
+        ) from None
 
 
 def reasons(

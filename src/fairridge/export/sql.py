@@ -7,113 +7,18 @@ the inverse link), so that no long expression is written, or computed, twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairridge.data import Unknown
 from fairridge.data.encoding import CategoricalColumn
+from fairridge.export.dialects import DIALECTS, Dialect
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
-__all__ = ["DIALECTS", "Dialect", "to_sql"]
+__all__ = ["to_sql"]
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """How a database writes names, texts and numbers.
-
-    Attributes
-    ----------
-    name : str
-        What users call it.
-    double, text : str
-        Names of the types for 64-bit floats and for strings.
-    quote : str
-        What encloses an identifier; doubled inside.
-    suffix : str
-        Makes a literal a 64-bit float.
-    folds_case : bool
-        Whether names that differ only in case are the same.
-    escapes : bool
-        Whether a backslash in a text is an escape.
-    strict_exp : bool
-        Whether exp(x) of a very negative x is an error instead of 0.
-    """
-
-    name: str
-    double: str = "DOUBLE"
-    text: str = "VARCHAR"
-    quote: str = '"'
-    suffix: str = ""
-    folds_case: bool = True
-    escapes: bool = False
-    strict_exp: bool = False
-
-    def identifier(self, name: str) -> str:
-        """Quote a name."""
-        if not name or "\0" in name:
-            raise ValueError(f"{name!r} cannot be the name of a column in SQL; rename it.")
-        if self.escapes and "${" in name:
-            raise ValueError(f"{self.name} would replace the variable in {name!r}; rename it.")
-        return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
-
-    def number(self, value: float) -> str:
-        """Write a 64-bit float exactly; an exponent keeps it from being a decimal."""
-        text = repr(float(value))
-        return f"{text if 'e' in text else text + 'e0'}{self.suffix}"
-
-    def literal(self, value: Any) -> str:
-        """Write a level or a class label."""
-        value = value.item() if isinstance(value, np.generic) else value
-        if isinstance(value, bool):
-            return "TRUE" if value else "FALSE"
-        if isinstance(value, int):
-            return str(value)
-        if isinstance(value, float):
-            return self.number(value)
-        if not isinstance(value, str):
-            kind = type(value).__name__
-            raise ValueError(
-                f"the level {value!r} is a {kind}, which SQL cannot compare; use strings."
-            )
-        return self._text(value)
-
-    def _text(self, value: str) -> str:
-        if "\0" in value:
-            raise ValueError(f"the level {value!r} has a NUL character, which SQL cannot hold.")
-        if self.escapes:
-            # ${name} would be replaced before the query is parsed.
-            escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
-            return f"'{escaped}'"
-        doubled = value.replace("'", "''")
-        if self.name == "postgres" and "\\" in value:
-            # Right whatever standard_conforming_strings is.
-            return "E'" + doubled.replace("\\", "\\\\") + "'"
-        return f"'{doubled}'"
-
-    def exp(self, x: str) -> str:
-        """e^x, and 0 where a strict database would complain of underflow."""
-        if not self.strict_exp:
-            return f"EXP({x})"
-        return f"CASE WHEN {x} < {self.number(-708)} THEN {self.number(0)} ELSE EXP({x}) END"
-
-
-DIALECTS = {
-    dialect.name: dialect
-    for dialect in (
-        Dialect("duckdb"),
-        Dialect(
-            "postgres",
-            double="DOUBLE PRECISION",
-            text="TEXT",
-            suffix="::float8",
-            folds_case=False,
-            strict_exp=True,
-        ),
-        Dialect("spark", text="STRING", quote="`", suffix="D", escapes=True),
-    )
-}
 # Largest finite 64-bit float: NaN and infinity are not at most that.
 LARGEST = 1.7976931348623157e308
 # η beyond which e^−t with t = e^η is zero, and e^t not yet an error.
@@ -145,8 +50,10 @@ def to_sql(
     ----------
     model : estimator
         A fitted linear model of fairridge.
-    dialect : {"duckdb", "postgres", "spark"}
-        Whose SQL to write.
+    dialect : {"bigquery", "duckdb", "mysql", "oracle", "postgres", "snowflake", "spark", \
+"sqlserver"}
+        Whose SQL to write. MySQL needs version 8.0.17, and models of more than
+        two classes need SQL Server 2022.
     table : str or sequence of str
         Where the data are; ("schema", "table") for a qualified name.
     keep : sequence of str
@@ -169,12 +76,13 @@ def to_sql(
         *_inverse_link(form, d, terms),
     ]
     names = [column.name for column in form.columns] + ([] if offset is None else [offset])
-    _require_apart(names, d, "columns")
+    kept = [d.identifier(name) for name in keep]
+    _require_apart([d.identifier(name) for name in names], d, "columns")
     for step in steps:
-        _require_apart([*keep, *(_unquoted(d, name) for name in step)], d, "results")
+        _require_apart([*kept, *step], d, "results")
     parts = [table] if isinstance(table, str) else list(table)
     source = ".".join(d.identifier(part) for part in parts)
-    return _nested(source, steps, [d.identifier(name) for name in keep])
+    return _nested(source, steps, kept)
 
 
 def _sums(form: LinearForm, d: Dialect, offset: str | None) -> list[str]:
@@ -198,7 +106,8 @@ def _term(column: InputColumn, coefficients: Any, d: Dialect, unknown: Unknown) 
     if encoding.merges:  # all other levels are the base level
         del levels[encoding.base], values[encoding.base]
     if all(isinstance(level, str) for level in levels):
-        compared = f"CAST({name} AS {d.text})"
+        d.require_distinct(column.name, levels)
+        compared = f"CAST({name} AS {d.text}){d.collation}"
     else:
         compared = name
     cases = " ".join(
@@ -292,23 +201,19 @@ def _nested(source: str, steps: Sequence[Step], keep: Sequence[str]) -> str:
             *keep,
             *(name if name == value else f"{value} AS {name}" for name, value in step.items()),
         ]
-        inner = query if depth == 0 else f"(\n{query}\n) AS t"
+        inner = query if depth == 0 else f"(\n{query}\n) t"
         query = "SELECT\n  " + ",\n  ".join(chosen) + f"\nFROM {inner}"
     return query
 
 
 def _require_apart(names: Sequence[str], d: Dialect, what: str) -> None:
-    """Raise where a database would take two names for one."""
+    """Raise if a database would take two quoted names for one."""
     seen: dict[str, str] = {}
     for name in names:
         key = name.casefold() if d.folds_case else name
         if key in seen:
             raise ValueError(
-                f"the {what} {seen[key]!r} and {name!r} have the same name in {d.name}; "
+                f"the {what} {seen[key]} and {name} have the same name in {d.name}; "
                 "rename one of them."
             )
         seen[key] = name
-
-
-def _unquoted(d: Dialect, name: str) -> str:
-    return name[1:-1].replace(2 * d.quote, d.quote)

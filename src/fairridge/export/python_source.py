@@ -1,0 +1,183 @@
+"""A model as a Python module of a few lines that needs nothing but Python."""
+
+from __future__ import annotations
+
+from pprint import pformat
+from typing import Any
+
+import numpy as np
+
+from fairridge.data.encoding import CategoricalColumn
+from fairridge.export.form import InputColumn, LinearForm, linear_form
+
+__all__ = ["to_python"]
+
+HEAD = '''"""Scores of a {estimator} of fairridge, in plain Python.
+
+predict(row) takes a dict of {columns} column(s) and returns the linear
+predictor and {result}.
+"""
+
+import math
+
+INTERCEPT = {intercept}
+
+# One coefficient per number, one per level of everything else.
+NUMBERS = {numbers}
+LEVELS = {levels}
+# Columns whose other levels count as the base level.
+OTHERS_ARE_BASE = {others}
+'''
+SCORES = '''
+
+def linear_predictors(row, offset=0.0):
+    """Return the list of linear predictors of one row."""
+    found = [level + offset for level in INTERCEPT]
+    for name in [*NUMBERS, *LEVELS]:
+        if row.get(name) is None:
+            raise ValueError(f"{name!r} is missing.")
+    for name, coefficients in NUMBERS.items():
+        value = float(row[name])
+        if not math.isfinite(value):
+            raise ValueError(f"{name!r} is {value}, not a finite number.")
+        found = [eta + c * value for eta, c in zip(found, coefficients)]
+    for name, levels in LEVELS.items():
+        if row[name] in levels:
+            found = [eta + c for eta, c in zip(found, levels[row[name]])]
+        elif name not in OTHERS_ARE_BASE:
+            raise ValueError(f"{name!r} has the unknown level {row[name]!r}.")
+    return found
+'''
+MEANS = {
+    "identity": "eta",
+    "log": "math.exp(min(eta, 700.0))",
+    "logit": "1.0 / (1.0 + math.exp(-eta)) if eta >= 0 else math.exp(eta) / (1.0 + math.exp(eta))",
+    "probit": "0.5 * math.erfc(-eta / math.sqrt(2.0))",
+    "cloglog": "-math.expm1(-math.exp(min(eta, 700.0)))",
+}
+NUMBER = '''
+
+def predict(row, offset=0.0):
+    """Return the linear predictor and the prediction of one row."""
+    (eta,) = linear_predictors(row, offset)
+    return {{"linear_predictor": eta, "prediction": {mean}}}
+'''
+TWO_CLASSES = '''
+
+CLASSES = {classes}
+
+
+def predict(row, offset=0.0):
+    """Return the linear predictor, the probability of CLASSES[1], and the likelier class."""
+    (eta,) = linear_predictors(row, offset)
+    probability = {mean}
+    return {{
+        "linear_predictor": eta,
+        {probability}: probability,
+        "prediction": CLASSES[eta > {threshold!r}],
+    }}
+'''
+CLASSES = '''
+
+CLASSES = {classes}
+
+
+def predict(row, offset=0.0):
+    """Return the linear predictors and probabilities of all classes, and the likeliest."""
+    etas = linear_predictors(row, offset)
+    largest = max(etas)
+    powers = [math.exp(eta - largest) for eta in etas]
+    total = sum(powers)
+    found = {{f"linear_predictor_{{c}}": eta for c, eta in zip(CLASSES, etas)}}
+    found |= {{f"probability_{{c}}": power / total for c, power in zip(CLASSES, powers)}}
+    return found | {{"prediction": CLASSES[etas.index(largest)]}}
+'''
+
+
+def to_python(model: Any) -> str:
+    """Write a Python module that scores one row at a time and imports only `math`.
+
+    The module has one function for users, ``predict(row, offset=0.0)``, where
+    `row` is a dict of column names and values. It returns a dict with
+    ``linear_predictor`` and ``prediction``; for two classes also the
+    probability of the class that is modeled, such as ``probability_GOOD``; for
+    more classes ``linear_predictor`` and ``probability`` of each. A missing
+    value, or a level that was not there at fit, raises a ValueError that names
+    the column.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear model of fairridge.
+
+    Returns
+    -------
+    str
+        The source of the module; arrays have columns x0, x1, … there.
+    """
+    form = linear_form(model, "to_python").without_sensitive()
+    levels = {c.name: c for c in form.columns if isinstance(c.encoding, CategoricalColumn)}
+    head = HEAD.format(
+        estimator=form.estimator_name,
+        columns=len(form.columns),
+        result="the likeliest class" if form.labels else "the predicted mean",
+        intercept=_written(form.intercept.tolist()),
+        numbers=_written(
+            {
+                column.name: form.coefficients[:, column.encoded][:, 0].tolist()
+                for column in form.columns
+                if column.name not in levels
+            }
+        ),
+        levels=_written({name: _levels(form, column) for name, column in levels.items()}),
+        others=_written(
+            [
+                name
+                for name, column in levels.items()
+                if _encoding(column).unknown(form.unknown) == "base" or _encoding(column).merges
+            ]
+        ),
+    )
+    return head + SCORES + _prediction(form)
+
+
+def _prediction(form: LinearForm) -> str:
+    if form.link == "softmax":
+        return CLASSES.format(classes=_written(form.labels))
+    mean = MEANS[form.link]
+    if form.classes is None:
+        return NUMBER.format(mean=mean)
+    return TWO_CLASSES.format(
+        classes=_written(form.labels),
+        mean=mean,
+        probability=repr(f"probability_{form.labels[1]}"),
+        threshold=float(form.family.threshold),
+    )
+
+
+def _levels(form: LinearForm, column: InputColumn) -> dict[Any, list[float]]:
+    """Coefficients of every level, the base level included."""
+    encoding, own = _encoding(column), form.coefficients[:, column.encoded]
+    values = np.insert(own, encoding.base, 0.0, axis=1).T.tolist()
+    levels = [level.item() if isinstance(level, np.generic) else level for level in encoding.levels]
+    strange = [level for level in levels if not isinstance(level, (str, int, float))]
+    if strange:
+        kind = type(strange[0]).__name__
+        raise ValueError(
+            f"the level {strange[0]!r} of column {column.name!r} is a {kind}, which a plain "
+            "Python module cannot hold; use strings."
+        )
+    found = dict(zip(levels, values, strict=True))
+    if encoding.merges:  # the base level is all levels that are not named
+        del found[levels[encoding.base]]
+    return found
+
+
+def _encoding(column: InputColumn) -> CategoricalColumn:
+    assert isinstance(column.encoding, CategoricalColumn)
+    return column.encoding
+
+
+def _written(value: Any) -> str:
+    """Write a constant, with all digits."""
+    return pformat(value, sort_dicts=False, width=100)
