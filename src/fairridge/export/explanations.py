@@ -1,17 +1,22 @@
 """Where the unfairness of a fitted model comes from: which attributes, through which predictors.
 
-Both answers are exact, and come from the sums that the fit left behind.
+Both answers are exact, and come from the sums that the fit left behind. How well predictors
+tell the attributes needs rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fairridge.export.form import InputColumn, linear_form
-from fairridge.metrics import Attribution, Proxies, lmg, proxy_terms
+from fairridge.arguments import check_count
+from fairridge.data import Levels, as_table
+from fairridge.engines.linear_predictor import not_finite_message
+from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.metrics import Attribution, Proxies, Telling, lmg, proxy_terms, tell
 
 __all__ = ["attribution", "proxies"]
 
@@ -43,23 +48,34 @@ def attribution(model: Any) -> Attribution:
     )
 
 
-def proxies(model: Any) -> Proxies:
+def proxies(
+    model: Any, X: Any = None, *, sensitive_features: Any = None, n_folds: int = 5
+) -> Proxies:
     """Say how much S explains of every predictor, and through which predictors S enters η.
+
+    With rows, also the other direction: how well each predictor, and all of
+    them together, tell each sensitive attribute on held-out rows.
 
     Parameters
     ----------
     model : estimator
         A fitted linear model of fairridge.
+    X, sensitive_features : array-like or frame, optional
+        Rows, as in `fit`: of the training data or others.
+    n_folds : int
+        Number of folds for the held-out measures.
 
     Returns
     -------
     Proxies
+        With `telling` if there are rows.
     """
+    check_count("n_folds", n_folds, minimum=2)
     form = linear_form(model, "proxies")
     training = form.training
     columns = [column for column in form.columns if not column.sensitive]
     labels = [""] if len(form.coefficients) == 1 else [str(label) for label in form.labels]
-    return proxy_terms(
+    found = proxy_terms(
         training.covariance,
         training.B,
         np.atleast_2d(model.alpha_),
@@ -71,6 +87,29 @@ def proxies(model: Any) -> Proxies:
         labels,
         form.backend,
     )
+    return (
+        found
+        if X is None
+        else replace(found, telling=_telling(form, X, sensitive_features, n_folds))
+    )
+
+
+def _telling(form: LinearForm, X: Any, sensitive_features: Any, n_folds: int) -> Telling:
+    table, attributes = as_table(X), form.attributes(sensitive_features)
+    # Refuses missing and unknown levels, and other columns, as predict does.
+    form.design.encode(table, attributes, form.unknown, estimator_name=form.estimator_name)
+    columns = {
+        sensitive: {
+            column.name: form.values(column, table, attributes)
+            for column in form.columns
+            if column.sensitive is sensitive
+        }
+        for sensitive in (False, True)
+    }
+    for name, values in (columns[False] | columns[True]).items():
+        if not isinstance(values, Levels) and not np.isfinite(values).all():
+            raise ValueError(not_finite_message(name, values))
+    return tell(columns[False], columns[True], n_folds=n_folds, backend=table.backend)
 
 
 def _owners(columns: Sequence[InputColumn]) -> list[int]:

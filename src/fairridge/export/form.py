@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge._typing import Floats
 from fairridge.data import (
     Design,
+    Levels,
     MappedEncoding,
     Table,
     Unknown,
@@ -173,6 +174,14 @@ class LinearForm:
         if not self.design.positions_sensitive:
             return None
         return self.design.attributes(sensitive_features, estimator_name=self.estimator_name)
+
+    def values(self, column: InputColumn, X: Table, S: Table | None) -> Floats | Levels:
+        """Return what new rows have in a column, found by name where there are names."""
+        source = S if S is not None and column.sensitive and self.design.separate else X
+        if source.names is not None and column.name in source.names:
+            return source.column(source.names.index(column.name))
+        places = self.design.positions_sensitive + self.design.positions_predictors
+        return source.column(places[self.columns.index(column)])
 
     @property
     def level(self) -> Floats:

@@ -219,23 +219,11 @@ def _ranked(
 def _values(
     form: LinearForm, columns: Any, X: Table, S: Table | None
 ) -> tuple[tuple[str, ...], ...]:
-    texts = []
-    for column in columns:
-        source = S if S is not None and column.sensitive and form.design.separate else X
-        texts.append(_texts(source, _position(form, column, source)))
+    texts = [_texts(form.values(column, X, S)) for column in columns]
     return tuple(zip(*texts, strict=True)) if texts else ((),) * X.shape[0]
 
 
-def _position(form: LinearForm, column: Any, source: Table) -> int:
-    """Where a column stands in new rows: by name where there are names."""
-    if source.names is not None and column.name in source.names:
-        return source.names.index(column.name)
-    places = form.design.positions_sensitive + form.design.positions_predictors
-    return places[form.columns.index(column)]
-
-
-def _texts(source: Table, position: int) -> list[str]:
-    column = source.column(position)
+def _texts(column: Floats | Levels) -> list[str]:
     if isinstance(column, Levels):
         return [str(column.levels[code]) for code in column.codes]
     return [f"{value:g}" if isinstance(value, float) else str(value) for value in column.tolist()]

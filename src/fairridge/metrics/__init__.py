@@ -16,6 +16,7 @@ from fairridge.metrics.group_measures import (
 from fairridge.metrics.groups import Grouping, encoded_groups, groupings
 from fairridge.metrics.held_out import explained_by_sensitive, scatter_of, sequential_share
 from fairridge.metrics.intervals import Estimate
+from fairridge.metrics.telling import Telling, tell
 from fairridge.metrics.yardstick import (
     BINS,
     WORDS,
@@ -40,6 +41,7 @@ __all__ = [
     "Grouping",
     "Proxies",
     "SortedScores",
+    "Telling",
     "area_under_curve",
     "audit",
     "concordance_index",
@@ -56,4 +58,5 @@ __all__ = [
     "sequential_share",
     "share_explained",
     "shares_of_fit",
+    "tell",
 ]

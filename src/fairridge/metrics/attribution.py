@@ -15,6 +15,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import make_frame
+from fairridge.metrics.telling import Telling
 
 __all__ = ["Attribution", "Proxies", "lmg", "proxy_terms"]
 
@@ -171,6 +172,9 @@ class Proxies:
     remaining : ndarray of shape (m, k+1)
         COV(x_jβ_j, Sα)/VAR(Sα): share of each term in what is left of S in η;
         with the last entry they sum to 1. NaN where nothing is left (α = 0).
+    telling : Telling or None
+        How well each predictor tells each attribute on held-out rows, if rows
+        were given.
     """
 
     predictors: tuple[str, ...]
@@ -182,6 +186,7 @@ class Proxies:
     entering: Floats
     remaining: Floats
     _backend: Any = None
+    telling: Telling | None = None
 
     @property
     def total(self) -> Floats:
@@ -209,6 +214,9 @@ class Proxies:
         both = np.concatenate([self.differences, self.direct[:, None, :]], axis=1)
         for k, name in enumerate(self.sensitive):
             columns[f"difference: {name}"] = both[:, :, k].ravel()
+        if self.telling is not None:  # the last row there is all predictors, here S itself
+            for name, values in self.telling.columns.items():
+                columns[name] = np.tile([*values[:-1], np.nan], len(self.labels))
         if not several:
             del columns["class"]
         return make_frame(columns, self._backend)

@@ -1,0 +1,162 @@
+"""How well predictors tell the sensitive attributes: the other direction of a proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.data import Levels, make_frame
+
+__all__ = ["ALL", "Telling", "tell"]
+
+# The row of all predictors together.
+ALL = "(all predictors)"
+Column = Floats | Levels
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How well each predictor tells each sensitive attribute, on held-out rows.
+
+    Attributes
+    ----------
+    predictors : tuple of str
+        Names, with "(all predictors)" as the last.
+    attributes : tuple of str
+        Names of the sensitive attributes.
+    measures : tuple of str
+        What is measured of each attribute: "AUC" of its levels, each against
+        the others and weighted by their rows; "R²" of a number.
+    values : ndarray of shape (k+1, a)
+        AUC is 0.5 and R² 0 or less if the predictor tells nothing; 1 if it
+        tells everything. NaN if the attribute does not vary.
+    """
+
+    predictors: tuple[str, ...]
+    attributes: tuple[str, ...]
+    measures: tuple[str, ...]
+    values: Floats
+    _backend: Any = None
+
+    @property
+    def columns(self) -> dict[str, Floats]:
+        """The values of each attribute, by what a table calls them."""
+        names = zip(self.attributes, self.measures, strict=True)
+        return {
+            f"tells {name} ({measure})": self.values[:, k]
+            for k, (name, measure) in enumerate(names)
+        }
+
+    def to_frame(self) -> Any:
+        """Return one row per predictor, all of them together last."""
+        return make_frame({"predictor": list(self.predictors)} | self.columns, self._backend)
+
+
+def tell(
+    predictors: Mapping[str, Column],
+    attributes: Mapping[str, Column],
+    *,
+    n_folds: int = 5,
+    backend: Any = None,
+) -> Telling:
+    """Predict every attribute from each predictor alone, and from all of them, across folds.
+
+    Numbers enter linearly. A categorical enters by the mean of the attribute
+    in each level, shrunk towards the mean of all rows and found on other rows
+    than those the model is fitted to (scikit-learn's ``TargetEncoder``), so
+    that 900 ZIP codes can show what they tell without telling each row's own
+    attribute.
+
+    Parameters
+    ----------
+    predictors, attributes : mapping of str to ndarray or Levels
+        Columns without missing values.
+    n_folds : int
+        Number of folds; fewer if a level of the attribute has fewer rows.
+        Levels of a single row are left out.
+    backend : object, optional
+        The frame library of `to_frame`.
+    """
+    groups = [[name] for name in predictors] + [list(predictors)]
+    values = np.empty((len(groups), len(attributes)))
+    for k, column in enumerate(attributes.values()):
+        for j, names in enumerate(groups):
+            values[j, k] = _held_out([predictors[name] for name in names], column, n_folds)
+    measures = ["AUC" if isinstance(c, Levels) else "R²" for c in attributes.values()]
+    return Telling((*predictors, ALL), tuple(attributes), tuple(measures), values, backend)
+
+
+def _held_out(columns: Sequence[Column], target: Column, n_folds: int) -> float:
+    """Return AUC or R² of predictions of an attribute, each from the other folds."""
+    codes = [isinstance(column, Levels) for column in columns]
+    Z = np.column_stack([c.codes if isinstance(c, Levels) else c for c in columns]).astype(float)
+    if isinstance(target, Levels):
+        rows, y = _levels_of_several_rows(target)
+        return _area(codes, Z[rows], y, n_folds) if len(np.unique(y)) > 1 else float("nan")
+    return _r_squared(codes, Z, target, n_folds) if np.ptp(target) > 0.0 else float("nan")
+
+
+def _area(codes: Sequence[bool], Z: Floats, y: Integers, n_folds: int) -> float:
+    # These modules take longer to import than all of this library.
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    folds = StratifiedKFold(min(n_folds, int(np.bincount(y).min())), shuffle=True, random_state=0)
+    several = y.max() > 1
+    kind = "multiclass" if several else "binary"
+    model = _pipeline(codes, LogisticRegression(max_iter=1000), kind)
+    found = cross_val_predict(model, Z, y, cv=folds, method="predict_proba")
+    if several:
+        return float(roc_auc_score(y, found, multi_class="ovr", average="weighted"))
+    return float(roc_auc_score(y, found[:, 1]))
+
+
+def _r_squared(codes: Sequence[bool], Z: Floats, y: Floats, n_folds: int) -> float:
+    from sklearn.linear_model import Ridge
+    from sklearn.metrics import r2_score
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    folds = KFold(min(n_folds, len(y)), shuffle=True, random_state=0)
+    model = _pipeline(codes, Ridge(1.0), "continuous")
+    return float(r2_score(y, cross_val_predict(model, Z, y, cv=folds)))
+
+
+def _levels_of_several_rows(column: Levels) -> tuple[Integers, Integers]:
+    """Return the rows of levels that have at least two, and their levels from 0."""
+    counts = np.bincount(column.codes, minlength=len(column.levels))
+    rows = np.flatnonzero(counts[column.codes] > 1)
+    return rows, np.unique(column.codes[rows], return_inverse=True)[1]
+
+
+def _pipeline(codes: Sequence[bool], model: Any, target: str) -> Any:
+    """Standardize numbers, encode categoricals by the target, and predict linearly."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler, TargetEncoder
+
+    categorical = np.flatnonzero(codes)
+    numeric = np.flatnonzero(~np.asarray(codes))
+    encoder = TargetEncoder(target_type=target, **_shuffled_folds(target))
+    return make_pipeline(
+        make_column_transformer(
+            (make_pipeline(encoder, StandardScaler()), categorical), (StandardScaler(), numeric)
+        ),
+        model,
+    )
+
+
+def _shuffled_folds(target: str) -> dict[str, Any]:
+    """Make the folds of a TargetEncoder the same each time, in any version of scikit-learn."""
+    import sklearn
+    from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.utils.fixes import parse_version
+
+    if parse_version(sklearn.__version__) < parse_version("1.9"):
+        return {"cv": 3, "random_state": 0}
+    kind = KFold if target == "continuous" else StratifiedKFold
+    return {"cv": kind(3, shuffle=True, random_state=0)}
