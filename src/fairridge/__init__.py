@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fairridge.inference import rows_needed
     from fairridge.metrics import audit
     from fairridge.peers import (
+        BarycenterClassifier,
         BarycenterRegressor,
         BlindExactRegressor,
         ConvexFairClassifier,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from fairridge.validation.report import report
 
 __all__ = [
+    "BarycenterClassifier",
     "BarycenterRegressor",
     "BlindExactRegressor",
     "ConvexFairClassifier",

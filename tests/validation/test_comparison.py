@@ -149,7 +149,8 @@ def test_classifiers(people):
     table = result.to_frame()
     assert result.skipped == {}
     assert result.loss_name == "mean deviance"
-    assert list(table["model"]) == ["unconstrained", "FGRRM", "ZLRM", "reductions", "convex"]
+    models = ["unconstrained", "FGRRM", "ZLRM", "reductions", "barycenter", "convex"]
+    assert list(table["model"]) == models
     free = table.iloc[0]
     assert (table["r_squared_sensitive"][1:] < free["r_squared_sensitive"]).all()
     assert free["individual"] == pytest.approx(1.0)

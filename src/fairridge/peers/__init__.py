@@ -1,6 +1,6 @@
 """The models that fair ridge regression is compared with, one folder each."""
 
-from fairridge.peers.barycenter import BarycenterRegressor
+from fairridge.peers.barycenter import BarycenterClassifier, BarycenterRegressor
 from fairridge.peers.blind_exact import BlindExactRegressor
 from fairridge.peers.convex import ConvexFairClassifier, ConvexFairRegressor
 from fairridge.peers.komiyama import KomiyamaRegressor, auxiliary_ridge_bias
@@ -9,6 +9,7 @@ from fairridge.peers.steinberg import SteinbergRegressor
 from fairridge.peers.zafar import ZafarClassifier, ZafarRegressor
 
 __all__ = [
+    "BarycenterClassifier",
     "BarycenterRegressor",
     "BlindExactRegressor",
     "ConvexFairClassifier",

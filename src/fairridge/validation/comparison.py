@@ -27,7 +27,8 @@ from fairridge.metrics import (
     find_label,
     groupings,
 )
-from fairridge.peers.barycenter.estimator import BarycenterRegressor
+from fairridge.peers.barycenter.classifier import BarycenterClassifier
+from fairridge.peers.barycenter.regressor import BarycenterRegressor
 from fairridge.peers.convex.estimators import ConvexFairClassifier, ConvexFairRegressor
 from fairridge.peers.komiyama.estimator import KomiyamaRegressor
 from fairridge.peers.reductions.estimator import ReductionsClassifier
@@ -55,6 +56,7 @@ CLASSIFIERS = {
     "FGRRM": FairRidgeClassifier,
     "ZLRM": ZafarClassifier,
     "reductions": ReductionsClassifier,
+    "barycenter": BarycenterClassifier,
     "convex": ConvexFairClassifier,
 }
 # Groups of a numeric attribute: quarters.

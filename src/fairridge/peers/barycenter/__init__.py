@@ -1,5 +1,6 @@
 """Chzhen et al.: predictions moved to the Wasserstein barycenter of the groups."""
 
-from fairridge.peers.barycenter.estimator import BarycenterRegressor
+from fairridge.peers.barycenter.classifier import BarycenterClassifier
+from fairridge.peers.barycenter.regressor import BarycenterRegressor
 
-__all__ = ["BarycenterRegressor"]
+__all__ = ["BarycenterClassifier", "BarycenterRegressor"]

@@ -29,6 +29,7 @@ from fairridge.families import Binomial
 from fairridge.metrics.distances import largest_gap
 from fairridge.peers._groups import groups_of, require_predictors, rows_of
 from fairridge.peers._predictions import PredictionPath, prediction_path
+from fairridge.peers._scaling import on_original_scale
 from fairridge.reports.groups import GroupSummary
 from fairridge.search import Status
 
@@ -292,7 +293,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         self.weights_ = weights / weights.sum()
         self.estimators_ = [mitigator.predictors_[t] for t in kept]
         if scaler is not None:
-            self.estimators_ = [_on_original_scale(h, scaler) for h in self.estimators_]
+            self.estimators_ = [on_original_scale(h, scaler) for h in self.estimators_]
         self.gap_ = float(mitigator.best_gap_)
         self.n_iter_ = int(mitigator.last_iter_) + 1
         # fairlearn stops at a gap that is small against the error's own noise; without any error
@@ -384,15 +385,6 @@ def _fitted(mitigator: Any, Z: Floats, y: Integers, codes: Integers) -> None:
                 "fairlearn cannot weigh these rows: all its weights become zero, which happens "
                 "where the groups are the classes of y."
             ) from error
-
-
-def _on_original_scale(model: Any, scaler: StandardScaler) -> Any:
-    """Let a linear classifier of standardized columns take the columns themselves."""
-    if not hasattr(model, "coef_"):  # fairlearn puts a constant in place of a fit to one label
-        return model
-    model.coef_ = model.coef_ / scaler.scale_
-    model.intercept_ = model.intercept_ - model.coef_ @ scaler.mean_
-    return model
 
 
 def _repeats(weight: Floats | None, n: int) -> Integers:

@@ -1,13 +1,13 @@
-"""Any regression, with its predictions moved to the Wasserstein barycenter of the groups."""
+"""What both models share: predictions that move to the Wasserstein barycenter of the groups."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
-from sklearn.linear_model import LinearRegression
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -15,32 +15,28 @@ from fairridge._typing import ColumnNames, Floats, Integers, TableLike, UnknownL
 from fairridge.arguments import check_bound, check_bounds, check_option
 from fairridge.data import Rows, as_table, dense_columns
 from fairridge.data.groups import Groups, attribute_values
-from fairridge.engines import MemoryEngine
-from fairridge.estimators import _means
 from fairridge.estimators._checks import check_features
 from fairridge.estimators._model import FEWER_FEATURES, FairModel, Traits
-from fairridge.estimators._responses import NumericResponse
 from fairridge.estimators._storing import store_columns
 from fairridge.estimators._training import Training, read_training
-from fairridge.families import Gaussian
 from fairridge.peers._groups import groups_of, rows_of
 from fairridge.peers._predictions import PredictionPath, prediction_path
 from fairridge.peers.barycenter.transport import Transport, barycenter_maps
-from fairridge.penalties import Ridge
 from fairridge.reports.groups import GroupSummary
 from fairridge.search import Status
-from fairridge.search.gaussian import gaussian_problem
 
-__all__ = ["BarycenterRegressor"]
+__all__ = ["Barycenter"]
 
 
+# What a column of a path is called.
+SCORES = {"R²": "r_squared", "Accuracy": "accuracy"}
 # Squared distance of predictions from their map, relative to their size, that is rounding.
 ROUNDING_OF_DISTANCE = 1e-24
 
 
 @dataclass(frozen=True)
 class _Learned:
-    """What does not depend on the bound: a regression, and its maps."""
+    """What does not depend on the bound: a model, and the maps of its predictions."""
 
     training: Training
     estimator: Any
@@ -51,76 +47,10 @@ class _Learned:
     fair: Floats
 
 
-class BarycenterRegressor(RegressorMixin, FairModel):
-    """Regression whose predictions have the same distribution in every group.
+class Barycenter(FairModel):
+    """Any model, with its predictions moved to the barycenter of the groups."""
 
-    The post-processor of Chzhen, Denis, Hebiri, Oneto and Pontil (2020, "Fair
-    Regression with Wasserstein Barycenters"). A regression f of y on [S, X]
-    comes first. The prediction v of a row of group s then goes to
-
-        T_s(v) = Σ_g p_g Q_g(F_s(v)),
-
-    with F_s the distribution of predictions in group s, Q_g the quantile
-    function in group g and p_g the share of that group. Among all predictions
-    that are independent of the group these are nearest to f. For bounds in
-    between (Chzhen and Schreuder 2022, "A minimax framework for quantifying
-    risk-fairness trade-off in regression"),
-
-        f_r = √r f + (1 − √r) T_s(f),
-
-    which keeps the share r of the unfairness U(f) = Σ_g p_g W₂²(f | g, barycenter).
-
-    Parameters
-    ----------
-    unfairness : float, default=0.05
-        r in [0, 1]: 0 is the barycenter, 1 the regression itself.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`, `predict` and `score`. They must
-        be discrete: categories, or numbers with at most 20 distinct values.
-        Several together make one group per combination.
-    estimator : scikit-learn regressor, optional
-        Fitted to the encoded columns [S, X]. The default is least squares, as
-        in `FairRidgeRegressor` with unfairness=1, which does not depend on the
-        units of the columns.
-    split : float, optional
-        Share of the rows, within each group, for the regression; the others
-        serve the maps, as in the paper. By default all rows serve both.
-    random_state : int, RandomState or None
-        Draws the rows of the split.
-    unknown : {"error", "base"}, default="error"
-        What a level, or a group, that was not there at fit does at predict:
-        with "base" it is treated as the base level, or as the first of `groups_`.
-    predictor_map : scikit-learn transformer, optional
-        Maps the encoded columns of X to features first.
-    sensitive_map : None
-        Groups have no features; anything else is an error.
-
-    Attributes
-    ----------
-    estimator_ : estimator
-        The fitted regression.
-    groups_ : ndarray of str
-        Labels of the groups.
-    maps_ : tuple of Transport
-        T of each group, with `support` and `image`.
-    unfairness_ : float
-        U(f_r)/U(f) in training: r, or 0 where the groups do not differ.
-    unfairness_components_ : dict of str to float
-        U(f_r), U(f), and the share of VAR(f_r) that the groups explain.
-    training_score_ : float
-        R² in training.
-    status_ : str
-        "inactive" where the predictions are those of the regression, else "converged".
-
-    Notes
-    -----
-    The paper breaks ties by random jitter. Here an atom of a group's
-    distribution goes to the mean of Σ_g p_g Q_g over all the levels it covers,
-    which needs no jitter and gives all groups exactly the same mean in
-    training. T is linear between the predictions of training and constant
-    beyond them.
-    """
+    _score_name: ClassVar[str]
 
     def __init__(
         self,
@@ -143,16 +73,21 @@ class BarycenterRegressor(RegressorMixin, FairModel):
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
 
-    predict = _means.predict
-    score = _means.score
-
     @property
     def _traits(self) -> Traits:
         return Traits(needs_groups=True)
 
-    @property
-    def _response_kind(self) -> NumericResponse:
-        return NumericResponse(Gaussian())
+    @abstractmethod
+    def _default(self, rows: Rows, Z: Floats) -> Any:
+        """Fit the model that comes first if none was given."""
+
+    @abstractmethod
+    def _predicted(self, estimator: Any, Z: Floats) -> Floats:
+        """Return what a fitted model predicts, as numbers of shape (n,)."""
+
+    @abstractmethod
+    def _scored(self, y: Floats, predicted: Floats, weight: Floats) -> float:
+        """Return R² or accuracy."""
 
     def fit(
         self,
@@ -162,14 +97,14 @@ class BarycenterRegressor(RegressorMixin, FairModel):
         sensitive_features: TableLike | None = None,
         sample_weight: VectorLike | None = None,
     ) -> Self:
-        """Fit the regression, and the maps of its predictions.
+        """Fit the model, and the maps of its predictions.
 
         Parameters
         ----------
         X : frame or array of shape (n, k)
             Predictors, and the sensitive attributes where `sensitive` names them.
         y : array-like of shape (n,)
-            Response.
+            Response, or labels of two classes.
         sensitive_features : frame or array of shape (n, q), optional
             Sensitive attributes, where `sensitive` is None.
         sample_weight : array-like of shape (n,), optional
@@ -187,7 +122,7 @@ class BarycenterRegressor(RegressorMixin, FairModel):
         sensitive_features: TableLike | None = None,
         sample_weight: VectorLike | None = None,
     ) -> PredictionPath:
-        """Return the models for many bounds, all from one regression.
+        """Return the models for many bounds, all from one fit.
 
         Parameters
         ----------
@@ -199,15 +134,15 @@ class BarycenterRegressor(RegressorMixin, FairModel):
         bounds = check_bounds(np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness)
         learned = self._learn(X, y, sensitive_features, sample_weight)
         models = [clone(self).set_params(unfairness=float(r))._store(learned) for r in bounds]
-        return prediction_path(models, "r_squared", learned.training.backend)
+        return prediction_path(models, SCORES[self._score_name], learned.training.backend)
 
     def summary(self) -> GroupSummary:
         """Return what the model does to each group, as an object that prints itself."""
         check_is_fitted(self)
         facts = {
-            "Regression": type(self.estimator_).__name__,
+            "Model": type(self.estimator_).__name__,
             "Rows": f"{self.n_rows_:,}",
-            "R² in training": f"{self.training_score_:.4f}",
+            f"{self._score_name} in training": f"{self.training_score_:.4f}",
             "Bound r": f"{float(self.unfairness):g}",
             "To the barycenter": f"{self.unfairness_components_['wasserstein']:.6g}",
             "… unconstrained": f"{self.unfairness_components_['wasserstein_unconstrained']:.6g}",
@@ -224,12 +159,6 @@ class BarycenterRegressor(RegressorMixin, FairModel):
             self._group_columns,
         )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A bound may cost accuracy.
-        tags.regressor_tags.poor_score = bool(self.unfairness < 1.0)
-        return tags
-
     # --------------------------------------------------------------- learning
 
     def _learn(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> _Learned:
@@ -240,16 +169,16 @@ class BarycenterRegressor(RegressorMixin, FairModel):
         first, second = self._parts(codes)
         if self.estimator is None:
             check_features(
-                Z, training.design, f"Pass a penalized regression as estimator. {FEWER_FEATURES}"
+                Z, training.design, f"Pass a penalized model as estimator. {FEWER_FEATURES}"
             )
-        estimator = self._regressed(Z[first], rows.take(first))
-        plain = np.asarray(estimator.predict(Z), dtype=np.float64).reshape(len(Z))
+        estimator = self._fitted(Z[first], rows.take(first))
+        plain = self._predicted(estimator, Z)
         weight = training.engine.weights
         maps = barycenter_maps(plain[second], codes[second], weight[second], len(groups.labels))
         return _Learned(training, estimator, groups, codes, maps, plain, _moved(plain, codes, maps))
 
     def _parts(self, codes: Integers) -> tuple[Integers, Integers]:
-        """Rows for the regression, and rows for the maps."""
+        """Rows for the model, and rows for the maps."""
         everything = np.arange(len(codes))
         if self.split is None:
             return everything, everything
@@ -263,25 +192,25 @@ class BarycenterRegressor(RegressorMixin, FairModel):
             # A group of one row is needed for its map.
             first[inside[: min(round(split * len(inside)), len(inside) - 1)]] = True
         if not first.any():
-            raise ValueError(f"split={split!r} leaves no rows for the regression; use split=None.")
+            raise ValueError(f"split={split!r} leaves no rows for the model; use split=None.")
         return np.flatnonzero(first), np.flatnonzero(~first)
 
-    def _regressed(self, Z: Floats, rows: Rows) -> Any:
+    def _fitted(self, Z: Floats, rows: Rows) -> Any:
         if self.estimator is None:
-            return _least_squares(rows)
+            return self._default(rows, Z)
         estimator, y = clone(self.estimator), rows.response[:, 0]
         if rows.weight is None:
             return estimator.fit(Z, y)
         if not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(
                 f"estimator {type(estimator).__name__} takes no sample_weight; leave it out, or "
-                "use another regression."
+                "use another model."
             )
         return estimator.fit(Z, y, sample_weight=rows.weight)
 
     def _store(self, learned: _Learned) -> Self:
         store_columns(self, learned.training)
-        self.family_ = Gaussian()
+        self.family_ = learned.training.response.family
         self.definition_ = "wasserstein"
         self.estimator_, self.maps_ = learned.estimator, learned.maps
         self._groups = learned.groups
@@ -305,9 +234,9 @@ class BarycenterRegressor(RegressorMixin, FairModel):
         self.unfairness_components_ = {
             "wasserstein": after,
             "wasserstein_unconstrained": before,
-            "explained_by_groups": _r_squared(predicted, means[1][learned.codes], weight),
+            "explained_by_groups": r_squared(predicted, means[1][learned.codes], weight),
         }
-        self.training_score_ = _r_squared(y, predicted, weight)
+        self.training_score_ = self._scored(y, predicted, weight)
         self.status_: Status = "inactive" if self.unfairness == 1.0 or not differ else "converged"
         self.bound_active_, self.converged_ = self.status_ == "converged", True
         self._group_columns = {
@@ -323,7 +252,7 @@ class BarycenterRegressor(RegressorMixin, FairModel):
 
     # ------------------------------------------------------------- predicting
 
-    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+    def _moved_predictions(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
         check_is_fitted(self)
         check_option("unknown", self.unknown, ("error", "base"))
         if offset is not None:
@@ -337,23 +266,8 @@ class BarycenterRegressor(RegressorMixin, FairModel):
         )
         Z = dense_columns((*pieces[0], *pieces[1]), design.encoded_names)
         codes = self._groups.codes(attribute_values(pieces[0]), self.unknown)
-        plain = np.asarray(self.estimator_.predict(Z), dtype=np.float64).reshape(len(Z))
+        plain = self._predicted(self.estimator_, Z)
         return self._between(plain, _moved(plain, codes, self.maps_))
-
-
-def _least_squares(rows: Rows) -> LinearRegression:
-    """Regress y on [S, X].
-
-    scikit-learn's own solver drops directions that are small beside the
-    largest column, whatever its unit; ours scales the columns first.
-    """
-    problem = gaussian_problem(MemoryEngine(rows), penalty=Ridge())
-    basis, fit = problem.basis, problem.unconstrained()
-    regression = LinearRegression()
-    regression.coef_ = basis.raw_coefficients(fit.alpha, fit.beta)
-    regression.intercept_ = float(basis.center_targets[0] - regression.coef_ @ basis.center)
-    regression.n_features_in_ = len(regression.coef_)
-    return regression
 
 
 def _moved(values: Floats, codes: Integers, maps: tuple[Transport, ...]) -> Floats:
@@ -365,6 +279,6 @@ def _moved(values: Floats, codes: Integers, maps: tuple[Transport, ...]) -> Floa
     return moved
 
 
-def _r_squared(values: Floats, fitted: Floats, weight: Floats) -> float:
+def r_squared(values: Floats, fitted: Floats, weight: Floats) -> float:
     total = float(weight @ (values - np.average(values, weights=weight)) ** 2)
     return 1.0 - float(weight @ (values - fitted) ** 2) / total if total > 0.0 else 0.0

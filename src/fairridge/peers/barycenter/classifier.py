@@ -1,0 +1,135 @@
+"""Any classifier, with its probabilities moved to the Wasserstein barycenter of the groups."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from fairridge._typing import Floats, TableLike, VectorLike
+from fairridge.data import Rows
+from fairridge.estimators import _labels
+from fairridge.estimators._responses import Classes
+from fairridge.peers._scaling import on_original_scale, scaled
+from fairridge.peers.barycenter._base import Barycenter
+
+__all__ = ["BarycenterClassifier"]
+
+
+class BarycenterClassifier(ClassifierMixin, Barycenter):
+    """Classifier whose probabilities have the same distribution in every group.
+
+    The post-processor of `BarycenterRegressor`, applied to the probability
+    that a classifier gives to ``classes_[1]``. At r = 0 the probabilities are
+    independent of the group, so that any threshold selects the same share of
+    every group: statistical parity of decisions, for a forest or gradient
+    boosting as well as for a linear model.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1]: 0 is the barycenter, 1 the classifier itself. In between
+        probabilities are √r p + (1 − √r) T_s(p), which keeps the share r of
+        Σ_g p_g W₂²(p | g, barycenter).
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`, `predict` and `score`. They must
+        be discrete: categories, or numbers with at most 20 distinct values.
+        Several together make one group per combination.
+    estimator : scikit-learn classifier, optional
+        Fitted to the encoded columns [S, X]; it needs `predict_proba`. The
+        default is a logistic regression with hardly any penalty.
+    split : float, optional
+        Share of the rows, within each group, for the classifier; the others
+        serve the maps. By default all rows serve both; a classifier that fits
+        its training rows closely, such as a forest, needs a split.
+    random_state : int, RandomState or None
+        Draws the rows of the split.
+    unknown : {"error", "base"}, default="error"
+        What a level, or a group, that was not there at fit does at predict:
+        with "base" it is treated as the base level, or as the first of `groups_`.
+    predictor_map : scikit-learn transformer, optional
+        Maps the encoded columns of X to features first.
+    sensitive_map : None
+        Groups have no features; anything else is an error.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Sorted class labels; probabilities are those of ``classes_[1]``.
+    estimator_ : estimator
+        The fitted classifier.
+    groups_ : ndarray of str
+        Labels of the groups.
+    maps_ : tuple of Transport
+        T of each group, with `support` and `image`.
+    unfairness_ : float
+        Share of the unfairness of the classifier that is left in training: r,
+        or 0 if the groups do not differ.
+    unfairness_components_ : dict of str to float
+        The unfairness that is left, that of the classifier, and the share of
+        the variance of probabilities that the groups explain.
+    training_score_ : float
+        Accuracy in training.
+    status_ : str
+        "inactive" if the probabilities are those of the classifier, else "converged".
+
+    See Also
+    --------
+    BarycenterRegressor : The same for numbers, with the formulas.
+    """
+
+    _score_name: ClassVar[str] = "Accuracy"
+
+    predict = _labels.predict
+    decision_function = _labels.decision_function
+    score = _labels.score
+
+    @property
+    def _response_kind(self) -> Classes:
+        return Classes(only_two=True)
+
+    def predict_proba(
+        self,
+        X: TableLike,
+        *,
+        sensitive_features: TableLike | None = None,
+        offset: VectorLike | None = None,
+    ) -> Floats:
+        """Return the probabilities of both classes."""
+        second = self._moved_predictions(X, sensitive_features, offset)
+        return np.column_stack([1.0 - second, second])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        # A bound may cost accuracy.
+        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
+        return tags
+
+    def _default(self, rows: Rows, Z: Floats) -> LogisticRegression:
+        columns, scaler = scaled(Z, rows.weight)
+        model = LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=1000)
+        model.fit(columns, rows.response[:, 0].astype(int), sample_weight=rows.weight)
+        return on_original_scale(model, scaler)
+
+    def _predicted(self, estimator: Any, Z: Floats) -> Floats:
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"estimator {type(estimator).__name__} has no predict_proba; use a classifier "
+                "that has, or put CalibratedClassifierCV around it."
+            )
+        found = np.asarray(estimator.predict_proba(Z), dtype=np.float64)
+        # A split may leave a classifier rows of one class only.
+        return (
+            found[:, -1] if found.shape[1] == 2 else np.full(len(Z), float(estimator.classes_[0]))
+        )
+
+    def _scored(self, y: Floats, predicted: Floats, weight: Floats) -> float:
+        return float(np.average((predicted > 0.5) == (y > 0.5), weights=weight))
+
+    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        """Return by how much the second class is more likely than ½."""
+        return self._moved_predictions(X, sensitive_features, offset) - 0.5
