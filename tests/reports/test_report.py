@@ -65,6 +65,19 @@ def test_a_path_is_a_frame_of_the_library_that_came_in(path, frame, people):
     assert "101 bounds on statistical-parity" in repr(path)
 
 
+def test_a_path_of_many_columns_names_those_that_matter():
+    rng = np.random.default_rng(41)
+    Z = rng.normal(size=(300, 30))
+    y = Z[:, 1] + Z[:, 3:8] @ [5.0, -4.0, 3.0, 2.0, 1.5] + rng.normal(size=300)
+    ax = FairRidgeRegressor(sensitive=[0, 1, 2]).path(Z, y).plot()
+    legend = ax.get_legend()
+    named = [text.get_text() for text in legend.get_texts()]
+    assert named == ["x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"]
+    assert legend.get_title().get_text() == "22 smaller ones in gray"
+    assert len(ax.lines) == 30 + 1
+    matplotlib.pyplot.close(ax.figure)
+
+
 @pytest.mark.parametrize(
     ("kind", "lines"), [("coefficients", 2 + 4 + 1), ("constraints", 3), ("accuracy", 1)]
 )

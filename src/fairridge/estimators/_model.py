@@ -10,11 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._notebook import facts_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import MAX_LEVELS, Design, as_table, numeric_vector
 from fairridge.engines import linear_predictor
 from fairridge.estimators._responses import ResponseKind
+from fairridge.metrics import WORDS
 
 __all__ = ["FEWER_FEATURES", "PENALTY_OR_FEWER", "FairModel", "Traits"]
 
@@ -83,6 +85,21 @@ class FairModel(BaseEstimator):
     intercept_: Any
     family_: Any
     _design: Design
+
+    def _repr_html_inner(self) -> str:
+        """Show a fitted model in a notebook: fairness first, then scikit-learn's diagram."""
+        diagram: str = super()._repr_html_inner()
+        if not hasattr(self, "unfairness_"):
+            return diagram
+        shares = getattr(self, "dependence_", {})
+        facts = [
+            ("Bound", f"{float(self.unfairness):g}"),
+            ("Unfairness reached in training", f"{self.unfairness_:.4g}"),
+            ("Status", str(self.status_)),
+            *((WORDS[name], f"{value:.4g}") for name, value in shares.items()),
+            ("Rows", f"{self.n_rows_:,}"),
+        ]
+        return facts_html(facts, f"Fitted {type(self).__name__}") + diagram
 
     @property
     @abstractmethod

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._notebook import frame_html, lines_html
 from fairridge._typing import Floats
 from fairridge.data import make_frame
 from fairridge.estimators._storing import refit_at
@@ -71,6 +72,18 @@ class FairnessPath:
     def __repr__(self) -> str:
         ends = f"{self.unfairness.min():g} to {self.unfairness.max():g}"
         return f"FairnessPath({len(self)} bounds on {self.definition}, r = {ends})"
+
+    def _repr_html_(self) -> str:
+        lines = {"achieved": self.achieved, self.score_name: self.score}
+        chart = lines_html(self.unfairness, lines, "bound on unfairness, r")
+        few = np.unique(np.linspace(0, len(self) - 1, min(len(self), 11)).astype(int))
+        columns = {
+            "unfairness": self.unfairness[few],
+            "achieved": self.achieved[few],
+            self.score_name: self.score[few],
+            "status": [self.status[k] for k in few],
+        }
+        return chart + frame_html(make_frame(columns, self._backend), repr(self))
 
     def at(self, unfairness: float) -> Any:
         """Return the fitted model for one bound, whether it is on the path or not."""

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_flag
 from fairridge.data import Levels, Table, as_table, make_frame
@@ -84,6 +85,10 @@ class Reasons:
         return make_frame(
             {name: [line[k] for line in found] for k, name in enumerate(names)}, self._backend
         )
+
+    def _repr_html_(self) -> str:
+        note = "Contributions to the linear predictor, relative to the training mean."
+        return frame_html(self.to_frame(), f"Reasons of {len(self):,} row(s)", [note])
 
     def sentences(
         self, template: str = SENTENCE, *, names: Mapping[str, str] | None = None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from fairridge._notebook import frame_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.data import as_table, make_frame
@@ -96,6 +97,10 @@ class Scorecard:
         """Return the probability of the favorable class for scores."""
         points = np.asarray(score, dtype=np.float64)
         return np.asarray(expit((points - self.offset) / self.factor))
+
+    def _repr_html_(self) -> str:
+        note = f"Rounding moves a score by at most {self.rounding_bound:.2f}."
+        return frame_html(self.to_frame(), f"Scorecard: odds of {self.favorable}", [note])
 
     def to_frame(self) -> Any:
         """Return one row per level or number, the base points first."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import norm
 
+from fairridge._notebook import facts_html, frame_html
 from fairridge._typing import Floats
 from fairridge.data import make_frame
 from fairridge.inference.estimates import Estimates, Interval, WaldTest, p_value, quantile
@@ -312,4 +312,5 @@ class Inference:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        facts = facts_html(self._facts(), self.facts.title)
+        return facts + frame_html(self.to_frame(), "", [TARGET, *self.facts.notes])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
 from fairridge.data import make_frame
 from fairridge.metrics.telling import Telling
@@ -58,6 +59,10 @@ class Attribution:
             "last": self.last,
         }
         return make_frame(columns, self._backend)
+
+    def _repr_html_(self) -> str:
+        note = f"Shares sum to R² = {self.total:.4g} of all attributes together."
+        return frame_html(self.to_frame(), "R² by sensitive attribute", [note])
 
 
 def lmg(
@@ -220,6 +225,10 @@ class Proxies:
         if not several:
             del columns["class"]
         return make_frame(columns, self._backend)
+
+    def _repr_html_(self) -> str:
+        shown = frame_html(self.to_frame(), "How S enters the linear predictor")
+        return shown if self.telling is None else shown + self.telling._repr_html_()
 
 
 def proxy_terms(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from fairridge._notebook import frame_html
 from fairridge.data import make_frame
 from fairridge.metrics.attribution import Attribution
 from fairridge.metrics.favorable import Favorable
@@ -145,6 +146,10 @@ class Audit:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        title = f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}"
+        return frame_html(self.to_frame(), title, self._facts())
 
     def _facts(self) -> list[str]:
         facts = [f"share of predicted means explained by S (R²): {self.r_squared:.4f}"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, make_frame
 
@@ -54,6 +55,10 @@ class Telling:
     def to_frame(self) -> Any:
         """Return one row per predictor, all of them together last."""
         return make_frame({"predictor": list(self.predictors)} | self.columns, self._backend)
+
+    def _repr_html_(self) -> str:
+        note = "On held-out rows; an AUC of 0.5 and an R² of 0 tell nothing."
+        return frame_html(self.to_frame(), "How well predictors tell S", [note])
 
 
 def tell(

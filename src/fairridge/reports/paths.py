@@ -82,30 +82,27 @@ def new_axes() -> Axes:
 
 
 def _coefficients(curves: PathCurves, ax: Axes) -> None:
-    """Profile plot: sensitive attributes solid, predictors dashed."""
-    labeled = len(curves.sensitive_names) + len(curves.predictor_names) <= 16
-    groups = (
-        (curves.alpha, curves.sensitive_names, "-", 2.2, 1.0),
-        (curves.beta, curves.predictor_names, "--", 1.2, 0.75),
-    )
-    position = 0
-    for values, names, style, width, opacity in groups:
-        for column, name in zip(values.T, names, strict=True):
-            ax.plot(
-                curves.unfairness,
-                column,
-                style,
-                linewidth=width,
-                alpha=opacity,
-                color=COLORS[position % len(COLORS)],
-                label=name if labeled else None,
-            )
-            position += 1
+    """Profile plot: sensitive attributes solid, predictors dashed, the largest in color."""
+    values = np.concatenate([curves.alpha, curves.beta], axis=1)
+    names = [*curves.sensitive_names, *curves.predictor_names]
+    # The sensitive attributes matter here, then whatever is largest anywhere on the path.
+    size = np.abs(values).max(axis=0, initial=0.0)
+    size[: curves.alpha.shape[1]] += size.max(initial=0.0)
+    named = np.sort(np.argsort(-size, kind="stable")[: len(COLORS)])
+    for k in np.setdiff1d(np.arange(len(names)), named):
+        ax.plot(curves.unfairness, values[:, k], "--", color="0.8", linewidth=0.8, zorder=1)
+    for color, k in zip(COLORS, named, strict=False):
+        sensitive = k < curves.alpha.shape[1]
+        style, width = ("-", 2.2) if sensitive else ("--", 1.4)
+        ax.plot(
+            curves.unfairness, values[:, k], style, linewidth=width, color=color, label=names[k]
+        )
     ax.axhline(0.0, color="0.6", linewidth=0.8)
     ax.set_ylabel("coefficient × standard deviation")
     ax.set_title("Coefficients: sensitive (solid), predictors (dashed)", loc="left", fontsize=11)
-    if labeled:
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    others = len(names) - len(named)
+    title = f"{others} smaller ones in gray" if others else None
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title=title)
 
 
 def _constraints(curves: PathCurves, ax: Axes) -> None:

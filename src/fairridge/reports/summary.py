@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fairridge._notebook import facts_html, frame_html
 from fairridge.data import make_frame
 
 __all__ = ["CoefficientRow", "Summary"]
@@ -89,6 +90,9 @@ class Summary:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return facts_html(self.facts, self.title) + frame_html(self.to_frame(), "", self.notes)
 
     def _fact_lines(self) -> list[str]:
         """Two facts a line, as statsmodels does."""

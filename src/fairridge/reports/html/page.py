@@ -6,6 +6,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -63,6 +64,13 @@ class AuditReport:
     def summary(self) -> str:
         """The findings in plain words."""
         return "\n\n".join(sentences(self.contents))
+
+    def _repr_html_(self) -> str:
+        # A page of its own: its style sheet and script must not meet the notebook's.
+        return (
+            f'<iframe srcdoc="{escape(self.html, quote=True)}" '
+            'style="width:100%;height:720px;border:1px solid #ccc"></iframe>'
+        )
 
     def __repr__(self) -> str:
         return f"AuditReport({self.contents.subject.title!r}, {len(self.html):,} characters)"
