@@ -204,6 +204,22 @@ def test_no_model_with_as_little_explained_is_better(rows, r):
     assert abs(fitted.deviance_ - best) <= 1e-6
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("r", [0.3, 0.1])
+def test_no_model_with_as_little_explained_is_better_if_S_explains_much(seed, r):
+    rng = np.random.default_rng(seed)
+    S = rng.normal(size=(N, 2))
+    Z = np.hstack([S, S @ rng.normal(size=(2, 3)) + rng.normal(size=(N, 3))])
+    eta = Z @ rng.normal(size=5)
+    y = (rng.random(N) < expit(1.5 * eta / eta.std())).astype(int)
+    fitted, brute = model("binomial", r).fit(Z, y), Logistic(Z, y)
+    theta = np.append(fitted.intercept_, fitted.coef_)
+    limit = np.sum(brute.explained(theta) ** 2)
+    best = brute.best("ineq", lambda t: limit - np.sum(brute.explained(t) ** 2), theta)
+    assert fitted.deviance_ <= best * (1 + 1e-8)
+
+
 def test_no_model_with_the_same_share_is_much_better(rows):
     """A bound on the share alone can also be met by means that vary more: that gains little."""
     Z, eta, _ = rows

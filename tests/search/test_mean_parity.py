@@ -164,3 +164,19 @@ def test_a_bound_costs_few_passes(rows):
     fresh.choose(MeanParity(), np.array([0.02]), 1e-10, 100)
     assert fresh.engine.passes - before <= 12
     assert isinstance(fresh, MeanProblem)
+
+
+def test_neighboring_bounds_lead_to_each_other(rows):
+    """A polynomial through the minima behind leaves about one Newton step to take."""
+    Z, y, _ = rows
+    fresh = problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
+    bounds = np.linspace(0.001, fresh.definition.value(fresh.fit(0.0)), 41)
+    before = fresh.engine.passes
+    chosen = fresh.choose(MeanParity(), bounds, 1e-10, 100)
+    assert fresh.engine.passes - before <= 2.4 * len(bounds)
+    for k in (3, 17, 32):
+        alone = problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
+        choice = alone.choose(MeanParity(), bounds[[k]], 1e-10, 100)[0]
+        assert chosen[k].lambda_ == pytest.approx(choice.lambda_, rel=1e-8)
+        found, expected = fresh.fit(chosen[k].lambda_), alone.fit(choice.lambda_)
+        np.testing.assert_allclose(found.alpha, expected.alpha, rtol=1e-8)

@@ -27,15 +27,18 @@ from threadpoolctl import threadpool_limits
 
 from tools.fuzz.columns import EPS, Coefficients, Columns, coefficients_of, columns_of, over
 from tools.fuzz.fitting import Answer, answer, second_answer
+from tools.fuzz.other_bounds import other_bound
 from tools.fuzz.peers import komiyama, zafar
 from tools.fuzz.problems import Problem, draw
-from tools.fuzz.reference import Value, unfairness
+from tools.fuzz.reference import INDIVIDUAL, Value, unfairness
 from tools.fuzz.stationarity import is_flat, remaining_gain, undetermined
 
 __all__ = ["Verdict", "examine", "judge", "verdict_of"]
 
 Floats = NDArray[np.float64]
 BOUND, GAIN, ETA, AGREE = 1e-8, 1e-10, 1e-9, 1e-6
+# By which other bounds than on α may be met too well.
+LOOSE = 1e-6
 # Processor seconds of one problem.
 SLOW, STOP = 10.0, 30.0
 # What the library says where moments, or rows that are not in memory, cannot do.
@@ -133,7 +136,9 @@ def _wrong_numbers(problem: Problem, first: Answer) -> Iterator[str]:
     # Where the library says that something is amiss, its answer is not silent.
     if not model.converged_ or _separated(first):
         return
-    if problem.model == "ridge":
+    if problem.has_other_bound:
+        yield from _wrong_other_bound(problem, first, columns, fair)
+    elif problem.model == "ridge":
         yield from _wrong_bound(problem, first, columns, fair)
         gain = remaining_gain(problem, columns, fair, float(model.lambda_))
         if not gain <= GAIN:
@@ -168,8 +173,8 @@ def _inconsistent_status(problem: Problem, first: Answer) -> Iterator[str]:
         yield f"inactive at λ = {model.lambda_:g}"
     if r == 1.0 and model.converged_ and model.status_ != "inactive":
         yield f"r = 1 is {model.status_}"
-    blind = problem.model == "zafar"  # has no S to begin with
-    if r == 0.0 and model.status_ == "converged" and not blind and np.any(model.alpha_):
+    other = problem.has_other_bound or problem.model == "zafar"  # has no S to begin with
+    if r == 0.0 and model.status_ == "converged" and not other and np.any(model.alpha_):
         yield "r = 0, but α is not 0"
 
 
@@ -177,6 +182,11 @@ def _all_coefficients(model: Any, columns: Columns) -> Floats:
     """Return `coef_`, with zeros for S in models that predict without it."""
     known = np.atleast_2d(model.coef_)
     return np.pad(known, ((0, 0), (columns.raw.shape[1] - known.shape[1], 0)))
+
+
+def _raw(model: Any, columns: Columns) -> Floats:
+    """Return levels and coefficients of [S, X]."""
+    return np.column_stack([np.atleast_1d(model.intercept_), _all_coefficients(model, columns)])
 
 
 def _wrong_predictions(
@@ -212,7 +222,7 @@ def _wrong_bound(
 ) -> Iterator[str]:
     model, r = first.model, problem.unfairness
     free = None
-    if problem.definition == "individual":
+    if problem.definition in INDIVIDUAL:
         other = answer(replace(problem, unfairness=1.0))
         if _separated(other) or not other.model.converged_:
             return
@@ -237,6 +247,27 @@ def _wrong_bound(
         yield f"bound {r:g} is said to bind, but the value is {value.value:.10g}"
     if abs(value.value - model.unfairness_) > slack:
         yield f"unfairness_ is {model.unfairness_:.10g}, recomputed {value.value:.10g}"
+
+
+def _wrong_other_bound(
+    problem: Problem, first: Answer, columns: Columns, fair: Coefficients
+) -> Iterator[str]:
+    """Judge a bound on means, of a model without S, or given controls."""
+    model, r = first.model, problem.unfairness
+    found = other_bound(problem, columns, _raw(model, columns))
+    value, flat = found.value(), is_flat(columns, fair)
+    if value is not None and r < 1.0:
+        slack = BOUND + 2.0 * value.error
+        if not value.value <= r + slack:
+            yield f"bound {r:g} exceeded silently: {value.value:.10g}"
+        binds = model.status_ == "converged" and not (first.warnings or flat)
+        if binds and value.value < r - slack - LOOSE:
+            yield f"bound {r:g} is said to bind, but the value is {value.value:.10g}"
+        if abs(value.value - model.unfairness_) > slack:
+            yield f"unfairness_ is {model.unfairness_:.10g}, recomputed {value.value:.10g}"
+    gain = found.gain(float(model.lambda_))
+    if not gain <= GAIN:
+        yield f"not stationary: another step gains {gain:.2g} of the deviance"
 
 
 def _coarse(problem: Problem) -> float:
@@ -302,8 +333,11 @@ def _rounding_of_value(problem: Problem, columns: Columns, model: Any) -> float:
     A model that explains 1e-13 of the deviance has a share with three digits, and one that
     explains nothing but rounding has none.
     """
-    if problem.model != "ridge" or problem.definition == "individual":
+    if problem.model != "ridge" or problem.definition in INDIVIDUAL:
         return 0.0
+    if problem.has_other_bound:
+        value = other_bound(problem, columns, _raw(model, columns)).value()
+        return np.inf if value is None else 2.0 * value.error
     value = unfairness(problem.definition, columns, coefficients_of(model, columns), None)
     return np.inf if value is None else 2.0 * value.error
 

@@ -22,7 +22,14 @@ from fairridge import (
     ZafarRegressor,
     sources,
 )
-from fairridge.fairness import Combined, EqualityOfOpportunity, StatisticalParity
+from fairridge.fairness import (
+    Closeness,
+    Combined,
+    EqualityOfOpportunity,
+    IndividualFairness,
+    SameOutcome,
+    StatisticalParity,
+)
 from tools.fuzz.problems import Problem, with_squares
 
 __all__ = ["Answer", "answer", "estimator", "second_answer"]
@@ -31,7 +38,11 @@ OBJECTS = {
     "uncentered": StatisticalParity(center=False),
     "nagelkerke": StatisticalParity(measure="nagelkerke"),
     "combined": Combined([StatisticalParity(), EqualityOfOpportunity()], how="max"),
+    "same-outcome": IndividualFairness(SameOutcome()),
+    "closeness": IndividualFairness(Closeness()),
 }
+# Bounds of a path besides the problem's own.
+OTHER_BOUNDS = (0.0, 0.01, 0.03, 0.1, 0.15, 0.4)
 PEERS = {
     ("komiyama", "gaussian"): KomiyamaRegressor,
     ("zafar", "gaussian"): ZafarRegressor,
@@ -64,7 +75,11 @@ def estimator(problem: Problem, *, separate: bool = True) -> Any:
         "standardize": problem.standardize,
         # The judge knows the minimum over all rows, and a column in other units is not 0/1.
         "separation": "warn",
+        "blind": problem.blind,
     }
+    if problem.controls:
+        places = range(problem.controls)
+        options["controls"] = list(places) if separate else [f"x{k}" for k in places]
     if problem.maps != "none":
         name = "sensitive_map" if problem.maps == "sensitive" else "predictor_map"
         options[name] = FunctionTransformer(with_squares)
@@ -93,6 +108,12 @@ def second_answer(problem: Problem, first: Answer) -> dict[str, Answer]:
         if problem.twin == "saved":
             fairridge.save(first.model, Path(folder) / "model.json")
             found["saved"] = fairridge.load(Path(folder) / "model.json")
+        elif problem.twin == "path":
+            bounds = sorted({problem.unfairness, *OTHER_BOUNDS})
+            path = estimator(problem).path(
+                problem.X, problem.y, unfairness=bounds, **_row_arguments(problem)
+            )
+            found["path"] = path.at(problem.unfairness)
         elif problem.twin != "none":
             twin = _twin(problem)
             found[problem.twin] = estimator(twin).fit(twin.X, twin.y, **_row_arguments(twin))

@@ -6,14 +6,14 @@ from one number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["DEFINITIONS", "FAMILIES", "Problem", "draw", "with_squares"]
+__all__ = ["DEFINITIONS", "FAMILIES", "OTHER", "Problem", "draw", "with_squares"]
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +54,18 @@ DEFECTS = {
 WEIGHTS = {"none": 0.4, "uniform": 0.2, "whole": 0.1, "zeros": 0.15, "extreme": 0.15}
 MAPS = {"none": 0.85, "predictors": 0.1, "sensitive": 0.05}
 SOURCES = {"memory": 0.8, "parquet": 0.1, "moments": 0.1}
+# Seeds from here on draw bounds on other things than α, of the problem they would draw otherwise.
+OTHER = 10**9
+OTHERS = {
+    "mean-parity": 0.3,
+    "mean-opportunity": 0.15,
+    "blind": 0.15,
+    "blind means": 0.15,
+    "controls": 0.15,
+    "same-outcome": 0.05,
+    "closeness": 0.05,
+}
+CLASSES = ("binomial", "multinomial")
 TWINS = {"none": 0.55, "permuted": 0.15, "scaled": 0.15, "saved": 0.15}
 
 
@@ -84,9 +96,14 @@ class Problem:
     source : str
         Where the rows of a second fit come from, or "memory" for none.
     twin : str
-        A second fit that must agree: of permuted rows, of scaled columns, or of the saved model.
+        A second fit that must agree: of permuted rows, of scaled columns, of the saved model, or
+        one taken from a path.
     traits : tuple of str
         What is nasty about the data.
+    blind : bool
+        Whether the model does without S when it predicts.
+    controls : int
+        How many of the first columns of X are controls.
     """
 
     seed: int
@@ -107,13 +124,21 @@ class Problem:
     source: str
     twin: str
     traits: tuple[str, ...]
+    blind: bool = False
+    controls: int = 0
+
+    @property
+    def has_other_bound(self) -> bool:
+        """Whether something else than α is bounded, with a penalty of its own."""
+        return self.blind or self.controls > 0 or self.definition.startswith("mean-")
 
     @property
     def label(self) -> str:
         """One line that says what the problem is."""
         n, q, p = len(self.X), self.S.shape[1], self.X.shape[1]
         return (
-            f"{self.model}/{self.family}/{self.definition}/{self.penalty} r={self.unfairness:g} "
+            f"{'blind ' * self.blind}{self.model}/{self.family}/{self.definition}/{self.penalty} "
+            f"r={self.unfairness:g} {f'controls={self.controls} ' * (self.controls > 0)}"
             f"λ₂={self.predictor_penalty:g} n={n} q={q} p={p} maps={self.maps} "
             f"source={self.source} twin={self.twin} {'' if self.standardize else 'raw scale '}"
             f"[{', '.join(self.traits)}]"
@@ -134,6 +159,41 @@ def with_squares(Z: Floats) -> Floats:
 
 def draw(seed: int) -> Problem:
     """Return the problem of a seed."""
+    return _with_other_bound(_draw(seed)) if seed >= OTHER else _draw(seed)
+
+
+def _with_other_bound(problem: Problem) -> Problem:
+    """Bound something else on the same data."""
+    rng = np.random.default_rng([problem.seed, 1])
+    kind = _suitable(_pick(rng, OTHERS), problem.family)
+    twin = "path" if rng.random() < 0.25 else problem.twin
+    about_pairs = kind in ("same-outcome", "closeness")
+    keeps_penalty = about_pairs and problem.model == "ridge"
+    definitions = {"blind": "statistical-parity", "controls": "statistical-parity"}
+    memory = problem.source == "memory" or kind == "closeness"
+    return replace(
+        problem,
+        model="ridge",
+        definition=definitions.get(kind, "mean-parity" if kind == "blind means" else kind),
+        penalty=problem.penalty if keeps_penalty else "ridge",
+        maps="none",
+        source="memory" if memory else "parquet",
+        twin=twin,
+        blind=kind.startswith("blind"),
+        controls=max(1, problem.X.shape[1] // 2) if kind == "controls" else 0,
+    )
+
+
+def _suitable(kind: str, family: str) -> str:
+    """Return a kind that the family has: hazards have no means, and classes no distances."""
+    if family == "cox":
+        return kind if kind in ("blind", "controls") else "blind"
+    if kind == "mean-opportunity" and family not in CLASSES:
+        return "mean-parity"
+    return "same-outcome" if kind == "closeness" and family in CLASSES else kind
+
+
+def _draw(seed: int) -> Problem:
     rng = np.random.default_rng(seed)
     family = str(rng.choice(FAMILIES))
     model = "ridge" if rng.random() < 0.85 else str(rng.choice(PEERS.get(family, ("ridge",))))

@@ -17,9 +17,11 @@ from tools.fuzz.columns import (
     variance,
 )
 
-__all__ = ["Value", "unfairness"]
+__all__ = ["INDIVIDUAL", "Value", "unfairness"]
 
 Floats = NDArray[np.float64]
+# Definitions over pairs of rows, which compare with the unconstrained model.
+INDIVIDUAL = ("individual", "same-outcome", "closeness")
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ def unfairness(definition: str, columns: Columns, model: Coefficients, free: Any
         return _deviance_share(columns, model, columns.center @ model.alpha)
     if definition == "nagelkerke":
         return _nagelkerke(columns, model)
-    if definition == "individual":
-        return _individual(columns, model, free)
+    if definition in INDIVIDUAL:
+        return _individual(definition, columns, model, free)
     parts = [
         unfairness(name, columns, model, free)
         for name in ("statistical-parity", "equality-of-opportunity")
@@ -118,10 +120,14 @@ def _opportunity(columns: Columns, model: Coefficients) -> Value | None:
     return _share(ours, variance(explained, w), columns)
 
 
-def _individual(columns: Columns, model: Coefficients, free: Any) -> Value | None:
-    """αᵀMα/α₀ᵀMα₀ over pairs of rows, weighted by the distance of their responses."""
+def _individual(definition: str, columns: Columns, model: Coefficients, free: Any) -> Value | None:
+    """αᵀMα/α₀ᵀMα₀ over pairs of rows, weighted by how their responses differ, or do not."""
     family, y, w = columns.likelihood.family, columns.likelihood.y, columns.weight
-    if family in ("binomial", "multinomial"):
+    if definition == "same-outcome":
+        D = (y[:, None] == y).astype(float)
+    elif definition == "closeness":
+        D = np.exp(-np.abs(y[:, None] - y) / np.sqrt(variance(y[:, None], w)))
+    elif family in ("binomial", "multinomial"):
         D = (y[:, None] != y).astype(float)
     elif family == "cox":
         D = np.abs(y[:, :1] - y[:, 0]) * np.abs(y[:, 1:] - y[:, 1])

@@ -13,7 +13,7 @@ from tools.fuzz.columns import EPS, Coefficients, Columns, over, weighted_mean
 from tools.fuzz.problems import Problem
 from tools.fuzz.reference import Value
 
-__all__ = ["is_flat", "remaining_gain", "undetermined"]
+__all__ = ["decrement", "deviance_scale", "is_flat", "remaining_gain", "undetermined"]
 
 Floats = NDArray[np.float64]
 # Coefficients this small, relative to the largest, are zero.
@@ -109,7 +109,7 @@ def remaining_gain(
     # What absolute values hold at zero does not move, whatever the curvature is.
     at = np.flatnonzero((found.moving | (found.gradient != 0.0)).T)
     H, g = found.hessian[np.ix_(at, at)], found.gradient.T.ravel()[at]
-    gain = _decrement(H, g, noise.T.ravel()[at])
+    gain = decrement(H, g, noise.T.ravel()[at])
     if columns.likelihood.family != "cox":
         # Deviances are not negative: no step takes off more than there is.
         left = columns.likelihood.deviance(model.eta(columns))[0] + found.penalty
@@ -119,11 +119,14 @@ def remaining_gain(
 
 def _deviance_scale(columns: Columns, model: Coefficients) -> float:
     """Return D(α, β) + D(0, 0)."""
+    null = model.eta(columns, sensitive=False, predictors=False)
+    return deviance_scale(columns, model.eta(columns), null)
+
+
+def deviance_scale(columns: Columns, eta: Floats, null: Floats) -> float:
+    """Return the deviances of two linear predictors, added up."""
     likelihood, w = columns.likelihood, columns.weight
-    scale = (
-        likelihood.deviance(model.eta(columns))[0]
-        + likelihood.deviance(model.eta(columns, sensitive=False, predictors=False))[0]
-    )
+    scale = likelihood.deviance(eta)[0] + likelihood.deviance(null)[0]
     # A deviance of classes, counts or ranks has the size of the weights, or is nothing.
     least = np.finfo(float).tiny if likelihood.family == "gaussian" else EPS * w.sum()
     return max(abs(scale), least)
@@ -238,7 +241,7 @@ def _subgradient(gradient: Floats, pull: Floats, t: Floats) -> Floats:
     return np.where(t == 0.0, at_zero, gradient + pull * np.sign(t))
 
 
-def _decrement(H: Floats, g: Floats, noise: Floats) -> float:
+def decrement(H: Floats, g: Floats, noise: Floats) -> float:
     """½gᵀH⁻¹g, in directions of any curvature to speak of, less the noise of g."""
     values, vectors = np.linalg.eigh((H + H.T) / 2.0)
     floor = 1e-11 * max(float(values[-1]), np.finfo(float).tiny)

@@ -139,7 +139,7 @@ def block_means(
     squares = (weighted * found.values).sum(axis=0)
     counts = counted.sum(axis=0)
     if multipliers is None:
-        gram = np.stack([Z.leading(each[:, j], head)[:, :head] for j in range(K)])
+        gram = np.stack([Z.corner(each[:, j], head) for j in range(K)])
         deviance = family.deviance_terms(y, eta, weight, 0).deviance
         return MeanSums(deviance, Z.products(weighted)[:, :head], squares, counts, gram)
     assert found.first is not None

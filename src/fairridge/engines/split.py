@@ -59,6 +59,10 @@ class Block(Protocol):
         """Σ w zzᵀ for weights of any sign, its first rows only."""
         ...
 
+    def corner(self, weight: Floats, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
+        ...
+
     def dense(self) -> Floats:
         """Write the rows out."""
         ...
@@ -97,6 +101,11 @@ class DenseBlock:
     def leading(self, weight: Floats, count: int) -> Floats:
         """Σ w zzᵀ for weights of any sign, its first rows only."""
         return (self.values[:, :count] * weight[:, None]).T @ self.values
+
+    def corner(self, weight: Floats, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
+        first = self.values[:, :count]
+        return (first * weight[:, None]).T @ first
 
     def dense(self) -> Floats:
         """Return the rows themselves."""
@@ -151,6 +160,10 @@ class SplitBlock:
     def leading(self, weight: Floats, count: int) -> Floats:
         """Σ w zzᵀ for weights of any sign, its first rows only."""
         return self.gram(weight)[:count]
+
+    def corner(self, weight: Floats, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
+        return self.gram(weight)[:count, :count]
 
     def times(self, coefficients: Floats) -> Floats:
         """Z·coefficients; missing rows of coefficients are zero."""

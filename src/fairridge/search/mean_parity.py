@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,18 @@ from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.gaussian import gaussian_problem
 from fairridge.search.glm import GLMProblem, glm_minima
 from fairridge.search.mean_space import MeanSpace, mean_space
-from fairridge.search.penalized_glm import PenalizedGLM, is_definite
+from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import PenalizedProblem
 from fairridge.search.solution import Choice, Status
-from fairridge.solvers import Point, minimize
-from fairridge.solvers.mean_ridge import Goal, MeanState, is_minimum, reach
+from fairridge.solvers import Point
+from fairridge.solvers.mean_ridge import Goal, MeanState, ahead, is_minimum, reach
 
 __all__ = ["EachSolution", "MeanProblem", "mean_problem"]
 
 # Penalties at which to start where the way from the free model is lost, in typical ones.
 MIDDLE = (1.0, 20.0, 400.0)
+# The same next to the model at r = 0.
+FAR = 1e4
 # Step of log λ between penalties that are tried in turn, where the direct way is lost,
 SCAN = 1.5
 # and how far they go.
@@ -85,15 +88,13 @@ class MeanProblem(GLMProblem):
         if lambda_ == 0.0:
             return self.minima.point(0.0)
         if lambda_ not in self._points:
-            self._points[lambda_] = self._penalized(lambda_, self._nearest(lambda_))
+            # From the same place always, so that it does not matter what was asked before.
+            self._points[lambda_] = self._loose.minimum(lambda_, self._fair or self.minima.start)
         return self._points[lambda_]
 
-    def _nearest(self, lambda_: float) -> Point:
-        """Return the solved point whose λ is nearest, or the null model."""
-        known = {x: p for x, p in self._points.items() if np.isfinite(x) and p.separated is None}
-        if not known:
-            return self.minima.start
-        return known[min(known, key=lambda x: abs(np.log(x / lambda_)))]
+    def _objective(self, at: Point) -> float:
+        """Return the deviance of a point with what λ₂ adds."""
+        return at.deviance + self.minima.objective(0.0).penalty(at.theta)
 
     @cached_property
     def _space(self) -> MeanSpace:
@@ -106,46 +107,74 @@ class MeanProblem(GLMProblem):
     ) -> list[Choice]:
         """Choose the smallest λ that meets each bound, from the loosest bound on."""
         chosen = {1.0: Choice(0.0, "inactive", 0)}
-        state: MeanState | None = None
+        way: list[MeanState] = []
         for r in sorted(set(bounds.tolist()) - {1.0}, reverse=True):
             if self._space.shares[0] <= r:
                 chosen[r] = chosen[1.0]
                 continue
-            found = self._followed(state, r, tol)
+            found = self._followed(way, r, tol)
             if found is None:
                 chosen[r] = self._bracketed(r)
                 continue
-            state, lambda_ = found
-            chosen[r] = Choice(lambda_, "converged")
+            way.append(found.state)
+            self._points[found.lambda_], self._fits[found.lambda_] = found.point, found.fit
+            chosen[r] = Choice(found.lambda_, "converged")
         return [chosen[r] for r in bounds.tolist()]
 
-    def _followed(
-        self, state: MeanState | None, r: float, tol: float
-    ) -> tuple[MeanState, float] | None:
-        """Follow the minima to a bound, from a state or from others; None where the way is lost."""
+    def _followed(self, way: Sequence[MeanState], r: float, tol: float) -> _Reached | None:
+        """Follow the minima to a bound, from those behind or others; None if the way is lost."""
         goals = [Goal(0, r)]
-        for space, start in self._starts(state):
-            found = reach(space.evaluate, start, goals, self.minima.max_iter, self._limit)
+        starts = self._starts(ahead(self._space.evaluate, way, goals))
+        found = self._end_of(*next(starts), goals, tol)
+        if found is not None and self._objective(found.point) <= self.minima.null.deviance:
+            return found
+        # Where the way is lost it matters where one starts from: the best of all is taken.
+        if r > 0.0 and self._fair is not None:
+            starts = chain(starts, [self._penalized(FAR * self._loose.typical, self._fair)])
+        known = [found, *(self._end_of(*pair, goals, tol) for pair in starts)]
+        reached = [one for one in known if one is not None]
+        return min(reached, key=lambda one: self._objective(one.point), default=None)
+
+    def _end_of(
+        self, space: MeanSpace, start: MeanState, goals: Sequence[Goal], tol: float
+    ) -> _Reached | None:
+        """Follow the minima from one start, and look at what is reached."""
+        r, state = goals[0].share, start
+        reached: _Reached | None = None
+        for _ in range(2):
+            found = reach(space.evaluate, state, goals, self.minima.max_iter, self._limit)
             if found is None or not is_minimum(found, goals):
-                continue
+                return None
             lambda_ = np.inf if r == 0.0 else space.lambda_of(found, 0)
             if not lambda_ > 0.0:
-                continue
+                return None
             point = space.point(found)
             fit = self._as_fit(lambda_, point)
-            if self.definition.value(fit) <= r + tol:
-                self._points[lambda_], self._fits[lambda_] = point, fit
-                return found, lambda_
-        return None
+            value = self.definition.value(fit)
+            reached = _Reached(found, lambda_, point, fit) if value <= r + tol else None
+            if value == 0.0 if r == 0.0 else abs(value - r) <= tol:
+                break
+            # The last step ended where nobody had looked; there it goes on.
+            state = MeanState(space.evaluate(point.theta, found.multipliers), found.multipliers)
+        return reached
 
     def _starts(self, state: MeanState | None) -> Iterator[tuple[MeanSpace, MeanState]]:
         """Yield minima to start from: the free model, or models under penalties."""
         yield self._space, state or self._space.start
         for size in MIDDLE if self._has_others else ():
-            lambda_ = size * self._loose.typical
-            point = self._penalized(lambda_, self.minima.start)
-            space = replace(self._space, gone=point.separated)
-            yield space, space.state(point.theta, lambda_)
+            yield self._penalized(size * self._loose.typical, self.minima.start)
+
+    def _penalized(self, lambda_: float, origin: Point) -> tuple[MeanSpace, MeanState]:
+        """Return a minimum under a penalty to start from."""
+        point = self._loose.minimum(lambda_, origin)
+        space = replace(self._space, gone=point.separated)
+        return space, space.state(point.theta, lambda_)
+
+    @cached_property
+    def _fair(self) -> Point | None:
+        """The model at r = 0."""
+        found = self._followed([], 0.0, 1e-10)
+        return None if found is None else found.point
 
     @cached_property
     def _loose(self) -> MeanSpace:
@@ -179,33 +208,16 @@ class MeanProblem(GLMProblem):
         return Choice(min(x for x, share in shares.items() if share <= r), "converged")
 
     def _constant(self) -> Choice:
-        """Return the model with an intercept only, whose means S does not explain.
+        """Return the model at r = 0, or that with an intercept only.
 
-        Where there are predictors that is not the best model.
+        S explains the means of neither. Where there are predictors the second
+        is not the best model.
         """
+        if self._fair is not None:
+            self._points[np.inf] = self._fair
+            return Choice(np.inf, "converged")
         self._points[np.inf] = self.minima.null
         return Choice(np.inf, "not-converged" if self._has_others else "converged")
-
-    def _penalized(self, lambda_: float, start: Point) -> Point:
-        """Minimize at one λ."""
-        space, plain = self._loose, self.minima.objective(0.0)
-        twice, ell = 2.0 * self.basis.weight, lambda_ * space.unit
-        multipliers = space.none()
-
-        def evaluate(theta: Floats, order: int) -> tuple[float, Floats, Floats]:
-            nonlocal multipliers
-            at = space.evaluate(theta, multipliers)
-            if not is_definite(at.hessian):
-                at = space.evaluate(theta, space.none())
-            a, J, bent = at.explained[0], at.jacobians[0], 2.0 * plain.quadratic
-            multipliers = [ell * a]
-            gradient = twice * (at.gradient + ell * a @ J) - bent @ theta
-            hessian = twice * (at.hessian + ell * J.T @ J) - bent
-            return at.deviance + 0.5 * twice * ell * float(a @ a), gradient, hessian
-
-        value, gradient, hessian = evaluate(start.theta, 2)
-        point = replace(start, deviance=value, gradient=gradient, hessian=hessian, passes=0)
-        return minimize(replace(plain, evaluate=evaluate), point, self.minima.max_iter)
 
     # --------------------------------------------------- one bound per attribute
 
@@ -286,6 +298,16 @@ class MeanProblem(GLMProblem):
             if found is not None:
                 return found
         return None
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """A minimum at a bound."""
+
+    state: MeanState
+    lambda_: float
+    point: Point
+    fit: Fit
 
 
 @dataclass(frozen=True)

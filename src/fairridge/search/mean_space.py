@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines import MeanSums
 from fairridge.models.mean_shares import MeanForm, mean_form
-from fairridge.search.penalized_glm import PenalizedGLM
-from fairridge.solvers import Point
+from fairridge.search.penalized_glm import PenalizedGLM, is_definite
+from fairridge.solvers import Point, minimize
 from fairridge.solvers.mean_ridge import Means, MeanState, stiffness
 
 __all__ = ["MeanSpace", "mean_space"]
@@ -143,6 +143,28 @@ class MeanSpace:
         at = self.evaluate(theta, self.none())
         multipliers = [lambda_ * self.unit * a for a in at.explained]
         return MeanState(self.evaluate(theta, multipliers), multipliers)
+
+    def minimum(self, lambda_: float, start: Point) -> Point:
+        """Minimize D + λW‖a‖² + λ₂‖β‖² at one λ; the point's deviance is with the first penalty."""
+        plain = self.minima.objective(0.0)
+        twice, ell = 2.0 * self.minima.basis.weight, lambda_ * self.unit
+        multipliers = self.none()
+
+        def evaluate(theta: Floats, order: int) -> tuple[float, Floats, Floats]:
+            nonlocal multipliers
+            at = self.evaluate(theta, multipliers)
+            if not is_definite(at.hessian):
+                at = self.evaluate(theta, self.none())
+            a, J, bent = at.explained[0], at.jacobians[0], 2.0 * plain.quadratic
+            multipliers = [ell * a]
+            with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
+                gradient = twice * (at.gradient + ell * a @ J) - bent @ theta
+                hessian = twice * (at.hessian + ell * J.T @ J) - bent
+                return at.deviance + 0.5 * twice * ell * float(a @ a), gradient, hessian
+
+        value, gradient, hessian = evaluate(start.theta, 2)
+        point = replace(start, deviance=value, gradient=gradient, hessian=hessian, passes=0)
+        return minimize(replace(plain, evaluate=evaluate), point, self.minima.max_iter)
 
     def lambda_of(self, state: MeanState, place: int) -> float:
         """Return λ of one form: its π is λ·unit·a."""

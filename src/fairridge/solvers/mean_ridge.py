@@ -19,8 +19,9 @@ import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Floats
+from fairridge.solvers.extrapolation import extrapolation
 
-__all__ = ["Goal", "MeanState", "Means", "is_minimum", "reach", "stiffness"]
+__all__ = ["Goal", "MeanState", "Means", "ahead", "is_minimum", "reach", "stiffness"]
 
 # Shares are lowered by this factor at most in one step: means bend, and so does the way.
 SHRINK = 0.2
@@ -30,14 +31,18 @@ BENT = 0.5
 STUCK = 1e-3
 # A share that may go to zero in one step.
 NEARLY_NOTHING = 1e-6
-# Step, relative to the coefficients, after which the next one is exact.
-CLOSE = 1e-7
+# Step, relative to the coefficients, that ends a search; its error is of the order of its square.
+CLOSE = 1e-6
 # Curvature of multipliers that no equation determines, relative to those it does.
 LOOSE = 1e-9
 # Curvature, relative to the largest, below which a direction falls.
 FALLING = -1e-9
+# The same, below which it is not measured in its own units.
+SMALLEST = 1e-30
 # Penalty that holds as well as an infinite one, relative to one that balances the deviance.
 STIFF = 1e6
+# Minima through which a polynomial leads on to the next.
+BEHIND = 8
 
 
 @dataclass(frozen=True)
@@ -153,6 +158,34 @@ def reach(
     return None
 
 
+def ahead(evaluate: Evaluate, way: Sequence[MeanState], goals: Sequence[Goal]) -> MeanState | None:
+    """Return a state near the minimum at a smaller share; None without minima behind.
+
+    θ and π are smooth in √r, so a polynomial through the last minima leads much
+    nearer than the last of them is. Where it does not, that one is returned.
+
+    Parameters
+    ----------
+    evaluate : callable
+        One pass over the rows.
+    way : sequence of MeanState
+        Minima at larger shares of the one form, in falling order.
+    goals : sequence of Goal
+        One goal.
+    """
+    if len(way) < 2:
+        return way[-1] if way else None
+    places = np.sqrt([state.at.shares()[0] for state in way[-BEHIND:]])
+    weights = extrapolation(places, np.sqrt(goals[0].share))
+    behind = way[-len(weights) :]
+    theta = sum(w * state.at.theta for w, state in zip(weights, behind, strict=True))
+    multipliers = [sum(w * state.multipliers[0] for w, state in zip(weights, behind, strict=True))]
+    found = MeanState(evaluate(theta, multipliers), multipliers)
+    step = _step(found, goals) if found.at.is_finite and is_minimum(found, goals) else None
+    farther = step is None or step.size > _size(theta - way[-1].at.theta, theta)
+    return way[-1] if farther else found
+
+
 @dataclass(frozen=True)
 class _Step:
     """A change of θ, the multipliers after it, its size, and whether it aims at the goals."""
@@ -189,7 +222,8 @@ def _step(state: MeanState, goals: Sequence[Goal]) -> _Step | None:
     aims = [_aim(goal.share, float(shares[goal.place])) for goal in goals]
     blocks = [_equations(state, goal.place, aim) for goal, aim in zip(goals, aims, strict=True)]
     try:
-        solved: Floats = np.linalg.solve(*_assembled(at, blocks)).astype(np.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            solved: Floats = np.linalg.solve(*_assembled(at, blocks)).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return None
     if not np.isfinite(solved).all():
@@ -198,9 +232,13 @@ def _step(state: MeanState, goals: Sequence[Goal]) -> _Step | None:
     for goal, block in zip(goals, blocks, strict=True):
         multipliers[goal.place] = solved[start : start + len(block.right)]
         start += len(block.right)
-    size = float(np.abs(solved[:N]).max(initial=0.0) / (1.0 + np.abs(at.theta).max(initial=0.0)))
     reached = all(aim == goal.share for goal, aim in zip(goals, aims, strict=True))
-    return _Step(solved[:N], multipliers, size, reached)
+    return _Step(solved[:N], multipliers, _size(solved[:N], at.theta), reached)
+
+
+def _size(change: Floats, theta: Floats) -> float:
+    """Return a change of the coefficients, relative to them."""
+    return float(np.abs(change).max(initial=0.0) / (1.0 + np.abs(theta).max(initial=0.0)))
 
 
 def _aim(goal: float, share: float) -> float:
@@ -264,14 +302,19 @@ def _assembled(at: Means, blocks: Sequence[_Equations]) -> tuple[Floats, Floats]
     """Return matrix and right-hand side of all equations."""
     J = np.vstack([at.hessian[:0], *(block.jacobian for block in blocks)])
     bounds = np.vstack([at.hessian[:0], *(block.bound for block in blocks)])
-    diagonal = scipy.linalg.block_diag(*(block.of_multipliers for block in blocks))
-    border = scipy.linalg.block_diag(*(block.of_penalty for block in blocks))
+    diagonal = _block_diagonal([block.of_multipliers for block in blocks])
+    border = _block_diagonal([block.of_penalty for block in blocks])
     corner = np.zeros((len(bounds), len(J) + len(bounds)))
     below = np.vstack([np.hstack([diagonal, border]), corner])
     left = np.vstack([at.hessian, *(block.of_step for block in blocks), bounds])
     top = np.hstack([J.T, np.zeros((len(at.theta), len(bounds)))])
     parts = [-at.gradient, *(b.right for b in blocks), *(b.excess for b in blocks)]
     return np.hstack([left, np.vstack([top, below])]), np.concatenate(parts)
+
+
+def _block_diagonal(blocks: Sequence[Floats]) -> Floats:
+    # SciPy's takes a quarter of a millisecond, and mostly there is one block.
+    return blocks[0] if len(blocks) == 1 else scipy.linalg.block_diag(*blocks)
 
 
 def _moved(
@@ -296,9 +339,15 @@ def is_minimum(state: MeanState, goals: Sequence[Goal]) -> bool:
     H = at.hessian.copy()
     for goal in goals:
         J, penalty = at.jacobians[goal.place], max(penalties[goal.place], 0.0)
-        largest = STIFF / max(stiffness(at.hessian, J), 1e-300)
-        H += min(penalty if goal.share > 0.0 else np.inf, largest) * (J.T @ J)
-    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+        stiff = STIFF / max(stiffness(at.hessian, J), 1e-300)
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
+            H += min(penalty if goal.share > 0.0 else np.inf, stiff) * (J.T @ J)
+    if not np.isfinite(H).all():
+        return False
+    largest = float(np.diag(H).max(initial=0.0))
+    if not largest > 0.0:
+        return False
+    scale = np.sqrt(np.maximum(np.diag(H), SMALLEST * largest))
     try:
         values = np.linalg.eigvalsh(H / np.outer(scale, scale))
     except np.linalg.LinAlgError:

@@ -1,0 +1,326 @@
+"""Bounds that are not on α: on predicted means, on models without S, given controls.
+
+Each has a penalty of its own, so value and stationarity are recomputed here:
+at a minimum of D + λP + λ₂R the gradient vanishes, and at λ = ∞ the part of
+the gradient of D + λ₂R along which P stays zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from tools.fuzz.columns import (
+    EPS,
+    Columns,
+    centered,
+    over,
+    residual,
+    variance,
+    weighted_mean,
+)
+from tools.fuzz.problems import Problem
+from tools.fuzz.reference import Value
+from tools.fuzz.stationarity import decrement, deviance_scale
+
+__all__ = ["OtherBound", "other_bound"]
+
+Floats = NDArray[np.float64]
+# Directions of S with less than this of the largest are collinear.
+COLLINEAR = 1e-9
+
+
+@dataclass(frozen=True)
+class OtherBound:
+    """A model under such a bound.
+
+    Attributes
+    ----------
+    value : callable
+        What is bounded; None where nothing varies but rounding.
+    gain : callable
+        Maps λ to the part of the deviance that another step would take off.
+    """
+
+    value: Callable[[], Value | None]
+    gain: Callable[[float], float]
+
+
+def other_bound(problem: Problem, columns: Columns, raw: Floats) -> OtherBound:
+    """Return value and stationarity of a model.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    columns : Columns
+        Its rows.
+    raw : ndarray of shape (m, 1+q+p)
+        Levels and coefficients of [S, X], zero for S in blind models.
+    """
+    if problem.controls:
+        return _given_controls(problem, columns, raw)
+    model = _Model(problem, columns, raw)
+    return OtherBound(model.share, model.gain)
+
+
+# ------------------------------------------------------------------ forms of S
+
+
+@dataclass(frozen=True)
+class _Form:
+    """Σ‖P_S m‖² of one or more vectors m, each among some rows.
+
+    Attributes
+    ----------
+    parts : list of (int, ndarray, ndarray)
+        For each vector its column, the rows, and an orthonormal basis of √w(S − mean) there.
+    """
+
+    parts: list[tuple[int, NDArray[np.intp], Floats]]
+    weight: Floats
+
+    def explained(self, values: Floats) -> list[Floats]:
+        """Return Qᵀ√w m."""
+        return [Q.T @ (np.sqrt(self.weight[at]) * values[at, k]) for k, at, Q in self.parts]
+
+    def share(self, values: Floats, digits: float) -> Value | None:
+        """Return the share of the squares around the means that S explains."""
+        ours = sum(float(a @ a) for a in self.explained(values))
+        total = squares = 0.0
+        for k, at, _ in self.parts:
+            m, w = values[at, k], self.weight[at]
+            total += float(w @ (m - np.average(m, weights=w)) ** 2)
+            squares += float(w @ m**2)
+        if not total > 1e-20 * squares or not np.isfinite(squares):
+            return None
+        rounding = 1e3 * digits + 1e2 * EPS * np.sqrt(squares / total)
+        return Value(ours / total, float(rounding))
+
+
+def _form(S: Floats, w: Floats, groups: list[tuple[int, NDArray[np.intp]]]) -> _Form:
+    parts = []
+    for k, at in groups:
+        Z, _ = centered(S[at], w[at])
+        Z = over(Z, np.sqrt(weighted_mean(Z**2, w[at])))
+        Q, sizes, _ = np.linalg.svd(np.sqrt(w[at])[:, None] * Z, full_matrices=False)
+        parts.append((k, at, Q[:, sizes > COLLINEAR * max(sizes.max(initial=0.0), 1e-300)]))
+    return _Form(parts, w)
+
+
+def _means(family: str, eta: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    """Return μ, and what maps derivatives in μ to derivatives in η."""
+    if family == "multinomial":
+        P = softmax(eta, axis=1)
+        return P, lambda d: P * (d - (P * d).sum(axis=1, keepdims=True))
+    if family == "gaussian":
+        return eta, lambda d: d
+    if family in ("binomial", "quasi-binomial"):
+        return expit(eta), lambda d: d * expit(eta) * expit(-eta)
+    return np.exp(eta), lambda d: d * np.exp(eta)
+
+
+# ---------------------------------------------------------------------- models
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model whose penalty is on what S explains of its means, or of η if it is blind."""
+
+    problem: Problem
+    columns: Columns
+    raw: Floats
+
+    @property
+    def _eta(self) -> Floats:
+        """The linear predictors, with offset."""
+        columns = self.columns
+        return columns.offset[:, None] + self.raw[:, 0] + columns.raw @ self.raw[:, 1:].T
+
+    @property
+    def _bounds_means(self) -> bool:
+        return self.problem.definition in ("mean-parity", "mean-opportunity")
+
+    @property
+    def _bounded(self) -> tuple[Floats, Callable[[Floats], Floats]]:
+        """What the penalty is on, and its derivatives."""
+        if self._bounds_means:
+            return _means(self.columns.likelihood.family, self._eta)
+        return self._eta - self.columns.offset[:, None], lambda d: d
+
+    @property
+    def _form(self) -> _Form:
+        columns, m = self.columns, len(self.raw)
+        y, everywhere = columns.likelihood.y, np.arange(len(columns.S))
+        groups = [(k, everywhere) for k in range(m)]
+        if self.problem.definition == "mean-opportunity":
+            positive = [(0, 1)] if m == 1 else [(k, k) for k in range(m)]
+            groups = [(k, np.flatnonzero(y == code)) for k, code in positive]
+        return _form(columns.S, columns.weight, groups)
+
+    def share(self) -> Value | None:
+        """R² on S of the means, or of η."""
+        return self._form.share(self._bounded[0], self.columns.digits)
+
+    def _design(self) -> tuple[Floats, Floats, Floats]:
+        """Return [1, S, U] or [1, X], what λ₂ multiplies, and the coefficients it is on."""
+        columns, problem, q = self.columns, self.problem, self.columns.S.shape[1]
+        ones = np.ones((len(columns.S), 1 if columns.likelihood.has_intercept else 0))
+        X, _ = centered(columns.raw[:, q:], columns.weight)
+        others = X if problem.blind else columns.U
+        deviations = np.sqrt(weighted_mean(others**2, columns.weight))
+        first = ones if problem.blind else np.hstack([ones, _scaled(columns.S, columns.weight)])
+        unit = deviations if problem.standardize else np.ones_like(deviations)
+        ratio = over(unit, deviations)
+        beta = self.raw[:, 1 + q :].T * deviations[:, None]
+        Z = np.hstack([first, over(others, deviations)])
+        none = np.zeros(first.shape[1])
+        ridge = problem.predictor_penalty * np.concatenate([none, ratio**2])
+        return Z, ridge, np.vstack([np.zeros((first.shape[1], len(self.raw))), beta])
+
+    def gain(self, lambda_: float) -> float:
+        """Return what one more step takes off, relative to the deviance."""
+        columns, likelihood, m = self.columns, self.columns.likelihood, len(self.raw)
+        Z, ridge, T = self._design()
+        eta = self._eta
+        flat = eta[:, 0] if m == 1 else eta
+        values, chain = self._bounded
+        weight = 0.0 if np.isinf(lambda_) else lambda_
+        g = likelihood.gradient(flat).reshape(eta.shape)
+        pull, J = np.zeros_like(eta), []
+        root = np.sqrt(columns.weight)
+        for (k, at, Q), a in zip(self._form.parts, self._form.explained(values), strict=True):
+            each = np.zeros_like(eta)
+            each[at, k] = root[at] * (Q @ a)
+            pull += 2.0 * weight * chain(each)
+            for column in Q.T:
+                each = np.zeros_like(eta)
+                each[at, k] = root[at] * column
+                J.append((Z.T @ chain(each)).T.ravel())
+        bent = 2.0 * ridge[:, None] * T
+        gradient = Z.T @ (g + pull) + bent
+        size = np.abs(Z).T @ (np.abs(g) + np.abs(pull)) + np.abs(bent)
+        H = likelihood.hessian(flat, Z) + np.kron(np.eye(m), np.diag(2.0 * ridge))
+        return _gain(columns, H, gradient, size, np.array(J).reshape(-1, H.shape[0]), lambda_, flat)
+
+
+def _scaled(Z: Floats, w: Floats) -> Floats:
+    return over(Z, np.sqrt(weighted_mean(Z**2, w)))
+
+
+def _gain(
+    columns: Columns,
+    H: Floats,
+    gradient: Floats,
+    size: Floats,
+    J: Floats,
+    lambda_: float,
+    eta: Floats,
+) -> float:
+    """½gᵀH⁻¹g relative to the deviance, along directions that P leaves free where λ = ∞."""
+    g, noise = gradient.T.ravel(), 1e3 * columns.digits * size.T.ravel()
+    if np.isinf(lambda_):
+        _, sizes, V = np.linalg.svd(J)
+        kept = V[np.count_nonzero(sizes > COLLINEAR * max(sizes.max(initial=0.0), 1e-300)) :].T
+        H, g, noise = kept.T @ H @ kept, kept.T @ g, np.abs(kept).T @ noise
+    elif J.size:
+        # Gauss and Newton's: what the penalty's own curvature adds is of any sign.
+        H = H + 2.0 * lambda_ * J.T @ J
+    return decrement(H, g, noise) / deviance_scale(columns, eta, columns.null)
+
+
+# -------------------------------------------------------------------- controls
+
+
+def _given_controls(problem: Problem, columns: Columns, raw: Floats) -> OtherBound:
+    """Judge the model in residuals on the controls: a bound on S̃ as usual, free controls."""
+    w, q, c = columns.weight, columns.S.shape[1], problem.controls
+    X, _ = centered(columns.raw[:, q:], w)
+    C, others = X[:, :c], X[:, c:]
+    S, others = (residual(C, residual(C, Z, w), w) for Z in (columns.S, others))
+    U = residual(S, residual(S, others, w), w)
+    beta = raw[:, 1 + q + c :].T
+    eta = raw[:, 0] + columns.raw @ raw[:, 1:].T
+    # Of S̃ alone: Ũ has nothing of it. Of collinear columns the penalty wants the shortest α.
+    unit = np.sqrt(weighted_mean(S**2, w)) if problem.standardize else np.ones(q)
+    root = np.sqrt(w)[:, None]
+    alpha = np.linalg.lstsq(root * over(S, unit), root * (eta - eta.mean(axis=0)), rcond=1e-9)[0]
+    alpha = over(alpha.T, unit).T
+    rest = eta - S @ alpha - U @ beta
+    given = replace(columns, S=S, U=U)
+
+    def value() -> Value | None:
+        if columns.likelihood.family in ("gaussian", "cox"):
+            ours, theirs = (variance(part, w) for part in (S @ alpha, U @ beta))
+            whole = ours + theirs
+            nothing = whole <= (1e-9 + 1e2 * columns.digits) ** 2 * variance(eta, w)
+            return None if nothing else Value(ours / whole, 1e4 * columns.digits)
+        return _deviance_share(given, rest, alpha, beta)
+
+    def gain(lambda_: float) -> float:
+        return _gain_given(problem, given, C, eta, alpha, beta, lambda_)
+
+    return OtherBound(value, gain)
+
+
+def _deviance_share(columns: Columns, rest: Floats, alpha: Floats, beta: Floats) -> Value | None:
+    """(D(α, β, ζ) − D(0, β, ζ))/(D(α, β, ζ) − D(0, 0, ζ))."""
+
+    def deviance(eta: Floats) -> tuple[float, float]:
+        eta = eta + columns.offset[:, None]
+        return columns.likelihood.deviance(eta[:, 0] if eta.shape[1] == 1 else eta)
+
+    S, U = columns.S @ alpha, columns.U @ beta
+    full, without, null = (deviance(rest + part) for part in (S + U, U, 0.0 * U))
+    size = full[1] + without[1] + null[1]
+    if null[0] - full[0] <= 1e-10 * size or not np.isfinite(size):
+        return None
+    share = (full[0] - without[0]) / (full[0] - null[0])
+    rounding = 1e4 * columns.digits * size / (null[0] - full[0])
+    return Value(share, rounding * (1.0 + abs(share)))
+
+
+def _gain_given(
+    problem: Problem,
+    columns: Columns,
+    C: Floats,
+    eta: Floats,
+    alpha: Floats,
+    beta: Floats,
+    lambda_: float,
+) -> float:
+    likelihood, w, m = columns.likelihood, columns.weight, eta.shape[1]
+    ones = np.ones((len(w), 1 if likelihood.has_intercept else 0))
+    free = np.hstack([ones, _scaled(C, w)])
+    deviations = [np.sqrt(weighted_mean(Z**2, w)) for Z in (columns.S, columns.U)]
+    S, U = (over(Z, sd) for Z, sd in zip((columns.S, columns.U), deviations, strict=True))
+    held = np.isinf(lambda_) or problem.unfairness == 0.0
+    ratios = [
+        np.ones_like(sd) if problem.standardize else 1.0 / np.where(sd > 0.0, sd, 1.0)
+        for sd in deviations
+    ]
+    weights = (0.0 if held else lambda_, problem.predictor_penalty)
+    ridge = np.concatenate(
+        [np.zeros(free.shape[1]), *(x * ratio**2 for x, ratio in zip(weights, ratios, strict=True))]
+    )
+    T = np.vstack(
+        [
+            np.zeros((free.shape[1], m)),
+            alpha * deviations[0][:, None],
+            beta * deviations[1][:, None],
+        ]
+    )
+    Z = np.hstack([free, 0.0 * S if held else S, U])
+    full = eta + columns.offset[:, None]
+    flat = full[:, 0] if m == 1 else full
+    g = likelihood.gradient(flat).reshape(full.shape)
+    bent = 2.0 * ridge[:, None] * T
+    gradient, size = Z.T @ g + bent, np.abs(Z).T @ np.abs(g) + np.abs(bent)
+    if likelihood.family == "cox":
+        size = size + np.abs(Z).T @ (2.0 * w[:, None] + 0.0 * full)
+    H = likelihood.hessian(flat, Z) + np.kron(np.eye(m), np.diag(2.0 * ridge))
+    return _gain(columns, H, gradient, size, np.zeros((0, len(H))), 0.0, flat)
