@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "Floats",
     "Integers",
     "TableLike",
+    "Unfairness",
     "UnknownLevels",
     "VectorLike",
 ]
@@ -33,5 +34,7 @@ Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
 # Columns of X, by name or position.
 ColumnNames = str | int | Sequence[str | int]
+# One bound for all of S, or one for each of several attributes by name.
+Unfairness = float | Mapping[str, float]
 # How to handle a category at prediction time that was absent when fitting.
 UnknownLevels = Literal["error", "base"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -41,6 +42,11 @@ def check_finite(name: str, value: Any) -> float | None:
 
 def check_bounds(unfairness: Any, maximum: float = 1.0) -> NDArray[np.float64]:
     """Return bounds r as an array; each must lie in [0, maximum]."""
+    if isinstance(unfairness, Mapping):
+        raise ValueError(
+            f"unfairness={dict(unfairness)!r} has a bound per attribute, which only the fair ridge "
+            "models take, at fit; use numbers here."
+        )
     if np.ndim(unfairness) > 1 or np.size(unfairness) == 0:
         raise ValueError("unfairness must be one number, or a list of at least one.")
     for r in np.ravel(np.asarray(unfairness, dtype=object)):

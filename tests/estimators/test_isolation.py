@@ -109,6 +109,82 @@ def test_others_get_the_model_without_these_rows(family, place, r):
     assert_half_an_event(model, frame, y, rare)
 
 
+OTHERS = {
+    "blind": {"blind": True},
+    "blind means": {"blind": True, "definition": "mean-parity"},
+    "a control": {"controls": "job"},
+    "another control": {"controls": "x"},
+    "means given a control": {"controls": "job", "definition": "mean-parity"},
+}
+
+
+@pytest.mark.parametrize("r", [0.02, 1.0])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
+@pytest.mark.parametrize("kind", OTHERS)
+def test_blind_models_and_those_with_controls_isolate_too(kind, family, place, r):
+    if family == "cox" and "mean" in kind:
+        pytest.skip("Cox models predict no means")
+    frame, eta, rare = make(place)
+    y = respond(family, eta, rare)
+    model = fair(family, r, **OTHERS[kind]).fit(frame, y)
+    columns = ["s", "x", "job"] if place in ("True", "False") else list(frame)
+    other = fair(family, r, **OTHERS[kind]).fit(frame.loc[~rare, columns], y[~rare])
+    assert model.isolated_ == {PLACES[place]: RARE}
+    theirs, ours = means(other, frame.loc[~rare, columns]), means(model, frame[~rare])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-11)
+    assert model.unfairness_ == pytest.approx(other.unfairness_, abs=1e-10)
+    assert model.converged_
+    assert model.loglik_ != pytest.approx(other.loglik_, abs=1e-3)  # it is of all rows
+    assert_half_an_event(model, frame, y, rare)
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_their_values_with_isolated_rows_are_said(kind):
+    frame, eta, rare = make("z")
+    y = respond("binomial", eta, rare)
+    model = FairRidgeClassifier(0.02, sensitive="s", **OTHERS[kind]).fit(frame, y)
+    value = model.unfairness_components_["all_rows"]
+    assert value != pytest.approx(model.unfairness_, abs=1e-9)
+    of_means = OTHERS[kind].get("definition") == "mean-parity"
+    score = model.predict_proba(frame)[:, 1] if of_means else model.decision_function(frame)
+    s, given = frame["s"].to_numpy(), np.ones((N, 1))
+    if OTHERS[kind].get("controls") == "job":
+        given = pd.get_dummies(frame["job"]).to_numpy(float)
+    s, score = (v - given @ np.linalg.lstsq(given, v, rcond=None)[0] for v in (s, score))
+    if of_means or kind == "blind":
+        assert value == pytest.approx(np.corrcoef(s, score)[0, 1] ** 2, rel=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["blind", "a control"])
+def test_levels_void_their_bounds_too(kind):
+    """Nearly all that varies of η is the level then, whatever the others are told."""
+    frame, eta, rare = make("z")
+    y = respond("binomial", eta, rare)
+    model = FairRidgeClassifier(0.05, sensitive="s", separation="warn", **OTHERS[kind])
+    with pytest.warns(DataWarning, match="separate the responses"):
+        model.fit(frame, y)
+    assert (model.status_, model.converged_, model.isolated_) == ("separated", False, {})
+    if kind == "blind":
+        score = model.decision_function(frame)[~rare]
+        assert np.corrcoef(frame["s"][~rare], score)[0, 1] ** 2 > 0.1
+    with pytest.raises(ValueError, match="same outcome"):
+        model.set_params(separation="error").fit(frame, y)
+
+
+def test_a_path_says_what_was_isolated():
+    frame, eta, rare = make("z")
+    model = FairRidgeClassifier(sensitive="s")
+    path = model.path(frame, respond("binomial", eta, rare), unfairness=[0.0, 0.1])
+    assert path.isolated == {"job[z]": RARE}
+    assert "11 row(s) of 'job[z]' isolated" in repr(path)
+    assert "'job[z]' isolated" in path.plot().get_xlabel()
+    path = model.path(frame[~rare], respond("binomial", eta, rare)[~rare], unfairness=[0.0, 0.1])
+    assert path.isolated == {}
+    assert "isolated" not in repr(path)
+    assert "isolated" not in path.plot().get_xlabel()
+
+
 def test_without_a_bound_others_have_the_limit_of_maximum_likelihood():
     frame, eta, rare = make("0")
     D = pd.get_dummies(frame.drop(columns="s"), columns=["job"], dtype=float).drop(columns="job_a")
@@ -222,11 +298,15 @@ def test_an_unknown_choice_is_refused():
 # ------------------------------------------------------------- what it touches
 
 
-@pytest.mark.parametrize("definition", ["statistical-parity", "individual", "mean-parity"])
-def test_models_do_not_depend_on_other_bounds(definition):
+@pytest.mark.parametrize(
+    "options",
+    [{"definition": name} for name in ("statistical-parity", "individual", "mean-parity")]
+    + list(OTHERS.values()),
+)
+def test_models_do_not_depend_on_other_bounds(options):
     frame, eta, rare = make("False")
     y = respond("binomial", eta, rare)
-    model = FairRidgeClassifier(0.05, sensitive="s", definition=definition)
+    model = FairRidgeClassifier(0.05, sensitive="s", **options)
     path = model.path(frame, y, unfairness=[0.0, 0.05, 0.4, 1.0])
     model.fit(frame, y)
     np.testing.assert_allclose(path.beta[1], model.beta_, rtol=1e-6, atol=1e-8)
@@ -310,9 +390,13 @@ def test_the_report_says_what_became_of_the_bound(tmp_path):
     assert "void: levels decide the response" in (tmp_path / "two.html").read_text()
 
 
-@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [(family, {}) for family in ("binomial", "multinomial", "poisson", "cox")]
+    + [("binomial", options) for options in OTHERS.values()],
+)
 @pytest.mark.parametrize("place", ["0", "True"])
-def test_rows_in_files(family, place, tmp_path):
+def test_rows_in_files(family, options, place, tmp_path):
     frame, eta, rare = make(place)
     y = respond(family, eta, rare)
     names, data = ["y"], frame.assign(y=y if y.ndim == 1 else 0.0)
@@ -324,8 +408,8 @@ def test_rows_in_files(family, place, tmp_path):
     source = sources.parquet(
         tmp_path / "rows.parquet", response=names, sensitive=["s"], batch_rows=400
     )
-    ours = fair(family, 0.05, sensitive=None).fit(source)
-    theirs = fair(family, 0.05).fit(frame, y)
+    ours = fair(family, 0.05, sensitive=None, **options).fit(source)
+    theirs = fair(family, 0.05, **options).fit(frame, y)
     assert ours.isolated_ == theirs.isolated_ == {PLACES[place]: RARE}
     np.testing.assert_allclose(means(ours, frame), means(theirs, frame), rtol=1e-8)
     assert ours.deviance_ == pytest.approx(theirs.deviance_, rel=1e-10)

@@ -36,6 +36,10 @@ KINDS = {
     "survival": (FairRidgeSurvival(0.1), "cox"),
     "Komiyama": (KomiyamaRegressor(0.1), "gaussian"),
     "Zafar": (ZafarRegressor(0.1), "gaussian"),
+    "a bound per attribute": (
+        FairRidgeClassifier({"sex": 0.001}, definition="mean-parity"),
+        "binomial",
+    ),
     "blind": (FairRidgeRegressor(0.01, blind=True), "gaussian"),
     "blind, exact": (BlindExactRegressor(0.01), "gaussian"),
     "Zafar's classes": (ZafarClassifier(0.1), "binomial"),

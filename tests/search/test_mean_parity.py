@@ -64,31 +64,35 @@ def test_every_attribute_meets_its_bound(problem, rows, bounds):
     mu = means(found.fit, Z)
     for name, r in bounds.items():
         assert abs(r_squared(mu, Z[:, COLUMNS[name]]) - r) <= 1e-10
-        assert abs(found.achieved[name] - r) <= 1e-10
-        assert found.status[name] == "converged"
-        assert found.lambda_[name] == np.inf if r == 0.0 else 0.0 < found.lambda_[name] < np.inf
-    assert abs(found.joint - r_squared(mu, Z[:, :3])) <= 1e-10
+        one = found.each[name]
+        assert abs(one.achieved - r) <= 1e-10
+        assert (one.bound, one.status) == (r, "converged")
+        assert one.lambda_ == np.inf if r == 0.0 else 0.0 < one.lambda_ < np.inf
+    assert abs(found.achieved - r_squared(mu, Z[:, :3])) <= 1e-10
 
 
 def test_an_attribute_that_is_not_named_is_free(problem, rows):
     Z, _, _ = rows
     found = problem.solve_each({"age": 0.01}, COLUMNS)
-    assert set(found.achieved) == {"age"}
-    assert r_squared(means(found.fit, Z), Z[:, :2]) > 0.05 < found.joint
+    assert set(found.each) == {"age"}
+    assert r_squared(means(found.fit, Z), Z[:, :2]) > 0.05 < found.achieved
 
 
 def test_a_bound_that_holds_already_costs_nothing(problem):
     both = problem.solve_each({"group": 0.9, "age": 0.01}, COLUMNS)
     alone = problem.solve_each({"age": 0.01}, COLUMNS)
-    assert both.status == {"group": "inactive", "age": "converged"}
-    assert both.lambda_["group"] == 0.0
+    assert {k: one.status for k, one in both.each.items()} == {
+        "group": "inactive",
+        "age": "converged",
+    }
+    assert both.each["group"].lambda_ == 0.0
     assert both.fit.deviance == pytest.approx(alone.fit.deviance, rel=1e-12)
 
 
 def test_all_columns_as_one_attribute_are_the_joint_bound(problem):
     found = problem.solve_each({"all": 0.02}, {"all": [0, 1, 2]})
     choice = problem.choose(MeanParity(), np.array([0.02]), 1e-10, 100)[0]
-    assert found.lambda_["all"] == pytest.approx(choice.lambda_, rel=1e-8)
+    assert found.each["all"].lambda_ == pytest.approx(choice.lambda_, rel=1e-8)
     np.testing.assert_allclose(found.fit.alpha, problem.fit(choice.lambda_).alpha, rtol=1e-8)
 
 

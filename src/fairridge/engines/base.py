@@ -80,11 +80,13 @@ class Engine(Protocol):
         level: Floats,
         raw: Floats,
         multipliers: Floats | None = None,
+        beside: int | None = None,
     ) -> MeanSums:
         """Return sums of the predicted means at the same η; with multipliers, derivatives too.
 
         The Hessian of the deviance then has the second derivatives of
-        Σ multipliers·Σ w μ[1, s − center] in it.
+        Σ multipliers·Σ w μ[1, s − center] in it. `beside` is the number of leading columns of
+        [S, X] that take the place of s; those of S by default.
         """
         ...
 

@@ -229,13 +229,15 @@ class MemoryEngine:
         level: Floats,
         raw: Floats,
         multipliers: Floats | None = None,
+        beside: int | None = None,
     ) -> MeanSums:
         """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
-        eta, sizes = self._eta(center, level, raw), (1 + self.n_sensitive, 1 + len(center))
+        beside = self.n_sensitive if beside is None else beside
+        eta, sizes = self._eta(center, level, raw), (1 + beside, 1 + len(center))
         gap = self._typical_row[: len(center)] - center
         if multipliers is not None:  # they, too, come for columns about the caller's center
             multipliers = multipliers.copy()
-            multipliers[:, 0] += multipliers[:, 1:] @ gap[: self.n_sensitive]
+            multipliers[:, 0] += multipliers[:, 1:] @ gap[:beside]
 
         def work(block: slice) -> MeanSums:
             Z = self._block(block)

@@ -102,9 +102,10 @@ class PrecomputedMoments:
         level: Floats,
         raw: Floats,
         multipliers: Floats | None = None,
+        beside: int | None = None,
     ) -> MeanSums:
         """Return sums of the means that a model predicts for the rows."""
-        return self._engine.means(family, means, center, level, raw, multipliers)
+        return self._engine.means(family, means, center, level, raw, multipliers, beside)
 
     def initial_intercepts(self, family: Family) -> Floats:
         """Return the intercepts from which a family starts."""

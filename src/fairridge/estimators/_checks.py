@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,16 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
         What helps a search that did not converge.
     """
     choice, r = solution.choice, solution.unfairness
-    if choice.status == "not-converged":
+    lost = {k: one for k, one in solution.each.items() if one.status == "not-converged"}
+    if lost:
+        bounds = {k: one.bound for k, one in lost.items()}
+        shares = ", ".join(f"{one.achieved:.4g} for {k!r}" for k, one in lost.items())
+        warn_user(
+            f"no best model was found for unfairness={bounds} (achieved: {shares}); {remedy}, or "
+            "raise these bounds.",
+            ConvergenceWarning,
+        )
+    elif choice.status == "not-converged":
         warn_user(
             f"the fit for unfairness={r:g} did not converge (achieved "
             f"{solution.achieved:.10g}); {remedy}.",
@@ -150,7 +159,9 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
 def require_inference(model: Any) -> None:
     """Raise, with the reason, if standard errors of a fitted model are not known."""
     reason = ""
-    if model.blind:
+    if isinstance(model.unfairness, Mapping):
+        reason = "bounds per attribute"
+    elif model.blind:
         reason = "blind models"
     elif model.controls is not None:
         reason = "models with controls"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import ColumnNames, Floats, TableLike, UnknownLevels, VectorLike
+from fairridge._typing import (
+    ColumnNames,
+    Floats,
+    TableLike,
+    Unfairness,
+    UnknownLevels,
+    VectorLike,
+)
 from fairridge.arguments import (
     check_bound,
     check_bounds,
@@ -16,20 +24,23 @@ from fairridge.arguments import (
     check_number,
     check_option,
 )
-from fairridge.data import MAX_LEVELS
-from fairridge.engines import Engine, MemoryEngine, threads_for_passes
+from fairridge.data import MAX_LEVELS, Design
+from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators._checks import (
     check_columns,
     require_inference,
     warn_of_bound,
     warn_of_predictors,
 )
+from fairridge.estimators._each import check_each, require_one_bound, solve_each
 from fairridge.estimators._isolating import (
     SEPARATION,
     completed,
-    isolated_levels,
+    isolated_columns,
     refuse_decided,
+    store_isolated,
     warn_of_separation,
+    without_isolated,
 )
 from fairridge.estimators._model import PENALTY_OR_FEWER, FairModel, Traits
 from fairridge.estimators._responses import Response
@@ -41,11 +52,10 @@ from fairridge.fairness import Definition, resolve_definition
 from fairridge.families import Family
 from fairridge.inference import Description, Inference, inference_of, restored
 from fairridge.models import Isolation, is_wide, isolate
-from fairridge.penalties import Penalty, resolve_penalty
+from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
     CompressedProblem,
-    GLMProblem,
     PenalizedProblem,
     Problem,
     Solution,
@@ -70,7 +80,7 @@ class FairRidge(FairModel):
 
     def __init__(
         self,
-        unfairness: float = 0.05,
+        unfairness: Unfairness = 0.05,
         *,
         sensitive: ColumnNames | None = None,
         definition: Any = "statistical-parity",
@@ -109,6 +119,8 @@ class FairRidge(FairModel):
     def _bounded(self) -> Definition:
         """What is bounded."""
         definition = resolve_definition(self.definition)
+        if isinstance(self.unfairness, Mapping):
+            check_each(self.unfairness, definition)
         if self.controls is not None:
             return self._conditional(definition)
         if not check_flag("blind", self.blind):
@@ -127,7 +139,7 @@ class FairRidge(FairModel):
         if definition.given_controls is None:
             raise ValueError(
                 f"definition={definition.name!r} has no version given controls; use "
-                "'statistical-parity', or leave controls out."
+                "'statistical-parity' or 'mean-parity', or leave controls out."
             )
         return definition.given_controls
 
@@ -137,13 +149,18 @@ class FairRidge(FairModel):
         penalized = check_number("predictor_penalty", self.predictor_penalty, minimum=0.0) > 0.0
         return Traits(
             definition,
-            moments_suffice=definition.needs_only_moments,
+            moments_suffice=definition.needs_only_moments and not self._has_each,
             needs_sensitive=not self.blind,
             compresses=not self.blind and self.controls is None,
             # Predictors of a blind model may be collinear with S; `_set_up` looks at X alone.
             regularized=penalized or self.blind,
             advice=None if penalized else PENALTY_OR_FEWER,
         )
+
+    @property
+    def _has_each(self) -> bool:
+        """Whether attributes have bounds of their own."""
+        return isinstance(self.unfairness, Mapping)
 
     def fit(
         self,
@@ -174,11 +191,12 @@ class FairRidge(FairModel):
         -------
         self
         """
-        bounds = check_bound(self.unfairness)
+        if not self._has_each:
+            check_bound(self.unfairness)
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
         with threads_for_passes(training.engine, training.response.family):
             problem = self._set_up(training)
-            (solution,) = self._solve(problem, bounds)
+            solution = self._solve_own(problem, training.design)
         warn_of_bound(solution, self._remedy)
         self._warn_of_solutions(problem, [solution], training)
         return self._store(training, problem, solution)
@@ -207,6 +225,7 @@ class FairRidge(FairModel):
         FairnessPath
             Coefficients and fairness for every bound; `at(r)` is a fitted model.
         """
+        require_one_bound(self, "path")
         bounds = check_bounds(np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness)
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
         with threads_for_passes(training.engine, training.response.family):
@@ -230,24 +249,21 @@ class FairRidge(FairModel):
         if self.separation == "error" and self._may_separate(training.engine, family):
             refuse_decided(isolate(training.engine, family), training.design)
         problem: Any = self._problem_on(training.engine, training.response)
-        isolation = problem.isolation if isinstance(problem, GLMProblem) else None
-        ignored = frozenset() if isolation is None else isolation.columns
+        ignored = frozenset() if family.least_squares else isolated_columns(problem)
         check_columns(problem.basis, training, self._traits, ignored)
         if self.blind and self.predictor_penalty == 0.0:
-            warn_of_predictors(problem.space.dependent, training.design.predictors)
+            dependent = [k for k in problem.space.dependent if k not in ignored]
+            warn_of_predictors(dependent, training.design.predictors)
         return problem
 
     def _may_separate(self, engine: Engine, family: Family) -> bool:
         """Whether levels that decide the response are to be looked for.
 
         With a penalty every coefficient is finite, as the user chose it, and so
-        are they with more columns than rows, where levels say little. Blind models
-        and those with controls keep all rows.
+        are they with more columns than rows, where levels say little.
         """
-        if self.blind or self.controls is not None:
-            return False
-        penalized = self._traits.regularized
-        return not (family.least_squares or penalized or is_wide(engine))
+        wide = self._traits.compresses and is_wide(engine)
+        return not (family.least_squares or self.predictor_penalty > 0.0 or wide)
 
     def _problem_on(self, engine: Engine, response: Response) -> PenalizedProblem:
         """Set the model up on some rows, in memory or elsewhere, without isolated ones."""
@@ -257,13 +273,12 @@ class FairRidge(FairModel):
             found = isolate(engine, response.family)
         if found is None or not found.is_small:
             return self._problem_of(engine, response)
-        problem = self._problem_of(found.kept, response)
-        assert isinstance(problem, GLMProblem)
-        problem.isolation = found
-        return problem
+        return without_isolated(self._problem_of(found.kept, response), found)
 
     def _problem_of(self, engine: Engine, response: Response) -> PenalizedProblem:
         """Set the model up on rows as they are."""
+        family, definition = response.family, self._bounded
+        max_iter = check_count("max_iter", self.max_iter)
         options: dict[str, Any] = {
             "penalty": resolve_penalty(self.penalty),
             "predictor_penalty": check_number(
@@ -271,23 +286,19 @@ class FairRidge(FairModel):
             ),
             "standardize": check_flag("standardize", self.standardize),
         }
-        max_iter = check_count("max_iter", self.max_iter)
-        definition, n_targets = self._bounded, response.targets.shape[1]
+        passes = options | {"n_targets": response.targets.shape[1], "max_iter": max_iter}
+        of_means = passes | {"classes": response.classes, "each": self._has_each}
         if self.blind:
-            return self._blind_problem_on(engine, response, max_iter=max_iter, **options)
+            return blind_problem(engine, family, definition, **of_means)
         if self.controls is not None:
-            options |= {"n_targets": n_targets, "max_iter": max_iter}
-            return conditional_problem(engine, response.family, response.controls, **options)
+            return conditional_problem(engine, family, response.controls, definition, **of_means)
         if definition.own_ridge:
-            options |= {"n_targets": n_targets, "classes": response.classes, "max_iter": max_iter}
-            return mean_problem(engine, response.family, definition, **options)
+            return mean_problem(engine, family, definition, **of_means)
         if is_wide(engine):
-            return compressed_problem(engine, response.family, max_iter=max_iter, **options)
-        if response.family.least_squares:
+            return compressed_problem(engine, family, max_iter=max_iter, **options)
+        if family.least_squares:
             return gaussian_problem(engine, **options)
-        return glm_problem(
-            engine, response.family, n_targets=n_targets, max_iter=max_iter, **options
-        )
+        return glm_problem(engine, family, **passes)
 
     def inference(
         self,
@@ -347,26 +358,19 @@ class FairRidge(FairModel):
                 backend=training.backend,
             )
 
-    def _blind_problem_on(
-        self, engine: Engine, response: Response, *, penalty: Penalty, **options: Any
-    ) -> PenalizedProblem:
-        """Set up the model of X alone."""
-        if penalty.name != "ridge":
-            raise ValueError(
-                f"penalty={penalty.name!r}: blind=True has its own ridge, on what S explains of "
-                "the linear predictor or of the means; leave penalty at 'ridge'."
-            )
-        return blind_problem(
-            engine,
-            response.family,
-            self._bounded,
-            n_targets=response.targets.shape[1],
-            classes=response.classes,
-            **options,
-        )
+    def _solve_own(self, problem: Any, design: Design) -> Solution:
+        """Find the model for the bound, or the bounds of attributes, that it was made with."""
+        if not isinstance(self.unfairness, Mapping):
+            return self._solve(problem, check_bound(self.unfairness))[0]
+        tol = check_number("tol", self.tol, minimum=0.0, strict=True)
+        return self._completed(
+            problem, [solve_each(problem, self._bounded, self.unfairness, design, tol=tol)]
+        )[0]
 
     def _solve(self, problem: PenalizedProblem, bounds: Floats) -> list[Solution]:
         """Find the model for every bound."""
+        if self._has_each:
+            require_one_bound(self, "a search over bounds")
         definition = self._bounded
         tol = check_number("tol", self.tol, minimum=0.0, strict=True)
         max_iter = check_count("max_iter", self.max_iter)
@@ -374,21 +378,20 @@ class FairRidge(FairModel):
             solutions = problem.solve(definition, bounds, tol=tol, max_iter=max_iter)
         else:
             solutions = solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
+        return self._completed(problem, solutions)
+
+    def _completed(self, problem: Problem, solutions: list[Solution]) -> list[Solution]:
+        """Name columns that separate the responses, if the family lets them."""
         if problem.family.least_squares:
             return solutions
-        return completed(problem, solutions, definition, blind=self.blind)
+        return completed(problem, solutions, self._bounded)
 
     def _store(self, training: Training, problem: Problem, solution: Solution) -> Self:
         """Keep what the fit found."""
         store_solution(self, training, problem, solution, blind=self.blind)
         self.isolated_: dict[str, int] = {}
-        if isinstance(problem, GLMProblem):
-            self.isolated_ = isolated_levels(problem, training.design)
-            isolation = problem.isolation
-            if isolation is not None and isinstance(isolation.everyone, MemoryEngine):
-                everyone = solution.fit.on(isolation.everyone)
-                value = self._bounded.value(everyone)
-                self.unfairness_components_ = {**solution.components, "all_rows": float(value)}
+        if not problem.family.least_squares:
+            store_isolated(self, training, problem, solution)
         return self
 
     def _warn_of_solutions(

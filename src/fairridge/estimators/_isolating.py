@@ -10,19 +10,31 @@ import numpy as np
 from fairridge._warnings import warn_user
 from fairridge.data import Design, MappedEncoding, RowLevel
 from fairridge.data.encoding import CategoricalColumn
+from fairridge.engines import MemoryEngine
 from fairridge.estimators._checks import listed
+from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition
 from fairridge.models import Isolation
-from fairridge.search import CompressedProblem, ConditionalProblem, GLMProblem, Problem, Solution
+from fairridge.search import (
+    CompressedProblem,
+    ConditionalProblem,
+    GLMProblem,
+    PenalizedProblem,
+    Problem,
+    Solution,
+)
 
 __all__ = [
     "SEPARATION",
     "completed",
+    "isolated_columns",
     "isolated_levels",
     "isolation_of",
     "refuse_decided",
+    "store_isolated",
     "warn_of_separation",
+    "without_isolated",
 ]
 
 SEPARATION = ("isolate", "warn", "error")
@@ -30,7 +42,22 @@ SEPARATION = ("isolate", "warn", "error")
 
 def isolation_of(problem: Problem) -> Isolation | None:
     """Return what was isolated; None if nothing was."""
-    return problem.isolation if isinstance(problem, GLMProblem) else None
+    inner = problem.inner if isinstance(problem, ConditionalProblem) else problem
+    return inner.isolation if isinstance(inner, GLMProblem) else None
+
+
+def without_isolated(problem: PenalizedProblem, isolation: Isolation) -> PenalizedProblem:
+    """Tell a problem of the rows that it is without."""
+    inner = problem.inner if isinstance(problem, ConditionalProblem) else problem
+    assert isinstance(inner, GLMProblem)
+    inner.isolation = isolation
+    return problem
+
+
+def isolated_columns(problem: Problem) -> frozenset[int]:
+    """Return encoded columns of X that are constant, or collinear, without isolated rows."""
+    isolation = isolation_of(problem)
+    return frozenset() if isolation is None else isolation.columns
 
 
 def isolated_levels(problem: Problem, design: Design) -> dict[str, int]:
@@ -58,27 +85,34 @@ def _level_name(level: RowLevel, design: Design) -> str:
     return f"{encoding.names[level.columns[0]]}[{level.value}]"
 
 
-def completed(
-    problem: Problem, solutions: list[Solution], definition: Any, *, blind: bool
-) -> list[Solution]:
+def completed(problem: Problem, solutions: list[Solution], definition: Any) -> list[Solution]:
     """Name columns that separate the responses; give isolated levels their coefficients.
 
-    A bound that such columns void has the status "separated". A blind model has
-    no U through which S could return.
+    A bound that such columns void has the status "separated".
     """
     if not isinstance(problem, GLMProblem | CompressedProblem | ConditionalProblem):
         return solutions
-    if blind or isinstance(problem, ConditionalProblem):
-        return [replace(one, separating=problem.separating_columns([one.fit])) for one in solutions]
-    isolation = isolation_of(problem)
     found = []
     for one in solutions:
         columns, choice = problem.separating_columns([one.fit]), one.choice
         if _voids(_levels(problem, columns), one, definition):
             choice = replace(choice, status="separated")
-        fit = one.fit if isolation is None else isolation.completed(one.fit)
+        fit = one.fit
+        if not isinstance(problem, CompressedProblem) and isolation_of(problem) is not None:
+            fit = problem.completed(fit)
         found.append(replace(one, fit=fit, choice=choice, separating=columns))
     return found
+
+
+def store_isolated(model: Any, training: Training, problem: Problem, solution: Solution) -> None:
+    """Keep which levels were isolated, and how unfair the model is with their rows."""
+    isolation = isolation_of(problem)
+    if isolation is None:
+        return
+    model.isolated_ = isolated_levels(problem, training.design)
+    if isinstance(isolation.everyone, MemoryEngine):
+        value = model._bounded.on_all_rows(solution.fit, isolation.everyone)
+        model.unfairness_components_ = {**solution.components, "all_rows": float(value)}
 
 
 def refuse_decided(isolation: Isolation | None, design: Design) -> None:
@@ -130,7 +164,9 @@ def warn_of_separation(
     )
 
 
-def _levels(problem: GLMProblem | CompressedProblem, columns: dict[str, float]) -> set[str]:
+def _levels(
+    problem: GLMProblem | CompressedProblem | ConditionalProblem, columns: dict[str, float]
+) -> set[str]:
     """Return those columns that are predictors and 0 or 1."""
     if not columns:
         return set()
@@ -143,7 +179,9 @@ def _voids(levels: set[str], solution: Solution, definition: Any) -> bool:
     """Whether levels bring S back to predictions of other rows, unseen by the bound.
 
     The residual of a level that decides the response is not zero in the other
-    rows. A bound on predicted means sees that.
+    rows; in a blind model its coefficient makes up nearly all that varies of η, so
+    that the share of S is small whatever the others are told. A bound on predicted
+    means sees both.
     """
     met = solution.choice.status in ("inactive", "converged")
     seen = resolve_definition(definition).own_ridge

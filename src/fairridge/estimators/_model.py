@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,14 @@ from fairridge.engines import linear_predictor
 from fairridge.estimators._responses import ResponseKind
 from fairridge.metrics import WORDS
 
-__all__ = ["FEWER_FEATURES", "PENALTY_OR_FEWER", "FairModel", "Traits"]
+__all__ = [
+    "FEWER_FEATURES",
+    "PENALTY_OR_FEWER",
+    "FairModel",
+    "Traits",
+    "attribute_facts",
+    "bound_text",
+]
 
 
 # What to do about features that fit any response.
@@ -68,6 +76,23 @@ class Traits:
     given_penalty: str | None = None
 
 
+def bound_text(unfairness: Any) -> str:
+    """Write a bound, or the bounds of attributes."""
+    return str(dict(unfairness)) if isinstance(unfairness, Mapping) else f"{float(unfairness):g}"
+
+
+def attribute_facts(model: Any, digits: int) -> list[tuple[str, str]]:
+    """Say what became of the bound of each attribute; parameters may have been set since."""
+    bounds = model.unfairness if isinstance(model.unfairness, Mapping) else {}
+    return [
+        (
+            f"{name} ≤ {bounds[name]:g}" if name in bounds else name,
+            f"{value:.{digits}g}, {model.status_[name]}",
+        )
+        for name, value in model.unfairness_.items()
+    ]
+
+
 class FairModel(BaseEstimator):
     """A model of a response on sensitive attributes S and predictors X.
 
@@ -92,10 +117,17 @@ class FairModel(BaseEstimator):
         if not hasattr(self, "unfairness_"):
             return diagram
         shares = getattr(self, "dependence_", {})
+        bounds = (
+            [
+                ("Bound", bound_text(self.unfairness)),
+                ("Unfairness reached in training", f"{self.unfairness_:.4g}"),
+                ("Status", str(self.status_)),
+            ]
+            if not isinstance(self.unfairness_, Mapping)
+            else attribute_facts(self, 4)
+        )
         facts = [
-            ("Bound", f"{float(self.unfairness):g}"),
-            ("Unfairness reached in training", f"{self.unfairness_:.4g}"),
-            ("Status", str(self.status_)),
+            *bounds,
             *((WORDS[name], f"{value:.4g}") for name, value in shares.items()),
             ("Rows", f"{self.n_rows_:,}"),
         ]

@@ -73,6 +73,11 @@ def store_solution(
     model.status_ = solution.choice.status
     model.bound_active_ = model.status_ != "inactive" and fit.lambda_ > 0.0
     model.converged_ = model.status_ in ("inactive", "converged")
+    if solution.each:
+        each = solution.each.items()
+        model.lambda_ = {name: one.lambda_ for name, one in each}
+        model.unfairness_ = {name: one.achieved for name, one in each}
+        model.status_ = {name: one.status for name, one in each}
     model.family_ = problem.family
     model.deviance_ = fit.deviance
     model.dispersion_ = problem.dispersion(fit)

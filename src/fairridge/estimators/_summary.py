@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge.estimators._checks import listed
+from fairridge.estimators._model import attribute_facts, bound_text
 from fairridge.metrics import WORDS
 from fairridge.reports import CoefficientRow, Summary
 
@@ -15,7 +16,7 @@ __all__ = ["bound_facts", "summarize"]
 
 SHARES = {
     "r_squared_sensitive": "Explained by S",
-    "r_squared_unconditional": "R² of η on S",
+    "r_squared_unconditional": "Without controls",
     "controls_explained_by_sensitive": "S explains of controls",
     "r_squared_predictors": "Explained by U",
     "r_squared_response": "Explained by y after S",
@@ -63,10 +64,11 @@ def bound_facts(model: Any) -> dict[str, str]:
         "R²" if model.family_.least_squares else "D²": f"{model.explained_deviance_:.4f}",
         "Log-likelihood": f"{model.loglik_:.2f}",
         "Definition": traits.definition.name,
-        "Bound r": "none" if traits.given_penalty else f"{float(model.unfairness):g}",
-        "Achieved": f"{model.unfairness_:.6g}",
-        traits.multiplier: f"{model.lambda_:.6g}",
-        "Status": model.status_,
+        **(
+            dict(attribute_facts(model, 6))
+            if isinstance(model.unfairness_, dict)
+            else _one_bound(model)
+        ),
     }
     isolated = getattr(model, "isolated_", {})
     if isolated:
@@ -76,6 +78,17 @@ def bound_facts(model: Any) -> dict[str, str]:
     parts = model.unfairness_components_.items()
     facts |= {SHARES.get(key, key): f"{value:.6g}" for key, value in parts}
     return facts | {WORDS[key]: f"{value:.3g}" for key, value in model.dependence_.items()}
+
+
+def _one_bound(model: Any) -> dict[str, str]:
+    """Say what became of the bound on all of S."""
+    traits = model._traits
+    return {
+        "Bound r": "none" if traits.given_penalty else bound_text(model.unfairness),
+        "Achieved": f"{model.unfairness_:.6g}",
+        traits.multiplier: f"{model.lambda_:.6g}",
+        "Status": model.status_,
+    }
 
 
 def _modeled_class(model: Any) -> dict[str, str]:

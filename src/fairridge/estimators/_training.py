@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -188,6 +189,11 @@ def _read_moments(model: FairModel, data: RowMoments) -> Training:
     if not response.family.least_squares:
         raise ValueError(
             f"{type(model).__name__} needs the rows: only gaussian models are fitted to moments."
+        )
+    if isinstance(model.unfairness, Mapping):
+        raise ValueError(
+            "bounds per attribute need the rows, and these are moments; give one number as "
+            "unfairness."
         )
     if not model._traits.moments_suffice:
         raise ValueError(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sklearn.base import ClassifierMixin
 
-from fairridge._typing import ColumnNames, UnknownLevels
+from fairridge._typing import ColumnNames, Unfairness, UnknownLevels
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _labels
 from fairridge.estimators._fair_ridge import FairRidge
@@ -24,8 +24,10 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
 
     Parameters
     ----------
-    unfairness : float, default=0.05
+    unfairness : float or dict of str to float, default=0.05
         r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
+        ``{"sex": 0.01, "age": 0.1}`` bounds, with definition="mean-parity", what
+        each of these attributes alone explains of the predicted means.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`, `predict` and `score`.
@@ -82,7 +84,8 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         linear predictor on S for every family; "mean-parity" works as well.
     controls : str, int or list of these, optional
         Columns of X, by name or position, that may explain differences: the
-        bound on "statistical-parity" is on what S explains beyond them.
+        bound on "statistical-parity" or "mean-parity" is on what S explains
+        beyond them.
         `unfairness_components_` has the share without them beside it.
 
     Attributes
@@ -94,7 +97,7 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
 
     def __init__(
         self,
-        unfairness: float = 0.05,
+        unfairness: Unfairness = 0.05,
         *,
         sensitive: ColumnNames | None = None,
         link: Literal["logit", "probit", "cloglog"] = "logit",
@@ -147,5 +150,5 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # A bound may cost accuracy.
-        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
+        tags.classifier_tags.poor_score = bool(self.unfairness != 1.0)
         return tags

@@ -10,6 +10,8 @@ import numpy as np
 from fairridge._notebook import frame_html, lines_html
 from fairridge._typing import Floats
 from fairridge.data import make_frame
+from fairridge.estimators._checks import listed
+from fairridge.estimators._isolating import isolated_levels
 from fairridge.estimators._storing import refit_at
 from fairridge.estimators._training import Training
 from fairridge.reports import PathCurves, PathPlot, plot_path
@@ -45,6 +47,9 @@ class FairnessPath:
         Encoded column names.
     class_names : tuple of str or None
         Labels, where coefficients are per class.
+    isolated : dict of str to int
+        Levels that decide the response, with the number of their rows: no model of
+        the path is fitted to these rows, and no bound is about them.
     """
 
     unfairness: Floats
@@ -60,6 +65,7 @@ class FairnessPath:
     sensitive_names: tuple[str, ...]
     predictor_names: tuple[str, ...]
     class_names: tuple[str, ...] | None
+    isolated: dict[str, int]
     definition: str
     score_name: str
     _deviations: tuple[Floats, Floats]
@@ -71,7 +77,14 @@ class FairnessPath:
 
     def __repr__(self) -> str:
         ends = f"{self.unfairness.min():g} to {self.unfairness.max():g}"
-        return f"FairnessPath({len(self)} bounds on {self.definition}, r = {ends})"
+        note = f"; {self._note}" if self._note else ""
+        return f"FairnessPath({len(self)} bounds on {self.definition}, r = {ends}{note})"
+
+    @property
+    def _note(self) -> str:
+        """Say which rows all models are without."""
+        rows = sum(self.isolated.values())
+        return f"{rows:,} row(s) of {listed(list(self.isolated))} isolated" if rows else ""
 
     def _repr_html_(self) -> str:
         lines = {"achieved": self.achieved, self.score_name: self.score}
@@ -147,6 +160,7 @@ class FairnessPath:
             predictor_names,
             self.definition,
             self.score_name,
+            self._note,
         )
         return plot_path(curves, kind, ax)
 
@@ -176,6 +190,7 @@ def path_of(
         sensitive_names=design.sensitive.names,
         predictor_names=design.predictors.names,
         class_names=None if several is None else tuple(map(str, several)),
+        isolated=isolated_levels(problem, design),
         definition=model._traits.definition.name,
         score_name="r_squared" if problem.family.least_squares else "d_squared",
         _deviations=(

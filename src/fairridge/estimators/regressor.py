@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sklearn.base import RegressorMixin
 
-from fairridge._typing import ColumnNames, UnknownLevels
+from fairridge._typing import ColumnNames, Unfairness, UnknownLevels
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _means
 from fairridge.estimators._fair_ridge import FairRidge
@@ -31,8 +31,10 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
 
     Parameters
     ----------
-    unfairness : float, default=0.05
+    unfairness : float or dict of str to float, default=0.05
         r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
+        ``{"sex": 0.01, "age": 0.1}`` bounds, with definition="mean-parity", what
+        each of these attributes alone explains of the predicted means.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`, `predict` and `score`.
@@ -85,7 +87,8 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         linear predictor on S for every family; "mean-parity" works as well.
     controls : str, int or list of these, optional
         Columns of X, by name or position, that may explain differences: the
-        bound on "statistical-parity" is on what S explains beyond them.
+        bound on "statistical-parity" or "mean-parity" is on what S explains
+        beyond them.
         `unfairness_components_` has the share without them beside it.
 
     Attributes
@@ -100,7 +103,8 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         Names of these columns, in the order of the input, with the levels of a
         categorical in place of their column.
     lambda_ : float
-        λ(r); ∞ at r = 0.
+        λ(r); ∞ at r = 0. With a bound per attribute, this, `unfairness_` and
+        `status_` are dicts with an entry for each.
     unfairness_ : float
         Unfairness reached on the training rows.
     unfairness_components_ : dict of str to float
@@ -145,7 +149,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
 
     def __init__(
         self,
-        unfairness: float = 0.05,
+        unfairness: Unfairness = 0.05,
         *,
         sensitive: ColumnNames | None = None,
         family: Any = "gaussian",
@@ -198,5 +202,5 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         except ValueError:  # fit says what is wrong with it
             return tags
         tags.target_tags.positive_only = family.link == "log"
-        tags.regressor_tags.poor_score = bool(not family.least_squares and self.unfairness < 1.0)
+        tags.regressor_tags.poor_score = bool(not family.least_squares and self.unfairness != 1.0)
         return tags

@@ -6,7 +6,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from fairridge._typing import ColumnNames, Floats, TableLike, UnknownLevels, VectorLike
+from fairridge._typing import (
+    ColumnNames,
+    Floats,
+    TableLike,
+    Unfairness,
+    UnknownLevels,
+    VectorLike,
+)
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._responses import SurvivalTimes
@@ -91,7 +98,7 @@ class FairRidgeSurvival(FairRidge):
 
     def __init__(
         self,
-        unfairness: float = 0.05,
+        unfairness: Unfairness = 0.05,
         *,
         sensitive: ColumnNames | None = None,
         definition: Any = "statistical-parity",

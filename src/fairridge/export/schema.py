@@ -137,6 +137,26 @@ def _parameter(minimum: float, *, optional: bool = False) -> Rule:
     )
 
 
+def _each(rule: Rule) -> Rule:
+    """Return a rule for what models with bounds per attribute have one of for each."""
+
+    def holds(value: Any, facts: Facts) -> bool:
+        bounds = facts.model.unfairness
+        if not isinstance(bounds, dict):
+            return rule.holds(value, facts)
+        same = isinstance(value, dict) and list(value) == list(bounds)
+        return same and all(rule.holds(item, facts) for item in value.values())
+
+    return Rule(f"{rule.says}; as many as bounds, by name", holds)
+
+
+def _is_bound(value: Any, facts: Facts) -> bool:
+    bounds = value.values() if isinstance(value, dict) and value else [value]
+    return all(is_number(r) and bool(r >= 0.0) for r in bounds) and (
+        not isinstance(value, dict) or hasattr(facts.model, "definition")
+    )
+
+
 def _typed(hint: Any, says: str, when: Callable[[Facts], bool] = _always) -> Rule:
     return Rule(says, lambda value, facts: conforms(value, hint), when)
 
@@ -258,7 +278,7 @@ def _survives(facts: Facts) -> bool:
 
 
 PARAMETERS: dict[str, Rule] = {
-    "unfairness": _parameter(0.0),
+    "unfairness": Rule("a number that is at least 0, or several by name", _is_bound),
     "sensitive": Rule("names or positions of columns", _are_columns),
     "definition": _resolved(resolve_definition, "a definition of fairness"),
     "penalty": _resolved(resolve_penalty, "a penalty"),
@@ -315,8 +335,8 @@ FITTED: dict[str, Rule] = {
     "fair_intercept_": _numbers("m"),
     "coef_": _numbers("oc"),
     "intercept_": _numbers("o"),
-    "lambda_": _numbers(minimum=0.0, infinite=True),
-    "unfairness_": _numbers(),
+    "lambda_": _each(_numbers(minimum=0.0, infinite=True)),
+    "unfairness_": _each(_numbers()),
     "unfairness_components_": _typed(dict[str, float], "numbers by name"),
     "dependence_": _typed(dict[str, float], "numbers by name"),
     "mutual_information_": _typed(
@@ -325,7 +345,7 @@ FITTED: dict[str, Rule] = {
     "isolated_": _typed(
         dict[str, int], "rows by level", lambda facts: hasattr(facts.model, "separation")
     ),
-    "status_": _typed(Status, "a status"),
+    "status_": _each(_typed(Status, "a status")),
     "bound_active_": _typed(bool, "True or False"),
     "converged_": _typed(bool, "True or False"),
     "deviance_": _numbers(),

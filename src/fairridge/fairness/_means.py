@@ -44,7 +44,7 @@ class MeanShare(Definition):
 
     def _form(self, fit: Fit) -> tuple[MeanForm, float, float]:
         sums = fit.mean_sums(self.means(fit))
-        form = mean_form(sums, fit.basis.weight)
+        form = mean_form(sums, fit.basis)
         return form, form.share(sums), form.variance(sums)
 
     def value(self, fit: Fit) -> float:

@@ -59,6 +59,11 @@ class Definition(ABC):
         return False
 
     @property
+    def per_attribute(self) -> bool:
+        """Whether attributes may have bounds of their own."""
+        return False
+
+    @property
     def for_blind(self) -> Definition | None:
         """What a model bounds that does not use S to predict; None if that is not known."""
         return None
@@ -97,6 +102,10 @@ class Definition(ABC):
             Whether R² on S is adjusted for chance, as it must be on rows that
             the model was not fitted to.
         """
+        return self.value(fit.on(engine))
+
+    def on_all_rows(self, fit: Fit, engine: Engine) -> float:
+        """Return how unfair a fit is on its rows and those that it was fitted without."""
         return self.value(fit.on(engine))
 
 

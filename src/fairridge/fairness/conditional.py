@@ -1,18 +1,19 @@
-"""Statistical parity among people who are alike in controls."""
+"""Parity among people who are alike in controls."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
-from fairridge.fairness.base import Definition, share
+from fairridge.fairness.base import Definition, is_variance_share, share
 from fairridge.models import ConditionalFit, Fit
 from fairridge.solvers.shares import explained_by_sensitive, whitening
 
-__all__ = ["GivenControls"]
+__all__ = ["GivenControls", "share_of_predictor"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class GivenControls(Definition):
     With tildes for residuals on [1, C], η = level + Cζ + S̃α + Ũβ and the share
     is that of S̃ in S̃α + Ũβ: of variance VAR(S̃α)/(VAR(S̃α) + VAR(Ũβ)), the
     partial R² of η on S, or of deviance (D(α, β, ζ) − D(0, β, ζ)) /
-    (D(α, β, ζ) − D(0, 0, ζ)).
+    (D(α, β, ζ) − D(0, 0, ζ)). Under mean parity it is the partial R² of the
+    predicted means: ãᵀΣ̃⁻¹ã / VAR(μ̃), with ã = COV(S̃, μ) and Σ̃ = VAR(S̃).
 
     Parameters
     ----------
@@ -35,7 +37,17 @@ class GivenControls(Definition):
     @property
     def name(self) -> str:
         """How it is called in tables."""
-        return self.definition.name.replace("statistical", "conditional")
+        return f"conditional-{self.definition.name.removeprefix('statistical-')}"
+
+    @property
+    def own_ridge(self) -> bool:
+        """Whether the definition brings a penalty of its own, in place of one on α."""
+        return self.definition.own_ridge
+
+    @property
+    def per_attribute(self) -> bool:
+        """Whether attributes may have bounds of their own."""
+        return self.definition.per_attribute
 
     @property
     def needs_only_moments(self) -> bool:
@@ -47,9 +59,15 @@ class GivenControls(Definition):
         return self.definition.value(_conditional(fit).given)
 
     def components(self, fit: Fit) -> dict[str, float]:
-        """Return the conditional shares, R² of η on S, and the share of C that S explains."""
+        """Return the conditional shares, R² without controls, and the share of C that S explains.
+
+        R² is of the predicted means on S, if these are bounded, else of η.
+        """
         found = _conditional(fit)
-        whole = share(fit.sensitive_variance, fit.sensitive_variance + fit.predictor_variance)
+        if self.own_ridge:
+            whole = self.definition.value(fit)
+        else:
+            whole = share(fit.sensitive_variance, fit.sensitive_variance + fit.predictor_variance)
         explained = fit.basis.explained[list(found.controls)]
         return self.definition.components(found.given) | {
             "r_squared_unconditional": whole,
@@ -59,18 +77,47 @@ class GivenControls(Definition):
     def held_out(
         self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
     ) -> float:
-        """Return the partial R² of η on S given C, whatever the measure in training."""
-        moments, n_sensitive = engine.moments(), fit.alpha.shape[-1]
-        raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
-        columns = np.zeros((len(moments.mean), n_sensitive + len(raw)))
-        columns[:n_sensitive, :n_sensitive] = np.eye(n_sensitive)
-        columns[: raw.shape[1], n_sensitive:] = raw.T
-        C = n_sensitive + np.array(_conditional(fit).controls, dtype=np.intp)
-        root = whitening(moments.scatter[np.ix_(C, C)])
-        cross = root @ moments.scatter[C] @ columns
-        left = columns.T @ moments.scatter @ columns - cross.T @ cross
-        n_rows = moments.n_rows - len(root) if adjusted else None
-        return explained_by_sensitive(left, n_sensitive, len(raw), n_rows)
+        """Return the partial R² of the means, or of η, on S given C."""
+        if self.own_ridge and not fit.family.least_squares:  # whose means are η
+            given = _conditional(fit).given
+            return self.definition.held_out(given, engine, scatter, q, m, adjusted=adjusted)
+        return share_of_predictor(fit, engine, _conditional(fit).controls, adjusted=adjusted)
+
+    def on_all_rows(self, fit: Fit, engine: Engine) -> float:
+        """Return the share of S̃ on more rows; a partial R² of η, if variances are compared."""
+        found = _conditional(fit)
+        if is_variance_share(self.definition, fit.family):
+            return share_of_predictor(fit, engine, found.controls)
+        return self.definition.value(found.given.on(engine))
+
+
+def share_of_predictor(
+    fit: Fit, engine: Engine, controls: Sequence[int] = (), *, adjusted: bool = False
+) -> float:
+    """Return R² of η on S in other rows, from their moments; the partial R², given controls.
+
+    Parameters
+    ----------
+    fit : Fit
+        The model.
+    engine : Engine
+        Where the rows are.
+    controls : sequence of int
+        Positions of the controls among the encoded predictors.
+    adjusted : bool, default=False
+        Whether R² is adjusted for chance.
+    """
+    moments, q = engine.moments(), fit.alpha.shape[-1]
+    raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
+    columns = np.zeros((len(moments.mean), q + len(raw)))
+    columns[:q, :q] = np.eye(q)
+    columns[: raw.shape[1], q:] = raw.T
+    C = q + np.array(controls, dtype=np.intp)
+    root = whitening(moments.scatter[np.ix_(C, C)]) if C.size else np.zeros((0, 0))
+    cross = root @ moments.scatter[C] @ columns
+    left = columns.T @ moments.scatter @ columns - cross.T @ cross
+    n_rows = moments.n_rows - len(root) if adjusted else None
+    return explained_by_sensitive(left, q, len(raw), n_rows)
 
 
 def _conditional(fit: Fit) -> ConditionalFit:

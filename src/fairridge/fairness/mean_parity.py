@@ -9,6 +9,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness._means import MeanShare
 from fairridge.fairness.base import VarianceShare
+from fairridge.fairness.conditional import GivenControls
 from fairridge.models import Fit
 from fairridge.solvers.shares import explained_by_sensitive
 
@@ -36,11 +37,17 @@ class MeanParity(MeanShare, VarianceShare):
 
     name = "mean-parity"
     needs_only_moments = True
+    per_attribute = True
 
     @property
     def for_blind(self) -> MeanParity:
         """The same: means are what anybody sees of a model."""
         return self
+
+    @property
+    def given_controls(self) -> GivenControls:
+        """Partial R² of the means on S."""
+        return GivenControls(self)
 
     def require(self, family: Any) -> None:
         """Refuse families that predict no means."""

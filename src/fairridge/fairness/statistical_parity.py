@@ -11,7 +11,7 @@ from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.engines import Engine
 from fairridge.fairness.base import VarianceShare, share
-from fairridge.fairness.conditional import GivenControls
+from fairridge.fairness.conditional import GivenControls, share_of_predictor
 from fairridge.families import Family
 from fairridge.models import Fit
 from fairridge.solvers.shares import explained_by_sensitive
@@ -93,6 +93,12 @@ class StatisticalParity(VarianceShare):
     ) -> float:
         """Return R² of η on S, whatever the measure in training."""
         return explained_by_sensitive(scatter, q, m, engine.n_rows if adjusted else None)
+
+    def on_all_rows(self, fit: Fit, engine: Engine) -> float:
+        """Return the share of S on more rows; R² of η on S, if variances are compared."""
+        if not self.applies_to(fit.family):
+            return super().on_all_rows(fit, engine)
+        return share_of_predictor(fit, engine)
 
     def applies_to(self, family: Family) -> bool:
         """Whether variances are compared."""

@@ -49,6 +49,10 @@ class Gaussian(SinglePredictor):
     def check(self, y: Floats) -> None:
         """Accept every number."""
 
+    def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float:
+        """Σ w (y − η)²."""
+        return float(weight @ (y[:, 0] - eta[:, 0]) ** 2)
+
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Log-likelihood at σ² = RSS/n, its maximum."""
         if deviance <= 0.0:

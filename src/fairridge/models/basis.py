@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairridge._typing import Booleans, Floats
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.engines import binary_columns, triangular_factor
 from fairridge.models.factor import Factor
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
@@ -66,6 +66,11 @@ class FairBasis:
     def center(self) -> Floats:
         """Means of [S, X]."""
         return np.concatenate([self.center_sensitive, self.center_predictors])
+
+    @property
+    def given_columns(self) -> Integers:
+        """Positions in X of controls, which S and U are residuals on; none here."""
+        return np.zeros(0, dtype=np.intp)
 
     @property
     def deviations(self) -> Floats:

@@ -54,6 +54,11 @@ class ConditionalBasis(FairBasis):
         return self.whole.center
 
     @property
+    def given_columns(self) -> Integers:
+        """Positions in X of the controls."""
+        return self.controls
+
+    @property
     def deviations(self) -> Floats:
         """Standard deviations of the columns of [S, X]."""
         return self.whole.deviations

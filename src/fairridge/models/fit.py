@@ -158,13 +158,18 @@ class Fit:
         return self.engine.sum_over_rows(function, *self.linear_predictors_at(level, alpha, beta))
 
     def mean_sums(self, means: MeansOfRows) -> MeanSums:
-        """Return sums of the means that the model predicts, with [1, S]."""
+        """Return sums of the means that the model predicts, with [1, S].
+
+        With [1, S, X], if S and U are residuals on controls.
+        """
         if means not in self._memory:
             level = self.intercept + self.alpha @ self.basis.center_sensitive
             place = self.linear_predictors_at(level, self.alpha, self.beta)
-            self._memory[means] = self.engine.means(self.family, means, *place)
-        found: MeanSums = self._memory[means]
-        return found
+            beside = len(self.basis.center) if len(self.basis.given_columns) else None
+            found = self.engine.means(self.family, means, *place, beside=beside)
+            self._memory[means] = found
+        sums: MeanSums = self._memory[means]
+        return sums
 
     def linear_predictors_at(
         self, level: Any, alpha: Floats, beta: Floats

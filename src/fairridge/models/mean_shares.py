@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 from fairridge.engines import MeanSums
+from fairridge.models.basis import FairBasis
 from fairridge.solvers.shares import whitening
 
 __all__ = ["MeanForm", "mean_form"]
@@ -17,6 +18,8 @@ __all__ = ["MeanForm", "mean_form"]
 NOTHING = 1e-26
 # R² that is nothing but rounding: correlations below 10⁻¹².
 NO_SHARE = 1e-24
+# Share of a variance that controls leave, which is nothing but rounding.
+NOTHING_LEFT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,9 @@ class MeanForm:
 
         a_k = √p_k Σ_k^(−1/2) COV(S, μ_k),   R² = Σ_k‖a_k‖² / Σ_k p_k VAR(μ_k).
 
+    Given controls C, S stands for its residuals on [1, C], and VAR(μ_k) for what C
+    leaves of it, VAR(μ_k) − ‖b_k‖²/p_k, with b_k the same as a_k for C: R² is partial.
+
     Attributes
     ----------
     weights : ndarray of shape (K,)
@@ -38,26 +44,53 @@ class MeanForm:
         Maps Σ w μ[1, s] of all means to a.
     counts : ndarray of shape (K,)
         Number of rows.
+    of_controls : ndarray of shape (K·rank, K·(1+q))
+        Maps the same sums to b; without rows if there are no controls.
     """
 
     weights: Floats
     shares: Floats
     map: Floats
     counts: Floats
+    of_controls: Floats
 
     def explained(self, products: Floats) -> Floats:
         """Return a, for Σ w μ[1, s] of shape (K, 1+q)."""
         return self.map @ products.ravel()
 
     def variance(self, sums: MeanSums) -> float:
-        """Return Σ p VAR(μ); 0 if that is rounding, NaN if μ² overflows."""
+        """Return Σ p VAR(μ), or what controls leave of it; 0 if that is rounding.
+
+        NaN if μ² overflows.
+        """
         level = sums.products[:, 0] / self.weights
         squares = sums.squares / self.weights
         size = float(self.shares @ squares)
         if not np.isfinite(size):
             return float("nan")
-        value = float(self.shares @ (squares - level**2))
-        return value if value > NOTHING * size else 0.0
+        total = float(self.shares @ (squares - level**2))
+        b = self.of_controls @ sums.products.ravel()
+        value, least = total - float(b @ b), NOTHING_LEFT * total if len(b) else 0.0
+        return value if value > max(NOTHING * size, least) else 0.0
+
+    def variance_slope(self, sums: MeanSums, squares: Floats, jacobian: Floats) -> Floats:
+        """Return the derivative of `variance`.
+
+        Parameters
+        ----------
+        sums : MeanSums
+            Where it is asked for.
+        squares : ndarray of shape (K, N)
+            Derivatives of ½Σ w μ².
+        jacobian : ndarray of shape (K·(1+q), N)
+            Derivatives of Σ w μ[1, s].
+        """
+        levels = jacobian.reshape(len(sums.squares), -1, jacobian.shape[1])[:, 0]
+        weights = (2.0 * self.shares / self.weights)[:, None]
+        mean = (sums.products[:, 0] / self.weights)[:, None]
+        b = self.of_controls @ sums.products.ravel()
+        slope: Floats = (weights * (squares - mean * levels)).sum(axis=0)
+        return slope - 2.0 * b @ (self.of_controls @ jacobian)
 
     def share(self, sums: MeanSums) -> float:
         """Return R²; 0 for means that do not vary, NaN for means whose squares overflow."""
@@ -67,37 +100,73 @@ class MeanForm:
 
     def adjusted(self, share: float) -> float:
         """Adjust R² for chance; NaN where the rows are too few."""
-        rank = len(self.map) / len(self.weights)
-        left = float(np.sum(self.counts - 1.0 - rank))
-        return 1.0 - (1.0 - share) * float(np.sum(self.counts - 1.0)) / left if left > 0 else np.nan
+        total = float(np.sum(self.counts - 1.0)) - len(self.of_controls)
+        left = total - len(self.map)
+        return 1.0 - (1.0 - share) * total / left if left > 0 else np.nan
 
 
-def mean_form(sums: MeanSums, weight: float, columns: Floats | slice = slice(None)) -> MeanForm:
+def mean_form(sums: MeanSums, basis: FairBasis, columns: Integers | None = None) -> MeanForm:
     """Set the forms up.
 
     Parameters
     ----------
     sums : MeanSums
-        With [1, S][1, S]ᵀ.
-    weight : float
-        Weight of all rows.
-    columns : ndarray of int or slice
+        With [1, S][1, S]ᵀ; given controls, with [1, S, X][1, S, X]ᵀ.
+    basis : FairBasis
+        Says what the weight of all rows is, and which columns of X are controls.
+    columns : ndarray of int, optional
         Columns of S that are to explain the means; all by default.
     """
-    gram = sums.gram
+    gram, q = sums.gram, len(basis.center_sensitive)
     assert gram is not None
+    columns = np.arange(q) if columns is None else columns
     weights = gram[:, 0, 0]
-    shares = weights / weight
-    maps = []
-    for G, w, p in zip(gram, weights, shares, strict=True):
-        if w <= 0.0:
-            maps.append(np.zeros((0, len(G))))
-            continue
-        mean = G[0, 1:] / w
-        scatter = (G[1:, 1:] / w - np.outer(mean, mean))[columns][:, columns]
-        root = np.zeros((0, 0)) if not scatter.size else whitening(scatter)
-        full = np.zeros((len(root), len(mean)))
-        full[:, columns] = root
-        maps.append(np.sqrt(p) / w * np.column_stack([-full @ mean, full]))
+    shares = weights / basis.weight
+    maps = [
+        _maps(G, columns, q + basis.given_columns, np.sqrt(p) / w if w > 0.0 else 0.0)
+        for G, w, p in zip(gram, weights, shares, strict=True)
+    ]
     safe = np.where(weights > 0.0, weights, 1.0)
-    return MeanForm(safe, shares, scipy.linalg.block_diag(*maps), sums.counts)
+    own, controls = (scipy.linalg.block_diag(*parts) for parts in zip(*maps, strict=True))
+    return MeanForm(safe, shares, own, sums.counts, controls)
+
+
+def _maps(
+    gram: Floats, columns: Integers, controls: Integers, size: float
+) -> tuple[Floats, Floats]:
+    """Return the maps from Σ w μ[1, z] of one mean to a and to b, z the columns of the sums."""
+    width, w = len(gram), gram[0, 0]
+    if w <= 0.0:
+        return np.zeros((0, width)), np.zeros((0, width))
+    mean = gram[0, 1:] / w
+    scatter = gram[1:, 1:] / w - np.outer(mean, mean)
+    of_controls = np.zeros((0, width - 1))
+    residuals = np.eye(width - 1)[columns]
+    if controls.size:
+        of_controls = _whitened(scatter, np.eye(width - 1)[controls])
+        residuals = residuals - (residuals @ scatter @ of_controls.T) @ of_controls
+    own = _whitened(scatter, residuals, np.diag(scatter)[columns])
+    a, b = (size * np.column_stack([-full @ mean, full]) for full in (own, of_controls))
+    return a, b
+
+
+def _whitened(scatter: Floats, columns: Floats, before: Floats | None = None) -> Floats:
+    """Return combinations of columns whose scatter is one.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (k, k)
+        Of all columns.
+    columns : ndarray of shape (c, k)
+        Combinations of them.
+    before : ndarray of shape (c,), optional
+        What the variances were before controls took their part; what is left of one may be
+        nothing but rounding.
+    """
+    if not len(columns):
+        return columns
+    own = columns @ scatter @ columns.T
+    if before is not None:
+        gone = np.diag(own) <= NOTHING_LEFT * before
+        own[gone], own[:, gone] = 0.0, 0.0
+    return whitening(own) @ columns

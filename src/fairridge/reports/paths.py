@@ -39,6 +39,8 @@ class PathCurves:
         Names of the coefficients.
     definition, accuracy_name : str
         Names for labels.
+    note : str
+        Stands below the figure.
     """
 
     unfairness: Floats
@@ -51,6 +53,7 @@ class PathCurves:
     predictor_names: Sequence[str]
     definition: str
     accuracy_name: str
+    note: str = ""
 
 
 def plot_path(curves: PathCurves, kind: PathPlot, ax: Axes | None = None) -> Axes:
@@ -64,7 +67,7 @@ def plot_path(curves: PathCurves, kind: PathPlot, ax: Axes | None = None) -> Axe
         raise ValueError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, drawers))}.")
     ax = new_axes() if ax is None else ax
     drawers[kind](curves, ax)
-    ax.set_xlabel("bound on unfairness, r")
+    ax.set_xlabel("bound on unfairness, r" + (f"\n{curves.note}" if curves.note else ""))
     ax.set_xlim(float(curves.unfairness.min()), float(curves.unfairness.max()))
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(alpha=0.25, linewidth=0.6)

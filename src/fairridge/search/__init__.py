@@ -6,17 +6,17 @@ from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.conditional import ConditionalProblem, conditional_problem
 from fairridge.search.gaussian import GaussianProblem, gaussian_problem
 from fairridge.search.glm import GLMProblem, glm_problem
-from fairridge.search.mean_parity import EachSolution, MeanProblem, mean_problem
+from fairridge.search.mean_parity import MeanProblem, mean_problem
 from fairridge.search.problem import PenalizedProblem, Problem, solve
-from fairridge.search.solution import Choice, Solution, Status
+from fairridge.search.solution import AttributeShare, Choice, Solution, Status
 
 __all__ = [
+    "AttributeShare",
     "BlindGaussianProblem",
     "BlindLeastSquares",
     "Choice",
     "CompressedProblem",
     "ConditionalProblem",
-    "EachSolution",
     "GLMProblem",
     "GaussianProblem",
     "MeanProblem",

@@ -31,7 +31,7 @@ from fairridge.models import (
     factorize,
     fair_basis,
 )
-from fairridge.penalties import Radial
+from fairridge.penalties import Penalty, Radial
 from fairridge.search.glm import GLMProblem, completed_minima
 from fairridge.search.last_crossing import dense_profile
 from fairridge.search.least_squares import LeastSquares
@@ -285,8 +285,8 @@ class BlindGLM(PenalizedGLM):
         return floor_of_share(self.space, gradient.reshape(-1, len(self.space.explained)))
 
 
-class BlindGLMProblem(GLMProblem):
-    """A generalized linear model of X alone, for every λ; bounds R² of η on S."""
+class _OfPredictors(GLMProblem):
+    """A problem in the directions of X."""
 
     minima: BlindGLM
 
@@ -294,6 +294,15 @@ class BlindGLMProblem(GLMProblem):
     def space(self) -> CanonicalSpace:
         """What X alone can fit."""
         return self.minima.space
+
+    @property
+    def rank(self) -> int:
+        """Directions in which the linear predictor can vary."""
+        return self.space.dimension
+
+
+class BlindGLMProblem(_OfPredictors):
+    """A generalized linear model of X alone, for every λ; bounds R² of η on S."""
 
     def choose(
         self, definition: Definition, bounds: Floats, tol: float, max_iter: int
@@ -302,15 +311,8 @@ class BlindGLMProblem(GLMProblem):
         return _choose_blind(self, super().choose, definition, bounds, tol, max_iter)
 
 
-class BlindMeanProblem(MeanProblem):
+class BlindMeanProblem(MeanProblem, _OfPredictors):
     """The same under a bound on R² of the predicted means on S."""
-
-    minima: BlindGLM
-
-    @property
-    def space(self) -> CanonicalSpace:
-        """What X alone can fit."""
-        return self.minima.space
 
     def choose(
         self, definition: Definition, bounds: Floats, tol: float, max_iter: int
@@ -350,6 +352,8 @@ def blind_problem(
     *,
     n_targets: int,
     classes: Any = None,
+    each: bool = False,
+    penalty: Penalty,
     predictor_penalty: float = 0.0,
     standardize: bool = True,
     max_iter: int = 100,
@@ -368,6 +372,10 @@ def blind_problem(
         Columns of the response as numbers.
     classes : ndarray or None
         Labels, for classifiers.
+    each : bool
+        Whether attributes have bounds of their own, for which there is no closed form.
+    penalty : Penalty
+        Must be the ridge: the model brings its own.
     predictor_penalty : float
         λ₂.
     standardize : bool
@@ -375,11 +383,16 @@ def blind_problem(
     max_iter : int
         Maximum number of passes over the rows per λ.
     """
+    if penalty.name != "ridge":
+        raise ValueError(
+            f"penalty={penalty.name!r}: blind=True has its own ridge, on what S explains of the "
+            "linear predictor or of the means; leave penalty at 'ridge'."
+        )
     factor = factorize(engine, engine.moments(), n_targets)
     options: dict[str, Any] = {"standardize": standardize, "n_targets": n_targets}
     basis = fair_basis(factor, engine.n_sensitive, **options)
     space = canonical_space(factor, engine.n_sensitive, **options)
-    if family.least_squares:
+    if family.least_squares and not each:
         return BlindGaussianProblem(engine, basis, Gaussian(), space, predictor_penalty)
 
     def minima_of(family: Family) -> BlindGLM:

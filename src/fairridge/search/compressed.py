@@ -65,6 +65,10 @@ class CompressedProblem:
         fits = self.expanded([solution.fit for solution in found])
         return [replace(one, fit=fit) for one, fit in zip(found, fits, strict=True)]
 
+    def told(self, fit: Fit) -> Fit:
+        """Return a model of S and F as one of S and U."""
+        return self.expanded([fit])[0]
+
     def choose(
         self, definition: Definition, bounds: Floats, tol: float, max_iter: int
     ) -> list[Choice]:

@@ -21,9 +21,10 @@ from fairridge.models import (
     conditional_basis,
     factorize,
 )
-from fairridge.penalties import Penalty
+from fairridge.penalties import Penalty, Radial
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem, completed_minima, separating_columns
+from fairridge.search.mean_parity import MeanProblem, require_ridge
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.solution import Choice
 
@@ -69,7 +70,7 @@ class ConditionalProblem:
 
     def fits(self, lambda_: Floats) -> list[Fit]:
         """Return the models at several λ."""
-        return [self._told(fit) for fit in self.inner.fits(lambda_)]
+        return [self.told(fit) for fit in self.inner.fits(lambda_)]
 
     def converged(self, lambda_: float) -> bool:
         """Whether the coefficients at a λ are a minimum."""
@@ -92,9 +93,9 @@ class ConditionalProblem:
 
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood."""
-        if self.family.least_squares:
+        if isinstance(self.inner, GaussianProblem):
             return self.inner.loglik(fit)
-        return self.engine.loglik(self.family, fit.deviance, self.dispersion(fit))
+        return self.inner.loglik_with(fit, self.dispersion(fit))
 
     def warm_start(self) -> Any:
         """Return what helps a problem on some of the rows to start."""
@@ -109,11 +110,17 @@ class ConditionalProblem:
         closed = self.family.least_squares
         return {} if closed else separating_columns(self.basis, self.engine.names, fits)
 
+    def completed(self, fit: Fit) -> Fit:
+        """Return a model with coefficients for isolated levels, and the deviance of all rows."""
+        assert isinstance(fit, ConditionalFit)
+        assert isinstance(self.inner, GLMProblem)
+        return self.told(self.inner.completed(fit.given))
+
     @cached_property
     def _unconstrained(self) -> Fit:
-        return self._told(self.inner.unconstrained())
+        return self.told(self.inner.unconstrained())
 
-    def _told(self, fit: Fit) -> Fit:
+    def told(self, fit: Fit) -> Fit:
         """Return a model of residuals as one of S and U."""
         whole, q = self.basis, len(self.given.B)
         raw = self.given.raw_coefficients(fit.alpha, fit.beta)
@@ -161,8 +168,11 @@ def conditional_problem(
     engine: Engine,
     family: Family,
     controls: tuple[int, ...],
+    definition: Any,
     *,
     n_targets: int,
+    classes: Any = None,
+    each: bool = False,
     penalty: Penalty,
     predictor_penalty: float = 0.0,
     standardize: bool = True,
@@ -178,8 +188,14 @@ def conditional_problem(
         The family of the response.
     controls : tuple of int
         Positions of the controls among the encoded predictors.
+    definition : GivenControls
+        What is bounded.
     n_targets : int
         Columns of the response as numbers.
+    classes : ndarray or None
+        Labels, for classifiers.
+    each : bool
+        Whether attributes have bounds of their own, for which there is no closed form.
     penalty : Penalty
         The penalty on α.
     predictor_penalty : float
@@ -193,7 +209,11 @@ def conditional_problem(
     given = conditional_basis(
         factor, engine.n_sensitive, controls, standardize=standardize, n_targets=n_targets
     )
-    if family.least_squares:
+    bounded = definition.definition
+    if bounded.own_ridge:
+        require_ridge(penalty, bounded, family)
+    if family.least_squares and not each:
+        penalty = Radial() if bounded.own_ridge else penalty
         problem = GaussianProblem.of(engine, given, penalty, predictor_penalty)
         beta = given.complete(problem.beta, given.on_controls[:, -1])
         return ConditionalProblem(given, replace(problem, beta=beta))
@@ -201,4 +221,6 @@ def conditional_problem(
     def minima_of(family: Family) -> _ConditionalGLM:
         return _ConditionalGLM(engine, given, family, penalty, predictor_penalty, max_iter)
 
-    return ConditionalProblem(given, GLMProblem(completed_minima(family, minima_of)))
+    minima = completed_minima(family, minima_of)
+    inner = MeanProblem(minima, bounded, classes) if bounded.own_ridge else GLMProblem(minima)
+    return ConditionalProblem(given, inner)

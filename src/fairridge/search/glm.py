@@ -105,6 +105,10 @@ class GLMProblem:
         """Return columns that separate the responses, each with its largest coefficient."""
         return separating_columns(self.basis, self.engine.names, fits)
 
+    def completed(self, fit: Fit) -> Fit:
+        """Return a model with coefficients for isolated levels, and the deviance of all rows."""
+        return fit if self.isolation is None else self.isolation.completed(fit)
+
     @property
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only, on all rows."""
@@ -132,12 +136,20 @@ class GLMProblem:
         if family.pearson(np.full((1, 1), 0.5), np.zeros((1, 1)), np.ones(1)) is None:
             return 1.0
         total = fit.sum_over_rows(pearson, sensitive=True, predictors=True, center=True)[0]
-        rank = 1 + self.basis.sensitive.rank + self.basis.predictors.rank
-        return float(total) / max(self.basis.weight - rank, 1.0)
+        return float(total) / max(self.basis.weight - self.rank - 1, 1.0)
+
+    @property
+    def rank(self) -> int:
+        """Directions in which the linear predictor can vary."""
+        return self.basis.sensitive.rank + self.basis.predictors.rank
 
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood."""
-        return self._everyone.engine.loglik(self.family, fit.deviance, self.dispersion(fit))
+        return self.loglik_with(fit, self.dispersion(fit))
+
+    def loglik_with(self, fit: Fit, dispersion: float) -> float:
+        """Return the log-likelihood of all rows with a given dispersion."""
+        return self._everyone.engine.loglik(self.family, fit.deviance, dispersion)
 
     def _as_fit(self, lambda_: float, point: Point) -> Fit:
         coordinates = self.minima.coordinates

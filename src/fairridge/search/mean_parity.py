@@ -11,24 +11,23 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from fairridge._typing import Floats
+from fairridge._typing import Booleans, Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.models import Fit, compress, is_wide
-from fairridge.models.mean_shares import mean_form
 from fairridge.penalties import Penalty, Radial
 from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.gaussian import gaussian_problem
 from fairridge.search.glm import GLMProblem, glm_minima
 from fairridge.search.mean_space import MeanSpace, mean_space
 from fairridge.search.penalized_glm import PenalizedGLM
-from fairridge.search.problem import PenalizedProblem
-from fairridge.search.solution import Choice, Status
+from fairridge.search.problem import LOOSE, PenalizedProblem
+from fairridge.search.solution import AttributeShare, Choice, Solution, Status
 from fairridge.solvers import Point
 from fairridge.solvers.mean_ridge import Goal, MeanState, ahead, is_minimum, reach
 
-__all__ = ["EachSolution", "MeanProblem", "mean_problem"]
+__all__ = ["MeanProblem", "mean_problem", "require_ridge"]
 
 # Penalties at which to start where the way from the free model is lost, in typical ones.
 MIDDLE = (1.0, 20.0, 400.0)
@@ -38,6 +37,8 @@ FAR = 1e4
 SCAN = 1.5
 # and how far they go.
 LARGEST = 30.0
+# What may become of the bound of one attribute, from bad to good.
+EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")
 
 
 class MeanProblem(GLMProblem):
@@ -66,6 +67,11 @@ class MeanProblem(GLMProblem):
         raw = self.minima.coordinates.raw(self.minima.point(0.0).theta)
         raw[:, 0] -= raw[:, 1:] @ self.basis.center
         return raw
+
+    @property
+    def _has_others(self) -> bool:
+        """Whether there are coordinates that λ does not penalize, be they of controls."""
+        return super()._has_others or bool(len(self.basis.given_columns))
 
     # ------------------------------------------------------------------- fits
 
@@ -227,7 +233,7 @@ class MeanProblem(GLMProblem):
         columns: Mapping[str, Sequence[int]],
         *,
         tol: float = 1e-10,
-    ) -> EachSolution:
+    ) -> Solution:
         """Bound what each of several attributes alone explains of the means.
 
         The penalty is Σ_j λ_j W a_jᵀΣ_jj⁻¹a_j, with λ_j = 0 for attributes that
@@ -243,48 +249,60 @@ class MeanProblem(GLMProblem):
         tol : float
             By which a bound may be exceeded.
         """
-        names, limits = list(bounds), np.array(list(bounds.values()), dtype=np.float64)
-        groups = [np.asarray(columns[name], dtype=np.intp) for name in names]
+        limits = np.array(list(bounds.values()), dtype=np.float64)
+        groups = [np.asarray(columns[name], dtype=np.intp) for name in bounds]
         space = mean_space(self.minima, self.definition.means(self.fit(0.0)), groups)
         state, active = self._each(space, limits, tol)
-        lambdas = [
-            0.0 if j not in active else np.inf if r == 0.0 else space.lambda_of(state, j)
-            for j, r in enumerate(limits)
-        ]
-        fit = self._as_fit(max(lambdas, default=0.0), space.point(state))
+        if state is None:
+            # What all attributes explain together is no less than what any of them does.
+            strictest = np.array([limits.min()])
+            choice = self.choose(self.definition, strictest, tol, self.minima.max_iter)[0]
+            lambdas, fit = np.where(active, choice.lambda_, 0.0), self.fit(choice.lambda_)
+        else:
+            lambdas = np.where(active, state.penalties() / space.unit, 0.0)
+            lambdas[active & (limits == 0.0)] = np.inf
+            fit = self._as_fit(float(lambdas.max()), space.point(state))
         sums = fit.mean_sums(space.means)
-        shares = [form.share(sums) for form in space.forms]
-        states: list[Status] = [
-            "not-converged"
-            if share > r + 100.0 * tol
-            else "converged"
-            if j in active
-            else "inactive"
-            for j, (share, r) in enumerate(zip(shares, limits, strict=True))
-        ]
-        return EachSolution(
-            fit,
-            dict(zip(names, lambdas, strict=True)),
-            dict(zip(names, shares, strict=True)),
-            dict(zip(names, states, strict=True)),
-            mean_form(sums, self.basis.weight).share(sums),
-        )
+        shares = np.array([form.share(sums) for form in space.forms])
+        lost = (shares > limits + LOOSE * tol) | (active if state is None else False)
+        states = np.select([lost, active], EACH[:2], EACH[2])
+        columns_of = (limits, lambdas, shares, states)
+        each = {
+            name: AttributeShare(*values)
+            for name, *values in zip(bounds, *(a.tolist() for a in columns_of), strict=True)
+        }
+        worst = next(status for status in EACH if status in states)
+        value, parts = self.definition.value(fit), self.definition.components(fit)
+        return Solution(1.0, fit, value, parts, Choice(fit.lambda_, worst), each=each)
 
-    def _each(self, space: MeanSpace, limits: Floats, tol: float) -> tuple[MeanState, set[int]]:
-        """Find which bounds bind, and the model that meets them."""
-        state, active = space.start, set[int]()
+    def _each(
+        self, space: MeanSpace, limits: Floats, tol: float
+    ) -> tuple[MeanState | None, Booleans]:
+        """Find the bounds that bind, and the model that meets them; None where the way is lost.
+
+        Bounds are added one by one: one attribute may say nearly the same as another, and then
+        only one of their bounds can bind.
+        """
+        state, active = space.start, np.zeros(len(limits), dtype=bool)
+        if (space.shares <= limits).all():
+            return state, active
         for _ in range(4 * len(limits)):
-            above = {j for j, share in enumerate(state.at.shares()) if share > limits[j] + tol}
-            idle = {j for j in active if limits[j] > 0.0 and state.penalties()[j] < 0.0}
-            if not (above - active or idle):
-                break
-            active = (active | above) - idle
-            goals = [Goal(j, float(limits[j])) for j in sorted(active)]
+            shares = state.at.shares()
+            idle = active & (limits > 0.0) & (state.penalties() < 0.0)
+            above = ~active & (shares > limits + tol)
+            if not (above.any() or idle.any()):
+                return state, active
+            if idle.any():
+                active = active & ~idle
+            else:
+                active = active.copy()
+                active[np.argmax(np.where(above, shares / np.maximum(limits, tol), 0.0))] = True
+            goals = [Goal(int(j), float(limits[j])) for j in np.flatnonzero(active)]
             found = self._reached(space, state, goals)
             if found is None:
                 break
             state = found
-        return state, active
+        return None, active | (space.shares > limits)
 
     def _reached(
         self, space: MeanSpace, state: MeanState, goals: Sequence[Goal]
@@ -295,7 +313,7 @@ class MeanProblem(GLMProblem):
             # States of other spaces have one form for all S.
             at = state if start is state else here.state(start.at.theta, self._loose.typical)
             found = reach(here.evaluate, at, goals, self.minima.max_iter, self._limit)
-            if found is not None:
+            if found is not None and is_minimum(found, goals):
                 return found
         return None
 
@@ -310,29 +328,14 @@ class _Reached:
     fit: Fit
 
 
-@dataclass(frozen=True)
-class EachSolution:
-    """The model that meets a bound for each of several attributes.
-
-    Attributes
-    ----------
-    fit : Fit
-        The model; its λ is the largest of all.
-    lambda_ : dict of str to float
-        λ of each attribute; 0 where its bound does not bind.
-    achieved : dict of str to float
-        R² of the means on each attribute alone.
-    status : dict of str to str
-        "inactive", "converged" or "not-converged" for each attribute.
-    joint : float
-        R² of the means on all attributes.
-    """
-
-    fit: Fit
-    lambda_: dict[str, float]
-    achieved: dict[str, float]
-    status: dict[str, Status]
-    joint: float
+def require_ridge(penalty: Penalty, definition: Any, family: Family) -> None:
+    """Raise if a penalty is asked for beside the definition's own, or there are no means."""
+    if penalty.name != "ridge":
+        raise ValueError(
+            f"penalty={penalty.name!r}: definition={definition.name!r} has its own ridge, on what "
+            "S explains of the predicted means; leave penalty at 'ridge'."
+        )
+    definition.require(family)
 
 
 def mean_problem(
@@ -373,12 +376,7 @@ def mean_problem(
     max_iter : int
         Maximum number of passes over the rows per bound.
     """
-    if penalty.name != "ridge":
-        raise ValueError(
-            f"penalty={penalty.name!r}: definition={definition.name!r} has its own ridge, on what "
-            "S explains of the predicted means; leave penalty at 'ridge'."
-        )
-    definition.require(family)
+    require_ridge(penalty, definition, family)
     options: dict[str, Any] = {"predictor_penalty": predictor_penalty, "standardize": standardize}
     closed = family.least_squares and not each
     if closed:

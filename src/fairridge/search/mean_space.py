@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 from fairridge.engines import MeanSums
 from fairridge.models.mean_shares import MeanForm, mean_form
 from fairridge.search.penalized_glm import PenalizedGLM, is_definite
@@ -68,7 +68,13 @@ class MeanSpace:
         raw = minima.coordinates.raw(theta)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return minima.engine.means(
-                minima.family, self.means, minima.basis.center, raw[:, 0], raw[:, 1:], multipliers
+                minima.family,
+                self.means,
+                minima.basis.center,
+                raw[:, 0],
+                raw[:, 1:],
+                multipliers,
+                raw.shape[1] - 1 if len(minima.basis.given_columns) else None,
             )
 
     def evaluate(self, theta: Floats, multipliers: Sequence[Floats]) -> Means:
@@ -87,10 +93,7 @@ class MeanSpace:
         assert hessian is not None
         M = self.minima.coordinates.to_raw
         jacobian = (slopes.jacobian @ M).reshape(sums.products.size, -1)
-        levels = jacobian.reshape(len(sums.squares), -1, len(theta))[:, 0]
         squares = (slopes.squares @ M).reshape(len(sums.squares), -1)
-        weights = (2.0 * form.shares / form.weights)[:, None]
-        mean = (sums.products[:, 0] / form.weights)[:, None]
         return Means(
             theta,
             sums.deviance,
@@ -99,7 +102,7 @@ class MeanSpace:
             [L @ sums.products.ravel() for L in self._maps],
             [L @ jacobian for L in self._maps],
             form.variance(sums) / self.unit,
-            (weights * (squares - mean * levels)).sum(axis=0) / self.unit,
+            form.variance_slope(sums, squares, jacobian) / self.unit,
         )
 
     def _held(self, at: Means) -> Means:
@@ -177,7 +180,7 @@ class MeanSpace:
 
 
 def mean_space(
-    minima: PenalizedGLM, means: Any, groups: Sequence[Any] = (slice(None),)
+    minima: PenalizedGLM, means: Any, groups: Sequence[Integers | None] = (None,)
 ) -> MeanSpace:
     """Look at the means of the model without a bound.
 
@@ -187,11 +190,11 @@ def mean_space(
         The model without a bound.
     means : MeansOfRows
         Which means are looked at.
-    groups : sequence of slice or ndarray of int
+    groups : sequence of ndarray of int
         Columns of S, one entry per form; all S by default.
     """
     blank = MeanSpace(minima, means, (), None)  # type: ignore[arg-type]
     point = minima.point(0.0)
     free = blank.sums(point.theta)
-    forms = [mean_form(free, minima.basis.weight, group) for group in groups]
+    forms = [mean_form(free, minima.basis, group) for group in groups]
     return MeanSpace(minima, means, forms, free, point.separated)

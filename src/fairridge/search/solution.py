@@ -7,7 +7,7 @@ from typing import Literal
 
 from fairridge.models import Fit
 
-__all__ = ["Choice", "Solution", "Status"]
+__all__ = ["AttributeShare", "Choice", "Solution", "Status"]
 
 Status = Literal["inactive", "converged", "infeasible", "not-converged", "separated"]
 
@@ -36,13 +36,35 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class AttributeShare:
+    """What one attribute alone explains of a model, under a bound of its own.
+
+    Attributes
+    ----------
+    bound : float
+        The bound r.
+    lambda_ : float
+        The penalty on what the attribute explains; 0 if its bound does not bind.
+    achieved : float
+        What it explains.
+    status : str
+        As in `Choice`.
+    """
+
+    bound: float
+    lambda_: float
+    achieved: float
+    status: Status
+
+
+@dataclass(frozen=True)
 class Solution:
-    """The model that meets one bound.
+    """The model that meets one bound, or a bound for each of several attributes.
 
     Attributes
     ----------
     unfairness : float
-        The bound r.
+        The bound r; 1, which bounds nothing, if attributes have bounds of their own.
     fit : Fit
         The model at λ(r).
     achieved : float
@@ -53,6 +75,8 @@ class Solution:
         How λ(r) was found.
     separating : dict of str to float
         Columns that separate the responses, with their coefficients.
+    each : dict of str to AttributeShare
+        Attributes with bounds of their own.
     """
 
     unfairness: float
@@ -61,3 +85,4 @@ class Solution:
     components: dict[str, float]
     choice: Choice
     separating: dict[str, float] = field(default_factory=dict)
+    each: dict[str, AttributeShare] = field(default_factory=dict)

@@ -206,10 +206,12 @@ def _too_long(
     state: MeanState, after: MeanState, step: _Step, length: float, goals: Sequence[Goal]
 ) -> bool:
     """Whether the means have bent too much for a step to have led where it aimed."""
+    # What is nearly nothing already, such as a share that is held at zero, may bend.
+    least = float(np.sqrt(NEARLY_NOTHING * state.at.variance))
     for goal in goals:
         a, b = (x.at.explained[goal.place] for x in (state, after))
         aimed = a + length * state.at.jacobians[goal.place] @ step.change
-        size = max(float(np.linalg.norm(aimed)), 0.3 * float(np.linalg.norm(a)))
+        size = max(float(np.linalg.norm(aimed)), 0.3 * float(np.linalg.norm(a)), least)
         if float(np.linalg.norm(b - aimed)) > BENT * size:
             return True
     return False

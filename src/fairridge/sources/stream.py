@@ -244,9 +244,12 @@ class StreamEngine:
         level: Floats,
         raw: Floats,
         multipliers: Floats | None = None,
+        beside: int | None = None,
     ) -> MeanSums:
         """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
-        call = operator.methodcaller("means", family, means, center, level, raw, multipliers)
+        call = operator.methodcaller(
+            "means", family, means, center, level, raw, multipliers, beside
+        )
         sums: MeanSums = self._pass(call)
         return sums
 
@@ -333,6 +336,9 @@ class StreamEngine:
         one more pass over the response if the family has any.
         """
         one = np.ones((1, 1))
+        if family.least_squares:  # which has a variance to estimate, from the deviance and n
+            total = np.array([self.moments().weight])
+            return family.loglik(deviance, one[:0], total, dispersion)
         value = family.loglik(deviance, one[:0], one[:0, 0], dispersion)
         if family.loglik(0.0, one, one[0], dispersion) == 0.0:
             return value

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from fairridge._typing import Integers
 from fairridge.arguments import check_count
 from fairridge.engines import one_blas_thread
+from fairridge.estimators._each import require_one_bound
 from fairridge.exceptions import BoundWarning, DataWarning
 
 __all__ = ["Fold", "check_models", "make_folds", "quiet_fits"]
@@ -36,6 +37,7 @@ def check_models(models: Mapping[str, Any]) -> None:
             raise TypeError(
                 f"model {name!r} is a {type(model).__name__}, which has no parameter unfairness."
             )
+        require_one_bound(model, f"validating {name!r} at several bounds")
 
 
 @contextmanager

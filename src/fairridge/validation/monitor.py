@@ -23,6 +23,7 @@ import numpy as np
 from fairridge._typing import Floats, TableLike
 from fairridge.arguments import check_bound, check_number
 from fairridge.data import as_table, dense_columns
+from fairridge.estimators._each import require_one_bound
 from fairridge.export import linear_form
 from fairridge.fairness import StatisticalParity, is_variance_share
 from fairridge.outputs import writing
@@ -214,6 +215,7 @@ class Monitor:
 
 def _own_bound(model: Any) -> float:
     """Return the bound of a model, if it is one on R² of its predicted means."""
+    require_one_bound(model, "Monitor without unfairness=…")
     definition, family = model._traits.definition, model.family_
     on_means = definition.own_ridge or (
         isinstance(definition, StatisticalParity) and is_variance_share(definition, family)

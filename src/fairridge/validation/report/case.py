@@ -12,6 +12,7 @@ from sklearn.base import clone
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.estimators._checks import listed, warn_of_bound
+from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._isolating import isolated_levels
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_inputs, read_training
@@ -98,6 +99,7 @@ def read_case(
     model: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> Case:
     """Read the data and solve for all bounds; what the fit warns of becomes a remark."""
+    require_one_bound(model, "a report")
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

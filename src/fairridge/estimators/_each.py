@@ -1,0 +1,100 @@
+"""Bounds for attributes one by one: what may be asked for, and of what model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fairridge.arguments import is_number
+from fairridge.data import Design, MappedEncoding
+from fairridge.fairness import Definition
+from fairridge.search import CompressedProblem, ConditionalProblem, MeanProblem, Solution
+
+__all__ = ["check_each", "require_one_bound", "solve_each"]
+
+
+def check_each(bounds: Mapping[Any, Any], definition: Definition) -> None:
+    """Raise unless a mapping has bounds for attributes, and a definition is of attributes."""
+    if not definition.per_attribute:
+        raise ValueError(
+            f"definition={definition.name!r} bounds what all of S explains: give one number as "
+            "unfairness, or use definition='mean-parity', which takes a bound per attribute."
+        )
+    if not bounds:
+        raise ValueError(
+            "unfairness={} bounds no attribute; name some, or use unfairness=1.0 for no bound."
+        )
+    for name, r in bounds.items():
+        if not is_number(r) or not 0.0 <= r <= 1.0:
+            raise ValueError(
+                f"unfairness of {name!r} is {r!r}, which is not a bound: use numbers from 0 (no "
+                "linear dependence on the attribute) to 1 (unconstrained)."
+            )
+
+
+def require_one_bound(model: Any, use: str) -> None:
+    """Raise if a model has a bound per attribute.
+
+    Parameters
+    ----------
+    model : estimator
+        With a parameter `unfairness`.
+    use : str
+        What needs one bound for all of S.
+    """
+    if isinstance(getattr(model, "unfairness", None), Mapping):
+        raise ValueError(
+            f"{use} needs one bound for all of S, and this model has one per attribute, "
+            f"unfairness={dict(model.unfairness)!r}; set_params(unfairness=…) to a number."
+        )
+
+
+def solve_each(
+    problem: Any,
+    definition: Definition,
+    bounds: Mapping[Any, Any],
+    design: Design,
+    *,
+    tol: float,
+) -> Solution:
+    """Find the model that meets a bound for each of several attributes.
+
+    Parameters
+    ----------
+    problem : MeanProblem, CompressedProblem or ConditionalProblem
+        The model on its rows; the others solve a `MeanProblem` and tell it in columns.
+    definition : Definition
+        What is bounded.
+    bounds : mapping of str to float
+        Bounds by attribute.
+    design : Design
+        Says which columns of S belong to an attribute.
+    tol : float
+        By which a bound may be exceeded.
+    """
+    columns = _columns(bounds, design)
+    if isinstance(problem, CompressedProblem | ConditionalProblem):
+        assert isinstance(problem.inner, MeanProblem)
+        found = problem.inner.solve_each(bounds, columns, tol=tol)
+        fit = problem.told(found.fit)
+        return replace(found, fit=fit, components=definition.components(fit))
+    assert isinstance(problem, MeanProblem)
+    return problem.solve_each(bounds, columns, tol=tol)
+
+
+def _columns(bounds: Mapping[Any, Any], design: Design) -> dict[str, tuple[int, ...]]:
+    """Return the encoded columns of each attribute with a bound."""
+    if isinstance(design.sensitive, MappedEncoding):
+        raise ValueError(
+            "sensitive_map mixes the attributes, so that none can have a bound of its own; leave "
+            "it out, or give one number as unfairness."
+        )
+    places = design.sensitive.places
+    for name in bounds:
+        if name not in places:
+            raise ValueError(
+                f"unfairness names {name!r}, which is not a sensitive attribute; these are "
+                f"{', '.join(map(repr, places))}."
+            )
+    return {name: places[name] for name in bounds}

@@ -1,0 +1,396 @@
+"""A bound for each of several attributes, on what it alone explains of the predicted means."""
+
+import re
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import PolynomialFeatures
+
+import fairridge
+from fairridge import (
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairRidgeSurvival,
+    Monitor,
+    ZafarRegressor,
+    choose_bound,
+    compare,
+    cross_validate,
+    rules,
+    sources,
+)
+
+N = 400
+S = ["sex", "age", "race"]
+BOUNDS = {"sex": 0.01, "age": 0.03}
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(1)
+    sex, race = rng.choice(["f", "m"], N), rng.choice(list("abc"), N)
+    age = rng.normal(40.0, 10.0, N) + 4.0 * (sex == "m")
+    x = rng.normal(size=(N, 3)) + np.outer(sex == "m", [0.5, 0.0, 0.0]) + 0.02 * age[:, None]
+    frame = pd.DataFrame(
+        {"sex": sex, "x1": x[:, 0], "age": age, "x2": x[:, 1], "race": race, "x3": x[:, 2]}
+    )
+    eta = 0.8 * (sex == "m") + 0.03 * (age - 40.0) + 0.5 * (race == "b") + x @ [0.5, 0.4, -0.6]
+    return frame, eta - 0.5
+
+
+def respond(family, eta):
+    rng = np.random.default_rng(2)
+    if family == "gaussian":
+        return eta + rng.normal(size=len(eta))
+    if family == "poisson":
+        return rng.poisson(np.exp(eta / 3)).astype(float)
+    if family == "multinomial":
+        return np.digitize(eta + rng.logistic(size=len(eta)), [-0.5, 1.0])
+    return (rng.random(len(eta)) < expit(eta)).astype(int)
+
+
+def fair(family, bounds, **options):
+    options = {"sensitive": S, "definition": "mean-parity"} | options
+    if family in ("binomial", "multinomial"):
+        return FairRidgeClassifier(bounds, **options)
+    return FairRidgeRegressor(bounds, family=family, **options)
+
+
+def means(model, frame):
+    found = model.predict_proba(frame) if hasattr(model, "classes_") else model.predict(frame)
+    return (
+        found[:, 1:] if found.ndim == 2 and found.shape[1] == 2 else found.reshape(len(frame), -1)
+    )
+
+
+def share(mu, frame, name, weight=None):
+    """R² by least squares, added over classes."""
+    columns = frame[[name] if isinstance(name, str) else list(name)]
+    A = pd.get_dummies(columns, drop_first=True).to_numpy(float)
+    root = np.sqrt(np.ones(len(mu)) if weight is None else weight)[:, None]
+    one = np.ones((len(mu), 1))
+    left, total = (
+        root * mu - Z @ np.linalg.lstsq(Z, root * mu, rcond=None)[0]
+        for Z in (root * np.hstack([one, A]), root)
+    )
+    return 1.0 - np.sum(left**2) / np.sum(total**2)
+
+
+@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "binomial", "multinomial"])
+@pytest.mark.parametrize(
+    "bounds", [BOUNDS, {"race": 0.05, "age": 0.0, "sex": 0.005}, {"age": 0.0, "sex": 0.0}]
+)
+def test_users_measure_each_bound(people, family, blind, bounds):
+    frame, eta = people
+    model = fair(family, bounds, blind=blind).fit(frame, respond(family, eta))
+    mu = means(model, frame)
+    for name, r in bounds.items():
+        value = share(mu, frame, name)
+        assert value <= r + 1e-9
+        assert abs(model.unfairness_[name] - value) <= 1e-9
+        if model.status_[name] == "converged":
+            assert abs(value - r) <= 1e-9
+            assert model.lambda_[name] == np.inf if r == 0.0 else 0.0 < model.lambda_[name] < np.inf
+        else:
+            assert model.status_[name] == "inactive"
+            assert model.lambda_[name] == 0.0
+    assert "converged" in model.status_.values()
+    assert model.converged_
+    assert model.bound_active_
+    assert list(model.unfairness_) == list(model.status_) == list(model.lambda_) == list(bounds)
+    joint = model.unfairness_components_["r_squared_sensitive"]
+    assert joint == pytest.approx(share(mu, frame, S), abs=1e-9)
+    assert joint == pytest.approx(model.dependence_["share_of_means"], abs=1e-9)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_what_is_not_named_is_free(people, family):
+    frame, eta = people
+    y = respond(family, eta)
+    free = fair(family, 1.0).fit(frame, y)
+    loose = fair(family, {"race": 1.0}).fit(frame, y)
+    np.testing.assert_allclose(loose.coef_, free.coef_, rtol=1e-6)
+    assert (loose.status_, loose.bound_active_) == ({"race": "inactive"}, False)
+    one = fair(family, {"race": 0.0}).fit(frame, y)
+    assert share(means(one, frame), frame, "sex") > 0.1
+    assert one.deviance_ > free.deviance_
+    assert one.loglik_ < free.loglik_
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_no_other_model_fits_better(family, seed):
+    """SLSQP, from several starts, with as little explained by each attribute."""
+    rng = np.random.default_rng(seed)
+    n = 60
+    s = rng.normal(size=(n, 2)) @ [[1.0, 0.5], [0.0, 1.0]]
+    x = rng.normal(size=(n, 2)) + 0.5 * s
+    A = np.column_stack([np.ones(n), s, x])
+    eta = A @ rng.normal(size=5)
+    y = respond(family, eta)
+    bounds = {"x0": 0.02, "x1": 0.05}
+    model = fair(family, bounds, sensitive=[0, 1]).fit(A[:, 1:], y)
+    frame = pd.DataFrame(A[:, 1:], columns=["x0", "x1", "x2", "x3"])
+    mu = means(model, A[:, 1:])
+    assert all(share(mu, frame, name) <= r + 1e-9 for name, r in bounds.items())
+    Q = [(c - c.mean()) / np.linalg.norm(c - c.mean()) for c in s.T]
+    mean = expit if family == "binomial" else np.asarray
+
+    def explained(theta):
+        return np.array([(q @ mean(A @ theta)) ** 2 for q in Q])
+
+    def deviance(theta):
+        t = A @ theta
+        if family == "gaussian":
+            return np.sum((y - t) ** 2)
+        return 2.0 * np.sum(np.logaddexp(0.0, t) - y * t)
+
+    limits = np.array([(q @ mu[:, 0]) ** 2 for q in Q])
+    starts = [np.append(model.intercept_, model.coef_), *0.4 * rng.normal(size=(3, 5))]
+    found = [
+        minimize(
+            deviance,
+            start,
+            method="SLSQP",
+            constraints={"type": "ineq", "fun": lambda t: limits - explained(t)},
+            options={"maxiter": 300, "ftol": 1e-12},
+        )
+        for start in starts
+    ]
+    best = min(r.fun for r in found if (explained(r.x) <= limits + 1e-9).all())
+    assert model.deviance_ <= best + 1e-4 * (1.0 + abs(best))
+    assert model.deviance_ >= best - 1e-6 * (1.0 + abs(best))
+
+
+def test_one_attribute_with_a_bound_is_the_joint_bound(people):
+    frame, eta = people
+    for family, blind in product(("gaussian", "binomial"), (False, True)):
+        y, rows = respond(family, eta), frame.drop(columns=["age", "race"])
+        options = {"sensitive": "sex", "blind": blind}
+        one = fair(family, 0.02, **options).fit(rows, y)
+        each = fair(family, {"sex": 0.02}, **options).fit(rows, y)
+        np.testing.assert_allclose(each.coef_, one.coef_, rtol=1e-6)
+        assert each.lambda_["sex"] == pytest.approx(one.lambda_, rel=1e-7)
+        assert each.deviance_ == pytest.approx(one.deviance_, rel=1e-9)
+        assert each.loglik_ == pytest.approx(one.loglik_, rel=1e-9)
+        assert each.dispersion_ == pytest.approx(one.dispersion_, rel=1e-9)
+
+
+@pytest.mark.parametrize("bounds", [(0.01, 0.02), (0.02, 0.01), (0.0, 0.01), (0.0, 0.0)])
+def test_of_two_names_for_one_thing_the_stricter_binds(people, bounds):
+    frame, eta = people
+    y = respond("binomial", eta)
+    twin = frame.assign(twin=np.where(frame["sex"] == "m", 2.0, 1.0))
+    model = fair("binomial", dict(zip(["sex", "twin"], bounds, strict=True)))
+    model.set_params(sensitive=[*S, "twin"])
+    with pytest.warns(UserWarning, match="'twin'"):
+        model.fit(twin, y)
+    expected = fair("binomial", {"sex": min(bounds)}).fit(frame, y)
+    np.testing.assert_allclose(means(model, twin), means(expected, frame), rtol=1e-6)
+    assert model.converged_
+
+
+def test_weights_are_repeated_rows_and_rows_may_be_in_files(people, tmp_path):
+    frame, eta = people
+    for family in ("gaussian", "binomial"):
+        y = respond(family, eta)
+        weight = np.random.default_rng(3).integers(0, 3, N)
+        rep = np.repeat(np.arange(N), weight)
+        model = fair(family, BOUNDS).fit(frame, y, sample_weight=weight)
+        repeated = fair(family, BOUNDS).fit(frame.iloc[rep], y[rep])
+        np.testing.assert_allclose(model.coef_, repeated.coef_, rtol=1e-6)
+        for name, r in BOUNDS.items():
+            assert share(means(model, frame), frame, name, weight) == pytest.approx(r, abs=1e-9)
+        frame.assign(y=y, w=weight).to_parquet(tmp_path / "rows.parquet")
+        source = sources.parquet(
+            tmp_path / "rows.parquet", response="y", sensitive=S, weight="w", batch_rows=150
+        )
+        there = fair(family, BOUNDS, sensitive=None).fit(source)
+        np.testing.assert_allclose(there.coef_, model.coef_, rtol=1e-6)
+        assert there.status_ == model.status_
+
+
+def test_offsets_are_part_of_the_means(people):
+    frame, eta = people
+    offset = np.linspace(-0.5, 0.5, N)
+    y = respond("poisson", eta)
+    model = fair("poisson", BOUNDS).fit(frame, y, offset=offset)
+    mu = model.predict(frame, offset=offset)[:, None]
+    for name, r in BOUNDS.items():
+        assert share(mu, frame, name) == pytest.approx(r, abs=1e-9)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_more_columns_than_rows(people, family):
+    frame, eta = people
+    frame, eta = frame.iloc[:60], eta[:60]
+    wide = np.random.default_rng(0).normal(size=(60, 100)) + 0.3 * eta[:, None]
+    frame = pd.concat([frame.reset_index(drop=True), pd.DataFrame(wide).add_prefix("z")], axis=1)
+    model = fair(family, BOUNDS, predictor_penalty=50.0).fit(frame, respond(family, eta))
+    for name, r in BOUNDS.items():
+        assert share(means(model, frame), frame, name) <= r + 1e-9
+    assert model.converged_
+
+
+def test_isolated_rows_are_no_part_of_the_bounds(people):
+    frame, eta = people
+    y = respond("binomial", eta)
+    job = np.where(np.arange(N) % 2, "a", "b").astype(object)
+    job[:3], y[:3] = "none", 0
+    frame = frame.assign(job=job)
+    model = fair("binomial", BOUNDS).fit(frame, y)
+    assert model.isolated_ == {"job[none]": 3}
+    for name, r in BOUNDS.items():
+        assert share(means(model, frame)[3:], frame[3:], name) == pytest.approx(r, abs=1e-9)
+    assert model.unfairness_components_["all_rows"] == pytest.approx(
+        share(means(model, frame), frame, S), abs=1e-9
+    )
+
+
+def test_bounds_that_only_the_constant_meets(people):
+    """Three predictors are too few for these; none of their directions has such shares."""
+    frame, eta = people
+    model = fair("gaussian", {"race": 0.001, "age": 0.0, "sex": 0.005}, blind=True)
+    with pytest.warns(ConvergenceWarning, match=r"'race': 0\.001.*raise these bounds"):
+        model.fit(frame, respond("gaussian", eta))
+    assert not model.converged_
+    assert set(model.status_.values()) == {"not-converged"}
+    np.testing.assert_allclose(np.ptp(model.predict(frame)), 0.0, atol=1e-9)
+
+
+# ------------------------------------------------------------- what it touches
+
+
+def test_the_summary_has_a_row_for_each(people):
+    frame, eta = people
+    bounds = BOUNDS | {"race": 0.9}
+    text = str(fair("binomial", bounds).fit(frame, respond("binomial", eta)).summary())
+    assert re.search(r"sex ≤ 0\.01: +0\.01, converged", text)
+    assert re.search(r"age ≤ 0\.03: +0\.03, converged", text)
+    assert re.search(r"race ≤ 0\.9: +\S+, inactive", text)
+    assert "Explained by S:" in text
+    assert "Bound r" not in text
+
+
+def test_a_fitted_model_shows_its_bounds_whatever_is_set_later(people):
+    frame, eta = people
+    model = fair("binomial", BOUNDS).fit(frame, respond("binomial", eta))
+    assert "sex ≤ 0.01" in model._repr_html_inner()
+    model.set_params(unfairness=0.05)
+    assert re.search(r"sex: +0\.01, converged", str(model.summary()))
+    assert "0.01, converged" in model._repr_html_inner()
+    model.fit(frame, respond("binomial", eta)).set_params(unfairness=BOUNDS)
+    assert "'sex': 0.01" in str(model.summary())
+    assert "Bound" in model._repr_html_inner()
+
+
+def test_it_can_be_saved_cloned_and_printed(people, tmp_path):
+    frame, eta = people
+    model = fair("binomial", BOUNDS).fit(frame, respond("binomial", eta))
+    fairridge.save(model, tmp_path / "model.json")
+    again = fairridge.load(tmp_path / "model.json")
+    assert again.unfairness == BOUNDS
+    for name in ("unfairness_", "status_", "lambda_"):
+        assert getattr(again, name) == getattr(model, name)
+    assert str(again.summary()) == str(model.summary())
+    np.testing.assert_array_equal(means(again, frame), means(model, frame))
+    other = clone(model)
+    assert other.get_params()["unfairness"] == BOUNDS
+    assert other.unfairness is not model.unfairness
+    assert "'sex': 0.01" in repr(other)
+    number = other.set_params(unfairness=0.05).fit(frame, respond("binomial", eta))
+    assert number.unfairness_ == pytest.approx(0.05, abs=1e-9)
+
+
+# -------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        (
+            {"sex": 0.01, "hair": 0.1},
+            r"'hair', which is not a sensitive attribute; these are 'sex'",
+        ),
+        ({"x1": 0.01}, r"'x1', which is not a sensitive attribute"),
+        ({0: 0.01}, r"names 0, which is not a sensitive attribute"),
+        ({"sex": -0.1}, r"unfairness of 'sex' is -0.1, which is not a bound"),
+        ({"sex": 1.1}, r"unfairness of 'sex' is 1.1"),
+        ({"sex": "low"}, r"unfairness of 'sex' is 'low'"),
+        ({"sex": True}, r"unfairness of 'sex' is True"),
+        ({"sex": float("nan")}, r"unfairness of 'sex' is nan"),
+        ({}, r"unfairness=\{\} bounds no attribute"),
+    ],
+)
+def test_what_is_no_bound_is_named(people, bounds, message):
+    frame, eta = people
+    with pytest.raises(ValueError, match=message):
+        fair("binomial", bounds).fit(frame, respond("binomial", eta))
+
+
+@pytest.mark.parametrize(
+    "definition",
+    ["statistical-parity", "equality-of-opportunity", "individual", "mean-opportunity"],
+)
+def test_other_definitions_are_refused(people, definition):
+    frame, eta = people
+    with pytest.raises(ValueError, match="use definition='mean-parity', which takes a bound per"):
+        fair("binomial", BOUNDS, definition=definition).fit(frame, respond("binomial", eta))
+    with pytest.raises(ValueError, match="use definition='mean-parity', which takes a bound per"):
+        FairRidgeRegressor(BOUNDS, sensitive=S).fit(frame, eta)
+
+
+def test_models_without_means_or_attributes_are_refused(people):
+    frame, eta = people
+    times = np.column_stack([np.exp(-eta), np.ones(N)])
+    with pytest.raises(ValueError, match="mean"):
+        FairRidgeSurvival(BOUNDS, sensitive=S, definition="mean-parity").fit(frame, times)
+    with pytest.raises(ValueError, match="has a bound per attribute"):
+        ZafarRegressor(BOUNDS, sensitive=S).fit(frame, eta)
+    mapped = fair("gaussian", BOUNDS, sensitive_map=PolynomialFeatures(2, include_bias=False))
+    with pytest.raises(ValueError, match="sensitive_map mixes the attributes"):
+        mapped.fit(frame, eta)
+
+
+def test_what_needs_one_bound_says_so(people, tmp_path):
+    frame, eta = people
+    y = respond("binomial", eta)
+    model = fair("binomial", BOUNDS).fit(frame, y)
+    one = r"needs one bound for all of S, and this model has one per attribute"
+    with pytest.raises(ValueError, match=f"path {one}"):
+        model.path(frame, y)
+    with pytest.raises(ValueError, match="has a bound per attribute"):
+        model.set_params(unfairness=0.05).path(frame, y, unfairness=BOUNDS)
+    model.set_params(unfairness=BOUNDS)
+    with pytest.raises(ValueError, match=one):
+        cross_validate(model, frame, y, unfairness=[0.05])
+    with pytest.raises(ValueError, match="has a bound per attribute"):
+        cross_validate(clone(model).set_params(unfairness=0.1), frame, y, unfairness=BOUNDS)
+    with pytest.raises(ValueError, match=one):
+        compare(frame, y, sensitive=S, models={"mine": model})
+    with pytest.raises(ValueError, match="has a bound per attribute"):
+        compare(frame, y, sensitive=S, unfairness=BOUNDS)
+    with pytest.raises(ValueError, match=f"a report {one}"):
+        fairridge.report(model, frame, y, tmp_path / "r.html")
+    with pytest.raises(ValueError, match=one):
+        choose_bound(model, frame, y, frame, y, rule=rules.AdverseImpact())
+    with pytest.raises(ValueError, match="no standard errors for bounds per attribute"):
+        model.inference(frame, y)
+    with pytest.raises(ValueError, match=f"Monitor without unfairness=… {one}"):
+        Monitor(model)
+    assert Monitor(model, unfairness=0.2).unfairness == 0.2
+
+
+def test_moments_are_not_enough(people, tmp_path):
+    frame, eta = people
+    frame.assign(y=eta).to_parquet(tmp_path / "rows.parquet")
+    moments = sources.moments(sources.parquet(tmp_path / "rows.parquet", response="y", sensitive=S))
+    with pytest.raises(ValueError, match="bounds per attribute need the rows"):
+        fair("gaussian", BOUNDS, sensitive=None).fit(moments)
