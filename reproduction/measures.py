@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairridge.validation.evaluate import dependence, sensitive_span
+from fairridge.metrics import sensitive_span, share_explained
 from reproduction.data import Data
 from reproduction.settings import Floats, Positions
 
@@ -60,7 +60,7 @@ def explained_share(eta: Floats, S: Floats) -> Floats:
     """R² of each column of η regressed on S, as the paper has it; 0 for a constant."""
     weight = np.ones(len(S))
     span = sensitive_span(np.asarray(S, dtype=np.float64), weight)
-    shares = [dependence(one[:, None], span, weight, adjusted=False) for one in eta.T]
+    shares = [share_explained(one[:, None], span, weight, adjusted=False) for one in eta.T]
     return np.array(shares)
 
 

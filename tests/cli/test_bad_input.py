@@ -55,6 +55,17 @@ COMMANDS = {
     "fit ok.csv -y y -s s --definition nope": ("definition='nope'",),
     "fit ok.csv -y y -s s --penalty nope": ("penalty='nope'",),
     "fit ok.csv -y y -s s --predictor-penalty -1": ("predictor_penalty",),
+    "fit ok.csv -y y -s s --separation drop": ("separation='drop'", "'isolate'"),
+    "fit ok.csv -y y -s s --min-frequency 0": ("--min-frequency 0 must be",),
+    "fit ok.csv -y y -s s --min-frequency few": ("--min-frequency", "--help"),
+    "fit ok.csv -y y -s s --controls nope": ("'nope'", "--controls"),
+    "fit ok.csv -y y -s s --controls s": ("'s' is not a predictor",),
+    "fit ok.csv -y y -s s --controls x --blind": ("controls", "blind=False"),
+    "fit ok.csv -y y -s s --blind --definition individual": ("blind=True",),
+    "path ok.csv -y y -s s --separation drop": ("separation='drop'",),
+    "report ok.csv -y y -s s --controls nope": ("'nope'", "--controls"),
+    "compare ok.csv -y y -s s --min-frequency -1": ("--min-frequency -1 must be",),
+    "compare ok.csv -y y -s s --separation drop": ("separation='drop'",),
     "fit ok.csv -y y -s s --nope": ("--nope", "fairridge fit --help"),
     "fit ok.csv -y y -s s --out folder": ("folder", "name a file"),
     "fit ok.csv -y y -s s --out no/where/model.json": ("no/where", "make it first"),
@@ -291,7 +302,25 @@ def test_interrupted_while_it_starts(folder):
             break
     out, error = process.communicate(timeout=60)
     said = [line for line in (seen + error).splitlines() if not line.startswith("import time:")]
-    assert (process.returncode, out, said) == (1, "", ["fairridge: interrupted."])
+    assert (process.returncode, out, said) == (130, "", ["fairridge: interrupted."])
+
+
+def test_interrupted_at_work(folder):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(20_000, 25))).rename(columns=lambda k: f"x{k}")
+    frame.assign(y=rng.random(len(frame)) < 0.5).to_parquet("rows.parquet")
+    command = ["report", "rows.parquet", "-y", "y", "-s", "x0", "--bootstrap", "2000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairridge.cli", *command],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for line in process.stderr:
+        if "encoded columns" in line:  # the report begins
+            break
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert error.splitlines()[-1] == "fairridge: interrupted."
 
 
 def test_without_the_extra(monkeypatch, capsys):

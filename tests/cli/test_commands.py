@@ -268,7 +268,8 @@ def test_audit_of_a_model(run, people_csv):
     model = FairRidgeClassifier(sensitive=["sex"]).fit(people_csv[columns], people_csv["binomial"])
     wanted = audit(people_csv["binomial"], model.predict_proba(people_csv[columns]),
                    sensitive_features=people_csv[["sex"]])  # fmt: skip
-    assert found["r_squared_on_sensitive"] == pytest.approx(wanted.r_squared)
+    assert found["share_of_means"] == pytest.approx(wanted.r_squared)
+    assert found["share_of_eta"] == pytest.approx(model.dependence_["share_of_eta"], rel=1e-9)
     first = str(model.classes_[0])
     other = json.loads(run("audit", "people.csv", "-m", "model.json", "-y", "binomial",
                            "--positive", first, "--json").out)  # fmt: skip
@@ -335,7 +336,7 @@ def test_compare(run, people_csv):
     assert set(rows) == {
         ("unconstrained", 1.0), ("FRRM", 0.02), ("FRRM", 0.1), ("NCLM", 0.02), ("NCLM", 0.1),
     }  # fmt: skip
-    assert rows["FRRM", 0.1]["r_squared_sensitive"] == pytest.approx(0.1)
+    assert rows["FRRM", 0.1]["train_share_of_means"] == pytest.approx(0.1)
     shown = run(*base, "--out", "compared.csv")
     assert "NCLM" in shown.out
     assert len(pd.read_csv("compared.csv")) == 5

@@ -420,7 +420,13 @@ def test_training_sets_of_cross_validation_isolate_their_own():
     frame, eta, rare = make("z")
     y = respond("binomial", eta, rare)
     found = fairridge.cross_validate(
-        FairRidgeClassifier(sensitive="s"), frame, y, unfairness=[0.05, 1.0], cv=3, n_jobs=1
+        FairRidgeClassifier(sensitive="s"),
+        frame,
+        y,
+        unfairness=[0.05, 1.0],
+        cv=3,
+        n_jobs=1,
+        random_state=0,
     )
     assert {record["status"] for record in found.records} <= {"converged", "inactive"}
     train = np.arange(N) % 2 == 0

@@ -17,7 +17,7 @@ from fairridge import (
     audit,
     sources,
 )
-from fairridge.metrics import decision_gap
+from fairridge.metrics import Decided, GroupCodes
 
 N = 400
 SENSITIVE = ["sex", "age"]
@@ -110,7 +110,7 @@ def test_a_survival_model_predicts_no_means(frame, responses):
     assert model.dependence_ == pytest.approx({"share_of_eta": 0.1}, rel=1e-9)
     text = str(model.summary())
     assert "Share of η explained by S" in text
-    assert "means" not in text
+    assert "Share of means" not in text
 
 
 @pytest.mark.parametrize("mapped", [False, True])
@@ -136,20 +136,31 @@ def test_small_groups_are_left_out():
     decided = np.r_[np.ones(40, int), np.zeros(40, int), np.ones(29, int)]
     groups = np.r_[np.zeros(40, int), np.ones(40, int), np.full(29, 2)]
     weight = np.ones(len(decided))
-    assert decision_gap(decided, [groups], weight) == 1.0
+
+    def gap(decided, groups):
+        return Decided.of(decided, [GroupCodes(groups, 3)], weight, 2).gap
+
+    assert gap(decided, groups) == 1.0
     half = np.r_[np.arange(40) % 2, np.arange(40) % 2, np.ones(29, int)]
-    assert decision_gap(half, [groups], weight) == 0.0
-    assert np.isnan(decision_gap(decided, [np.minimum(groups, 0)], weight))
-    assert decision_gap(np.ones(109, int), [groups], weight) == 0.0
+    assert gap(half, groups) == 0.0
+    assert np.isnan(gap(decided, np.minimum(groups, 0)))
+    assert gap(np.ones(109, int), groups) == 0.0
 
 
-def test_rows_elsewhere_have_the_same_shares(frame, responses):
-    data = frame.assign(y=responses["binomial"])
-    source = sources.frame(data, response="y", sensitive=SENSITIVE, batch_rows=90)
-    ours = FairRidgeClassifier(0.1).fit(source).dependence_
-    theirs = FairRidgeClassifier(0.1, sensitive=SENSITIVE).fit(frame, data["y"]).dependence_
-    del theirs["decision_gap"]  # groups need the rows
-    assert ours == pytest.approx(theirs, rel=1e-8)
+@pytest.mark.parametrize("response", ["binomial", "multinomial", "poisson"])
+def test_rows_elsewhere_have_the_same_numbers(frame, responses, response):
+    frame = frame.assign(born=2000.5 - frame["age"], age=frame["age"] // 20)
+    data = frame.assign(y=responses[response], w=np.arange(N) % 3)
+    options = {"sensitive": [*SENSITIVE, "born"], "weight": "w"}
+    source = sources.frame(data, response="y", **options, batch_rows=90)
+    make = FairRidgeClassifier if response != "poisson" else FairRidgeRegressor
+    family = {} if make is FairRidgeClassifier else {"family": "poisson"}
+    ours = make(0.1, **family).fit(source)
+    theirs = make(0.1, sensitive=options["sensitive"], **family)
+    theirs.fit(frame, data["y"], sample_weight=data["w"])
+    assert ours.dependence_ == pytest.approx(theirs.dependence_, rel=1e-8)
+    assert ours.group_differences_ == pytest.approx(theirs.group_differences_, rel=1e-7)
+    assert ("decision_gap" in ours.dependence_) == (response != "poisson")
 
 
 def test_means_beyond_the_squares_of_floats_have_no_share():
@@ -162,6 +173,7 @@ def test_means_beyond_the_squares_of_floats_have_no_share():
     model.fit(Z, y, sample_weight=weight)
     assert model.predict(Z)[0] > 1e160
     assert set(model.dependence_) == {"share_of_eta"}
+    assert model.group_differences_ == {}
 
 
 def test_more_columns_than_rows(responses):

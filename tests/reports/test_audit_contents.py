@@ -123,6 +123,34 @@ def test_every_model_is_described_by_the_same_three_numbers(binomial_report, peo
         assert curve.name in binomial_report.html
 
 
+def test_a_blind_report_shows_the_model_that_uses_s(people, people_X, binomial_report):
+    model = FairRidgeClassifier(0.02, sensitive=["sex", "age"], blind=True)
+    found = fairridge.report(model, people_X, people["binomial"], cv=3, bootstrap=0)
+    sighted, other = found.contents.sighted, binomial_report.contents
+    k = other.chosen
+    for key, curve in sighted.yardstick.items():
+        for which in ("training", "held_out"):
+            wanted = getattr(other.yardstick[key], which)[k]
+            assert getattr(curve, which) == pytest.approx([wanted], abs=1e-6), (key, which)
+    for curve, wanted in zip(sighted.accuracy, other.accuracy, strict=True):
+        assert curve.best_known == pytest.approx([wanted.best_known[k]], abs=1e-5)
+    auc = sighted.accuracy[0].best_known[0]
+    assert f"with the same bound r = 0.02, has AUC {auc:.3f} instead of" in found.summary
+    assert "The price of blindness" in found.html
+    assert other.sighted is None
+    assert "blind" not in binomial_report.summary
+
+
+def test_isolated_rows_are_on_the_first_screen(people, people_X):
+    rare = np.arange(len(people)) < 3
+    y = np.where(rare, "no", people["binomial"])
+    X = people_X.assign(region=np.where(rare, "isle", people_X["region"].astype(str)))
+    model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
+    found = fairridge.report(model, X, y, cv=0, bootstrap=0)
+    assert found.contents.isolated == {"region[isle]": 3}
+    assert "3 rows of region[isle] are isolated" in found.summary
+
+
 def test_a_survival_report_has_no_share_of_means(people, people_X):
     model = FairRidgeSurvival(0.05, sensitive=["sex", "age"])
     contents = fairridge.report(

@@ -11,6 +11,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
 from fairridge.sources import _spark
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_model, write_files
+from .test_isolation import with_town
 
 sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
 
@@ -86,6 +87,19 @@ def test_a_logistic_fit_and_its_predictions(data, monkeypatch):
     np.testing.assert_allclose(collected["probability_yes"], theirs.predict_proba(new)[:, 1])
     labels = model.predict(source).toArrow()
     assert labels["prediction"].to_pylist() == list(theirs.predict(labels.select(NAMES)))
+
+
+def test_levels_that_decide_the_response_are_isolated(session, people, tmp_path):
+    frame = with_town(people, "hired", "no")
+    spark = session.read.parquet(str(write_files(frame, tmp_path / "files")))
+    source = sources.spark(spark, response="hired", sensitive=SENSITIVE)
+    ours = FairRidgeClassifier(0.02).fit(source)
+    theirs = FairRidgeClassifier(0.02, sensitive=SENSITIVE)
+    theirs.fit(frame.drop(columns="hired"), frame["hired"])
+    assert ours.isolated_ == theirs.isolated_ == {"town[isle]": 9}
+    assert ours.unfairness_ == pytest.approx(theirs.unfairness_, rel=1e-7)
+    assert ours.deviance_ == pytest.approx(theirs.deviance_, rel=1e-9)
+    assert ours.dependence_ == pytest.approx(theirs.dependence_, rel=1e-6)
 
 
 def test_errors_say_what_is_wrong_with_the_data(data):

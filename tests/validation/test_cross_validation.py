@@ -326,9 +326,6 @@ def naive(model, X, y, fold, r, name="parity", family="gaussian", sensitive=SENS
             "loss": loss_of(family, fitted, X_test, y_test),
             "train_achieved": fitted.unfairness_,
             "achieved": unfairness_of(name, family, fitted, free, X_test, y_test, sensitive),
-            "dependence": adjusted(
-                outcome_of(family, fitted, X_test), encoded_S(X_test, sensitive)
-            ),
             "share_of_eta": adjusted(eta_of(family, fitted, X_test), encoded_S(X_test, sensitive)),
             "variance_share": variance_share(fitted, X_train, X_test, sensitive),
         }

@@ -8,15 +8,13 @@ from sklearn import metrics
 from sklearn.linear_model import LinearRegression
 
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
-from fairridge.metrics import area_under_curve
+from fairridge.metrics import area_under_curve, sensitive_span, share_explained
 from fairridge.validation.evaluate import (
     accuracy,
     classification_scores,
-    dependence,
     log_loss,
     mean_and_error,
     outcomes,
-    sensitive_span,
 )
 
 
@@ -87,7 +85,7 @@ def test_integer_weights_are_repeated_rows(family, response):
     assert found == pytest.approx(accuracy(family, y[rows], eta[rows], np.ones(len(rows))))
 
 
-def test_dependence_is_adjusted_r_squared_whatever_the_weights():
+def test_shares_are_adjusted_r_squared_whatever_the_weights():
     rng = np.random.default_rng(2)
     S, weight = rng.normal(size=(30, 3)) + 7.0, rng.random(30) + 0.1
     predicted = S @ [1.0, 0.0, -1.0] + rng.normal(size=30)
@@ -95,11 +93,13 @@ def test_dependence_is_adjusted_r_squared_whatever_the_weights():
     twice = np.column_stack([S, S[:, 0] - S[:, 1], np.full(30, 0.1)])  # of rank 3
     for columns in (S, twice):
         span = sensitive_span(columns, weight)
-        found = dependence(predicted[:, None], span, weight)
+        found = share_explained(predicted[:, None], span, weight)
         assert found == pytest.approx(1.0 - (1.0 - share) * 29 / 26)
-        plain = dependence(predicted[:, None], span, weight, adjusted=False)
+        plain = share_explained(predicted[:, None], span, weight, adjusted=False)
         assert plain == pytest.approx(share)
-    assert np.isnan(dependence(predicted[:4, None], sensitive_span(S[:4], weight[:4]), weight[:4]))
+    assert np.isnan(
+        share_explained(predicted[:4, None], sensitive_span(S[:4], weight[:4]), weight[:4])
+    )
 
 
 def test_outcomes_are_what_models_predict():

@@ -21,7 +21,7 @@ from fairridge import (
 
 BOUNDS = [0.0, 0.1]
 # Adjusting for chance, and leaving small groups out, count rows whatever their weights.
-COUNT_ROWS = ["n", "achieved", "dependence", "share_of_eta", "share_of_means", "decision_gap"]
+COUNT_ROWS = ["n", "achieved", "share_of_eta", "share_of_means", "decision_gap"]
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_weights_are_those_of_fits_and_scores(frame, responses, folds, weight):
         share = share_on(S[test], predicted, weight[test])
         assert record["loss"] == pytest.approx(np.sqrt(squares))
         assert record["train_achieved"] == pytest.approx(fitted.unfairness_)
-        for column in ("achieved", "dependence"):
+        for column in ("achieved", "share_of_means"):
             assert record[column] == pytest.approx(1.0 - (1.0 - share) * (n - 1) / (n - 3))
 
 
@@ -152,8 +152,8 @@ def test_a_gaussian_offset_is_taken_off_the_response(frame, responses, folds, na
     pd.testing.assert_frame_equal(found, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_an_offset_counts_in_the_loss_and_not_in_dependence(frame, responses, folds):
-    # The offset is a column of S: with it, dependence on S would be large.
+def test_an_offset_counts_in_the_loss_and_not_in_what_is_bounded(frame, responses, folds):
+    # The offset is a column of S: with it, the share of η would be large.
     y, model, offset = responses["poisson"], MODELS["poisson"], frame["age"].to_numpy()
     found = cross_validate(model, frame, y, unfairness=[0.05], folds=folds, offset=offset)
     S = np.column_stack([frame["sex"] == "m", frame["age"]])
@@ -164,8 +164,8 @@ def test_an_offset_counts_in_the_loss_and_not_in_dependence(frame, responses, fo
         terms = y[test] * np.log(np.where(y[test] > 0, y[test], 1.0) / mean) - (y[test] - mean)
         assert record["loss"] == pytest.approx(2.0 * terms.mean(), rel=1e-8)
         n, rate = len(test), fitted.predict(frame.iloc[test])
-        for column, score in (("achieved", np.log(rate)), ("dependence", rate)):
-            share = share_on(S[test], score, np.ones(n))
+        share = share_on(S[test], np.log(rate), np.ones(n))
+        for column in ("achieved", "share_of_eta"):
             assert record[column] == pytest.approx(1.0 - (1.0 - share) * (n - 1) / (n - 3))
 
 
@@ -221,8 +221,8 @@ def test_a_model_of_others_is_fitted_and_scored_with_weights(frame, responses, f
         n, share = len(test), share_on(s[test], predicted, weight[test])
         assert record["n"] == n
         assert record["loss"] == pytest.approx(np.sqrt(squares))
-        assert record["dependence"] == pytest.approx(1.0 - (1.0 - share) * (n - 1) / (n - 2))
-        assert record["achieved"] == record["dependence"]
+        assert record["share_of_means"] == pytest.approx(1.0 - (1.0 - share) * (n - 1) / (n - 2))
+        assert record["achieved"] == record["share_of_means"]
         inside = share_on(s[train], fitted.predict(frame.iloc[train]), weight[train])
         assert record["train_achieved"] == pytest.approx(inside)
 

@@ -74,7 +74,7 @@ def test_models_of_others_have_two_of_the_numbers(frame, y, folds):
         chances = Skilled().fit(frame.iloc[train], y[train]).predict_proba(frame.iloc[test])[:, 1]
         labels = np.where(chances > 0.5, "yes", "no")
         assert record["decision_gap"] == pytest.approx(gap(frame, labels, test), rel=1e-12)
-        assert record["share_of_means"] == record["dependence"]
+        assert record["share_of_means"] == record["achieved"]
         assert "share_of_eta" not in record
 
 

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 
 __all__ = ["main"]
 
+INTERRUPTED = 130
 MISSING = "fairridge: the command line needs {}: pip install 'fairridge[cli]'\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, and return its exit code.
 
-    0: done. 2: bad usage or bad input, said in one line. 1: anything else.
+    0: done. 2: bad usage or bad input, said in one line. 130: interrupted, as
+    shells have it (128 + SIGINT). 1: anything else.
     """
     # Whoever closes a stream does not want what goes there.
     sys.stdout = sys.stdout or io.StringIO()
@@ -23,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
         sys.stderr.write("fairridge: interrupted.\n")
-        return 1
+        return INTERRUPTED
 
 
 def _run(arguments: list[str]) -> int:

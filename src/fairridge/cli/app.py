@@ -8,15 +8,20 @@ from typing import Annotated
 
 import typer
 
-from fairridge.cli.audit_and_compare import audit, compare
+from fairridge.cli.auditing import audit
+from fairridge.cli.comparing import compare
 from fairridge.cli.data_sets import datasets
 from fairridge.cli.demonstration import demo
 from fairridge.cli.errors import explain, notes
 from fairridge.cli.examples import epilog
-from fairridge.cli.fitting import fit, path, predict
+from fairridge.cli.fitting import fit, path
+from fairridge.cli.predicting import predict
 from fairridge.cli.reporting import report
 
 __all__ = ["app", "run"]
+
+# What the parser makes of Ctrl-C.
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="fairridge",
@@ -62,6 +67,8 @@ def run(arguments: list[str]) -> int:
         with notes():
             code = app(args=arguments, prog_name="fairridge", standalone_mode=False)
             sys.stdout.flush()
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except typer.Abort:  # the input ended at a question
         raise KeyboardInterrupt from None

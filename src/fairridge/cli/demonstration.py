@@ -10,8 +10,9 @@ import numpy as np
 import typer
 
 from fairridge.cli.inputs import read
+from fairridge.cli.option_groups import Columns, ModelOptions
 from fairridge.cli.terminal import progress, say, table
-from fairridge.cli.training_data import Columns, ModelOptions, make_model, prepare
+from fairridge.cli.training_data import make_model, prepare
 
 __all__ = ["demo"]
 

@@ -13,6 +13,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "fairridge fit builtin:german_credit --unfairness 0.05 --out model.json",
         "fairridge fit credit.csv --response Credit_risk --sensitive Age,Gender "
         "--drop Foreign_worker",
+        "fairridge fit builtin:german_credit --blind --min-frequency 20",
     ),
     "path": (
         "fairridge path builtin:communities_crime --bounds 0,0.05,0.1,1",

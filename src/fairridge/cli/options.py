@@ -8,7 +8,10 @@ import typer
 
 __all__ = [
     "AsJson",
+    "Bins",
+    "Blind",
     "Categorical",
+    "Controls",
     "Date",
     "Definition",
     "Drop",
@@ -16,9 +19,11 @@ __all__ = [
     "Event",
     "Family",
     "Favorable",
+    "Figures",
     "Input",
     "Link",
     "MaxLevels",
+    "MinFrequency",
     "Model",
     "Numeric",
     "Offset",
@@ -30,8 +35,11 @@ __all__ = [
     "SafeCsv",
     "Seed",
     "Sensitive",
+    "Separation",
     "Separator",
+    "Small",
     "Stream",
+    "Threshold",
     "Ties",
     "Unfairness",
     "Weight",
@@ -131,6 +139,26 @@ MaxLevels = Annotated[
         help="Most values that text may have; by default 1000, and half as many as rows.",
     ),
 ]
+MinFrequency = Annotated[
+    float | None,
+    typer.Option(
+        "--min-frequency",
+        metavar="N",
+        rich_help_panel=DATA,
+        help="Merge levels of predictors with fewer rows into '(other)', where unknown levels go, "
+        "too; below 1, with a smaller share of the rows.",
+    ),
+]
+Controls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--controls",
+        metavar="NAME",
+        rich_help_panel=DATA,
+        help="Predictors that may explain differences: the bound is on what S explains beyond "
+        "them.",
+    ),
+]
 Weight = Annotated[
     str | None,
     typer.Option("--weight", metavar="NAME", rich_help_panel=DATA, help="Column of weights."),
@@ -211,6 +239,24 @@ PredictorPenalty = Annotated[
         help="Ridge penalty on predictors.",
     ),
 ]
+Separation = Annotated[
+    str,
+    typer.Option(
+        "--separation",
+        metavar="isolate|warn|error",
+        rich_help_panel=MODEL,
+        help="What happens to levels of predictors whose rows all have the same outcome: isolate "
+        "leaves their rows out of fit and bound, warn keeps them, error refuses them.",
+    ),
+]
+Blind = Annotated[
+    bool,
+    typer.Option(
+        "--blind",
+        rich_help_panel=MODEL,
+        help="Use sensitive attributes to fit and bound, and not to predict.",
+    ),
+]
 Ties = Annotated[
     str | None,
     typer.Option(
@@ -245,6 +291,18 @@ Favorable = Annotated[
         metavar="CLASS|low|high",
         help="Outcome that people want: a class, or low or high predictions; guessed by default.",
     ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option("--threshold", metavar="T", help="Predictions above are selected."),
+]
+Bins = Annotated[int, typer.Option("--bins", metavar="N", help="Groups of a numeric attribute.")]
+Small = Annotated[
+    int, typer.Option("--small", metavar="N", help="Groups with fewer rows are marked.")
+]
+Figures = Annotated[
+    str | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write all figures: CSV or Parquet."),
 ]
 Model = Annotated[
     str | None,

@@ -10,7 +10,15 @@ from typing import Any
 
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, Source, check_columns, names, read
-from fairridge.cli.training_data import Columns, Data, check_roles, choose_family, prepare
+from fairridge.cli.option_groups import Columns
+from fairridge.cli.response_families import choose_family
+from fairridge.cli.training_data import (
+    Data,
+    check_controls,
+    check_frequency,
+    check_roles,
+    prepare,
+)
 
 __all__ = ["is_stream", "read_training", "write_predictions"]
 
@@ -34,27 +42,23 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
     from fairridge import sources
 
     first = _first_rows(name)
+    _refuse_what_needs_memory(columns)
     target = tuple(name for name in (columns.response, columns.event) if name)
     attributes = names(columns.sensitive, "--sensitive")
     if not columns.response or not attributes:
         raise BadInputError("say which columns are what: --response NAME and --sensitive NAME.")
-    if columns.drop_missing:
-        raise BadInputError("--drop-missing needs the rows in memory; drop them in the files.")
-    if any((columns.categorical, columns.numeric, columns.date)):
-        raise BadInputError(
-            "--categorical, --numeric and --date need the rows in memory; give the columns of the "
-            "files their types."
-        )
     check_columns((*target, *attributes), first, "--response or --sensitive")
     others = [name for name in (columns.weight, columns.offset) if name is not None]
     check_columns(others, first, "--weight or --offset")
     check_roles(target, attributes, columns.weight, columns.offset)
-    family, reason = choose_family(first.table, target, columns, first)
+    check_frequency(columns.min_frequency)
+    family, reason = choose_family(first.table, target, columns.family, first)
+    predictors = _predictors(first, columns, target, attributes)
     source = sources.parquet(
         name,
         response=target if len(target) > 1 else target[0],
         sensitive=list(attributes),
-        predictors=_predictors(first, columns, target, attributes),
+        predictors=predictors,
         weight=columns.weight,
         offset=columns.offset,
         progress=sys.stderr.isatty() and find_spec("tqdm") is not None,
@@ -71,18 +75,31 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
         reason=reason,
         remarks=(f"Read batch by batch: {source.n_rows:,} rows.",),
         streamed=True,
+        controls=check_controls(columns.controls, first, source.roles.predictors),
+        min_frequency=columns.min_frequency,
         max_levels=columns.max_levels,
     )
+
+
+def _refuse_what_needs_memory(columns: Columns) -> None:
+    if columns.drop_missing:
+        raise BadInputError("--drop-missing needs the rows in memory; drop them in the files.")
+    if any((columns.categorical, columns.numeric, columns.date)):
+        raise BadInputError(
+            "--categorical, --numeric and --date need the rows in memory; give the columns of the "
+            "files their types."
+        )
 
 
 def write_predictions(model: Any, name: str, out: str | None, offset: str | None) -> int:
     """Predict for rows in files, and return how many there were."""
     from fairridge import sources
+    from fairridge.sources.predictions import BOTH
 
     if out is None or not out.endswith((".parquet", ".pq")):
         raise BadInputError("predictions for a stream go to a Parquet file: --out FILE.parquet.")
     source = sources.parquet(name, offset=offset)
-    model.predict(source).write(out, keep=_first_rows(name).columns)
+    source.predictions(model, BOTH).write(out, keep=_first_rows(name).columns)
     return int(source.n_rows)
 
 

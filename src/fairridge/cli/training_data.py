@@ -9,80 +9,24 @@ from typing import Any
 from fairridge.cli.column_types import Kinds, is_text, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names
+from fairridge.cli.option_groups import Columns, ModelOptions
+from fairridge.cli.response_families import CLASSES, choose_family
 
 __all__ = [
-    "Columns",
     "Data",
-    "ModelOptions",
+    "check_controls",
+    "check_frequency",
     "check_roles",
-    "choose_family",
     "make_model",
     "prepare",
 ]
 
-CLASSES = ("binomial", "multinomial")
 # Options that only some families have, which, and whose models these are.
 OWN_OPTIONS = (
     ("ties", ("cox",), "survival models"),
     ("link", CLASSES, "classifiers"),
     ("positive", CLASSES, "classifiers"),
 )
-# Text with more values than this is a name, a date or a comment, not a response.
-MOST_CLASSES = 20
-# Whole numbers whose median is at most this are counts.
-COUNTS = 5
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What the user says about columns.
-
-    Attributes
-    ----------
-    response, event, weight, offset : str or None
-        Names.
-    sensitive, predictors, drop : sequence of str or None
-        Names, with commas or without.
-    family : str or None
-        The family; None guesses it.
-    drop_missing : bool
-        Whether rows with missing values are left out.
-    categorical, numeric, date : sequence of str or None
-        Names of columns that hold categories, numbers or dates, whatever they
-        look like.
-    max_levels : int or None
-        Most levels of a column of text; None for the library's rule.
-    """
-
-    response: str | None = None
-    event: str | None = None
-    sensitive: Sequence[str] | None = None
-    predictors: Sequence[str] | None = None
-    drop: Sequence[str] | None = None
-    weight: str | None = None
-    offset: str | None = None
-    family: str | None = None
-    drop_missing: bool = False
-    categorical: Sequence[str] | None = None
-    numeric: Sequence[str] | None = None
-    date: Sequence[str] | None = None
-    max_levels: int | None = None
-
-    @property
-    def kinds(self) -> Kinds:
-        """What the user says that columns hold."""
-        found = Kinds(
-            names(self.categorical, "--categorical"),
-            names(self.numeric, "--numeric"),
-            names(self.date, "--date"),
-        )
-        every = (*found.categorical, *found.numeric, *found.date)
-        twice = next((name for name in every if every.count(name) > 1), None)
-        if twice is not None:
-            raise BadInputError(
-                f"{twice!r} cannot be two of --categorical, --numeric and --date; choose one."
-            )
-        return found
 
 
 @dataclass(frozen=True)
@@ -108,6 +52,10 @@ class Data:
         What the user should know.
     streamed : bool
         Whether X is a source of rows.
+    controls : tuple of str
+        Names of predictors that may explain differences.
+    min_frequency : float or None
+        Rows, or share of them, below which levels of a predictor are merged.
     max_levels : int or None
         Most levels of a column of text; None for the library's rule.
     encoded : int or None
@@ -126,6 +74,8 @@ class Data:
     reason: str
     remarks: tuple[str, ...] = ()
     streamed: bool = False
+    controls: tuple[str, ...] = ()
+    min_frequency: float | None = None
     max_levels: int | None = None
     encoded: int | None = None
 
@@ -133,19 +83,6 @@ class Data:
     def options(self) -> dict[str, Any]:
         """Arguments of `fit` beside X and y."""
         return {"sample_weight": self.weight, "offset": self.offset}
-
-
-@dataclass(frozen=True)
-class ModelOptions:
-    """Parameters of a model, as they come from the command line."""
-
-    unfairness: float = 0.05
-    definition: str = "statistical-parity"
-    penalty: str = "ridge"
-    predictor_penalty: float = 0.0
-    ties: str | None = None
-    link: str | None = None
-    positive: str | None = None
 
 
 def make_model(data: Data, options: ModelOptions) -> Any:
@@ -159,18 +96,15 @@ def make_model(data: Data, options: ModelOptions) -> Any:
         "definition": options.definition,
         "penalty": options.penalty,
         "predictor_penalty": options.predictor_penalty,
+        "separation": options.separation,
+        "blind": options.blind,
+        "controls": list(data.controls) or None,
+        "min_frequency": data.min_frequency,
     }
     if data.max_levels is not None:
         # Levels of rows in memory have been counted, and the user wants so many.
         shared["max_levels"] = data.max_levels if data.streamed else None
-    for name, families, whom in OWN_OPTIONS:
-        value = getattr(options, name)
-        if value is not None and data.family not in families:
-            raise BadInputError(
-                f"--{name} {value} is for {whom}, but the family is {data.family}; leave it out."
-            )
-        if value is not None:
-            shared[name] = value
+    shared |= _own_options(data.family, options)
     if data.family == "cox":
         return FairRidgeSurvival(**shared)
     if data.family in CLASSES:
@@ -178,47 +112,110 @@ def make_model(data: Data, options: ModelOptions) -> Any:
     return FairRidgeRegressor(**shared, family=data.family)
 
 
+def _own_options(family: str, options: ModelOptions) -> dict[str, str]:
+    """Return options that only some families have; raise if this one has not."""
+    found = {}
+    for name, families, whom in OWN_OPTIONS:
+        value = getattr(options, name)
+        if value is not None and family not in families:
+            raise BadInputError(
+                f"--{name} {value} is for {whom}, but the family is {family}; leave it out."
+            )
+        if value is not None:
+            found[name] = value
+    return found
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """Which columns are what."""
+
+    target: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    predictors: tuple[str, ...]
+    others: tuple[str, ...]
+    controls: tuple[str, ...]
+
+
 def prepare(source: Source, columns: Columns) -> Data:
     """Give the columns of a table their roles."""
-    target = _response(source, columns.response, columns.event)
-    attributes = names(columns.sensitive, "--sensitive")
-    attributes = attributes or tuple(name for name in source.sensitive if name not in target)
-    if not attributes:
-        raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
-    check_columns(attributes, source, "--sensitive")
-    weight, offset = columns.weight, columns.offset
-    others = [name for name in (weight, offset) if name is not None]
-    check_columns(others, source, "--weight or --offset")
-    check_roles(target, attributes, weight, offset)
-    taken = (*target, *attributes, *others)
-    chosen = _predictors(source, columns.predictors, columns.drop, taken)
-    if not chosen:
-        raise BadInputError("no predictors are left; name some with --predictors.")
-    used = [name for name in source.columns if name in {*attributes, *chosen}]
-    kinds = columns.kinds
-    check_columns(kinds.categorical, source, "--categorical")
-    check_columns(kinds.numeric, source, "--numeric")
-    check_columns(kinds.date, source, "--date")
-    table, remarks = _complete(source, [*used, *target, *others], columns.drop_missing)
-    table, notes = typed(table, [*used, *others], kinds)
+    roles, kinds = _roles(source, columns), columns.kinds
+    check_frequency(columns.min_frequency)
+    used = [name for name in source.columns if name in {*roles.sensitive, *roles.predictors}]
+    _check_kinds(kinds, source)
+    every = [*used, *roles.target, *roles.others]
+    table, remarks = _complete(source, every, columns.drop_missing)
+    table, notes = typed(table, [*used, *roles.others], kinds)
     # A date is an unlikely response, and a number of days an unlikely answer.
-    table, more = typed(table, target, kinds, dates=False)
-    levels = _levels(table, used, columns.max_levels)
-    family, reason = choose_family(table, target, columns, source)
+    table, more = typed(table, roles.target, kinds, dates=False)
+    weight = None if columns.weight is None else table.column(columns.weight)
+    levels = _levels(table, used, columns, roles)
+    family, reason = choose_family(table, roles.target, columns.family, source)
     return Data(
         origin=source.fingerprint,
         X=table.select(used),
-        y=_target(table, target),
-        weight=None if weight is None else table.column(weight),
-        offset=None if offset is None else table.column(offset),
-        response=target[0],
-        sensitive=attributes,
+        y=_target(table, roles.target),
+        weight=weight,
+        offset=None if columns.offset is None else table.column(columns.offset),
+        response=roles.target[0],
+        sensitive=roles.sensitive,
         family=family,
         reason=reason,
         remarks=(*remarks, *notes, *more),
+        controls=roles.controls,
+        min_frequency=columns.min_frequency,
         max_levels=columns.max_levels,
         encoded=sum(levels),
     )
+
+
+def _roles(source: Source, columns: Columns) -> _Roles:
+    target = _response(source, columns.response, columns.event)
+    sensitive = names(columns.sensitive, "--sensitive")
+    sensitive = sensitive or tuple(name for name in source.sensitive if name not in target)
+    if not sensitive:
+        raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
+    check_columns(sensitive, source, "--sensitive")
+    weight, offset = columns.weight, columns.offset
+    others = tuple(name for name in (weight, offset) if name is not None)
+    check_columns(others, source, "--weight or --offset")
+    check_roles(target, sensitive, weight, offset)
+    taken = (*target, *sensitive, *others)
+    chosen = _predictors(source, columns.predictors, columns.drop, taken)
+    if not chosen:
+        raise BadInputError("no predictors are left; name some with --predictors.")
+    controls = check_controls(columns.controls, source, chosen)
+    return _Roles(target, sensitive, tuple(chosen), others, controls)
+
+
+def check_controls(
+    controls: Sequence[str] | None, source: Source, predictors: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the names of controls; raise unless they are predictors."""
+    found = names(controls, "--controls")
+    check_columns(found, source, "--controls")
+    for name in found:
+        if name not in predictors:
+            raise BadInputError(
+                f"{name!r} is not a predictor; --controls names predictors that may explain "
+                "differences between people."
+            )
+    return found
+
+
+def check_frequency(min_frequency: float | None) -> None:
+    """Raise unless levels can be merged below it."""
+    if min_frequency is not None and not min_frequency > 0.0:
+        raise BadInputError(
+            f"--min-frequency {min_frequency:g} must be a number of rows, or below 1 a share of "
+            "them."
+        )
+
+
+def _check_kinds(kinds: Kinds, source: Source) -> None:
+    check_columns(kinds.categorical, source, "--categorical")
+    check_columns(kinds.numeric, source, "--numeric")
+    check_columns(kinds.date, source, "--date")
 
 
 def check_roles(
@@ -304,12 +301,11 @@ def _complete(source: Source, used: list[str], drop_missing: bool) -> tuple[Any,
     return kept, (f"Left out {lost:,} rows with missing values.",) if lost else ()
 
 
-def _levels(table: Any, used: Sequence[str], maximum: int | None) -> list[int]:
+def _levels(table: Any, used: Sequence[str], columns: Columns, roles: _Roles) -> list[int]:
     """Count the columns that each column becomes; raise if text is not of categories."""
-    import pyarrow.compute as pc
-
     from fairridge.data import most_levels
 
+    maximum = columns.max_levels
     most = most_levels(table.num_rows) if maximum is None else maximum
     counts = []
     for name in used:
@@ -317,109 +313,38 @@ def _levels(table: Any, used: Sequence[str], maximum: int | None) -> list[int]:
         if not is_text(column.type):
             counts.append(1)
             continue
-        values = pc.unique(column)
-        if len(values) > most:
+        least = columns.min_frequency if name in roles.predictors else None
+        count = _levels_left(table, name, least, columns.weight)
+        if count > most:
+            example = column[0].as_py()
             raise BadInputError(
-                f"column {name!r} is text with {len(values):,} different values in "
-                f"{table.num_rows:,} rows, such as {values[0].as_py()!r}: too many for categories. "
+                f"column {name!r} is text with {count:,} different values in "
+                f"{table.num_rows:,} rows, such as {example!r}: too many for categories. "
                 f"If it is a key, leave it out: --drop {name}; if it holds numbers or dates, say "
-                f"so: --numeric {name} or --date {name}; otherwise merge its values, or allow "
-                f"more than {most:,}: --max-levels {len(values)}."
+                f"so: --numeric {name} or --date {name}; otherwise merge rare values with "
+                f"--min-frequency, or allow more than {most:,}: --max-levels {count}."
             )
-        counts.append(len(values) - 1)
+        counts.append(count - 1)
     return counts
+
+
+def _levels_left(table: Any, name: str, least: float | None, weight: str | None) -> int:
+    """Return the number of levels of a column, once rare ones are merged."""
+    import numpy as np
+
+    from fairridge.data import numeric_vector
+    from fairridge.data.encoding import CategoricalColumn
+
+    coded = table.column(name).combine_chunks()
+    coded = coded if hasattr(coded, "dictionary") else coded.dictionary_encode()
+    levels, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False)
+    given = None if weight is None else numeric_vector(table.column(weight), len(codes), weight)
+    sums = np.bincount(codes, weights=given, minlength=len(levels))
+    known = {level: float(size) for level, size in zip(levels, sums, strict=True) if size > 0.0}
+    return len(CategoricalColumn.learn(name, known, least).levels) if known else 0
 
 
 def _target(table: Any, target: tuple[str, ...]) -> Any:
     if len(target) == 1:
         return table.column(target[0])
     return table.select(list(target)).rename_columns(["time", "event"])
-
-
-def choose_family(
-    table: Any, target: tuple[str, ...], columns: Columns, source: Source
-) -> tuple[str, str]:
-    """Return the family, and why."""
-    family = columns.family
-    if family is not None and family not in _families():
-        raise BadInputError(f"--family {family} is not known; use one of {', '.join(_families())}.")
-    if len(target) == 2:
-        if family not in (None, "cox"):
-            raise BadInputError(f"--event means survival times, not --family {family}.")
-        return "cox", f"{target[0]} is a time, and {target[1]} says whether it is an event"
-    if family == "cox":
-        raise BadInputError("--family cox needs --event NAME, beside --response for the time.")
-    if family is None and source.family is not None and target == source.response:
-        return source.family, "the data set says so"
-    guess, reason = _guess(table.column(target[0]), target[0])
-    if family is None:
-        return guess, reason
-    _check_family(family, guess, table.column(target[0]), target[0])
-    return family, "you said so"
-
-
-def _families() -> tuple[str, ...]:
-    from fairridge.families import REGRESSION_FAMILIES
-
-    return (*REGRESSION_FAMILIES, *CLASSES, "cox")
-
-
-def _guess(column: Any, name: str) -> tuple[str, str]:
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
-    numeric = types.is_integer(column.type) or types.is_floating(column.type)
-    values = pc.unique(column)
-    if not numeric:
-        if not (is_text(column.type) or types.is_boolean(column.type)):
-            raise BadInputError(
-                f"the response {name!r} holds {column.type}; a number or classes are needed."
-            )
-        if len(values) > MOST_CLASSES:
-            raise BadInputError(
-                f"the response {name!r} is text with {len(values)} different values, such as "
-                f"{values[0].as_py()!r}; a number or few classes are needed: choose another "
-                "--response."
-            )
-        kind = "binomial" if len(values) <= 2 else "multinomial"
-        return kind, f"{name} has the {len(values)} classes {_classes(values)}"
-    if len(values) == 2:
-        return "binomial", f"{name} has the two values {_classes(values)}"
-    whole = types.is_integer(column.type) or pc.all(pc.equal(column, pc.floor(column))).as_py()
-    smallest, median = pc.min(column).as_py(), pc.quantile(column, 0.5)[0].as_py()
-    if whole and smallest == 0 and median <= COUNTS:
-        return "poisson", f"{name} holds small counts"
-    return "gaussian", f"{name} is a number"
-
-
-def _check_family(family: str, guess: str, column: Any, name: str) -> None:
-    """Raise where the response cannot be of the family that was asked for."""
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
-    size = len(pc.unique(column))
-    if family in CLASSES:
-        if family == "binomial" and size != 2:
-            raise BadInputError(
-                f"--family binomial needs two classes, but {name!r} has {size} different values; "
-                "use another --family or --response."
-            )
-        if size > max(MOST_CLASSES, 2) and guess not in CLASSES:
-            raise BadInputError(
-                f"--family {family} needs classes, but {name!r} has {size} different numbers; "
-                "use another --family or --response."
-            )
-        return
-    if not (types.is_integer(column.type) or types.is_floating(column.type)):
-        if types.is_boolean(column.type) and family != "gamma":
-            return
-        raise BadInputError(
-            f"--family {family} needs a response of numbers, but {name!r} holds "
-            f"{pc.unique(column)[0].as_py()!r}; use --family {guess}, or another --response."
-        )
-
-
-def _classes(values: Any) -> str:
-    shown = sorted(str(value) for value in values.to_pylist())
-    text = ", ".join(shown[:4]) + (", …" if len(shown) > 4 else "")
-    return text.replace(", ", " and ") if len(shown) == 2 else text

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge.arguments import check_bound
-from fairridge.engines import MemoryEngine
 from fairridge.estimators._training import Training
 from fairridge.export import LinearForm, TrainingColumns, fingerprint
-from fairridge.families.base import ClassFamily
-from fairridge.metrics import BINS, decision_gap, encoded_groups, shares_of_fit
+from fairridge.metrics import decided_by, group_differences, shares_of_fit
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Problem, Solution
 
@@ -86,23 +84,26 @@ def store_solution(
     model.explained_deviance_ = 1.0 - fit.deviance / null if null > 0.0 else 1.0
     model.explained_by_sensitive_ = basis.explained
     model._training = TrainingColumns.of(basis, fit)
-    found = shares_of_fit(fit) | _gap_of_decisions(training, basis, fit)
-    model.dependence_ = {name: value for name, value in found.items() if np.isfinite(value)}
+    _store_dependence(model, training, fit)
     model.n_iter_ = problem.engine.passes
 
 
-def _gap_of_decisions(training: Training, basis: FairBasis, fit: Fit) -> dict[str, float]:
-    """Compare decisions between groups, if the model decides and the rows are at hand."""
-    engine = training.engine
-    if training.response.classes is None or not isinstance(engine, MemoryEngine):
-        return {}
-    raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-    level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
-    eta = engine.scores(raw) + level - raw @ basis.center
-    eta = eta if engine.offset is None else eta + engine.offset[:, None]
-    groups = encoded_groups(training.unmapped or engine.rows, bins=BINS)
-    decided = cast(ClassFamily, training.response.family).likeliest(eta)
-    return {"decision_gap": decision_gap(decided, groups, engine.weights)}
+def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
+    """Keep the numbers that every model is described by, and what they mean between groups."""
+    found = shares_of_fit(fit)
+    differences = group_differences(fit, training.design.sensitive, training.n_rows)
+    classes = training.response.classes
+    if classes is not None:
+        decided = decided_by(fit, training.engine, len(classes), training.unmapped)
+        found["decision_gap"] = decided.gap
+        for label, ratio in zip(classes, decided.impact_ratios, strict=True):
+            differences[f"adverse_impact_ratio[{label}]"] = float(ratio)
+    model.dependence_ = _finite(found)
+    model.group_differences_ = _finite(differences)
+
+
+def _finite(numbers: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in numbers.items() if np.isfinite(value)}
 
 
 def _store_linear_form(

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge.estimators._checks import listed
 from fairridge.estimators._model import attribute_facts, bound_text
-from fairridge.metrics import WORDS
+from fairridge.metrics import DIFFERENCES, WORDS
 from fairridge.reports import CoefficientRow, Summary
 
 __all__ = ["bound_facts", "summarize"]
@@ -26,6 +26,8 @@ SHARES = {
 NOTES = (
     "coef: on S and on the predictors decorrelated from S. raw coef: on the columns as given.",
     "S explains: share of a predictor's variance that the sensitive attributes explain.",
+    "COR: correlation of predictions with S. SMD: difference of means between a level of S and "
+    "all other rows, in standard deviations within the two.",
 )
 
 
@@ -46,8 +48,17 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
         for row in _coefficient_rows(model, k, "" if labels is None else f" → {labels[k]}")
     ]
     notes, isolated = list(NOTES), list(getattr(model, "isolated_", {}))
+    if hasattr(model, "classes_"):
+        notes.append(
+            "Impact ratio: lowest share of a group that is given the class, over the highest."
+        )
     if isolated:
         notes.append(f"isolated, since all their rows have the same outcome: {listed(isolated)}.")
+    if getattr(model, "status_", "") == "separated":
+        notes.append(
+            "separated: the bound is met as defined, and void, since levels decide the response. "
+            "Merge rare levels (min_frequency), or set a predictor_penalty."
+        )
     return Summary(
         type(model).__name__, tuple(facts.items()), tuple(rows), tuple(notes), model._backend
     )
@@ -77,7 +88,21 @@ def bound_facts(model: Any) -> dict[str, str]:
         facts["Variance of S dropped"] = f"{model.sensitive_dropped_:.4g}"
     parts = model.unfairness_components_.items()
     facts |= {SHARES.get(key, key): f"{value:.6g}" for key, value in parts}
-    return facts | {WORDS[key]: f"{value:.3g}" for key, value in model.dependence_.items()}
+    facts |= {WORDS[key]: f"{value:.3g}" for key, value in model.dependence_.items()}
+    return facts | _difference_facts(model.group_differences_)
+
+
+def _difference_facts(differences: dict[str, float]) -> dict[str, str]:
+    """Translate the bound: |COR|, differences of means, and impact ratios, the lowest of many."""
+    facts, ratios = {}, {}
+    for key, value in differences.items():
+        name, bracket, label = key.partition("[")
+        if bracket:
+            ratios[f"{DIFFERENCES[name]}, {label[:-1]}"] = value
+        else:
+            facts[DIFFERENCES[name]] = f"{value:.3g}"
+    shown = ratios if len(ratios) < 3 else dict([min(ratios.items(), key=lambda one: one[1])])
+    return facts | {name: f"{value:.3g}" for name, value in shown.items()}
 
 
 def _one_bound(model: Any) -> dict[str, str]:

@@ -114,6 +114,12 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         `share_of_eta` and `share_of_means`, R² on S of the linear predictor and
         of the predicted means, and for classifiers `decision_gap`, the largest
         difference between groups in the share of rows that are given a class.
+    group_differences_ : dict of str to float
+        What that means between people, in training: `max_correlation`, the
+        largest |COR| of predictions with S; `standardized_mean_difference`,
+        `lowest_group_mean` and `highest_group_mean` of levels of S; and for
+        classifiers `adverse_impact_ratio[CLASS]`, the lowest share of a group
+        that is given the class, over the highest.
     status_ : str
         "inactive", "converged", "infeasible", "not-converged", or "separated":
         met as defined, and void because levels decide the response.

@@ -339,6 +339,7 @@ FITTED: dict[str, Rule] = {
     "unfairness_": _each(_numbers()),
     "unfairness_components_": _typed(dict[str, float], "numbers by name"),
     "dependence_": _typed(dict[str, float], "numbers by name"),
+    "group_differences_": _typed(dict[str, float], "numbers by name"),
     "mutual_information_": _typed(
         dict[str, float], "numbers by name", lambda facts: hasattr(facts.model, "gamma")
     ),

@@ -4,8 +4,10 @@ from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import area_under_curve, concordance_index
+from fairridge.metrics.decisions import BINS, Decided, decided_by
 from fairridge.metrics.dependence import Dependence, dependence
 from fairridge.metrics.distances import Distances, SortedScores
+from fairridge.metrics.encoded_groups import GroupCodes, encoded_groups
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.group_measures import (
     AttributeAudit,
@@ -13,30 +15,33 @@ from fairridge.metrics.group_measures import (
     Correlation,
     GroupMeasures,
 )
-from fairridge.metrics.groups import Grouping, encoded_groups, groupings
+from fairridge.metrics.groups import Grouping, groupings
 from fairridge.metrics.held_out import explained_by_sensitive, scatter_of, sequential_share
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.telling import Telling, tell
+from fairridge.metrics.translation import DIFFERENCES, group_differences
 from fairridge.metrics.yardstick import (
-    BINS,
     WORDS,
-    decision_gap,
+    sensitive_span,
     share_explained,
     shares_of_fit,
 )
 
 __all__ = [
     "BINS",
+    "DIFFERENCES",
     "WORDS",
     "AttributeAudit",
     "Attribution",
     "Audit",
     "CalibrationBin",
     "Correlation",
+    "Decided",
     "Dependence",
     "Distances",
     "Estimate",
     "Favorable",
+    "GroupCodes",
     "GroupMeasures",
     "Grouping",
     "Proxies",
@@ -45,16 +50,18 @@ __all__ = [
     "area_under_curve",
     "audit",
     "concordance_index",
-    "decision_gap",
+    "decided_by",
     "dependence",
     "encoded_groups",
     "explained_by_sensitive",
     "favorable_outcome",
     "find_label",
+    "group_differences",
     "groupings",
     "lmg",
     "proxy_terms",
     "scatter_of",
+    "sensitive_span",
     "sequential_share",
     "share_explained",
     "shares_of_fit",

@@ -25,6 +25,7 @@ from fairridge.metrics.group_measures import (
 from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
 from fairridge.metrics.intervals import Estimate, mean_interval, rate_interval
 from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
+from fairridge.metrics.yardstick import sensitive_span, share_explained
 
 __all__ = ["audit"]
 
@@ -47,6 +48,7 @@ def audit(
     intersections: bool = False,
     reference: Mapping[str, Any] | None = None,
     kind: Kind | None = None,
+    linear_predictor: Any = None,
 ) -> Audit:
     """Compare the predictions of any model between groups of people.
 
@@ -94,6 +96,9 @@ def audit(
     kind : {"regression", "classification"}, optional
         By default classification if `y_true` is not numeric or has at most two
         distinct values.
+    linear_predictor : array-like of shape (n,) or (n, K), optional
+        η of the model, without any offset, such as `decision_function`: then
+        the audit has the share of η that S explains, too.
 
     Returns
     -------
@@ -113,6 +118,7 @@ def audit(
         kind=kind,
     )
     _warn_of_ranking(outcomes)
+    n_given = table.shape[0]
     table = table if isinstance(outcomes.keep, slice) else table.take(outcomes.keep)
     partitions = groupings(table, outcomes.weight, bins=bins, intersections=intersections)
     references = _references(partitions, reference)
@@ -133,6 +139,7 @@ def audit(
         r_squared=r_squared,
         strongest=strongest,
         attribution=attribution,
+        share_of_eta=_share_of_eta(linear_predictor, n_given, table, outcomes),
         _backend=table.backend,
     )
 
@@ -300,6 +307,20 @@ def _dependence(
         covariance[:q, :q], covariance[:q, q], variance, owners, labels, backend=table.backend
     )
     return split.total, strongest, split
+
+
+def _share_of_eta(linear_predictor: Any, n_given: int, table: Table, outcomes: Outcomes) -> float:
+    """Return R² of η on S, over classes if there are several; NaN without η."""
+    if linear_predictor is None:
+        return NAN
+    eta: Floats = np.asarray(linear_predictor, dtype=np.float64)
+    if len(eta) != n_given or not np.isfinite(eta).all():
+        raise ValueError(
+            f"linear_predictor must have a finite number for each of the {n_given} rows."
+        )
+    columns = eta.reshape(n_given, -1)[outcomes.keep]
+    span = sensitive_span(indicator_columns(table)[0], outcomes.weight)
+    return share_explained(columns, span, outcomes.weight, adjusted=False)
 
 
 def _references(

@@ -46,6 +46,9 @@ class Audit:
         None where nothing varies.
     attribution : Attribution or None
         `r_squared` split over attributes; None for more than 15.
+    share_of_eta : float
+        R² of the linear predictor on all sensitive attributes; NaN if the audit
+        knows predictions only.
     """
 
     kind: str
@@ -59,6 +62,7 @@ class Audit:
     r_squared: float
     strongest: Correlation | None
     attribution: Attribution | None
+    share_of_eta: float = float("nan")
     _backend: Any = None
 
     def __getitem__(self, attribute: str) -> AttributeAudit:
@@ -92,6 +96,23 @@ class Audit:
     def equalized_odds_difference(self) -> float:
         """Largest over attributes."""
         return _worst([a.equalized_odds_difference for a in self.attributes])
+
+    @property
+    def standardized_mean_difference(self) -> float:
+        """Largest of a group, as an absolute value; small groups are left out."""
+        return _worst(
+            [abs(g.distances.standardized_mean_difference) for g in self._compared_groups]
+        )
+
+    @property
+    def group_means(self) -> tuple[float, float]:
+        """Lowest and highest mean prediction of a group; small groups are left out."""
+        means = [g.mean_prediction.value for g in self._compared_groups]
+        return (min(means), max(means)) if means else (float("nan"), float("nan"))
+
+    @property
+    def _compared_groups(self) -> list[GroupMeasures]:
+        return [g for part in self.attributes for g in part.groups if not g.small]
 
     @property
     def flagged(self) -> tuple[GroupMeasures, ...]:
@@ -152,17 +173,34 @@ class Audit:
         return frame_html(self.to_frame(), title, self._facts())
 
     def _facts(self) -> list[str]:
-        facts = [f"share of predicted means explained by S (R²): {self.r_squared:.4f}"]
-        if self.strongest is not None:
-            facts.append(
-                f"largest |correlation|: {self.max_correlation:.4f}, {self.strongest.column}"
+        strongest = "" if self.strongest is None else f", {self.strongest.column}"
+        facts = [
+            f"{label}: {value:.4f}{where}"
+            for label, value, where in (
+                ("share of η explained by S (R²)", self.share_of_eta, ""),
+                ("share of predicted means explained by S (R²)", self.r_squared, ""),
+                (
+                    "gap of decisions between groups (demographic parity difference)",
+                    self.demographic_parity_difference,
+                    "",
+                ),
+                ("largest |correlation| with S", self.max_correlation, strongest),
+                (
+                    "largest standardized mean difference of a group",
+                    self.standardized_mean_difference,
+                    "",
+                ),
             )
+            if value == value
+        ]
+        low, high = self.group_means
+        if low == low:
+            facts.append(f"mean predictions of groups: {low:.4g} to {high:.4g}")
         for label, value in (
             (
-                "gap of decisions between groups (demographic parity difference)",
-                self.demographic_parity_difference,
+                "lowest adverse impact ratio (demographic parity ratio)",
+                self.demographic_parity_ratio,
             ),
-            ("demographic parity ratio", self.demographic_parity_ratio),
             ("equalized odds difference", self.equalized_odds_difference),
         ):
             if value == value:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Indicators, Levels, Rows, Table
+from fairridge.data import Levels, Table
 
 __all__ = [
     "Grouping",
-    "encoded_groups",
     "groupings",
     "indicator_columns",
     "weighted_quantiles",
@@ -58,30 +57,6 @@ def groupings(
     if intersections and len(found) > 1:
         found.append(_crossed(found))
     return tuple(found)
-
-
-def encoded_groups(rows: Rows, *, bins: int) -> list[Integers]:
-    """Return the group of every row by each attribute, as `groupings` does, from encoded rows.
-
-    Parameters
-    ----------
-    rows : Rows
-        Rows whose sensitive columns are not mapped to features.
-    bins : int
-        Groups of a numeric attribute with more values than that: quantiles.
-    """
-    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-    found: list[Integers] = []
-    for piece in rows.sensitive:
-        if isinstance(piece, Indicators):
-            found.append(np.unique(piece.codes, return_inverse=True)[1])
-            continue
-        for values in piece.values.T:
-            distinct, codes = np.unique(values, return_inverse=True)
-            if len(distinct) > max(bins, 2):
-                _, codes = _cut(values.astype(np.float64), weight, bins)
-            found.append(codes)
-    return found
 
 
 def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int, ...]]:

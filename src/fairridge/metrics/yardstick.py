@@ -13,16 +13,19 @@ Over several classes variances are added, and the largest gap of any class count
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
 from fairridge.fairness import MeanParity
 from fairridge.metrics.held_out import explained_by_sensitive, scatter_of
 from fairridge.models import Fit
 
-__all__ = ["BINS", "SMALL", "WORDS", "decision_gap", "share_explained", "shares_of_fit"]
+__all__ = [
+    "WORDS",
+    "sensitive_span",
+    "share_explained",
+    "shares_of_fit",
+]
 
 # What the numbers are called wherever they are shown.
 WORDS = {
@@ -30,8 +33,6 @@ WORDS = {
     "share_of_means": "Share of means explained by S",
     "decision_gap": "Gap of decisions",
 }
-# Groups of a numeric attribute, and rows below which a group is left out.
-BINS, SMALL = 4, 30
 
 
 def shares_of_fit(fit: Fit) -> dict[str, float]:
@@ -74,31 +75,17 @@ def share_explained(
     return explained_by_sensitive(joint, span.shape[1], predicted.shape[1], n_rows)
 
 
-def decision_gap(decided: Integers, groups: Sequence[Integers], weight: Floats) -> float:
-    """Return the largest difference between groups in the share of rows decided alike.
+def sensitive_span(S: Floats, weight: Floats) -> Floats:
+    """Return orthonormal columns, under the weights, with the span of centered S.
 
-    Parameters
-    ----------
-    decided : ndarray of shape (n,)
-        Class that each row is given, from 0.
-    groups : sequence of ndarray of shape (n,)
-        For each attribute, the group of each row, from 0.
-    weight : ndarray of shape (n,)
-        Weights.
-
-    Returns
-    -------
-    float
-        NaN if no attribute has two groups of at least 30 rows.
+    So no digits are lost if S is collinear, and there are as many columns as
+    the rank of S.
     """
-    gaps = []
-    for codes in groups:
-        compared = np.bincount(codes) >= SMALL
-        if compared.sum() < 2:
-            continue
-        total = np.bincount(codes, weights=weight)[compared]
-        for one in np.unique(decided):
-            chosen = np.bincount(codes, weights=weight * (decided == one))[compared]
-            gaps.append(float(np.ptp(chosen / total)))
-        gaps.append(0.0)  # every row decided alike
-    return max(gaps, default=float("nan"))
+    centered = S - np.average(S, axis=0, weights=weight)
+    constant = S.min(axis=0) == S.max(axis=0)
+    root = np.sqrt(weight)[:, None]
+    weighted = np.where(constant, 0.0, centered) * root
+    norms = np.linalg.norm(weighted, axis=0)
+    left, values, _ = np.linalg.svd(weighted / np.where(norms > 0, norms, 1.0), full_matrices=False)
+    used = values > max(S.shape) * np.finfo(np.float64).eps * max(values.max(initial=0.0), 1.0)
+    return left[:, used] / root

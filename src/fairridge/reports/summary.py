@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from fairridge._notebook import facts_html, frame_html
@@ -86,7 +87,7 @@ class Summary:
                 f"  {row.role:<10} {explained}".rstrip()
             )
         lines.append("=" * WIDTH)
-        lines.extend(self.notes)
+        lines += [line for note in self.notes for line in wrap(note, WIDTH)]
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,11 @@ from fairridge.data import as_table
 from fairridge.sources.responses import numbers_of
 from fairridge.sources.roles import Roles
 
-__all__ = ["Predictor"]
+__all__ = ["BOTH", "Predictor"]
 
 NAMES = {"predict": "prediction", "predict_proba": "probability", "decision_function": "score"}
+# Stands for the predictions and, of classifiers, the probabilities beside them.
+BOTH = "predictions and probabilities"
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,9 @@ class Predictor:
     model : estimator
         The fitted model.
     method : str
-        "predict", "predict_proba" or "decision_function".
+        "predict", "predict_proba", "decision_function", or `BOTH`: predictions
+        and, of classifiers, the probability of the second of two classes, or
+        of each of several.
     offset : str or None
         Column to add to the linear predictor.
     """
@@ -40,7 +45,7 @@ class Predictor:
     def of(cls, model: Any, method: str, roles: Roles) -> Predictor:
         """Check that the rows have what the model needs."""
         predictor = cls(model, method, roles.offset)
-        if roles.offset in (*predictor._inputs[0], *predictor._inputs[1]):
+        if roles.offset in (*predictor.inputs[0], *predictor.inputs[1]):
             raise ValueError(
                 f"column {roles.offset!r} is an input of the model; it cannot be the offset, too."
             )
@@ -59,7 +64,7 @@ class Predictor:
         return predictor
 
     @property
-    def _inputs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def inputs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Columns of X, and of sensitive_features if those were separate at fit."""
         design = self.model._reads
         if design.names is None or (design.separate and design.sensitive_names is None):
@@ -74,33 +79,47 @@ class Predictor:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns it reads."""
-        X, S = self._inputs
+        X, S = self.inputs
         return (*X, *S, *(() if self.offset is None else (self.offset,)))
 
     def __call__(self, native: Any) -> dict[str, NDArray[Any]]:
         """Predict for the rows of a frame."""
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
-        X, S = self._inputs
+        X, S = self.inputs
         options: dict[str, Any] = {}
         if self.offset is not None:
             options["offset"] = numbers_of(frame, self.offset)
         if S:
             options["sensitive_features"] = as_table(frame.select(*S).to_native())
-        values = getattr(self.model, self.method)(as_table(frame.select(*X).to_native()), **options)
-        return self._named(np.asarray(values))
+        table = as_table(frame.select(*X).to_native())
+        return self._gathered(lambda method: getattr(self.model, method)(table, **options))
 
-    def _named(self, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        stem = NAMES[self.method]
+    def _gathered(self, values_of: Callable[[str], Any]) -> dict[str, NDArray[Any]]:
+        """Name the columns of one method, or of both."""
+        if self.method != BOTH:
+            return self._named(self.method, np.asarray(values_of(self.method)))
+        found = self._named("predict", np.asarray(values_of("predict")))
+        if not hasattr(self.model, "predict_proba"):
+            return found
+        named = self._named("predict_proba", np.asarray(values_of("predict_proba")))
+        # Probabilities of two classes say the same twice.
+        return found | dict(list(named.items())[len(named) == 2 :])
+
+    def _named(self, method: str, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        stem = NAMES[method]
         if values.ndim == 1:
             return {stem: values}
         return {f"{stem}_{label}": values[:, k] for k, label in enumerate(self.model.classes_)}
 
     def example(self) -> dict[str, NDArray[Any]]:
         """Return columns of no rows, with the names and types of all others."""
+        return self._gathered(self._no_values)
+
+    def _no_values(self, method: str) -> NDArray[Any]:
         width = len(np.atleast_2d(self.model.coef_))
-        if self.method == "predict":
+        if method == "predict":
             kind = self.model.classes_.dtype if hasattr(self.model, "classes_") else np.float64
-            return self._named(np.empty(0, dtype=kind))
-        if self.method == "predict_proba":
-            return self._named(np.empty((0, max(width, 2))))
-        return self._named(np.empty(0) if width == 1 else np.empty((0, width)))
+            return np.empty(0, dtype=kind)
+        if method == "predict_proba":
+            return np.empty((0, max(width, 2)))
+        return np.empty(0) if width == 1 else np.empty((0, width))

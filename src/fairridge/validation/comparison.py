@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from fairridge._typing import ColumnNames, TableLike
 from fairridge.arguments import check_bounds, check_option
@@ -18,6 +18,7 @@ from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.families import Binomial, Gaussian
 from fairridge.metrics import (
+    WORDS,
     Audit,
     Dependence,
     Favorable,
@@ -25,7 +26,6 @@ from fairridge.metrics import (
     dependence,
     favorable_outcome,
     find_label,
-    groupings,
 )
 from fairridge.peers.barycenter.classifier import BarycenterClassifier
 from fairridge.peers.barycenter.regressor import BarycenterRegressor
@@ -38,7 +38,7 @@ from fairridge.reports import TradeOff, plot_trade_off
 from fairridge.validation.cross_validation import FoldedData, fold_records
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import check_models
-from fairridge.validation.foreign import ForeignData, measures, predictions
+from fairridge.validation.foreign import ForeignData, gap_of_decisions, measures, predictions
 from fairridge.validation.progress import Progress
 
 __all__ = ["Comparison", "compare"]
@@ -59,11 +59,9 @@ CLASSIFIERS = {
     "barycenter": BarycenterClassifier,
     "convex": ConvexFairClassifier,
 }
-# Groups of a numeric attribute: quarters.
-BINS = 4
 UNFAIRNESS = {
-    "dependence": "R² of the predictions on S, adjusted, on held-out rows",
-    "r_squared_sensitive": "R² of the predictions on S, in training",
+    **{name: f"{words}, on held-out rows" for name, words in WORDS.items()},
+    **{f"train_{name}": f"{words}, in training" for name, words in WORDS.items()},
     "equality_of_opportunity": "equality of opportunity, in training",
     "individual": "individual unfairness relative to no bound, in training",
     "max_correlation": "largest |correlation| with S, in training",
@@ -99,8 +97,12 @@ class Comparison:
         """Return one row per model and bound.
 
         Columns: model, unfairness (the bound), status, train_loss, loss and
-        its standard error (over the folds), dependence (R² of the predictions
-        on S, adjusted for chance, mean over the folds), r_squared_sensitive,
+        its standard error (over the folds); share_of_eta, share_of_means and
+        decision_gap, the numbers that every model is described by, means over
+        the folds, and the same in training as train_share_of_eta and so on (R²
+        on held-out rows is adjusted for chance; models known by their
+        predictions only have no η; numbers have a gap in training only, of
+        those beyond the median response);
         equality_of_opportunity, individual (relative to the unconstrained
         model), max_correlation, kolmogorov_smirnov, wasserstein (all in the
         training rows, of predicted numbers or probabilities),
@@ -109,12 +111,12 @@ class Comparison:
         the likeliest class), opportunity_difference (of that share among those
         with the favorable outcome; of classes only, both in training, and of
         several classes only if one is named as favorable) and seconds (one
-        fit).
+        fit). What a model does not have is NaN.
         """
         names = list(self.records[0])
         return make_frame({name: [r[name] for r in self.records] for name in names}, self._backend)
 
-    def plot(self, measure: str = "r_squared_sensitive", ax: Any = None) -> Any:
+    def plot(self, measure: str = "train_share_of_means", ax: Any = None) -> Any:
         """Draw the cross-validated loss over a measure of unfairness.
 
         Parameters
@@ -258,7 +260,6 @@ def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
 
 def _measure(data: ForeignData, task: str) -> Callable[[Any], Dependence]:
     """Return a function that measures how a fitted model's predictions depend on S."""
-    groups = groupings(data.attributes, np.ones(len(data.y)), bins=BINS, intersections=False)
     if task == "regression":
         targets = response = data.y.astype(np.float64)[:, None]
     else:
@@ -270,7 +271,7 @@ def _measure(data: ForeignData, task: str) -> Callable[[Any], Dependence]:
     def of(model: Any) -> Dependence:
         predicted = predictions(model, data)
         predicted = predicted[:, 1:] if predicted.ndim == 2 else predicted
-        return dependence(predicted, data.columns, targets, distance, response, groups)
+        return dependence(predicted, data.columns, targets, distance, response, data.groupings)
 
     return of
 
@@ -307,7 +308,7 @@ def _decisions(
             found = audited(model)
         ratio = {"adverse_impact_ratio": found.demographic_parity_ratio}
         if task == "regression":
-            return ratio
+            return {"train_decision_gap": found.demographic_parity_difference} | ratio
         return ratio | {"opportunity_difference": found.equal_opportunity_difference}
 
     def audited(model: Any) -> Audit:
@@ -334,18 +335,22 @@ def _record(
 ) -> dict[str, Any]:
     """Return the measures of one model at one bound."""
     fitted, _ = fit
-    found = dependence_of(fitted)
-    held_out = np.array([[record["loss"], record["dependence"]] for record in validated])
-    (loss, held_out_dependence), (error, _) = mean_and_error(held_out)
+    found, nan = dependence_of(fitted), float("nan")
+    in_training = measures(fitted, data, adjusted=False)
+    in_training |= gap_of_decisions(fitted, data, data.groups)
+    # Numbers are decided by a threshold, which the folds do not know.
+    known = [name for name in WORDS if is_classifier(fitted) or name != "decision_gap"]
+    held_out = np.array([[one.get(name, nan) for name in ("loss", *known)] for one in validated])
+    (loss, *numbers), (error, *_) = mean_and_error(held_out)
     return {
         "model": name,
         "unfairness": r,
         "status": getattr(fitted, "status_", "converged"),
-        "train_loss": measures(fitted, data, adjusted=False)["loss"],
+        "train_loss": in_training["loss"],
         "loss": float(loss),
         "loss_error": float(error),
-        "dependence": float(held_out_dependence),
-        "r_squared_sensitive": found.r_squared,
+        **dict(zip(known, map(float, numbers), strict=True)),
+        **{f"train_{name}": in_training.get(name, nan) for name in known},
         "equality_of_opportunity": found.equality_of_opportunity,
         "individual": found.individual / base if base > 0.0 else 0.0,
         "max_correlation": found.correlation,

@@ -52,8 +52,8 @@ class CrossValidation:
         """Return one row per model, bound, repeat and fold.
 
         Columns: model, unfairness, repeat, fold, n, train_loss, loss,
-        train_achieved, achieved, dependence, share_of_eta, share_of_means,
-        decision_gap, variance_share, status and the further scores. A score
+        train_achieved, achieved, share_of_eta, share_of_means, decision_gap,
+        variance_share, status and the further scores. A score
         that a model does not have is missing.
         """
         names = list(dict.fromkeys(name for record in self.records for name in record))
@@ -162,22 +162,20 @@ def cross_validate(
 
     Notes
     -----
-    `dependence` is measured on the validation rows in the same way for every
-    model: R² of the predictions regressed on S, adjusted for chance,
+    `achieved` is what the model bounds, measured on the validation rows: for
+    statistical parity R² of the linear predictor on S, adjusted for chance.
+    Beside it every model is measured in the same way. `share_of_eta` and
+    `share_of_means` are R² on S of the linear predictor, without the offset, and
+    of the predicted means, with it, adjusted for chance,
 
         1 − (1 − R²)(n − 1)/(n − q − 1),
 
     with n the rows of the fold, whatever their weights, and q the rank of S
-    there. It is missing if n ≤ q + 1. `achieved` is what the model bounds,
-    measured there: for statistical parity the adjusted R² of the linear
-    predictor on S.
-
-    `share_of_eta` and `share_of_means` are the adjusted R² on S of the linear
-    predictor, without the offset, and of the predicted means, with it.
-    `decision_gap`, of classifiers, is the largest difference between two groups
-    of an attribute in the share of rows that are given a class; numeric
-    attributes are cut into quarters, and groups of fewer than 30 validation
-    rows are left out.
+    there; they are missing if n ≤ q + 1. Models known by their predictions only
+    have no η, and Cox models no means. `decision_gap`, of classifiers, is the
+    largest difference between two groups of an attribute in the share of rows
+    that are given a class; numeric attributes are cut into quarters, and groups
+    of fewer than 30 validation rows are left out.
     """
     named = models if isinstance(models, Mapping) else {type(models).__name__: models}
     if not named:

@@ -15,19 +15,16 @@ from fairridge._typing import Floats, Integers
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
 from fairridge.metrics import area_under_curve, concordance_index
-from fairridge.metrics import share_explained as dependence
 
 __all__ = [
     "accuracy",
     "classification_scores",
-    "dependence",
     "log_loss",
     "loss",
     "mean_and_error",
     "outcomes",
     "r_squared",
     "regression_scores",
-    "sensitive_span",
     "size",
 ]
 
@@ -176,22 +173,6 @@ def outcomes(family: Family, eta: Floats) -> Floats:
         return mean.reshape(len(eta), -1)
     probability = cast(ClassFamily, family).probabilities(eta)
     return probability[:, 1:] if probability.shape[1] == 2 else probability
-
-
-def sensitive_span(S: Floats, weight: Floats) -> Floats:
-    """Return orthonormal columns, under the weights, with the span of centered S.
-
-    So no digits are lost if S is collinear, and there are as many columns as
-    the rank of S.
-    """
-    centered = S - np.average(S, axis=0, weights=weight)
-    constant = S.min(axis=0) == S.max(axis=0)
-    root = np.sqrt(weight)[:, None]
-    weighted = np.where(constant, 0.0, centered) * root
-    norms = np.linalg.norm(weighted, axis=0)
-    left, values, _ = np.linalg.svd(weighted / np.where(norms > 0, norms, 1.0), full_matrices=False)
-    used = values > max(S.shape) * np.finfo(np.float64).eps * max(values.max(initial=0.0), 1.0)
-    return left[:, used] / root
 
 
 # ------------------------------------------------------------------- summaries

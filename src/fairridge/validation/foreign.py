@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,28 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Table, as_table, dense_columns, learn_design
-from fairridge.metrics import BINS, decision_gap, groupings
+from fairridge.metrics import (
+    BINS,
+    Decided,
+    GroupCodes,
+    Grouping,
+    groupings,
+    sensitive_span,
+    share_explained,
+)
+from fairridge.peers._peer import LinearModel
 from fairridge.validation import evaluate
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores
 
-__all__ = ["ForeignData", "foreign_fold", "measures", "predictions", "require_weights"]
+__all__ = [
+    "ForeignData",
+    "foreign_fold",
+    "gap_of_decisions",
+    "measures",
+    "predictions",
+    "require_weights",
+]
 
 
 @dataclass(frozen=True)
@@ -73,6 +90,16 @@ class ForeignData:
         """Weights, ones if none were given."""
         return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
 
+    @cached_property
+    def groupings(self) -> tuple[Grouping, ...]:
+        """Groups of the rows by each attribute."""
+        return groupings(self.attributes, self.weights, bins=BINS, intersections=False)
+
+    @property
+    def groups(self) -> list[GroupCodes]:
+        """The group of every row by each attribute."""
+        return [GroupCodes(one.codes, len(one.labels)) for one in self.groupings]
+
     @property
     def for_predict(self) -> dict[str, Any]:
         """Arguments of `predict` beside X."""
@@ -97,8 +124,7 @@ def require_weights(name: str, model: Any) -> None:
 def foreign_fold(model: Any, data: ForeignData, fold: Fold, bounds: Floats) -> list[Scores]:
     """Fit to the training rows for every bound, and measure on the validation rows."""
     train, test = (data.take(rows) for rows in fold)
-    everyone = groupings(data.attributes, data.weights, bins=BINS, intersections=False)
-    groups = [one.codes[fold[1]] for one in everyone]
+    groups = [one.take(fold[1]) for one in data.groups]
     found = []
     for r in bounds:
         fitted = clone(model).set_params(unfairness=float(r))
@@ -109,23 +135,22 @@ def foreign_fold(model: Any, data: ForeignData, fold: Fold, bounds: Floats) -> l
             "n": len(test.y),
             "train_loss": of_train["loss"],
             "loss": of_test["loss"],
-            "train_achieved": of_train["dependence"],
-            "achieved": of_test["dependence"],
-            "dependence": of_test["dependence"],
-            "share_of_means": of_test["dependence"],
-            **_gap(fitted, test, groups),
+            "train_achieved": of_train["share_of_means"],
+            "achieved": of_test["share_of_means"],
+            **gap_of_decisions(fitted, test, groups),
             "status": getattr(fitted, "status_", "converged"),
         }
         found.append(own | of_test)
     return found
 
 
-def _gap(model: Any, data: ForeignData, groups: list[Integers]) -> dict[str, float]:
+def gap_of_decisions(model: Any, data: ForeignData, groups: list[GroupCodes]) -> dict[str, float]:
     """Return the gap of decisions between groups, of a classifier."""
     if not is_classifier(model):
         return {}
-    decided = predictions(model, data).argmax(axis=1)
-    return {"decision_gap": decision_gap(decided, groups, data.weights)}
+    predicted = predictions(model, data)
+    decided = Decided.of(predicted.argmax(axis=1), groups, data.weights, predicted.shape[1])
+    return {"decision_gap": decided.gap}
 
 
 def predictions(model: Any, data: ForeignData) -> Floats:
@@ -135,7 +160,7 @@ def predictions(model: Any, data: ForeignData) -> Floats:
 
 
 def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, float]:
-    """Return the loss, dependence on S, and further scores.
+    """Return the loss, the shares of means and of η that S explains, and further scores.
 
     Parameters
     ----------
@@ -150,14 +175,26 @@ def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, floa
     columns = predicted.reshape(len(data.y), -1)
     # Probabilities of two classes say the same twice.
     columns = columns[:, 1:] if columns.shape[1] == 2 else columns
-    span = evaluate.sensitive_span(data.columns, weight)
-    found = {"dependence": evaluate.dependence(columns, span, weight, adjusted=adjusted)}
+    span = sensitive_span(data.columns, weight)
+    shares = {"share_of_means": columns} | _linear_predictors(model, data)
+    found = {
+        name: share_explained(values, span, weight, adjusted=adjusted)
+        for name, values in shares.items()
+    }
     if predicted.ndim == 1:
         scores = evaluate.regression_scores(data.y, predicted, weight)
         return found | {"loss": scores["rmse"]} | scores
     codes = _codes(data.y, model.classes_)
     scores = evaluate.classification_scores(codes, predicted.argmax(axis=1), columns, weight)
     return found | {"loss": evaluate.log_loss(codes, predicted, weight)} | scores
+
+
+def _linear_predictors(model: Any, data: ForeignData) -> dict[str, Floats]:
+    """Return η of a linear model; other models have none."""
+    if not isinstance(model, LinearModel):
+        return {}
+    eta = model._linear_predictor(data.X, data.S, None)
+    return {"share_of_eta": eta.reshape(len(eta), -1)}
 
 
 def _codes(y: NDArray[Any], classes: NDArray[Any]) -> Integers:

@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._isolating import isolation_of
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
-from fairridge.metrics import decision_gap, scatter_of
+from fairridge.metrics import Decided, GroupCodes, scatter_of, sensitive_span, share_explained
 from fairridge.models import FairBasis, Fit
 from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
@@ -56,7 +56,7 @@ class WrittenRows:
         columns = np.hstack([S, X])
         center = np.average(columns, axis=0, weights=weight)
         columns -= center
-        return cls(engine, center, columns, evaluate.sensitive_span(S, weight))
+        return cls(engine, center, columns, sensitive_span(S, weight))
 
     def eta(self, basis: FairBasis, fit: Fit) -> Floats:
         """Return linear predictors of shape (n, K), without the offset."""
@@ -88,7 +88,7 @@ class WrittenRows:
         self,
         family: Family,
         eta: Floats,
-        groups: Sequence[Integers] = (),
+        groups: Sequence[GroupCodes] = (),
         *,
         adjusted: bool = True,
     ) -> dict[str, float]:
@@ -100,7 +100,7 @@ class WrittenRows:
             The family of the response.
         eta : ndarray of shape (n, K)
             Linear predictors, without the offset.
-        groups : sequence of ndarray of shape (n,)
+        groups : sequence of GroupCodes
             Groups of the rows by each attribute, for models that decide.
         adjusted : bool, default=True
             Whether the rows are validation rows.
@@ -110,12 +110,13 @@ class WrittenRows:
         if family.reads != "times":
             columns["share_of_means"] = evaluate.outcomes(family, shifted)
         found = {
-            name: evaluate.dependence(values, self.span, weight, adjusted=adjusted)
+            name: share_explained(values, self.span, weight, adjusted=adjusted)
             for name, values in columns.items()
         }
         if groups:
             decided = cast(ClassFamily, family).likeliest(shifted)
-            found["decision_gap"] = decision_gap(decided, groups, weight)
+            n_classes = family.n_predictors + 1
+            found["decision_gap"] = Decided.of(decided, groups, weight, n_classes).gap
         return found
 
     def variance(self, raw: Floats) -> float:
@@ -130,7 +131,7 @@ def row_fold(
     fold: Fold,
     bounds: Floats,
     warm_start: Any,
-    groups: Sequence[Integers] = (),
+    groups: Sequence[GroupCodes] = (),
 ) -> list[Scores]:
     """Fit to the training rows, and measure on the validation rows.
 
@@ -146,15 +147,15 @@ def row_fold(
         The bounds r.
     warm_start : object
         What the search may start from, or None.
-    groups : sequence of ndarray of shape (n,)
-        Groups of all rows, one array per attribute, for models that decide.
+    groups : sequence of GroupCodes
+        Groups of all rows, by each attribute, for models that decide.
     """
     train, test = training.fold(*fold)
     _require_response(training, train)
     problem: Any = model._problem_on(train, training.response)
     if warm_start is not None:
         problem.start_from(warm_start)
-    rows, own = WrittenRows.of(test), [codes[fold[1]] for codes in groups]
+    rows, own = WrittenRows.of(test), [one.take(fold[1]) for one in groups]
     return [_row_scores(model, problem, one, rows, own) for one in model._solve(problem, bounds)]
 
 
@@ -163,18 +164,16 @@ def _row_scores(
     problem: Problem,
     solution: Solution,
     rows: WrittenRows,
-    groups: Sequence[Integers],
+    groups: Sequence[GroupCodes],
 ) -> Scores:
     fit, family = solution.fit, problem.family
     eta = rows.eta(problem.basis, fit)
-    predicted = evaluate.outcomes(family, eta)
     return fold_scores(
         problem,
         solution,
         rows.engine.n_rows,
         rows.accuracy(family, eta),
         rows.achieved(model._traits.definition, fit, eta),
-        evaluate.dependence(predicted, rows.span, rows.engine.weights),
         rows.yardstick(family, eta, groups),
         rows.variance,
     )
@@ -203,7 +202,6 @@ def fold_scores(
     n_rows: int,
     accuracy: dict[str, float],
     achieved: float,
-    dependence: float,
     yardstick: dict[str, float],
     variance: Callable[[Floats], float],
 ) -> Scores:
@@ -219,7 +217,6 @@ def fold_scores(
         "loss": accuracy["loss"],
         "train_achieved": solution.achieved,
         "achieved": achieved,
-        "dependence": dependence,
         **yardstick,
         "variance_share": _variance_share(basis, fit, variance),
         "status": solution.choice.status,

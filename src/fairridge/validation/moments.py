@@ -169,7 +169,6 @@ def _moment_scores(
         part.n_rows,
         {"loss": rmse, "rmse": rmse, "r_squared": r_squared},
         model._traits.definition.held_out(fit, rows, joint, q, 1),
-        share,
         {"share_of_eta": share, "share_of_means": share},
         variance,
     )

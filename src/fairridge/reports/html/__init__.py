@@ -7,6 +7,7 @@ from fairridge.reports.html.contents import (
     Refits,
     ReportContents,
     Sample,
+    Sighted,
     Subject,
     Term,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "Refits",
     "ReportContents",
     "Sample",
+    "Sighted",
     "Subject",
     "Term",
     "render_report",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +16,7 @@ __all__ = [
     "Refits",
     "ReportContents",
     "Sample",
+    "Sighted",
     "Subject",
     "Term",
 ]
@@ -200,6 +201,22 @@ class Predictor:
 
 
 @dataclass(frozen=True)
+class Sighted:
+    """The model that uses S, at the bound of a blind one.
+
+    Attributes
+    ----------
+    yardstick : dict of str to Curve
+        The numbers that every model is described by, at this bound only.
+    accuracy : tuple of Curve
+        Measures of accuracy, at this bound only.
+    """
+
+    yardstick: dict[str, Curve]
+    accuracy: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
 class ReportContents:
     """Everything that an audit report shows.
 
@@ -239,6 +256,12 @@ class ReportContents:
         How much S knows of each, most first.
     samples : tuple of Sample
         Group metrics.
+    isolated : dict of str to int
+        Rows by level that the model and its bound are without.
+    separating : tuple of str
+        Columns that decide the response in the chosen model.
+    sighted : Sighted or None
+        The same model with S, if this one is blind.
     """
 
     subject: Subject
@@ -258,6 +281,9 @@ class ReportContents:
     attribution: tuple[Attribution, ...]
     predictors: tuple[Predictor, ...]
     samples: tuple[Sample, ...]
+    isolated: dict[str, int] = field(default_factory=dict)
+    separating: tuple[str, ...] = ()
+    sighted: Sighted | None = None
 
     @property
     def free(self) -> int:

@@ -18,9 +18,18 @@ from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_inputs, read_training
 from fairridge.reports.html import Refits, Sample
 from fairridge.search import Problem, Solution
+from fairridge.validation.folds import quiet_fits
 from fairridge.validation.report.rows import Measured, in_memory
 
-__all__ = ["Case", "Found", "ReportOptions", "class_labels", "read_case", "report_bounds"]
+__all__ = [
+    "Case",
+    "Found",
+    "ReportOptions",
+    "class_labels",
+    "read_case",
+    "report_bounds",
+    "sighted_case",
+]
 
 
 # Bounds in steps of about the largest value over this; fewer where there are many rows.
@@ -122,6 +131,18 @@ def read_case(
     return Case(
         fresh, inputs, training, problem, bounds, solutions, chosen, tuple(dict.fromkeys(remarks))
     )
+
+
+def sighted_case(case: Case) -> Case:
+    """Return the case of the model that uses S to predict, at the chosen bound alone."""
+    # A blind model keeps the levels that one with S would refuse.
+    kept = "warn" if case.model.separation == "error" else case.model.separation
+    model = clone(case.model).set_params(blind=False, separation=kept)
+    bounds = case.bounds[[case.chosen]]
+    with quiet_fits():
+        problem = model._set_up(case.training)
+        solutions = model._solve(problem, bounds)
+    return Case(model, case.inputs, case.training, problem, bounds, solutions, 0, ())
 
 
 def _isolated(problem: Problem, training: Training) -> list[str]:

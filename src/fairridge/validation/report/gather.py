@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
+from fairridge.estimators._isolating import isolated_levels
 from fairridge.families import Family
 from fairridge.metrics import WORDS
-from fairridge.reports.html import Curve, ReportContents, Sample
+from fairridge.reports.html import Curve, ReportContents, Sample, Sighted
 from fairridge.validation.folds import make_folds
 from fairridge.validation.report.case import (
     Case,
@@ -21,6 +23,7 @@ from fairridge.validation.report.case import (
     ReportOptions,
     class_labels,
     read_case,
+    sighted_case,
 )
 from fairridge.validation.report.groups import Audience, Rule, audited, decision_rule
 from fairridge.validation.report.record import subject_of
@@ -85,7 +88,20 @@ def gather(
         attribution=attributions(fits, training),
         predictors=known_of_predictors(fits[-1], training),
         samples=found.samples,
+        isolated=isolated_levels(case.problem, training.design),
+        separating=tuple(case.solutions[case.chosen].separating),
+        sighted=_sighted(case, options, audience, rule),
     )
+
+
+def _sighted(case: Case, options: ReportOptions, audience: Audience, rule: Rule) -> Sighted | None:
+    """Return the model that uses S at the same bound, if this one is blind."""
+    if not getattr(case.model, "blind", False):
+        return None
+    other = sighted_case(case)
+    found = _measured(other, replace(options, bootstrap=0), audience, rule, None)
+    family = other.training.response.family
+    return Sighted(_yardstick(found), _accuracy_curves(family, found.training, found.held_out))
 
 
 def _measured(

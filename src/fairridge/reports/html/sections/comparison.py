@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairridge.metrics import GroupMeasures
 from fairridge.reports.html.alternatives import alternatives, lowest_ratio
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.contents import Curve, ReportContents, Sample
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, count, number, percent, ratio
+from fairridge.reports.html.sections.blindness import price_table
 from fairridge.reports.html.sections.parts import (
     amount,
     error_text,
@@ -30,6 +30,7 @@ def comparison_section(contents: ReportContents, board: Board) -> Html:
         "alternatives",
         "Alternatives",
         _comparison(contents, board),
+        price_table(contents),
         _alternatives(contents),
     )
 
@@ -108,20 +109,9 @@ def _group_measures(
             return MISSING
         return count(sample.decisions.all_gained[k] + sample.decisions.all_lost[k])
 
-    def compared(sample: Sample, k: int) -> list[GroupMeasures]:
-        return [g for part in sample.audits[k].attributes for g in part.groups if not g.small]
-
-    def correlation(sample: Sample, k: int) -> str:
-        return ratio(sample.audits[k].max_correlation)
-
-    def deviations(sample: Sample, k: int) -> str:
-        groups = compared(sample, k)
-        gaps = [abs(g.distances.standardized_mean_difference) for g in groups]
-        return ratio(max(gaps, default=np.nan))
-
     def means(sample: Sample, k: int) -> str:
-        found = [g.mean_prediction.value for g in compared(sample, k)]
-        return f"{number(min(found))} to {number(max(found))}" if found else MISSING
+        low, high = sample.audits[k].group_means
+        return f"{number(low)} to {number(high)}" if low == low else MISSING
 
     return [
         ("Rows selected", selected),
@@ -130,8 +120,14 @@ def _group_measures(
             "Lowest adverse impact ratio",
             lambda sample, k: ratio(lowest_ratio(contents, position[view_of(sample)], k)),
         ),
-        ("Largest |correlation| with a column of S", correlation),
-        ("Largest standardized mean difference", deviations),
+        (
+            "Largest |correlation| with a column of S",
+            lambda sample, k: ratio(sample.audits[k].max_correlation),
+        ),
+        (
+            "Largest standardized mean difference",
+            lambda sample, k: ratio(sample.audits[k].standardized_mean_difference),
+        ),
         ("Mean predictions of groups", means),
         (
             "Equalized odds difference",

@@ -9,6 +9,7 @@ from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import bound, count, percent, ratio
+from fairridge.reports.html.sections.blindness import price_of_blindness
 from fairridge.reports.html.sections.parts import (
     amount,
     error_text,
@@ -83,8 +84,10 @@ def sentences(contents: ReportContents) -> list[str]:
     parts = [
         _favorable(contents),
         _asked(contents),
+        _isolated(contents),
         _came_out(contents),
         _cost(contents),
+        price_of_blindness(contents),
         _decisions(contents),
         _groups(contents),
     ]
@@ -124,11 +127,25 @@ def _asked(contents: ReportContents) -> str:
     if status == "not-converged":
         return f"{text}The search did not converge, so that the figures here are provisional."
     if status == "separated":
+        levels = listed(contents.separating) if contents.separating else "some levels"
         return (
-            f"{text}The bound is met as it is defined, and means little: some levels decide the "
-            "response, and through them S returns to the predictions of all others."
+            f"{text}The bound is met as it is defined, and means little: {levels} decide the "
+            "response, and through them S returns to the predictions of all others. Merge rare "
+            "levels (min_frequency), or set a penalty on predictors."
         )
     return f"{text}Without a bound the value would be {amount(contents, free)}."
+
+
+def _isolated(contents: ReportContents) -> str:
+    """Say which rows the model and its bound are without."""
+    if not contents.isolated:
+        return ""
+    rows, levels = sum(contents.isolated.values()), listed(tuple(contents.isolated))
+    return (
+        f"{count(rows)} row{'s' if rows > 1 else ''} of {levels} are isolated, since all rows of "
+        "such a level have the same outcome: the model is fitted to the other rows, and the bound "
+        "is about those."
+    )
 
 
 def _came_out(contents: ReportContents) -> str:

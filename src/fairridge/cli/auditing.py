@@ -1,0 +1,311 @@
+"""The command that compares groups of people: audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from fairridge.cli.column_types import Kinds, kinds_of_model, typed
+from fairridge.cli.errors import BadInputError
+from fairridge.cli.inputs import Source, check_columns, names, read
+from fairridge.cli.option_groups import gathered
+from fairridge.cli.options import (
+    AsJson,
+    Bins,
+    Favorable,
+    Figures,
+    Input,
+    Model,
+    Response,
+    SafeCsv,
+    Sensitive,
+    Separator,
+    Small,
+    Threshold,
+    Weight,
+)
+from fairridge.cli.outputs import arrow, check_place, write
+from fairridge.cli.predicting import linear_predictors, load_model, scored_columns
+from fairridge.cli.terminal import note, say, show_json, waiting
+from fairridge.cli.terminal import table as show_table
+from fairridge.cli.training_data import check_roles
+
+__all__ = ["audit", "favorable_facts", "first_line"]
+
+AUDIT_COLUMNS = {
+    "group": ("group", "{}"),
+    "count": ("rows", "{:,}"),
+    "mean_prediction": ("predicted", "{:.4g}"),
+    "mean_response": ("observed", "{:.4g}"),
+    "selection_rate": ("selected", "{:.1%}"),
+    "adverse_impact_ratio": ("ratio", "{:.3f}"),
+    "true_positive_rate": ("TPR", "{:.1%}"),
+    "false_positive_rate": ("FPR", "{:.1%}"),
+    "standardized_mean_difference": ("SMD", "{:+.2f}"),
+    "kolmogorov_smirnov": ("KS", "{:.3f}"),
+    "wasserstein": ("Wasserstein", "{:.4g}"),
+    "calibration": ("obs − pred", "{:+.4g}"),
+}
+
+
+@dataclass(frozen=True)
+class _Predicted:
+    """Predictions, and what a model file knows beside them."""
+
+    values: Any
+    sensitive: tuple[str, ...]
+    positive: str | None
+    eta: Any = None
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """Which columns are what."""
+
+    target: str | None
+    sensitive: tuple[str, ...]
+    weight: str | None
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """How groups are made and compared, as in `fairridge.audit`."""
+
+    threshold: Threshold = None
+    positive: Annotated[
+        str | None,
+        typer.Option("--positive", metavar="LABEL", help="Class whose probability it is."),
+    ] = None
+    favorable: Favorable = None
+    bins: Bins = 4
+    small: Small = 30
+    intersections: Annotated[
+        bool, typer.Option("--intersections", help="Add the groups of all attributes crossed.")
+    ] = False
+    reference: Annotated[
+        list[str] | None,
+        typer.Option("--reference", metavar="NAME=GROUP", help="Group to compare the others with."),
+    ] = None
+
+
+@gathered()
+def audit(
+    data: Input,
+    options: AuditOptions,
+    prediction: Annotated[
+        str | None,
+        typer.Option(
+            "--prediction",
+            "-p",
+            metavar="NAME",
+            help="Column with the predictions of any model: numbers, probabilities or labels.",
+        ),
+    ] = None,
+    sensitive: Sensitive = None,
+    response: Response = None,
+    model: Model = None,
+    weight: Weight = None,
+    separator: Separator = None,
+    out: Figures = None,
+    safe_csv: SafeCsv = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the predictions of any model between groups of people."""
+    check_place(out, data, model)
+    with waiting("reading and comparing"):
+        source = read(data, separator, _texts(model))
+        predicted = _predicted(source, prediction, model, options.positive)
+        roles = _roles(source, predicted, sensitive, response, weight)
+        found, remarks = _audited(source, predicted, prediction, roles, options)
+    if out is not None:
+        write(arrow(found.to_frame()), out, safe=safe_csv)
+    if as_json:
+        show_json(_audit_facts(found))
+        return
+    for remark in remarks:
+        note(remark)
+    _show_audit(found)
+    if out is not None:
+        say(f"Saved: {out}")
+
+
+def _audited(
+    source: Source,
+    predicted: _Predicted,
+    prediction: str | None,
+    roles: _Roles,
+    options: AuditOptions,
+) -> tuple[Any, tuple[str, ...]]:
+    """Compare groups; also return how columns were read."""
+    from fairridge import audit as audited
+
+    others = [name for name in (roles.target, roles.weight, prediction) if name is not None]
+    table, remarks = typed(source.table, [*roles.sensitive, *others], Kinds())
+    values = predicted.values if prediction is None else table.column(prediction)
+    truth = values if roles.target is None else table.column(roles.target)
+    own = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
+    with _naming_columns(roles.target or "response", prediction or "prediction"):
+        found = audited(
+            None if roles.target is None else table.select([roles.target]),
+            values,
+            sensitive_features=table.select(list(roles.sensitive)),
+            sample_weight=None if roles.weight is None else table.column(roles.weight),
+            linear_predictor=predicted.eta,
+            **(vars(options) | own),
+        )
+    return found, remarks
+
+
+def _roles(
+    source: Source,
+    predicted: _Predicted,
+    sensitive: list[str] | None,
+    response: str | None,
+    weight: str | None,
+) -> _Roles:
+    """Raise unless there are sensitive attributes, and every column has one role."""
+    attributes = names(sensitive, "--sensitive") or predicted.sensitive or source.sensitive
+    target = response or (source.response[0] if len(source.response) == 1 else None)
+    if not attributes:
+        raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
+    check_columns(attributes, source, "--sensitive")
+    for name, option in ((target, "--response"), (weight, "--weight")):
+        check_columns([] if name is None else [name], source, option)
+    check_roles([] if target is None else [target], attributes, weight, None)
+    return _Roles(target, attributes, weight)
+
+
+def _predicted(
+    source: Source, prediction: str | None, model: str | None, positive: str | None
+) -> _Predicted:
+    """Return predictions, and what a model file knows of sensitive attributes and classes."""
+    if (prediction is None) == (model is None):
+        raise BadInputError(
+            "say where the predictions are: either --prediction NAME, or --model FILE to make them."
+        )
+    if prediction is not None:
+        check_columns([prediction], source, "--prediction")
+        return _Predicted(source.table.column(prediction), (), positive)
+    assert model is not None
+    fitted = load_model(model)
+    return _of_model(fitted, scored_columns(fitted, source), source, positive)
+
+
+def _of_model(
+    fitted: Any, columns: dict[str, Any], source: Source, positive: str | None
+) -> _Predicted:
+    """Choose the column of a model's predictions that is audited."""
+    design, eta = fitted._design, linear_predictors(fitted, source)
+    known = design.sensitive_names if design.separate else design.names
+    attributes = tuple(known[k] for k in design.positions_sensitive)
+    labels = [str(label) for label in getattr(fitted, "classes_", ())]
+    if positive is not None and positive not in labels:
+        raise BadInputError(f"--positive {positive} is not a class of the model.")
+    if len(labels) == 2:
+        modeled = columns[f"probability_{labels[1]}"]
+        if positive == labels[0]:
+            return _Predicted(1.0 - modeled.to_numpy(), attributes, positive, eta)
+        return _Predicted(modeled, attributes, labels[1], eta)
+    chosen = "prediction" if positive is None else f"probability_{positive}"
+    return _Predicted(columns[chosen], attributes, positive, eta)
+
+
+def _texts(model: str | None) -> tuple[str, ...]:
+    """Return the columns that held texts when a model was fitted."""
+    return () if model is None else kinds_of_model(load_model(model)).categorical
+
+
+@contextmanager
+def _naming_columns(response: str, prediction: str) -> Iterator[None]:
+    """Name the columns in messages, instead of the arguments of the library."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error).replace("y_true", repr(response))
+        error.args = (message.replace("y_pred", repr(prediction)),)
+        raise
+
+
+def _label(text: str | None, values: Any) -> Any:
+    """Find the label that a text means: labels may be numbers."""
+    if text is None:
+        return None
+    known = sorted(set(values.to_pylist()), key=str) if hasattr(values, "to_pylist") else []
+    return next((label for label in known if str(label) == text), text)
+
+
+def _references(options: AuditOptions) -> dict[str, str] | None:
+    given = options.reference
+    if not given:
+        return None
+    pairs = [item.partition("=") for item in given]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise BadInputError(f"--reference {name} must look like NAME=GROUP.")
+    return {name: group for name, _, group in pairs}
+
+
+def _audit_facts(found: Any) -> dict[str, Any]:
+    frame = arrow(found.to_frame())
+    columns = {name: frame.column(name).to_pylist() for name in frame.column_names}
+    return {
+        "kind": found.kind,
+        "positive": found.positive,
+        "favorable": favorable_facts(found.favorable),
+        "threshold": found.threshold,
+        "share_of_eta": found.share_of_eta,
+        "share_of_means": found.r_squared,
+        "decision_gap": found.demographic_parity_difference,
+        "max_correlation": found.max_correlation,
+        "demographic_parity_difference": found.demographic_parity_difference,
+        "demographic_parity_ratio": found.demographic_parity_ratio,
+        "equalized_odds_difference": found.equalized_odds_difference,
+        "groups": [
+            {name: values[k] for name, values in columns.items()} for k in range(frame.num_rows)
+        ],
+    }
+
+
+def favorable_facts(favorable: Any) -> dict[str, Any]:
+    """Return which outcome people want, and who says so."""
+    return {
+        "outcome": favorable.label,
+        "means": favorable.words,
+        "reason": favorable.reason or "given",
+    }
+
+
+def _show_audit(found: Any) -> None:
+    say(first_line(found.favorable))
+    for line in found._facts():
+        say(line)
+    for part in found.attributes:
+        rows = [group.flat() for group in (*part.groups, found.overall)]
+        shown = [name for name in AUDIT_COLUMNS if any(row[name] == row[name] for row in rows)]
+        show_table(
+            f"\n{part.attribute}",
+            [AUDIT_COLUMNS[name][0] for name in shown],
+            [[_cell(row, name) for name in shown] for row in rows],
+        )
+    if any(group.small for part in found.attributes for group in part.groups):
+        say(f"† fewer than {found.small} rows: left out of comparisons.", style="dim")
+
+
+def _cell(row: dict[str, Any], name: str) -> str:
+    value = row[name]
+    if value != value:
+        return "–"
+    text = AUDIT_COLUMNS[name][1].format(value)
+    if name == "group":
+        return text + (" †" if row["small"] else "")
+    return text + (" ▼" if name == "adverse_impact_ratio" and row["adverse_impact"] else "")
+
+
+def first_line(favorable: Any) -> str:
+    """Say which outcome people want."""
+    text = str(favorable)
+    return f"{text[0].upper()}{text[1:]}"

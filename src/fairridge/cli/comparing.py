@@ -1,0 +1,201 @@
+"""The command that compares models: compare."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fairridge.cli.auditing import favorable_facts, first_line
+from fairridge.cli.errors import BadInputError
+from fairridge.cli.inputs import names, read
+from fairridge.cli.model_tables import announce, announce_size
+from fairridge.cli.option_groups import Columns, ModelOptions, gathered
+from fairridge.cli.options import AsJson, Favorable, Figures, Input, SafeCsv, Seed, Separator
+from fairridge.cli.outputs import arrow, check_place, write
+from fairridge.cli.terminal import progress, say, show_json
+from fairridge.cli.terminal import table as show_table
+from fairridge.cli.training_data import Data, prepare
+
+__all__ = ["compare"]
+
+# Options of columns and models that the compared models do not share.
+OMITTED = (
+    "event", "weight", "offset", "max_levels",
+    "unfairness", "definition", "penalty", "predictor_penalty", "ties", "link", "positive",
+)  # fmt: skip
+
+
+@gathered(omit=OMITTED)
+def compare(
+    data: Input,
+    columns: Columns,
+    options: ModelOptions,
+    separator: Separator = None,
+    unfairness: Annotated[
+        str, typer.Option("--unfairness", "-r", metavar="R,R,…", help="Bounds on unfairness.")
+    ] = "0.05",
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--models", metavar="NAME", help="Models by name; all by default."),
+    ] = None,
+    favorable: Favorable = None,
+    cv: Annotated[int, typer.Option("--cv", metavar="N", help="Folds.")] = 5,
+    seed: Seed = 0,
+    out: Figures = None,
+    safe_csv: SafeCsv = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit every model that applies, and measure all of them in the same way."""
+    check_place(out, data)
+    training = prepare(read(data, separator, columns.kinds.categorical), columns)
+    task, bounds = _task(training.family), _bounds(unfairness)
+    chosen = _chosen(names(models, "--models"), task, training, options)
+    announce_size(training)
+    with progress("comparing"):
+        found = _compared(
+            training.X, _plain(training.y), sensitive=list(training.sensitive), unfairness=bounds,
+            models=chosen, task=task, favorable=favorable, response=training.response, cv=cv,
+            random_state=seed,
+        )  # fmt: skip
+    if out is not None:
+        write(arrow(found.to_frame()), out, safe=safe_csv)
+    if as_json:
+        show_json(_comparison_facts(found))
+        return
+    announce(training)
+    _show_comparison(found)
+    if out is not None:
+        say(f"Saved: {out}")
+
+
+def _compared(*arguments: Any, **options: Any) -> Any:
+    from fairridge.validation import compare as compared
+
+    return compared(*arguments, **options)
+
+
+def _comparison_facts(found: Any) -> dict[str, Any]:
+    return {
+        "models": [dict(record) for record in found.records],
+        "skipped": found.skipped,
+        "loss": found.loss_name,
+        "favorable": None if found.favorable is None else favorable_facts(found.favorable),
+    }
+
+
+def _task(family: str) -> str:
+    if family == "gaussian":
+        return "regression"
+    if family in ("binomial", "multinomial"):
+        return "classification"
+    raise BadInputError(
+        f"compare knows gaussian, binomial and multinomial responses, not {family}; choose with "
+        "--family."
+    )
+
+
+def _bounds(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise BadInputError(f"--unfairness {text} must be numbers with commas.") from None
+
+
+def _plain(column: Any) -> Any:
+    """Return a NumPy array; categorical values as their labels."""
+    import numpy as np
+    import pyarrow.types as types
+
+    if types.is_dictionary(column.type):
+        return np.array(column.to_pylist())
+    return column.to_numpy()
+
+
+def _chosen(
+    wanted: tuple[str, ...], task: str, training: Data, options: ModelOptions
+) -> dict[str, Any]:
+    """Return the models by name; options go to those that have them."""
+    from fairridge.arguments import check_option
+    from fairridge.estimators._isolating import SEPARATION
+    from fairridge.validation.comparison import CLASSIFIERS, REGRESSORS
+
+    known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)
+    for name in wanted:
+        if name not in known:
+            raise BadInputError(
+                f"--models {name} is not known for {task}; there are {', '.join(known)}."
+            )
+    check_option("separation", options.separation, SEPARATION)
+    sensitive = list(training.sensitive)
+    models = {name: known[name](sensitive=sensitive) for name in wanted or known}
+    given = {
+        "separation": options.separation if options.separation != "isolate" else None,
+        "blind": options.blind or None,
+        "controls": list(training.controls) or None,
+        "min_frequency": training.min_frequency,
+    }
+    for option, value in given.items():
+        having = [model for model in models.values() if option in model.get_params()]
+        if value is not None and not having:
+            raise BadInputError(
+                f"--{option.replace('_', '-')} is for fair ridge models, and none is compared; "
+                "leave it out."
+            )
+        for model in having if value is not None else ():
+            model.set_params(**{option: value})
+    return models
+
+
+# Columns of the tables: name of the figure, heading and format.
+HELD_OUT = {
+    "unfairness": ("r", ".4g"),
+    "loss": ("", ".4g"),
+    "loss_error": ("±", ".2g"),
+    "share_of_eta": ("η", ".2%"),
+    "share_of_means": ("means", ".2%"),
+    "decision_gap": ("gap", ".1%"),
+}
+IN_TRAINING = {
+    "unfairness": ("r", ".4g"),
+    "train_share_of_eta": ("η", ".2%"),
+    "train_share_of_means": ("means", ".2%"),
+    "train_decision_gap": ("gap", ".1%"),
+    "max_correlation": ("max corr.", ".3f"),
+    "kolmogorov_smirnov": ("KS", ".3f"),
+    "adverse_impact_ratio": ("ratio", ".3f"),
+    "seconds": ("seconds", ".2f"),
+}
+LEGEND = (
+    "η, means: shares of the linear predictor and of predicted means that S explains. gap: "
+    "largest difference of decisions between groups. ratio: lowest adverse impact ratio."
+)
+
+
+def _show_comparison(found: Any) -> None:
+    if found.favorable is not None:
+        say(first_line(found.favorable))
+    _show_columns("Held out", HELD_OUT, found)
+    _show_columns("\nIn training", IN_TRAINING, found)
+    say(LEGEND, style="dim")
+    for name, reason in found.skipped.items():
+        say(f"Left out {name}: {reason}", style="dim")
+
+
+def _show_columns(title: str, columns: dict[str, tuple[str, str]], found: Any) -> None:
+    """Print those columns that some model has."""
+    shown = [name for name in columns if any(_known(record, name) for record in found.records)]
+
+    def cell(record: dict[str, Any], name: str) -> str:
+        return format(record[name], columns[name][1]) if _known(record, name) else "–"
+
+    show_table(
+        title,
+        ["model", *(columns[name][0] or found.loss_name for name in shown)],
+        [[record["model"], *(cell(record, name) for name in shown)] for record in found.records],
+    )
+
+
+def _known(record: dict[str, Any], name: str) -> bool:
+    value = record.get(name, float("nan"))
+    return bool(value == value)

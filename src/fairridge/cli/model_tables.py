@@ -1,0 +1,147 @@
+"""What fit and path show of models: tables, JSON, a figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fairridge.cli.outputs import arrow
+from fairridge.cli.terminal import facts, note, say, table
+from fairridge.cli.training_data import Data
+from fairridge.outputs import writing
+
+__all__ = [
+    "SHORT_PATH",
+    "announce",
+    "announce_size",
+    "model_facts",
+    "path_columns",
+    "save_figure",
+    "show_model",
+    "show_path",
+]
+
+MOST_ROWS = 20
+# Bounds of which a screen shows the models.
+SHORT_PATH = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
+
+
+def announce(training: Data) -> None:
+    """Say what was made of the data."""
+    note(f"Family: {training.family}, because {training.reason}.")
+    for remark in training.remarks:
+        note(remark)
+
+
+def announce_size(training: Data) -> None:
+    """Say before a fit how large it is, if that is known."""
+    if training.encoded is None:
+        return
+    given, encoded, rows = training.X.num_columns, training.encoded, training.X.num_rows
+    note(f"note: {given:,} columns become {encoded:,} encoded columns; {rows:,} rows.")
+
+
+def show_model(model: Any, everything: bool) -> None:
+    """Print facts and coefficients; many only if everything is wanted."""
+    summary = model.summary()
+    facts(summary.title, summary.facts)
+    rows = summary.coefficients
+    shown = rows if everything else rows[:MOST_ROWS]
+    table(
+        "\nCoefficients",
+        ["column", "role", "coefficient", "on raw column", "S explains"],
+        [
+            [
+                row.term,
+                row.role,
+                f"{row.coefficient:.5g}",
+                f"{row.raw:.5g}",
+                "" if row.explained != row.explained else f"{row.explained:.1%}",
+            ]
+            for row in shown
+        ],
+        left=2,
+    )
+    if len(shown) < len(rows):
+        say(f"… and {len(rows) - len(shown)} more; --all shows them.", style="dim")
+    for line in summary.notes:
+        say(line, style="dim")
+
+
+def show_path(found: Any) -> None:
+    """Print the models of a path, or the telling ones of many."""
+    score = {"r_squared": "R²", "d_squared": "D²"}.get(found.score_name, found.score_name)
+    rows = [
+        [f"{r:.4g}", f"{achieved:.2%}", f"{value:.4f}", f"{penalty:.4g}", status]
+        for r, achieved, value, penalty, status in zip(
+            found.unfairness, found.achieved, found.score, found.lambda_, found.status, strict=True
+        )
+    ]
+    if len(rows) > MOST_ROWS:
+        nearest = {int(abs(found.unfairness - r).argmin()) for r in SHORT_PATH}
+        rows = [rows[k] for k in sorted(nearest)]
+    table(
+        f"Path: {found.definition}, in training",
+        ["r", "achieved", score, "λ(r)", "status"],
+        rows,
+        left=0,
+    )
+
+
+def model_facts(model: Any, training: Data) -> dict[str, Any]:
+    """Return what is known of a fitted model, for machines."""
+    from fairridge.metrics import WORDS
+
+    summary = model.summary()
+    return {
+        "model": summary.title,
+        "family": training.family,
+        "classes": list(getattr(model, "classes_", ())) or None,
+        "positive": model.classes_[1] if len(getattr(model, "classes_", ())) == 2 else None,
+        "reason": training.reason,
+        "rows": model.n_rows_,
+        "encoded_columns": len(model.coef_names_),
+        "remarks": list(training.remarks),
+        "response": training.response,
+        "sensitive": list(training.sensitive),
+        "unfairness": float(model.unfairness),
+        "achieved": model.unfairness_,
+        **(dict.fromkeys(WORDS) | model.dependence_),
+        "lambda": model.lambda_,
+        "status": model.status_,
+        "isolated": model.isolated_,
+        "blind": model.blind,
+        "controls": list(training.controls),
+        "group_differences": model.group_differences_,
+        "explained_deviance": model.explained_deviance_,
+        "log_likelihood": model.loglik_,
+        "fingerprint": model.fingerprint_,
+        "coefficients": [
+            {
+                "term": row.term,
+                "role": row.role or "intercept",
+                "coefficient": row.coefficient,
+                "raw": row.raw,
+                "explained_by_sensitive": row.explained,
+            }
+            for row in summary.coefficients
+        ],
+    }
+
+
+def path_columns(found: Any) -> dict[str, Any]:
+    """Return the columns of a path."""
+    frame = arrow(found.to_frame())
+    return {name: frame.column(name).to_pylist() for name in frame.column_names}
+
+
+def save_figure(found: Any, place: str) -> None:
+    """Draw the coefficients of a path into a file."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError("--plot needs matplotlib: pip install 'fairridge[plot]'") from error
+    matplotlib.use("Agg")
+    axes = found.plot("coefficients")
+    with writing(place) as file:
+        axes.figure.savefig(file, dpi=140, format=Path(place).suffix[1:].lower() or "png")

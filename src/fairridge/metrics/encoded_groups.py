@@ -1,0 +1,159 @@
+"""Groups of encoded rows, wherever the rows are.
+
+Categorical attributes come as codes. Numbers are cut where `groupings` cuts
+them, which takes their distribution: one pass over rows that are not in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.data import Indicators, Piece, Rows
+from fairridge.engines import Engine, MemoryEngine
+from fairridge.metrics.groups import weighted_quantiles
+
+__all__ = ["GroupCodes", "codes_of", "cuts_of", "encoded_groups"]
+
+# Distinct values that are kept apart; of more, neighbors share a cell.
+MOST_VALUES = 1 << 16
+# Binary digits of numbers, and how many fewer are tried next to tell cells apart.
+DIGITS, FEWER = 52, 4
+
+
+@dataclass(frozen=True)
+class GroupCodes:
+    """The group of every row by one attribute.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n,)
+        From 0.
+    size : int
+        Number of groups, some of which may have no rows.
+    """
+
+    codes: Integers
+    size: int
+
+    def take(self, rows: Integers) -> GroupCodes:
+        """Return these rows only."""
+        return GroupCodes(self.codes[rows], self.size)
+
+
+@dataclass(frozen=True)
+class ValueWeights:
+    """Values of a column in order, and their weights; with those of other rows they add.
+
+    Of more than 65,536 values, those that agree in their leading digits count
+    as the largest of them. So memory has a limit, and the result does not
+    depend on the order in which rows are added: rounding up to some digits and
+    then to fewer is rounding up to fewer.
+    """
+
+    values: Floats
+    weights: Floats
+    digits: int = DIGITS
+
+    @classmethod
+    def of(cls, values: Floats, weights: Floats, digits: int = DIGITS) -> ValueWeights:
+        """Add up the weights of values that agree in so many binary digits, or in fewer."""
+        distinct, codes = np.unique(_rounded_up(values, digits), return_inverse=True)
+        while len(distinct) > MOST_VALUES and digits > 0:
+            digits -= FEWER
+            distinct, codes = np.unique(_rounded_up(values, digits), return_inverse=True)
+        sums: Floats = np.bincount(codes, weights=weights)  # type: ignore[assignment]
+        return cls(distinct, sums, digits)
+
+    def __add__(self, other: ValueWeights) -> ValueWeights:
+        values = np.concatenate([self.values, other.values])
+        weights = np.concatenate([self.weights, other.weights])
+        return ValueWeights.of(values, weights, min(self.digits, other.digits))
+
+    def cuts(self, bins: int) -> Floats:
+        """Return the largest value of every group but the last: quantiles, or single values."""
+        if len(self.values) <= max(bins, 2):
+            return self.values[:-1]
+        inner = weighted_quantiles(self.values, self.weights, np.arange(1, bins) / bins)
+        # Many equal values make quantiles coincide, or reach the end: fewer groups then.
+        return np.unique(np.minimum(inner, self.values[-2]))
+
+
+def _rounded_up(values: Floats, digits: int) -> Floats:
+    """Round up to so many binary digits."""
+    if digits == DIGITS:
+        return values
+    fraction, exponent = np.frexp(values)
+    rounded: Floats = np.ldexp(np.ceil(np.ldexp(fraction, digits)), exponent - digits)
+    return rounded
+
+
+@dataclass(frozen=True)
+class _Distributions:
+    """The distributions of several columns."""
+
+    columns: tuple[ValueWeights, ...]
+
+    def __add__(self, other: _Distributions) -> _Distributions:
+        pairs = zip(self.columns, other.columns, strict=True)
+        return _Distributions(tuple(a + b for a, b in pairs))
+
+
+def cuts_of(engine: Engine, *, bins: int) -> tuple[Floats, ...]:
+    """Return where each numeric attribute of an engine's rows is cut into groups.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are; numbers cost one pass over them.
+    bins : int
+        Groups of a numeric attribute with more values than that: quantiles.
+    """
+    found: _Distributions = engine.sum_of(_distributions)
+    return tuple(column.cuts(bins) for column in found.columns)
+
+
+def _distributions(engine: MemoryEngine) -> _Distributions:
+    return _distributions_of(engine.rows)
+
+
+def _distributions_of(rows: Rows) -> _Distributions:
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    count = partial(ValueWeights.of, weights=weight)
+    return _Distributions(tuple(count(column) for column in _numbers(rows.sensitive)))
+
+
+def codes_of(pieces: Sequence[Piece], cuts: Sequence[Floats]) -> list[GroupCodes]:
+    """Return the group of every row by each attribute, given where numbers are cut."""
+    found, left = [], iter(cuts)
+    for piece in pieces:
+        if isinstance(piece, Indicators):
+            found.append(GroupCodes(piece.codes + 1, piece.width + 1))
+            continue
+        for column, edges in zip(_numbers([piece]), left, strict=False):
+            found.append(GroupCodes(np.searchsorted(edges, column), len(edges) + 1))
+    return found
+
+
+def encoded_groups(rows: Rows, *, bins: int) -> list[GroupCodes]:
+    """Return the group of every row by each attribute, as `groupings` does, from encoded rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows in memory, whose sensitive columns are not mapped to features.
+    bins : int
+        Groups of a numeric attribute with more values than that: quantiles.
+    """
+    cuts = [column.cuts(bins) for column in _distributions_of(rows).columns]
+    return codes_of(rows.sensitive, cuts)
+
+
+def _numbers(pieces: Sequence[Piece]) -> list[Floats]:
+    """Return the numeric columns of some pieces."""
+    slabs = (piece for piece in pieces if not isinstance(piece, Indicators))
+    return [column.astype(np.float64) for slab in slabs for column in slab.values.T]

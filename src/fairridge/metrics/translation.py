@@ -1,0 +1,159 @@
+"""What a share of variance means between groups: correlations and differences of means.
+
+Let s be the 0/1 column of a group with the share p of the rows, μ what a model
+predicts, and COR their correlation. Then
+
+    mean of μ in the group = E(μ) + COV(s, μ)/p,
+    SMD = COR/√(1 − COR²) / √(p(1 − p)),
+
+SMD being the difference of means between the group and all other rows, in
+standard deviations within the two. So both follow from sums over the rows that
+are known already. If S is one binary attribute, COR² is the share of the
+variance of μ that S explains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.data import Encoding, MappedEncoding
+from fairridge.data.encoding import CategoricalColumn
+from fairridge.engines import binary_columns
+from fairridge.fairness import MeanParity
+from fairridge.families.means import PredictedMeans
+from fairridge.metrics.decisions import SMALL
+from fairridge.models import Fit
+
+__all__ = ["DIFFERENCES", "group_differences"]
+
+# What the numbers are called wherever they are shown; ratios have a class behind them.
+DIFFERENCES = {
+    "max_correlation": "Largest |COR| with S",
+    "standardized_mean_difference": "Largest SMD of a level",
+    "lowest_group_mean": "Lowest mean of a level",
+    "highest_group_mean": "Highest mean of a level",
+    "adverse_impact_ratio": "Impact ratio",
+}
+# Variance of means, relative to the square of their size, that is rounding.
+NOTHING = 1e-26
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of S, and how the K means of a model vary with them.
+
+    Attributes
+    ----------
+    center, variance : ndarray of shape (q,)
+        Means and variances of the columns.
+    covariance : ndarray of shape (K, q)
+        COV(S, μ).
+    level, spread : ndarray of shape (K,)
+        Means and variances of μ.
+    """
+
+    center: Floats
+    variance: Floats
+    covariance: Floats
+    level: Floats
+    spread: Floats
+
+
+def group_differences(
+    fit: Fit, encoding: Encoding | MappedEncoding, n_rows: int
+) -> dict[str, float]:
+    """Return what the training rows show of a model, from sums over them.
+
+    Parameters
+    ----------
+    fit : Fit
+        The model.
+    encoding : Encoding or MappedEncoding
+        The columns of S; features of S have no groups, and nothing is returned.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    dict of str to float
+        `max_correlation`, the largest |COR| of predicted means (Cox: of η) with
+        a number or the 0/1 column of any level of S;
+        `standardized_mean_difference`, the largest |SMD| between a level and all
+        other rows; `lowest_group_mean` and `highest_group_mean`, of models with
+        one mean. Levels of fewer than 30 rows (with weights: of a smaller share)
+        count in the first only.
+    """
+    if isinstance(encoding, MappedEncoding):
+        return {}
+    with np.errstate(over="ignore", invalid="ignore"):
+        columns = _columns_of(fit)
+    if not np.isfinite(columns.spread).all():  # squares of means overflow
+        return {}
+    numeric, levels = _levels(encoding, columns)
+    varies = columns.spread > NOTHING * (columns.spread + columns.level**2)
+    spread = np.where(varies, columns.spread, np.inf)[:, None]
+    size = np.sqrt(spread * np.where(columns.variance > 0.0, columns.variance, np.inf))
+    found = {"max_correlation": _largest(columns.covariance[:, numeric] / size[:, numeric])}
+    if not levels.shape[1]:
+        return found
+    share, covariance = levels[0], levels[1:]
+    binomial = share * (1.0 - share)
+    correlation = np.clip(covariance / np.sqrt(spread * binomial), -1.0, 1.0)
+    found["max_correlation"] = max(found["max_correlation"], _largest(correlation))
+    large = share * n_rows >= SMALL - 0.5
+    with np.errstate(divide="ignore"):
+        smd = correlation / np.sqrt((1.0 - correlation**2) * binomial)
+    found["standardized_mean_difference"] = _largest(smd[:, large])
+    if len(columns.level) == 1 and large.any():
+        means = columns.level[0] + (covariance[0] / share)[large]
+        found |= {"lowest_group_mean": means.min(), "highest_group_mean": means.max()}
+    return {name: float(value) for name, value in found.items()}
+
+
+def _largest(values: Floats) -> float:
+    return float(np.abs(values).max(initial=0.0))
+
+
+def _columns_of(fit: Fit) -> _Columns:
+    """Return sums that a fit has made, divided by its weight."""
+    basis, family = fit.basis, fit.family
+    scatter = basis.sensitive.scatter() / basis.weight
+    center, variance = basis.center_sensitive, np.diag(scatter)
+    if family.least_squares or family.reads == "times":  # η, of which U is orthogonal to S
+        level = np.atleast_1d(fit.intercept + fit.alpha @ center)
+        spread = np.array([fit.sensitive_variance + fit.predictor_variance])
+        return _Columns(center, variance, np.atleast_2d(fit.alpha) @ scatter, level, spread)
+    means = cast(PredictedMeans, MeanParity().means(fit))
+    sums = fit.mean_sums(means)
+    assert sums.gram is not None
+    weight = sums.gram[:, 0, 0]
+    level = sums.products[:, 0] / weight
+    place = sums.gram[:, 0, 1:] / weight[:, None]
+    covariance = sums.products[:, 1:] / weight[:, None] - level[:, None] * place
+    spread = np.maximum(sums.squares / weight - level**2, 0.0)
+    return _Columns(center, variance, covariance, level + means.reference, spread)
+
+
+def _levels(encoding: Encoding, columns: _Columns) -> tuple[list[int], Floats]:
+    """Return numeric columns, and of every level its share, and COV of its 0/1 column with μ."""
+    numeric: list[int] = []
+    found: list[Floats] = []
+    binary, start = binary_columns(columns.center, columns.variance), 0
+    every = np.vstack([columns.center, columns.covariance])
+    for column in encoding.columns:
+        own = slice(start, start + len(column.encoded_names))
+        start = own.stop
+        categorical = isinstance(column, CategoricalColumn)
+        if not categorical and not binary[own].all():
+            numeric += range(own.start, own.stop)
+            continue
+        rest = every[:, own].sum(axis=1)
+        base = np.append(1.0 - rest[0], -rest[1:])
+        found += [base, *every[:, own].T]
+    levels = np.array(found).reshape(-1, len(every)).T
+    # Empty levels, and a base that is empty but for rounding, are not groups.
+    return numeric, levels[:, (levels[0] > 1e-12) & (levels[0] < 1.0 - 1e-12)]

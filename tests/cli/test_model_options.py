@@ -1,0 +1,166 @@
+"""Options of models: rare levels, levels that decide the response, blind models, controls."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, load
+from fairridge.cli import training_data
+
+N, RARE = 600, 5
+ROLES = ("-y", "hired", "-s", "sex")
+COLUMNS = ["sex", "skill", "town", "job"]
+
+
+@pytest.fixture
+def rows(folder):
+    """People; none of the five in trade z are hired, and of nine towns six are small."""
+    rng = np.random.default_rng(7)
+    rare = np.arange(N) < RARE
+    sex = np.where(rare, "m", rng.choice(["f", "m"], N))
+    skill = rng.normal(size=N) + 0.8 * (sex == "m")
+    town = np.where(np.arange(N) % 20 == 0, [f"t{k // 20 % 6}" for k in range(N)], "big")
+    job = np.where(rare, "z", rng.choice(["a", "b"], N))
+    hired = np.where((skill + rng.logistic(size=N) > 0) & ~rare, "yes", "no")
+    frame = pd.DataFrame({"sex": sex, "skill": skill, "town": town, "job": job, "hired": hired})
+    frame.to_csv("rows.csv", index=False)
+    frame.to_parquet("rows.parquet")
+    return frame
+
+
+def test_isolated_levels_are_shown(run, rows):
+    shown = run("fit", "rows.csv", *ROLES)
+    assert shown.code == 0, shown.error
+    assert "Isolated rows" in shown.out
+    assert "isolated, since all their rows have the same outcome: 'job[z]'." in shown.out
+    found = json.loads(run("fit", "rows.csv", *ROLES, "--json").out)
+    assert found["isolated"] == {"job[z]": RARE}
+    assert run("report", "rows.csv", *ROLES, "--cv", 0, "--bootstrap", 0).out.count(
+        "5 rows of job[z] are isolated"
+    ) == 1  # fmt: skip
+
+
+def test_a_bound_that_levels_void_is_said(run, rows):
+    rows.assign(town="big", sex=np.where(np.arange(N) % 2, "m", "f")).to_csv(
+        "rows.csv", index=False
+    )
+    shown = run("fit", "rows.csv", *ROLES, "--drop", "town", "--separation", "warn", "-r", 0.05)
+    assert shown.code == 0, shown.error
+    assert "note: " in shown.error
+    assert "separate the responses" in shown.error
+    assert "separated" in shown.out
+    assert "separated: the bound is met as defined, and void" in shown.out
+
+
+def test_levels_are_refused_on_demand(run, rows):
+    shown = run("path", "rows.csv", *ROLES, "--separation", "error")
+    assert shown.code == 2
+    assert "all rows of 'job[z]' have the same outcome" in shown.error
+
+
+def test_rare_levels_are_merged(run, rows):
+    shown = run("fit", "rows.csv", *ROLES, "--min-frequency", 20, "--json")
+    model = FairRidgeClassifier(sensitive=["sex"], min_frequency=20)
+    model.fit(rows[COLUMNS], rows["hired"])
+    found = json.loads(shown.out)
+    assert found["log_likelihood"] == pytest.approx(model.loglik_, rel=1e-9)
+    terms = [row["term"] for row in found["coefficients"]]
+    assert {"town[big]", "job[a]", "job[b]"} <= set(terms)
+    assert not any("[t0]" in term or "[z]" in term for term in terms)
+    # What is said before the fit is what it has.
+    assert f"4 columns become {len(terms) - 1} encoded columns" in shown.error
+    share = run("fit", "rows.csv", *ROLES, "--min-frequency", 20 / N, "--json")
+    assert json.loads(share.out)["log_likelihood"] == found["log_likelihood"]
+
+
+def test_merged_levels_are_counted_with_weights(run, rows):
+    rows.assign(w=np.where(rows["town"] == "t0", 10.0, 1.0)).to_csv("rows.csv", index=False)
+    base = ("fit", "rows.csv", *ROLES, "--weight", "w", "--min-frequency", 20, "--json")
+    shown = run(*base)
+    terms = [row["term"] for row in json.loads(shown.out)["coefficients"]]
+    assert "town[t0]" in terms
+    assert f"become {len(terms) - 1} encoded columns" in shown.error
+
+
+def test_too_many_levels_may_be_merged(run, rows):
+    names = np.where(np.arange(N) < 500, "many", [f"n{k}" for k in range(N)])
+    rows.assign(name=names).to_csv("rows.csv", index=False)
+    refused = run("fit", "rows.csv", *ROLES, "--max-levels", 50)
+    assert refused.code == 2
+    assert "'name' is text with 101 different values" in refused.error
+    assert "--min-frequency" in refused.error
+    done = run("fit", "rows.csv", *ROLES, "--max-levels", 50, "--min-frequency", 10)
+    assert done.code == 0, done.error
+
+
+def test_blind_models_predict_without_sensitive_columns(run, rows):
+    base = ("fit", "rows.csv", *ROLES, "-r", 0.005, "--blind", "--drop", "job")
+    found = json.loads(run(*base, "--out", "m.json", "--json").out)
+    assert (found["blind"], found["share_of_eta"]) == (True, pytest.approx(0.005))
+    rows.drop(columns=["sex", "hired"]).to_csv("new.csv", index=False)
+    done = run("predict", "new.csv", "-m", "m.json", "-o", "scores.csv")
+    assert done.code == 0, done.error
+    wanted = load("m.json").predict_proba(rows[COLUMNS[:-1]])[:, 1]
+    found = pd.read_csv("scores.csv")["probability_yes"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    audited = json.loads(run("audit", "rows.csv", "-m", "m.json", "-y", "hired", "--json").out)
+    assert audited["share_of_eta"] == pytest.approx(0.005)
+
+
+def test_controls_are_passed_on_in_memory_and_in_streams(run, rows):
+    base = (*ROLES, "--predictors", "skill,town", "--controls", "town", "-r", 0.01, "--json")
+    found = json.loads(run("fit", "rows.csv", *base).out)
+    model = FairRidgeClassifier(0.01, sensitive=["sex"], controls=["town"])
+    model.fit(rows[["sex", "skill", "town"]], rows["hired"])
+    assert found["controls"] == ["town"]
+    assert found["lambda"] == pytest.approx(model.lambda_, rel=1e-6)
+    streamed = json.loads(run("fit", "rows.parquet", "--stream", *base).out)
+    assert streamed["lambda"] == pytest.approx(model.lambda_, rel=1e-6)
+    for name in ("decision_gap", "group_differences"):
+        assert streamed[name] == pytest.approx(found[name], rel=1e-6)
+
+
+def test_a_path_and_a_comparison_take_the_options(run, rows):
+    base, X = (*ROLES, "--min-frequency", 20, "--blind", "--drop", "job"), rows[COLUMNS[:-1]]
+    path = json.loads(run("path", "rows.csv", *base, "--bounds", "0.001,1", "--json").out)
+    model = FairRidgeClassifier(sensitive=["sex"], min_frequency=20, blind=True)
+    wanted = model.path(X, rows["hired"], unfairness=[0.001, 1.0])
+    assert path["deviance"] == pytest.approx(list(wanted.deviance), rel=1e-9)
+    shown = run("compare", "rows.csv", *base, "--models", "FGRRM", "-r", 0.001, "--cv", 3, "--json")
+    row = json.loads(shown.out)["models"][1]
+    fitted = model.set_params(unfairness=0.001).fit(X, rows["hired"])
+    for name, value in fitted.dependence_.items():
+        assert row[f"train_{name}"] == pytest.approx(value, rel=1e-6), name
+    refused = run("compare", "rows.csv", *base, "--models", "ZLRM")
+    assert refused.code == 2
+    assert "--blind is for fair ridge models" in refused.error
+
+
+@pytest.mark.parametrize("option", ["--blind", "--min-frequency=3", "--controls=skill", "-r=0.1"])
+def test_a_saved_model_has_its_own_options(run, rows, option):
+    run("fit", "rows.csv", *ROLES, "--out", "m.json")
+    shown = run("report", "rows.csv", "-y", "hired", "-m", "m.json", *option.split("="))
+    assert shown.code == 2
+    assert "is for a new model; --model has its own: leave one out." in shown.error
+
+
+def test_a_blind_report_says_its_price(run, rows):
+    base = ("report", "rows.csv", *ROLES, "--blind", "--drop", "job", "-r", 0.002)
+    shown = run(*base, "--cv", 2, "--bootstrap", 0)
+    assert shown.code == 0, shown.error
+    assert "The model is blind" in shown.out
+
+
+def test_levels_left_are_those_of_the_library(rows):
+    import pyarrow as pa
+
+    table = pa.table({"town": rows["town"], "w": np.arange(N) % 3})
+    for least in (1, 4, 6, 0.02, 1e9):
+        for weight in (None, "w"):
+            model = FairRidgeRegressor(sensitive="sex", min_frequency=least)
+            given = None if weight is None else np.arange(N) % 3
+            model.fit(rows[["sex", "skill", "town"]], rows["skill"] ** 2, sample_weight=given)
+            wanted = sum(name.startswith("town[") for name in model.coef_names_)
+            assert training_data._levels_left(table, "town", least, weight) - 1 == wanted
