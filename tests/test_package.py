@@ -9,7 +9,7 @@ import fairridge
 from fairridge import export, metrics
 
 FUNCTIONS = ("attribution", "audit", "choose_bound", "compare", "cross_validate", "load",
-             "proxies", "report", "rows_needed", "save")  # fmt: skip
+             "proxies", "report", "row_products", "rows_needed", "save")  # fmt: skip
 
 
 def test_the_import_alone_brings_no_other_library():

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         FairRidgeClassifier,
         FairRidgeRegressor,
         FairRidgeSurvival,
+        row_products,
     )
     from fairridge.export import attribution, proxies
     from fairridge.files import load, save
@@ -57,6 +58,7 @@ __all__ = [
     "load",
     "proxies",
     "report",
+    "row_products",
     "rows_needed",
     "save",
 ]
@@ -75,6 +77,7 @@ _HOMES = {
     "load": "files",
     "proxies": "export",
     "report": "validation.report",
+    "row_products": "estimators",
     "rows_needed": "inference",
     "save": "files",
 }

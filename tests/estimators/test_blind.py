@@ -310,13 +310,6 @@ def test_blind_is_true_or_false(rows):
         FairRidgeRegressor(blind="yes").fit(X, eta, sensitive_features=S)
 
 
-def test_standard_errors_are_refused(rows):
-    S, X, eta = rows
-    model = blind("gaussian", 0.05).fit(X, eta, sensitive_features=S)
-    with pytest.raises(ValueError, match="blind"):
-        model.inference(X, eta, sensitive_features=S)
-
-
 # ------------------------------------------------- S is not needed after fit
 
 

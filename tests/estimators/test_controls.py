@@ -312,10 +312,3 @@ def test_what_is_no_control_is_named(people, controls, error, message):
     frame, wage = people
     with pytest.raises(error, match=message):
         FairRidgeRegressor(0.05, sensitive=["sex"], controls=controls).fit(frame, wage)
-
-
-def test_standard_errors_are_refused(rows):
-    S, Z, eta = rows
-    y = responses(eta)["gaussian"]
-    with pytest.raises(ValueError, match="no standard errors"):
-        fitted(rows, "gaussian", 0.05).inference(Z, y, sensitive_features=S)

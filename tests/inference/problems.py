@@ -5,8 +5,15 @@ import numpy as np
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
 from fairridge.inference import Analysis, Description, inference_of
-from fairridge.penalties import Ridge
-from fairridge.search import gaussian_problem, glm_problem, solve
+from fairridge.penalties import Radial, Ridge
+from fairridge.search import (
+    blind_problem,
+    conditional_problem,
+    gaussian_problem,
+    glm_problem,
+    mean_problem,
+    solve,
+)
 
 NAMES = ("group", "age", "x1", "x2", "x3")
 STEP = 1e-4
@@ -41,9 +48,23 @@ def problem_of(family, data, weight=None, offset=None, **options):
         (Slab(S),), (Slab(X),), NAMES[: S.shape[1] + X.shape[1]], y, targets, weight, offset
     )
     engine = MemoryEngine(rows, separable=family.separable)
+    kind, definition = options.pop("kind", None), options.pop("definition", None)
+    many = {"n_targets": targets.shape[1], "max_iter": 200}
+    if kind == "blind":
+        return blind_problem(engine, family, definition, **many, **options | {"penalty": Ridge()})
+    if kind == "controls":
+        return conditional_problem(engine, family, (1,), definition, **many, **options)
+    if kind == "means":
+        return mean_problem(engine, family, definition, **many, **options | {"penalty": Ridge()})
     if family.least_squares:
         return gaussian_problem(engine, **options)
-    return glm_problem(engine, family, n_targets=targets.shape[1], max_iter=200, **options)
+    return glm_problem(engine, family, **many, **options)
+
+
+def described(definition, kind=None, **options):
+    """Return the settings of a model; those with a ridge of their own have a radial one."""
+    own = {"penalty": Radial()} if kind in ("blind", "means") else {}
+    return Description(definition, **options | own)
 
 
 def solution_of(problem, definition, r):
@@ -72,19 +93,20 @@ def by_class(family, influences):
 
 
 def analyzed(family, data, definition, r, weight=None, offset=None, **options):
-    problem = problem_of(family, data, weight, offset, **options)
-    description = Description(definition, **options)
+    problem = problem_of(family, data, weight, offset, definition=definition, **options)
+    description = described(definition, **options)
     return Analysis(problem, solution_of(problem, definition, r), description)
 
 
 def derivative(family, data, definition, r, row, weight, offset, **options):
     """Return the derivative of the numbers in ε, with weights (1 − ε)w + εWδ of one row."""
-    unit = Description(definition, **options).penalty_unit(weight.sum())
+    unit = described(definition, **options).penalty_unit(weight.sum())
     change = -weight.copy()
     change[row] += weight.sum()
 
     def refit(k):
-        problem = problem_of(family, data, weight + k * STEP * change, offset, **options)
+        changed = weight + k * STEP * change
+        problem = problem_of(family, data, changed, offset, definition=definition, **options)
         return numbers(solution_of(problem, definition, r), unit)
 
     return (8 * (refit(0.25) - refit(-0.25)) - (refit(0.5) - refit(-0.5))) / (3 * STEP)
@@ -97,6 +119,7 @@ def inferred(family, data, definition, r, weight=None, offset=None, **options):
         "predictor_penalty": options.pop("predictor_penalty", 0.0),
         "standardize": options.pop("standardize", True),
     }
-    problem = problem_of(family, data, weight, offset, **own)
+    own |= {"kind": options.pop("kind", None)}
+    problem = problem_of(family, data, weight, offset, definition=definition, **own)
     solution = solution_of(problem, definition, r)
-    return inference_of(problem, solution, Description(definition, **own), **options)
+    return inference_of(problem, solution, described(definition, **own), **options)

@@ -6,9 +6,17 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from sklearn.base import clone
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
+from fairridge import (
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairRidgeSurvival,
+    load,
+    save,
+    sources,
+)
 from fairridge.fairness import IndividualFairness
 from fairridge.families import Poisson
 from fairridge.inference.passes import row_terms
@@ -172,25 +180,155 @@ def test_offsets_are_part_of_the_rows(people):
         model.inference(*data)
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({}, r"models with isolated levels \('g\[z\]'\); leave their rows out"),
-        ({"definition": "mean-parity", "separation": "warn"}, "definition='mean-parity'"),
-        ({"blind": True}, "blind models"),
-        ({"controls": ["x"]}, "models with controls"),
-    ],
-    ids=["isolated", "means", "blind", "controls"],
-)
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
-def test_models_without_standard_errors_say_why(options, reason):
+KINDS = {
+    "means": {"definition": "mean-parity"},
+    "opportunity": {"definition": "mean-opportunity"},
+    "blind": {"blind": True},
+    "blind means": {"blind": True, "definition": "mean-parity"},
+    "controls": {"controls": ["skill"]},
+}
+
+
+@pytest.mark.parametrize("r", [0.0, 0.005, 1.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_of_models_in_files_and_in_memory(people, tmp_path, kind, r):
+    people[[*COLUMNS, "hired"]].to_parquet(tmp_path / "part.parquet")
+    source = sources.parquet(tmp_path, response="hired", sensitive=SENSITIVE, batch_rows=400)
+    model = FairRidgeClassifier(r, sensitive=SENSITIVE, **KINDS[kind])
+    found = in_memory(model, people, "hired")
+    assert found.names == ("(intercept)", *model.coef_names_)
+    np.testing.assert_allclose(found.estimate[1:], model.coef_[0], rtol=1e-6)
+    assert found.facts.binding == (r < 1.0)
+    streamed = clone(model).set_params(sensitive=None).fit(source).inference(source)
+    np.testing.assert_allclose(streamed.covariance, found.covariance, rtol=1e-5, atol=1e-9)
+
+
+def test_models_of_one_kind_agree(people):
+    radial = in_memory(FairRidgeRegressor(0.02, penalty="radial"), people, "wage")
+    means = in_memory(FairRidgeRegressor(0.02, definition="mean-parity"), people, "wage")
+    np.testing.assert_allclose(means.covariance, radial.covariance, rtol=1e-8)
+    assert means.population_unfairness() == radial.population_unfairness()
+    blind = in_memory(FairRidgeRegressor(0.01, blind=True), people, "wage")
+    other = in_memory(
+        FairRidgeRegressor(0.01, blind=True, definition="mean-parity"), people, "wage"
+    )
+    np.testing.assert_allclose(blind.covariance, other.covariance, rtol=1e-8)
+    assert 0.0 < blind.population_unfairness().upper < 0.2
+    assert blind.effective_parameters < 1 + len(blind.names)
+
+
+@pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
+def test_without_a_bound_a_blind_model_is_least_squares_on_the_predictors(people, covariance):
+    blind = FairRidgeRegressor(1.0, blind=True)
+    found = in_memory(blind, people, "wage", covariance=covariance)
+    assert found.names == ("(intercept)", "skill", "region[south]", "region[west]")
+    region = people["region"]
+    Z = np.column_stack(
+        [np.ones(len(people)), people["skill"], region == "south", region == "west"]
+    )
+    theirs = sm.OLS(people["wage"].to_numpy(), Z).fit(cov_type=covariance)
+    np.testing.assert_allclose(found.covariance, theirs.cov_params(), rtol=1e-8)
+
+
+def make_isolated():
     rng = np.random.default_rng(0)
     s = (rng.random(1500) < 0.4).astype(float)
     frame = pd.DataFrame(
         {"s": s, "x": rng.normal(size=1500) + s, "g": rng.choice(["a", "b"], 1500)}
     )
-    y = rng.random(1500) < 1 / (1 + np.exp(-frame["x"] - s))
+    y = rng.random(1500) < 1 / (1 + np.exp(-frame["x"].to_numpy() - s))
+    return frame, y
+
+
+@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+def test_isolated_levels_have_no_standard_errors(definition):
+    frame, y = make_isolated()
     frame.loc[:7, "g"], y[:8] = "z", False
-    model = FairRidgeClassifier(0.05, sensitive=["s"], **options).fit(frame, y)
-    with pytest.raises(ValueError, match=f"no standard errors for {reason}"):
+    model = FairRidgeClassifier(0.02, sensitive=["s"], definition=definition)
+    clusters = np.arange(1500) // 5
+    found = model.fit(frame, y).inference(frame, y, clusters=clusters)
+    np.testing.assert_allclose(found.estimate[1:], model.coef_[0], rtol=1e-6)
+    assert found.facts.n_rows == 1492
+    line = next(line for line in str(found).splitlines() if line.startswith("g[z]"))
+    assert line.split() == ["g[z]", f"{model.coef_[0, -1]:.4g}", "isolated"]
+    assert np.isnan(found.confidence_interval()[-1]).all()
+    rest, kept = clone(model).fit(frame[8:], y[8:]), found.raw.isolated
+    alone = rest.inference(frame[8:], y[8:], clusters=clusters[8:])
+    np.testing.assert_allclose(
+        found.covariance[np.ix_(~kept, ~kept)], alone.covariance, rtol=1e-6, atol=1e-12
+    )
+    assert found.aic == pytest.approx(alone.aic)
+    with pytest.raises(ValueError, match="isolated levels cannot be tested"):
+        found.wald_test(["g[z]"])
+    with pytest.raises(ValueError, match=r"isolated levels \('g\[z\]'\) have no intervals"):
+        found.linear_predictor([[0.0, 0.0, 0.0, 1.0]])
+    assert np.isfinite(found.linear_predictor([[0.0, 0.0, 1.0, 0.0]])).all()
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+def test_a_base_level_that_is_isolated():
+    frame, y = make_isolated()
+    frame.loc[:7, "g"], y[:8] = "0", False
+    model = FairRidgeClassifier(0.02, sensitive=["s"]).fit(frame, y)
+    with pytest.raises(ValueError, match="compare with a base level that is isolated"):
         model.inference(frame, y)
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+def test_separated_blind_models_are_refused(definition):
+    frame, y = make_isolated()
+    frame.loc[:7, "g"], y[:8] = "z", False
+    model = FairRidgeClassifier(
+        1.0, sensitive=["s"], blind=True, definition=definition, separation="warn"
+    )
+    model.fit(frame, y)
+    with pytest.raises(ValueError, match=r"'g\[z\]' separate the responses"):
+        model.inference(frame, y)
+
+
+def test_frequency_weights_are_rows_alike(people):
+    rows = people[people["weight"] > 0]
+    many = rows.loc[rows.index.repeat(rows["weight"].astype(int))]
+    found = in_memory(FairRidgeRegressor(0.02), rows, "wage", True, weights="frequency")
+    written = in_memory(FairRidgeRegressor(0.02), many, "wage")
+    np.testing.assert_allclose(found.covariance, written.covariance, rtol=1e-8)
+    with pytest.raises(ValueError, match="weights='counts'"):
+        in_memory(FairRidgeRegressor(0.02), rows, "wage", True, weights="counts")
+
+
+@pytest.mark.parametrize("covariance", ["HC1", "HC3"])
+def test_moments_of_the_fit_save_a_pass_and_change_nothing(people, tmp_path, covariance):
+    data = people[COLUMNS], people["wage"]
+    weighted = {"sample_weight": people["weight"] + 0.5}
+    model = FairRidgeRegressor(0.02, sensitive=SENSITIVE).fit(*data, **weighted)
+    save(model, tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    assert model._moments.n_rows == len(people)
+    assert loaded._moments is None
+    ours, theirs = (
+        one.inference(*data, **weighted, covariance=covariance) for one in (model, loaded)
+    )
+    np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-10)
+    shifted = people[COLUMNS].assign(skill=people["skill"] + 0.001 * people["age"])
+    for one in (model, loaded):
+        for other in (people["weight"] + 0.6, people["weight"][::-1] + 0.5):
+            with pytest.raises(ValueError, match="not the rows that the model was fitted to"):
+                one.inference(*data, sample_weight=other.to_numpy(), covariance=covariance)
+        with pytest.raises(ValueError, match="not the rows"):
+            one.inference(shifted, people["wage"], **weighted, covariance=covariance)
+
+
+def test_rows_that_depend_on_each_other_must_be_in_memory(people, tmp_path):
+    frame = people[COLUMNS].assign(wage=people["wage"], time=people["wage"], event=1.0)
+    frame.sort_values("time", ascending=False).to_parquet(tmp_path / "part.parquet")
+    roles = {"sensitive": SENSITIVE, "predictors": ["skill", "region"]}
+    source = sources.parquet(tmp_path, response="wage", **roles)
+    model = FairRidgeRegressor(0.02).fit(source)
+    with pytest.raises(ValueError, match="clusters need the rows in memory"):
+        model.inference(source, clusters=np.arange(len(people)) // 2)
+    source = sources.parquet(tmp_path, response=["time", "event"], **roles)
+    survival = FairRidgeSurvival(0.02).fit(source)
+    with pytest.raises(ValueError, match="Cox model need the rows in memory"):
+        survival.inference(source)

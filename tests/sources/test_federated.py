@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, row_products, sources
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import StatisticalParity
+from fairridge.inference import RowProducts
 from fairridge.sources import LevelCounts, RowMoments
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of
@@ -216,3 +217,60 @@ def test_moments_without_enough_digits(people):
     total = sources.moments(sources.frame(frame, response="wage", sensitive="age"))
     with pytest.raises(ValueError, match="do not carry enough digits"):
         FairRidgeRegressor().fit(total)
+
+
+KINDS = {
+    "plain": {},
+    "near the kink": {"unfairness": 0.3},
+    "zero": {"unfairness": 0.0},
+    "blind": {"blind": True},
+    "controls": {"controls": ["skill"]},
+    "means": {"definition": "mean-parity"},
+}
+
+
+@pytest.mark.parametrize("covariance", ["HC1", "HC3"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_standard_errors_from_products_that_parties_add(parties, tmp_path, kind, covariance):
+    moments = joint(parties, **EXTRAS)
+    total = moments[0] + moments[1] + moments[2]
+    options = {"unfairness": 0.02} | KINDS[kind]
+    model = FairRidgeRegressor(**options).fit(total)
+    for k, source in enumerate(held_by(parties, **EXTRAS)):
+        row_products(model, total, source, covariance=covariance).save(tmp_path / f"{k}.npz")
+    found = [RowProducts.load(tmp_path / f"{k}.npz") for k in range(3)]
+    ours = model.inference(total, products=sum(found[1:], start=found[0]), covariance=covariance)
+    whole = pd.concat(parties)
+    data = {"sample_weight": whole["weight"], "offset": whole["exposure"]}
+    other = FairRidgeRegressor(sensitive=SENSITIVE, **options)
+    other.fit(whole[COLUMNS], whole["wage"], **data)
+    theirs = other.inference(whole[COLUMNS], whole["wage"], **data, covariance=covariance)
+    places = [ours.names.index(name) for name in theirs.names]
+    np.testing.assert_allclose(
+        ours.covariance[np.ix_(places, places)], theirs.covariance, rtol=1e-6, atol=1e-12
+    )
+    assert ours.aic == pytest.approx(theirs.aic)
+    assert ours.facts.near_kink == theirs.facts.near_kink == (kind == "near the kink")
+
+
+def test_products_that_do_not_belong_together(parties, tmp_path):
+    first, *others = joint(parties, **EXTRAS)
+    total = sum(others, start=first)
+    sources_ = held_by(parties, **EXTRAS)
+    model = FairRidgeRegressor(0.02).fit(total)
+    one = row_products(model, total, sources_[0])
+    with pytest.raises(ValueError, match=f"of {one.n_rows} rows, and the model of {model.n_rows_}"):
+        model.inference(total, products=one)
+    strict = row_products(model, total, sources_[1], covariance="HC3")
+    with pytest.raises(ValueError, match="of different models"):
+        one + strict
+    with pytest.raises(ValueError, match="of another model"):
+        model.inference(total, products=strict)
+    with pytest.raises(TypeError, match="not to int"):
+        sum([one])
+    with pytest.raises(ValueError, match="standard errors need the rows"):
+        model.inference(total)
+    path = tmp_path / "moments.npz"
+    total.save(path)
+    with pytest.raises(ValueError, match="does not hold products"):
+        RowProducts.load(path)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,6 @@ __all__ = [
     "check_columns",
     "check_features",
     "listed",
-    "require_inference",
     "warn_of_bound",
     "warn_of_predictors",
 ]
@@ -154,26 +152,6 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
             "times; using the smallest penalty beyond which the bound always holds.",
             BoundWarning,
         )
-
-
-def require_inference(model: Any) -> None:
-    """Raise, with the reason, if standard errors of a fitted model are not known."""
-    reason = ""
-    if isinstance(model.unfairness, Mapping):
-        reason = "bounds per attribute"
-    elif model.blind:
-        reason = "blind models"
-    elif model.controls is not None:
-        reason = "models with controls"
-    elif model._traits.definition.own_ridge:
-        reason = f"definition={model._traits.definition.name!r}"
-    elif model.isolated_:
-        reason = (
-            f"models with isolated levels ({listed(list(model.isolated_))}); leave their rows out "
-            "of X and y, and fit again"
-        )
-    if reason:
-        raise ValueError(f"there are no standard errors for {reason}.")
 
 
 def listed(names: list[str], maximum: int = 5) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import (
     ColumnNames,
@@ -26,12 +25,8 @@ from fairridge.arguments import (
 )
 from fairridge.data import MAX_LEVELS, Design
 from fairridge.engines import Engine, threads_for_passes
-from fairridge.estimators._checks import (
-    check_columns,
-    require_inference,
-    warn_of_bound,
-    warn_of_predictors,
-)
+from fairridge.estimators import _inferring
+from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
 from fairridge.estimators._each import check_each, require_one_bound, solve_each
 from fairridge.estimators._isolating import (
     SEPARATION,
@@ -50,7 +45,6 @@ from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.fairness import Definition, resolve_definition
 from fairridge.families import Family
-from fairridge.inference import Description, Inference, inference_of, restored
 from fairridge.models import Isolation, is_wide, isolate
 from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
@@ -67,7 +61,6 @@ from fairridge.search import (
     mean_problem,
     solve,
 )
-from fairridge.sources import RowMoments
 
 __all__ = ["FairRidge"]
 
@@ -240,6 +233,7 @@ class FairRidge(FairModel):
         penalty = ("Penalty", resolve_penalty(self.penalty).name)
         return summarize(self, dict([family, penalty, *others]))
 
+    inference = _inferring.inference
     _description = property(describe)
     fingerprint_ = property(training_fingerprint)
 
@@ -299,64 +293,6 @@ class FairRidge(FairModel):
         if family.least_squares:
             return gaussian_problem(engine, **options)
         return glm_problem(engine, family, **passes)
-
-    def inference(
-        self,
-        X: TableLike,
-        y: VectorLike | None = None,
-        *,
-        sensitive_features: TableLike | None = None,
-        sample_weight: VectorLike | None = None,
-        offset: VectorLike | None = None,
-        covariance: Literal["HC0", "HC1", "HC3", "cluster"] = "HC1",
-        clusters: VectorLike | None = None,
-    ) -> Inference:
-        """Return standard errors of the fitted model, in one more pass over its rows.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, sample_weight, offset
-            As in `fit`, with the same rows.
-        covariance : {"HC0", "HC1", "HC3", "cluster"}, default="HC1"
-            Which estimator of the covariance.
-        clusters : array-like of shape (n,), optional
-            Labels of clusters, for rows that are not independent of each other.
-        """
-        check_is_fitted(self)
-        require_inference(self)
-        if isinstance(X, RowMoments):
-            raise ValueError("standard errors need the rows; moments tell only the coefficients.")
-        training = read_training(self, X, y, sensitive_features, sample_weight, offset)
-        with threads_for_passes(training.engine, training.response.family):
-            problem = self._problem_on(training.engine, training.response)
-            solution = restored(
-                problem,
-                unfairness=float(self.unfairness),
-                lambda_=self.lambda_,
-                status=self.status_,
-                achieved=self.unfairness_,
-                raw_intercept=self.intercept_,
-                raw_coefficients=self._design.to_encoded(self.coef_),
-                n_rows=self.n_rows_,
-            )
-            if clusters is not None and sample_weight is not None:
-                clusters = np.asarray(clusters)[np.asarray(sample_weight) > 0]
-            return inference_of(
-                problem,
-                solution,
-                Description(
-                    self._bounded,
-                    resolve_penalty(self.penalty),
-                    float(self.predictor_penalty),
-                    self.standardize,
-                ),
-                covariance=covariance,
-                clusters=clusters,
-                order=training.design.input_order,
-                labels=getattr(self, "classes_", None),
-                title=type(self).__name__,
-                backend=training.backend,
-            )
 
     def _solve_own(self, problem: Any, design: Design) -> Solution:
         """Find the model for the bound, or the bounds of attributes, that it was made with."""

@@ -9,11 +9,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge.arguments import check_bound
+from fairridge.engines import MemoryEngine, Moments
 from fairridge.estimators._training import Training
 from fairridge.export import LinearForm, TrainingColumns, fingerprint
 from fairridge.metrics import decided_by, group_differences, shares_of_fit
 from fairridge.models import FairBasis, Fit
-from fairridge.search import Problem, Solution
+from fairridge.search import CompressedProblem, Problem, Solution
 
 __all__ = [
     "describe",
@@ -22,6 +23,10 @@ __all__ = [
     "store_solution",
     "training_fingerprint",
 ]
+
+
+# Moments of more columns are too large to keep.
+MOST_COLUMNS = 512
 
 
 def store_columns(model: Any, training: Training) -> None:
@@ -84,8 +89,17 @@ def store_solution(
     model.explained_deviance_ = 1.0 - fit.deviance / null if null > 0.0 else 1.0
     model.explained_by_sensitive_ = basis.explained
     model._training = TrainingColumns.of(basis, fit)
+    model._moments = _moments(training, problem)
     _store_dependence(model, training, fit)
     model.n_iter_ = problem.engine.passes
+
+
+def _moments(training: Training, problem: Problem) -> Moments | None:
+    """Return the moments of a least-squares model of rows in memory, for its inference."""
+    engine = training.engine
+    few = len(engine.names) <= MOST_COLUMNS and not isinstance(problem, CompressedProblem)
+    summed = few and problem.family.least_squares and isinstance(engine, MemoryEngine)
+    return engine.moments() if summed else None
 
 
 def _store_dependence(model: Any, training: Training, fit: Fit) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from fairridge._notebook import frame_html, lines_html
 from fairridge._typing import Floats
 from fairridge.data import make_frame
+from fairridge.estimators import _inferring
 from fairridge.estimators._checks import listed
 from fairridge.estimators._isolating import isolated_levels
 from fairridge.estimators._storing import refit_at
 from fairridge.estimators._training import Training
+from fairridge.inference import PathBands
 from fairridge.reports import PathCurves, PathPlot, plot_path
 from fairridge.search import Problem, Solution
 
@@ -112,14 +114,14 @@ class FairnessPath:
             "deviance": self.deviance,
             self.score_name: self.score,
         }
-        for name, values in self._named_coefficients():
+        for name, values in self.named_coefficients():
             # A column of the data may be called "intercept", too.
             while name in columns:
                 name = f"coef_{name}"
             columns[name] = values
         return make_frame(columns, self._backend)
 
-    def _named_coefficients(self) -> list[tuple[str, Floats]]:
+    def named_coefficients(self) -> list[tuple[str, Floats]]:
         """Every coefficient with its name, class by class."""
         names = ("intercept", *self.sensitive_names, *self.predictor_names)
         values = np.concatenate([self.intercept[..., None], self.alpha, self.beta], axis=-1)
@@ -131,7 +133,28 @@ class FairnessPath:
             for j, name in enumerate(names)
         ]
 
-    def plot(self, kind: PathPlot = "coefficients", ax: Any = None) -> Any:
+    def bands(
+        self, level: float = 0.95, *, covariance: Literal["HC0", "HC1", "HC3"] = "HC1"
+    ) -> PathBands:
+        """Return a confidence band for every coefficient, which holds for all bounds at once.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Confidence of each band.
+        covariance : {"HC0", "HC1", "HC3"}, default="HC1"
+            Which estimator of the covariance.
+        """
+        return _inferring.bands(*self._origin, self, level=level, covariance=covariance)
+
+    def plot(
+        self,
+        kind: PathPlot = "coefficients",
+        ax: Any = None,
+        *,
+        bands: bool = False,
+        level: float = 0.95,
+    ) -> Any:
         """Draw the path with matplotlib.
 
         Parameters
@@ -140,11 +163,20 @@ class FairnessPath:
             What to draw over r.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
+        bands : bool, default=False
+            Whether to shade confidence bands around coefficients; see `bands`.
+        level : float, default=0.95
+            Confidence of each band.
         """
-        alpha, beta = self.alpha * self._deviations[0], self.beta * self._deviations[1]
+        if bands and kind != "coefficients":
+            raise ValueError(f"bands=True is for kind='coefficients', not for kind={kind!r}.")
+        alpha, beta = self._scaled(self.alpha, self.beta)
+        ends: tuple[tuple[Floats, Floats], ...] = ()
+        if bands:
+            found = self.bands(level)
+            ends = tuple(self._scaled(*self._split(part)) for part in (found.lower, found.upper))
         sensitive_names, predictor_names = self.sensitive_names, self.predictor_names
         if self.class_names is not None:
-            alpha, beta = (a.reshape(len(self), -1) for a in (alpha, beta))
             sensitive_names, predictor_names = (
                 tuple(f"{name} → {label}" for label in self.class_names for name in names)
                 for names in (sensitive_names, predictor_names)
@@ -161,8 +193,20 @@ class FairnessPath:
             self.definition,
             self.score_name,
             self._note,
+            ends,
         )
         return plot_path(curves, kind, ax)
+
+    def _split(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return α and β of coefficients in the order of `named_coefficients`."""
+        q, shape = self.alpha.shape[-1], self.intercept.shape
+        each = values.reshape(*shape, -1)
+        return each[..., 1 : 1 + q], each[..., 1 + q :]
+
+    def _scaled(self, alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
+        """Return coefficients times standard deviations, one row per bound."""
+        on_alpha, on_beta = alpha * self._deviations[0], beta * self._deviations[1]
+        return on_alpha.reshape(len(self), -1), on_beta.reshape(len(self), -1)
 
 
 def path_of(

@@ -20,8 +20,9 @@ __all__ = ["FORMAT", "read_model", "write_model"]
 
 # Counts up whenever files of the version before can no longer be read as they are.
 FORMAT = 1
-# The frame library of the training data is a matter of the machine, not of the model.
-LEFT_OUT = {"_backend": None}
+# The frame library of the training data is a matter of the machine, not of the model; its moments
+# only save inference a pass.
+LEFT_OUT = {"_backend": None, "_moments": None}
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 

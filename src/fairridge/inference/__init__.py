@@ -5,7 +5,8 @@
 """
 
 from fairridge.inference.analysis import Analysis, Scheme
-from fairridge.inference.build import inference_of
+from fairridge.inference.bands import PathBands, bands_of
+from fairridge.inference.build import inference_of, scheme_of
 from fairridge.inference.certificate import (
     Certificate,
     certified_bound,
@@ -15,6 +16,7 @@ from fairridge.inference.certificate import (
 )
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates, Interval, WaldTest
+from fairridge.inference.federated import RowProducts, products_of
 from fairridge.inference.restore import restored
 from fairridge.inference.result import Inference
 
@@ -25,12 +27,17 @@ __all__ = [
     "Estimates",
     "Inference",
     "Interval",
+    "PathBands",
+    "RowProducts",
     "Scheme",
     "WaldTest",
+    "bands_of",
     "certified_bound",
     "certify",
     "inference_of",
+    "products_of",
     "restored",
     "rows_needed",
+    "scheme_of",
     "upper_bound",
 ]

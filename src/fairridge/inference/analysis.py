@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.inference.description import Description, check_model
-from fairridge.inference.influence import Branch, Influences, branch_of
-from fairridge.inference.linearize import linearize, mean_deviance
+from fairridge.inference.influence import Influences
+from fairridge.inference.kinds import kind_of
 from fairridge.inference.measures import Measure
-from fairridge.inference.passes import Pass, Quantity, Weighing, products, row_terms
-from fairridge.inference.state import Regime, State, state_of
+from fairridge.inference.passes import Branch, Pass, Quantity, Weighing, products, row_terms
+from fairridge.inference.raw import RawState
+from fairridge.inference.state import Regime, State
 from fairridge.search import PenalizedProblem, Solution
 
 __all__ = ["Analysis", "Scheme"]
@@ -69,14 +70,22 @@ class Analysis:
         The model at its bound.
     description : Description
         Its settings.
+    like : Analysis, optional
+        Another model of the same problem, whose model without a bound need not be looked at again.
     """
 
     def __init__(
-        self, problem: PenalizedProblem, solution: Solution, description: Description
+        self,
+        problem: PenalizedProblem,
+        solution: Solution,
+        description: Description,
+        like: Analysis | None = None,
     ) -> None:
         check_model(problem, description, solution)
+        self.like = like
         self.problem, self.solution, self.description = problem, solution, description
         self.fit, self.basis, self.family = solution.fit, problem.basis, problem.family
+        self.kind = kind_of(problem, description)
 
     @property
     def regime(self) -> Regime:
@@ -90,26 +99,48 @@ class Analysis:
         """Whether a bound strictly between 0 and 1 was asked for."""
         return 0.0 < self.solution.unfairness < 1.0
 
-    @cached_property
-    def state(self) -> State:
-        """The model."""
-        return state_of(self.fit, self.description, self.regime)
+    @property
+    def isolated(self) -> Integers:
+        """Places among [S, X] of levels whose rows all have the same outcome."""
+        isolation = getattr(self.problem, "isolation", None)
+        columns = [] if isolation is None else sorted(isolation.columns)
+        return np.array(columns, dtype=np.intp) + len(self.basis.B)
+
+    def loglik(self) -> float:
+        """Return the log-likelihood of the rows that are not isolated."""
+        problem, fit = self.problem, self.fit
+        if not self.isolated.size:
+            return problem.loglik(fit)
+        return problem.engine.loglik(self.family, fit.deviance, problem.dispersion(fit))
 
     @cached_property
-    def free_state(self) -> State | None:
+    def state(self) -> State | RawState:
+        """The model."""
+        if self.regime == "free" and self.like is not None and self.like.free_state is not None:
+            return self.like.free_state
+        found: State | RawState = self.kind.state(self.fit, self.regime)
+        return found
+
+    @cached_property
+    def free_state(self) -> State | RawState | None:
         """The unconstrained model; None if it has no limit."""
+        if self.like is not None:
+            return self.like.free_state
         if self.regime == "free":
             return self.state
         free = self.fit.unconstrained()
         if free.separation is not None or not self.problem.converged(0.0):
             return None
-        return state_of(free, self.description, "free")
+        found: State | RawState = self.kind.state(free, "free")
+        return found
 
     @cached_property
     def free_branch(self) -> Branch | None:
         """Influences on the unconstrained model."""
+        if self.like is not None:
+            return self.like.free_branch
         state = self.free_state
-        return None if state is None else branch_of(state, self.description)
+        return None if state is None else self._branch(state)
 
     @cached_property
     def branch(self) -> Branch:
@@ -117,18 +148,24 @@ class Analysis:
         if self.regime == "free" and self.free_branch is not None:
             return self.free_branch
         binding = self._measure(self.state) if self.regime == "bound" else None
-        return branch_of(self.state, self.description, binding, self.free_branch)
+        return self._branch(self.state, binding, self.free_branch)
 
     @cached_property
     def other_branch(self) -> Branch | None:
         """Influences in the other regime, which rows not far from these may put it in."""
         if self.regime != "free":
             return self.free_branch
-        state = replace(self.state, regime="bound", lambda_=0.0)
-        return branch_of(state, self.description, self._measure(self.state), self.free_branch)
+        state = self.state.at_kink()
+        return self._branch(state, self._measure(self.state), self.free_branch)
 
-    def _measure(self, state: State) -> Measure:
-        return linearize(self.description.definition, state, self.free_state)
+    def _branch(
+        self, state: State | RawState, binding: Measure | None = None, free: Branch | None = None
+    ) -> Branch:
+        found: Branch = self.kind.branch(state, binding, free)
+        return found
+
+    def _measure(self, state: State | RawState) -> Measure:
+        return self.kind.measure(state, self.free_state)
 
     @cached_property
     def unconstrained(self) -> Measure | None:
@@ -153,8 +190,8 @@ class Analysis:
         if self.unconstrained is not None:
             found["unconstrained"] = ((1.0, free, free.functional(self.unconstrained)),)
         if self.regime != "free" and self.family.separable:
-            own = self.branch.functional(mean_deviance(self.state))
-            other = free.functional(mean_deviance(state))
+            own = self.branch.functional(self.kind.deviance(self.state))
+            other = free.functional(self.kind.deviance(state))
             found["price"] = ((1.0, self.branch, own), (-1.0, free, other))
         return found
 
@@ -168,36 +205,60 @@ class Analysis:
         branch = branch or self.branch
         return branch.influences(row_terms(self.fit.engine, self.family, self.rows_of(branch)))
 
-    def products(
-        self, branch: Branch, scheme: Scheme, quantities: tuple[Quantity, ...] = ()
-    ) -> Floats:
-        """Return the estimated covariance of the terms of a branch and of some quantities."""
-        engine = self.fit.engine
-        if not self.family.separable and not _in_memory(engine):
+    def sums(self, branch: Branch, scheme: Scheme, quantities: tuple[Quantity, ...] = ()) -> Floats:
+        """Return sums of products of the terms of a branch and of some quantities."""
+        self.require_rows()
+        what = self.rows_of(branch, quantities)
+        weighing = self.weighing(scheme)
+        return products(self.fit.engine, self.family, what, weighing, scheme.clusters)
+
+    def require_rows(self) -> None:
+        """Refuse rows elsewhere if rows depend on each other."""
+        if not self.family.separable and not _in_memory(self.fit.engine):
             raise ValueError("standard errors of a Cox model need the rows in memory.")
+
+    def weighing(self, scheme: Scheme) -> Weighing:
+        """Return how much each row counts."""
         # The rows of a cluster add up, whatever their weights stand for.
         repeated = scheme.frequency and scheme.clusters is None
-        weighing = Weighing(repeated, self._leverage(scheme))
-        what = self.rows_of(branch, quantities)
-        found = products(engine, self.family, what, weighing, scheme.clusters)
-        return found / self.basis.weight**2
+        return Weighing(repeated, self._leverage(scheme))
+
+    # ------------------------------------------------------------ coefficients
+
+    def parameters(self) -> int:
+        """Return the number of coefficients."""
+        return int(self.state.varies.sum())
+
+    def fair_values(self) -> Floats:
+        """Return intercept, α and β, class by class."""
+        fit = self.fit
+        intercept = np.atleast_1d(fit.intercept)[:, None]
+        return np.hstack([intercept, np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)]).ravel()
+
+    def maps(self, branch: Branch) -> tuple[Floats, Floats, Floats]:
+        """Return how raw and fair coefficients, by class, and λ̄ follow from terms."""
+        found = branch.influences(np.eye(branch.width))
+        by_class = self.family.to_class_coefficients(np.eye(len(branch.theta)))
+        raw, fair = (
+            np.einsum("wmk,cm->wck", part, by_class).reshape(branch.width, -1)
+            for part in (found.raw, found.fair)
+        )
+        return raw, fair, found.lambda_
+
+    def fair_map(self, branch: Branch) -> Floats:
+        """Return how fair coefficients follow from terms."""
+        return self.maps(branch)[1]
 
     def _leverage(self, scheme: Scheme) -> tuple[Floats, float] | None:
         if scheme.covariance != "HC3":
             return None
         if not self.family.separable or self.family.n_predictors > 1:
+            why = "is a matrix" if self.family.separable else "depends on other rows' risk sets"
             raise ValueError(
-                f"covariance='HC3' needs the leverage of single rows, which a {self.family.name} "
-                "model does not have; use 'HC1'."
+                f"covariance='HC3' needs the leverage of single rows, which {why} in a "
+                f"{self.family.name} model; use 'HC1'."
             )
-        free = replace(self.state, regime="free")
-        kept = free.determined
-        J = free.jacobian()[np.ix_(kept, kept)]
-        scale = np.sqrt(np.diag(J))
-        lower = np.linalg.cholesky(J / np.outer(scale, scale))
-        root = np.zeros((len(kept), len(scale)))
-        root[kept] = np.linalg.inv(lower).T / scale[:, None]
-        return root, self.basis.weight
+        return self.state.leverage_root(), self.basis.weight
 
 
 def _in_memory(engine: Any) -> bool:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.fairness import StatisticalParity, is_variance_share
+from fairridge.fairness import MeanParity, StatisticalParity, is_variance_share
 from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates
-from fairridge.inference.influence import Branch
+from fairridge.inference.federated import RowProducts
+from fairridge.inference.passes import Branch
 from fairridge.inference.population import Population
+from fairridge.inference.predictions import Predictor
+from fairridge.inference.restore import require_zero_mean
 from fairridge.inference.result import Facts, Inference
 from fairridge.search import PenalizedProblem, Solution
 
-__all__ = ["inference_of"]
+__all__ = ["inference_of", "scheme_of"]
 
 
 COVARIANCES = ("HC0", "HC1", "HC3", "cluster")
@@ -40,6 +44,10 @@ def inference_of(
     labels: Sequence[str] | None = None,
     title: str = "Inference",
     backend: Any = None,
+    coefficients: Floats | None = None,
+    products: RowProducts | None = None,
+    known: bool = False,
+    read: Any = None,
 ) -> Inference:
     """Estimate the covariance of a fair model, in one more pass over its rows.
 
@@ -68,37 +76,71 @@ def inference_of(
         The model's name.
     backend : object, optional
         The frame library of the input.
+    coefficients : ndarray of shape (K, 1+q+p), optional
+        Intercepts and raw coefficients as the model has them, those of isolated levels included.
+    products : RowProducts, optional
+        Sums over the rows, if they are with several parties.
+    known : bool, default=False
+        Whether the moments were not summed over these rows, but at the fit; whether the rows are
+        the same is then for the sums of their influences to tell.
+    read : callable, optional
+        How new rows are read; see `Predictor`.
     """
     analysis = Analysis(problem, solution, description)
-    scheme = _scheme(covariance, clusters, frequency, problem.engine.n_rows)
+    scheme = scheme_of(covariance, clusters, frequency, problem.engine.n_rows)
     branch, named = analysis.branch, analysis.quantities()
-    found = analysis.products(branch, scheme, tuple(named.values()))
-    factor, df = scheme.finite_sample(_size(analysis, scheme), _parameters(analysis))
-    found *= factor
-    quantities = _quantities(analysis, named, found[branch.width :, branch.width :])
+    found = products.own if products is not None else None
+    if found is None:
+        found = analysis.sums(branch, scheme, tuple(named.values()))
+    if products is not None or known:
+        require_zero_mean(analysis, found)
+    factor, df = scheme.finite_sample(_size(analysis, scheme), analysis.parameters())
+    factor /= analysis.basis.weight**2
+    found = factor * found
+    quantities = _quantities(analysis, named, found[branch.width : -1, branch.width : -1])
     raw, fair = _covariances(analysis, branch, found[: branch.width, : branch.width])
     near = _near_kink(analysis, quantities)
     if near and analysis.other_branch is not None:
         other = analysis.other_branch
-        theirs = _covariances(analysis, other, factor * analysis.products(other, scheme))
+        sums = analysis.sums(other, scheme) if products is None else products.other
+        theirs = _covariances(analysis, other, factor * sums[:-1, :-1])
         raw, fair = _larger(raw, theirs[0]), _larger(fair, theirs[1])
     terms = _terms(names or problem.engine.names, labels, analysis)
     facts = _facts(analysis, scheme, df, near, title)
     first, second = _estimates(analysis, terms, raw, fair)
     population = _population(analysis, first)
+    first = _with_isolated(first, analysis, coefficients)
     if order is not None:
         first = first.take(_places(order, analysis))
-    return Inference(first, second, quantities, population, facts, backend)
+    classes = () if _classes(analysis) == 1 or labels is None else tuple(map(str, labels))
+    predictor = None if read is None else Predictor(read, analysis.family, classes)
+    return Inference(first, second, quantities, population, facts, backend, predictor)
 
 
 def _places(order: Integers, analysis: Analysis) -> Integers:
     """Return where raw coefficients stand in another order of the columns, class by class."""
-    shift = int(analysis.family.has_intercept)
+    shift, width = int(analysis.family.has_intercept), len(analysis.basis.center)
     each = np.concatenate([np.arange(shift), order + shift])
-    return np.concatenate([each + k * len(each) for k in range(_classes(analysis))])
+    return np.concatenate([each + k * (shift + width) for k in range(_classes(analysis))])
 
 
-def _scheme(covariance: str, clusters: Any, frequency: bool, n_rows: int) -> Scheme:
+def _with_isolated(raw: Estimates, analysis: Analysis, coefficients: Floats | None) -> Estimates:
+    """Put in the coefficients of isolated levels, which the other rows say nothing of."""
+    columns = analysis.isolated
+    if not columns.size or coefficients is None:
+        return raw
+    each = np.zeros(coefficients.shape, dtype=bool)
+    each[:, 1 + columns] = True
+    kept = slice(0 if analysis.family.has_intercept else 1, None)
+    return replace(
+        raw,
+        estimate=np.where(each[:, kept].ravel(), coefficients[:, kept].ravel(), raw.estimate),
+        isolated=each[:, kept].ravel(),
+    )
+
+
+def scheme_of(covariance: str, clusters: Any, frequency: bool, n_rows: int) -> Scheme:
+    """Return how a covariance is estimated, for arguments of a user."""
     if covariance not in COVARIANCES:
         known = ", ".join(map(repr, COVARIANCES))
         raise ValueError(f"covariance={covariance!r} is not known; use one of {known}.")
@@ -126,10 +168,6 @@ def _kept(analysis: Analysis) -> Booleans:
     kept = np.ones(analysis.state.theta.shape[1], dtype=bool)
     kept[0] = analysis.family.has_intercept
     return kept
-
-
-def _parameters(analysis: Analysis) -> int:
-    return int(analysis.state.varies.sum())
 
 
 def _classes(analysis: Analysis) -> int:
@@ -162,24 +200,17 @@ def _estimates(
 def _values(analysis: Analysis) -> tuple[Floats, Floats]:
     """Return raw and fair coefficients, intercepts first, class by class, the latter with λ."""
     fit, basis = analysis.fit, analysis.basis
-    intercept = np.atleast_1d(fit.intercept)[:, None]
-    fair = np.hstack([intercept, np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)])
     coefficients = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
     level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
     raw = np.hstack([(level - coefficients @ basis.center)[:, None], coefficients])
-    return raw.ravel(), np.append(fair.ravel(), fit.lambda_)
+    return raw.ravel(), np.append(analysis.fair_values(), fit.lambda_)
 
 
 def _covariances(analysis: Analysis, branch: Branch, found: Floats) -> tuple[Floats, Floats]:
     """Return covariances of raw coefficients, and of fair ones with λ, by class."""
-    maps = branch.influences(np.eye(branch.width))
-    by_class = analysis.family.to_class_coefficients(np.eye(len(branch.theta)))
-    raw, fair = (
-        np.einsum("wmk,cm->wck", part, by_class).reshape(branch.width, -1)
-        for part in (maps.raw, maps.fair)
-    )
+    raw, fair, lambda_ = analysis.maps(branch)
     unit = analysis.description.penalty_unit(analysis.basis.weight)
-    fair = np.column_stack([fair, unit * maps.lambda_])
+    fair = np.column_stack([fair, unit * lambda_])
     return raw.T @ found @ raw, fair.T @ found @ fair
 
 
@@ -216,7 +247,7 @@ def _near_kink(analysis: Analysis, quantities: dict[str, tuple[float, float]]) -
 
 def _population(analysis: Analysis, raw: Estimates) -> Population:
     basis, definition = analysis.basis, analysis.description.definition
-    shared = isinstance(definition, StatisticalParity) and is_variance_share(
+    shared = isinstance(definition, StatisticalParity | MeanParity) and is_variance_share(
         definition, analysis.family
     )
     refusal = (
@@ -242,7 +273,7 @@ def _facts(analysis: Analysis, scheme: Scheme, df: float | None, near: bool, tit
         unfairness=analysis.solution.unfairness,
         binding=analysis.regime != "free",
         near_kink=near,
-        loglik=problem.loglik(fit),
+        loglik=analysis.loglik(),
         parameters=analysis.state.effective_parameters() + float(gaussian),
         dispersion=problem.dispersion(fit) if gaussian else None,
         weight=analysis.basis.weight,
@@ -264,11 +295,18 @@ def _notes(analysis: Analysis, near: bool) -> list[str]:
         )
     if analysis.description.predictor_penalty > 0.0:
         notes.append("predictor_penalty is taken as given, however it was chosen.")
-    constant = np.flatnonzero(analysis.basis.deviations == 0.0)
+    isolated = analysis.isolated
+    if isolated.size:
+        columns = ", ".join(repr(analysis.problem.engine.names[k]) for k in isolated)
+        notes.append(
+            f"Column(s) {columns} are isolated: all rows of a level have the same outcome, and "
+            "their coefficients have no standard errors. Everything else is of the other rows."
+        )
+    constant = np.setdiff1d(np.flatnonzero(analysis.basis.deviations == 0.0), isolated)
     if constant.size:
         columns = ", ".join(repr(analysis.problem.engine.names[k]) for k in constant)
         notes.append(f"Column(s) {columns} are constant; their coefficients are 0 by definition.")
-    if n < max(FEW_ROWS, FEW_EACH * _parameters(analysis)):
+    if n < max(FEW_ROWS, FEW_EACH * analysis.parameters()):
         notes.append(
             "There are few rows for the number of coefficients: standard errors are approximate."
         )

@@ -9,9 +9,9 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.fairness import Definition
-from fairridge.models import FairBasis, Fit
+from fairridge.models import CanonicalSpace, FairBasis, Fit
 from fairridge.penalties import Penalty, Radial, Ridge
-from fairridge.search import CompressedProblem, Problem, Solution
+from fairridge.search import CompressedProblem, ConditionalProblem, Problem, Solution
 
 __all__ = ["Description", "check_model"]
 
@@ -74,17 +74,39 @@ def check_model(problem: Problem, description: Description, solution: Solution) 
             f"the fit has status {solution.choice.status!r}: the bound is not met, and there are "
             "no standard errors for coefficients that are not the solution."
         )
-    _check_columns(problem.basis, problem.engine.names, description.predictor_penalty)
+    _check_columns(problem, description.predictor_penalty)
     _check_separation(problem, solution.fit)
 
 
-def _check_columns(basis: FairBasis, names: tuple[str, ...], predictor_penalty: float) -> None:
+def _dependent(problem: Any) -> tuple[list[int], list[int]]:
+    """Return columns of S that have no coefficients of their own, and those of X."""
+    basis: FairBasis = problem.basis
+    space: CanonicalSpace | None = getattr(problem, "space", None)
+    if space is not None:  # of X alone: S may be collinear, and X with S
+        return [], list(space.dependent)
+    if isinstance(problem, ConditionalProblem):
+        given = problem.given
+        others = given.others[list(given.predictors.dependent)].tolist()
+        controls = given.controls[list(given.of_controls.dependent)].tolist()
+        return list(given.sensitive.dependent), others + controls
+    return list(basis.sensitive.dependent), list(basis.predictors.dependent)
+
+
+def _check_columns(problem: Any, predictor_penalty: float) -> None:
+    basis, names = problem.basis, problem.engine.names
     q, varies = len(basis.center_sensitive), basis.deviations > 0.0
-    places = list(basis.sensitive.dependent)
+    places, predictors = _dependent(problem)
     if predictor_penalty == 0.0:
-        places += [q + k for k in basis.predictors.dependent]
+        places += [q + k for k in predictors]
     # A constant column, such as that of a level without rows, has the coefficient 0.
     dependent = [names[k] for k in places if varies[k]]
+    isolation = getattr(problem, "isolation", None)
+    if dependent and isolation is not None and any(k - q in isolation.columns for k in places):
+        raise ValueError(
+            f"column(s) {', '.join(map(repr, dependent))} compare with a base level that is "
+            "isolated, because all of its rows have the same outcome; there are no standard "
+            "errors. Make another level the base, or leave those rows out."
+        )
     if dependent:
         raise ValueError(
             f"column(s) {', '.join(map(repr, dependent))} are linear combinations of others, so "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2, f, norm, t
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Booleans, Floats, Integers
 
 __all__ = ["Estimates", "Interval", "WaldTest", "p_value", "quantile"]
 
@@ -65,21 +65,27 @@ class Estimates:
         Estimates.
     covariance : ndarray of shape (k, k)
         Their covariance.
+    isolated : ndarray of shape (k,) or None
+        Which of them are coefficients of isolated levels, without a standard error.
     """
 
     names: tuple[str, ...]
     estimate: Floats
     covariance: Floats
+    isolated: Booleans | None = None
 
     def take(self, places: Integers) -> Estimates:
         """Return some of them, in a given order."""
         names = tuple(self.names[k] for k in places)
-        return Estimates(names, self.estimate[places], self.covariance[np.ix_(places, places)])
+        isolated = None if self.isolated is None else self.isolated[places]
+        covariance = self.covariance[np.ix_(places, places)]
+        return Estimates(names, self.estimate[places], covariance, isolated)
 
     @property
     def standard_errors(self) -> Floats:
-        """Roots of the variances."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        """Roots of the variances; NaN for isolated levels."""
+        errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        return errors if self.isolated is None else np.where(self.isolated, np.nan, errors)
 
     def statistics(self) -> Floats:
         """Return estimates over standard errors; NaN for what is fixed at zero."""
@@ -102,6 +108,8 @@ class Estimates:
             )
         places = [self.names.index(name) for name in dict.fromkeys(names)]
         errors = self.standard_errors[places]
+        if np.isnan(errors).any():
+            raise ValueError("coefficients of isolated levels cannot be tested.")
         places = [k for k, error in zip(places, errors, strict=True) if error > 0.0]
         if not places:
             raise ValueError("these coefficients are fixed at zero: there is nothing to test.")

@@ -29,7 +29,7 @@ from fairridge.inference.state import State
 from fairridge.models import FairBasis
 from fairridge.penalties import Radial
 
-__all__ = ["Branch", "Functional", "Influences", "branch_of", "mixing_of"]
+__all__ = ["Branch", "Functional", "Influences", "branch_of", "mixing_of", "penalized_rows"]
 
 
 # Share of a predictor explained by S, above which it is decorrelated row by row.
@@ -167,10 +167,10 @@ class Branch:
         np.multiply(lost[:, :, None], rows.s[:, None, :], out=extra)
         alpha, beta = self.theta[:, 1 : 1 + q], self.theta[:, 1 + q :]
         if lambda_ > 0.0:
-            extra -= lambda_ * _penalized(rows.s, at.h, alpha, seen)
+            extra -= lambda_ * penalized_rows(rows.s, at.h, alpha, seen)
         if lambda_2 > 0.0:
             seen = "standardized" if standardized else "raw"
-            out[:, :, 1 + q :] -= lambda_2 * _penalized(rows.u, at.t, beta, seen)
+            out[:, :, 1 + q :] -= lambda_2 * penalized_rows(rows.u, at.t, beta, seen)
 
     def _on_bound(self, at: RowsOfModel) -> Floats:
         """Return the influence of each row on what is bounded, but for that through θ."""
@@ -217,7 +217,7 @@ class Branch:
         return Functional(self.weights(measure.gradient), measure)
 
 
-def _penalized(z: Floats, fitted: Floats, coefficients: Floats, seen: str) -> Floats:
+def penalized_rows(z: Floats, fitted: Floats, coefficients: Floats, seen: str) -> Floats:
     """Return what a row puts in the place of Pα, of shape (n, m, k)."""
     if seen == "radial":
         return fitted[:, :, None] * z[:, None, :]

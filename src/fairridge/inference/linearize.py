@@ -13,11 +13,19 @@ from fairridge.fairness import (
     Definition,
     EqualityOfOpportunity,
     IndividualFairness,
+    MeanParity,
     StatisticalParity,
     is_variance_share,
 )
 from fairridge.families.distances import ChangedColumns
-from fairridge.inference.measures import Deviance, Measure, OutcomePairs, Sum, VarianceShareOf
+from fairridge.inference.measures import (
+    Deviance,
+    Measure,
+    OutcomePairs,
+    Sum,
+    VarianceShareOf,
+    deviance_slopes,
+)
 from fairridge.inference.pairs import partners_of
 from fairridge.inference.rows import Stack
 from fairridge.inference.state import State, sums_without
@@ -50,10 +58,11 @@ def linearize(definition: Definition, at: State, free: State | None) -> Measure:
         found = [linearize(part, at, free) for part in parts]
         value = float(shares @ [part.value for part in found])
         return Sum(value, tuple(zip(shares.tolist(), found, strict=True)))
-    if isinstance(definition, StatisticalParity):
+    if isinstance(definition, StatisticalParity | MeanParity):
         if is_variance_share(definition, family):
             return _share_of_predictors(at)
-        return _share_of_deviance(definition, at)
+        if isinstance(definition, StatisticalParity):
+            return _share_of_deviance(definition, at)
     if isinstance(definition, EqualityOfOpportunity):
         return _share_of_response(at)
     if isinstance(definition, IndividualFairness) and free is not None:
@@ -121,19 +130,8 @@ def _share_of_deviance(definition: StatisticalParity, at: State) -> Sum:
             "use measure='variance' or 'deviance', and 'variance' for Cox models."
         )
     full, without, null = mean_deviance(at), *(_reduced(definition, at, k) for k in (True, False))
-    a, b = without.value - null.value, full.value - null.value
-    if measure == "deviance":
-        value = (full.value - without.value) / b
-        slopes = ((1.0 - value) / b, -1.0 / b, value / b)
-    else:  # Nagelkerke's: 1 − (eᵃ − 1)/(eᵇ − 1)
-        top, bottom = np.expm1(a), np.expm1(b)
-        value = 1.0 - top / bottom
-        by_a, by_b = -np.exp(a) / bottom, top * np.exp(b) / bottom**2
-        slopes = (by_b, by_a, -by_a - by_b)
-    if not np.isfinite([value, *slopes]).all():
-        raise ValueError("the deviances of this model are beyond floating point.")
-    parts = tuple(zip(map(float, slopes), (full, without, null), strict=True))
-    return Sum(float(value), parts)
+    value, slopes = deviance_slopes(measure, full.value, without.value, null.value)
+    return Sum(value, tuple(zip(slopes, (full, without, null), strict=True)))
 
 
 def _reduced(definition: StatisticalParity, at: State, predictors: bool) -> Deviance:

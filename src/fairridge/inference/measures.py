@@ -17,7 +17,7 @@ from fairridge._typing import Floats
 from fairridge.inference.pairs import Partners
 from fairridge.inference.rows import RowsOfModel
 
-__all__ = ["Deviance", "Measure", "OutcomePairs", "Sum", "VarianceShareOf"]
+__all__ = ["Deviance", "Measure", "OutcomePairs", "Sum", "VarianceShareOf", "deviance_slopes"]
 
 
 class Measure(Protocol):
@@ -198,3 +198,29 @@ class OutcomePairs:
             for h, k in ((at.h, 1), (free.h, 2 + m))
         )
         return 2.0 * (own - self.value * other) / self.unit
+
+
+def deviance_slopes(
+    measure: str, full: float, without: float, null: float
+) -> tuple[float, tuple[float, float, float]]:
+    """Return a share of deviance, with its derivatives in the three mean deviances.
+
+    Parameters
+    ----------
+    measure : {"deviance", "nagelkerke"}
+        Which share.
+    full, without, null : float
+        Mean deviances of the model, without S, and without S and predictors.
+    """
+    a, b = without - null, full - null
+    if measure == "deviance":
+        value = (full - without) / b
+        slopes = ((1.0 - value) / b, -1.0 / b, value / b)
+    else:  # Nagelkerke's: 1 − (eᵃ − 1)/(eᵇ − 1)
+        top, bottom = np.expm1(a), np.expm1(b)
+        value = 1.0 - top / bottom
+        by_a, by_b = -np.exp(a) / bottom, top * np.exp(b) / bottom**2
+        slopes = (by_b, by_a, -by_a - by_b)
+    if not np.isfinite([value, *slopes]).all():
+        raise ValueError("the deviances of this model are beyond floating point.")
+    return float(value), (float(slopes[0]), float(slopes[1]), float(slopes[2]))

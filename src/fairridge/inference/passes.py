@@ -10,12 +10,15 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab
 from fairridge.engines import Engine, MemoryEngine
-from fairridge.inference.influence import Branch, Functional
+from fairridge.inference.influence import Branch as FairBranch
+from fairridge.inference.influence import Functional
+from fairridge.inference.raw import RawBranch
 from fairridge.inference.rows import FairRows, RowsOfModel, Stack
 
-__all__ = ["Pass", "Quantity", "Weighing", "products", "row_terms"]
+__all__ = ["Branch", "Pass", "Quantity", "Weighing", "products", "row_terms"]
 
 
+Branch = FairBranch | RawBranch
 # A sum of functionals of branches, each with its factor.
 Quantity = tuple[tuple[float, Branch, Functional], ...]
 
@@ -48,22 +51,39 @@ class Pass:
             x = x - s @ branch.B
         return FairRows(family, y, s, x, s @ self.inverse, branch.mixing, offset, weight)
 
-    def terms(self, rows: FairRows) -> Floats:
-        """Return all terms of each row."""
+    def terms(self, rows: FairRows, more: int = 0) -> Floats:
+        """Return all terms of each row, and some columns for the caller to fill.
+
+        What quantities have of the branch's own terms is left out; see `completed`.
+        """
         width, own = self.branch.width, self.branch.seen(rows)
-        out = np.empty((len(rows.s), width + len(self.quantities)))
+        out = np.empty((len(rows.s), width + len(self.quantities) + more))
         self.branch.write_terms(own, out[:, :width])
         out[:, width:] = 0.0
         for branch, places, signs, functionals in self._by_branch():
-            weights = np.column_stack([what.weights for what in functionals])
-            if branch is self.branch:
-                at, found = own, out[:, :width] @ weights
-            else:
+            at, found = own, np.zeros((1, len(functionals)))
+            if branch is not self.branch:
+                weights = np.column_stack([what.weights for what in functionals])
                 at = branch.seen(rows)
                 found = branch.weighted_terms(at, weights)
             for k, sign, what, column in zip(places, signs, functionals, found.T, strict=True):
                 out[:, width + k] += sign * (column + what.measure.direct(at))
         return out
+
+    def completed(self, sums: Floats) -> Floats:
+        """Add what is linear in the branch's own terms to quantities, in sums of products."""
+        full = self.completion(len(sums))
+        found = full.T @ sums @ full
+        return np.asarray(found + found.T) / 2.0  # symmetric to the last digit
+
+    def completion(self, size: int) -> Floats:
+        """Return what to multiply terms, and others after them, with to complete quantities."""
+        full, width = np.eye(size), self.branch.width
+        for k, parts in enumerate(self.quantities):
+            for sign, branch, what in parts:
+                if branch is self.branch:
+                    full[:width, width + k] += sign * what.weights
+        return full
 
     def _by_branch(self) -> list[tuple[Branch, list[int], list[float], list[Functional]]]:
         """Sort what quantities are made of by branch, so that each is evaluated once."""
@@ -108,7 +128,7 @@ class Weighing:
 
 @dataclass(frozen=True)
 class _Products:
-    """Σ ζζᵀ over rows, ζ their weighted terms."""
+    """Σ ζζᵀ over rows, ζ their weighted terms; the last row has the sums of the terms."""
 
     family: Any
     what: Pass
@@ -117,9 +137,10 @@ class _Products:
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
         rows = self.what.rows(self.family, y, Z, weight, offset)
         factors = self.weighing.factors(rows, self.what.branch.theta)
-        terms = self.what.terms(rows)
+        terms = self.what.terms(rows, 1)
         if (factors != 1.0).any():
             terms *= factors[:, None]
+        np.divide(weight, factors, out=terms[:, -1])
         return self._gathered(terms, Z)
 
     def _gathered(self, terms: Floats, Z: Floats) -> Any:
@@ -166,6 +187,9 @@ def products(
 ) -> Floats:
     """Return Σ ζζᵀ over all rows, or over clusters of them, in one pass.
 
+    One more row and column has the sums of the terms, times their weights once, if there are no
+    clusters.
+
     Parameters
     ----------
     engine : Engine
@@ -182,7 +206,7 @@ def products(
     center = what.branch.center
     if clusters is None:
         found: Floats = engine.sum_over_columns(_Products(family, what, weighing), center)
-        return found
+        return what.completed(found)
     if not isinstance(engine, MemoryEngine):
         raise ValueError("clusters need the rows in memory: pass a frame or an array.")
     rows, codes = engine.rows, Slab(clusters.astype(np.float64)[:, None])
@@ -193,7 +217,7 @@ def products(
     sums: _Sums = marked.sum_over_columns(
         _ClusterSums(family, what, weighing), np.append(center, 0.0)
     )
-    return sums.products()
+    return what.completed(sums.products())
 
 
 @dataclass(frozen=True)
@@ -221,4 +245,5 @@ def row_terms(engine: Engine, family: Any, what: Pass) -> Floats:
     """
     center = what.branch.center
     found: Stack = engine.sum_over_columns(_Terms(family, what), center)
-    return found.array()
+    terms = found.array()
+    return terms @ what.completion(terms.shape[1])

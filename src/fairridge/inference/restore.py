@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.search import Choice, PenalizedProblem, Solution, Status
+from fairridge.inference.analysis import Analysis
+from fairridge.search import Choice, MeanProblem, PenalizedProblem, Solution, Status
 
-__all__ = ["restored"]
+__all__ = ["require_zero_mean", "restored"]
 
 
 # Coefficients that two fits to the same rows agree to, relative to the largest effect.
 SAME_ROWS = 1e-5
+OTHER_ROWS = (
+    "these are not the rows that the model was fitted to; pass the same X, y, sensitive_features, "
+    "sample_weight and offset as in fit."
+)
 
 
 def restored(
@@ -43,19 +50,46 @@ def restored(
         Number of rows of the fit.
     """
     known = np.column_stack([np.atleast_1d(raw_intercept), np.atleast_2d(raw_coefficients)])
-    if len(known[0]) == 1 + len(problem.basis.center):
-        problem.start_from(problem.family.to_contrasts(known))
+    isolation = getattr(problem, "isolation", None)
+    everyone = problem.engine if isolation is None else isolation.everyone
+    same = everyone.n_rows == n_rows and len(known[0]) == 1 + len(problem.basis.center)
+    if not same:
+        raise ValueError(OTHER_ROWS)
+    contrasts = problem.family.to_contrasts(known)
+    if isinstance(problem, MeanProblem) and lambda_ > 0.0:
+        problem.resume(lambda_, contrasts)
+    else:
+        problem.start_from(contrasts)
     fit = problem.fits(np.array([lambda_]))[0]
     found = problem.basis.raw_coefficients(fit.alpha, fit.beta)
-    spread = problem.basis.deviations
+    spread = problem.basis.deviations.copy()
+    if isolation is not None:
+        spread[[len(problem.basis.B) + k for k in isolation.columns]] = 0.0
     found, expected = np.atleast_2d(found), known[:, 1:]
-    same = problem.engine.n_rows == n_rows and found.shape == expected.shape
-    if same:
-        gap = np.abs(found - expected) * spread
-        same = gap.max() <= SAME_ROWS * (np.abs(expected) * spread).max()
-    if not same:
-        raise ValueError(
-            "these are not the rows that the model was fitted to; pass the same X, y, "
-            "sensitive_features, sample_weight and offset as in fit."
-        )
+    gap = np.abs(found - expected) * spread
+    # Coefficients without a limit differ from fit to fit; they are refused for that later.
+    find: Any = getattr(problem, "separating_columns", None)
+    separated = find is not None and bool(find([fit]))
+    if gap.max() > SAME_ROWS * (np.abs(expected) * spread).max() and not separated:
+        raise ValueError(OTHER_ROWS)
     return Solution(unfairness, fit, achieved, {}, Choice(lambda_, status))
+
+
+def require_zero_mean(analysis: Analysis, sums: Floats) -> None:
+    """Refuse rows whose influences do not add up to zero, as those of the rows of a fit do.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        The model.
+    sums : ndarray
+        Sums of products of terms, and of terms in the last row; see `passes.products`.
+    """
+    branch = analysis.branch
+    raw, _, _ = analysis.maps(branch)
+    total = sums[-1, : branch.width] @ raw
+    squares = ((raw.T @ sums[: branch.width, : branch.width]) * raw.T).sum(axis=1)
+    # Σ|φ| ≤ √(nΣφ²).
+    largest = np.sqrt(analysis.problem.engine.n_rows * np.maximum(squares, 0.0))
+    if not (np.abs(total) <= SAME_ROWS * largest.max()).all():
+        raise ValueError(OTHER_ROWS)

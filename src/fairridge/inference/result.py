@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from fairridge._typing import Floats
 from fairridge.data import make_frame
 from fairridge.inference.estimates import Estimates, Interval, WaldTest, p_value, quantile
 from fairridge.inference.population import Population
+from fairridge.inference.predictions import Predictor, predicted_columns
 from fairridge.inference.table import coefficient_table
 
 __all__ = ["Facts", "Inference"]
@@ -96,6 +97,8 @@ class Inference:
         What the table says besides its rows.
     backend : object
         The frame library of the input.
+    predictor : Predictor or None
+        How the model predicts new rows.
     """
 
     raw: Estimates
@@ -104,6 +107,7 @@ class Inference:
     population: Population
     facts: Facts
     backend: Any = None
+    predictor: Predictor | None = field(default=None, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -254,6 +258,7 @@ class Inference:
                 f"columns has {Z.shape[1] - has_intercept} columns, but the model has "
                 f"{len(self.names) - has_intercept} for one linear predictor."
             )
+        self._require_others(Z)
         variance = ((Z @ self.covariance) * Z).sum(axis=1)
         if observation:
             if self.facts.dispersion is None:
@@ -262,6 +267,49 @@ class Inference:
         middle = Z @ self.estimate
         half = quantile(level, self.facts.df) * np.sqrt(np.maximum(variance, 0.0))
         return np.column_stack([middle, middle - half, middle + half])
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        offset: Any = None,
+        level: float = 0.95,
+    ) -> Any:
+        """Return the predicted means of new rows with intervals, as a frame.
+
+        Means are probabilities of the modeled class for two classes, and of
+        every class for more.
+
+        Parameters
+        ----------
+        X, sensitive_features, offset
+            As in the model's `predict`.
+        level : float, default=0.95
+            Confidence of each interval.
+        """
+        if self.predictor is None or not self.predictor.family.has_intercept:
+            raise ValueError(
+                "a model without an intercept predicts no means; compare linear predictors of two "
+                "rows with linear_predictor."
+            )
+        Z, shift = self.predictor.read(X, sensitive_features, offset)
+        Z = np.column_stack([np.ones(len(Z)), Z])
+        self._require_others(Z)
+        found = predicted_columns(self.predictor, self.raw, Z, shift, level, self.facts.df)
+        return make_frame(found, self.backend)
+
+    def _require_others(self, Z: Floats) -> None:
+        """Refuse rows of isolated levels."""
+        if self.raw.isolated is None:
+            return
+        each = self.raw.isolated.reshape(-1, Z.shape[1]).any(axis=0)
+        if Z[:, each].any():
+            names = [self.names[k] for k in np.flatnonzero(each)]
+            raise ValueError(
+                f"rows of isolated levels ({', '.join(map(repr, names))}) have no intervals; leave "
+                "them out."
+            )
 
     @property
     def effective_parameters(self) -> float:

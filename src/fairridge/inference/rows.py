@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -59,6 +59,7 @@ class FairRows:
     mixing: Floats
     offset: Floats | None
     weight: Floats
+    _products: dict[bytes, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def u(self) -> Floats:
@@ -73,6 +74,13 @@ class FairRows:
         if self.family.n_predictors > 1:
             return np.eye(self.family.n_predictors + 1)[self.y[:, 0].astype(np.intp)]
         return self.y
+
+    def onto(self, beta: Floats) -> Floats:
+        """Return u·β for β of shape (p, m); models with the same β share it."""
+        key = beta.tobytes()
+        if key not in self._products:
+            self._products[key] = self.x @ beta - self.s @ (self.mixing @ beta)
+        return self._products[key]
 
     def with_offset(self, eta: Floats) -> Floats:
         """Add the offset to linear predictors."""
@@ -110,8 +118,7 @@ class RowsOfModel:
     @cached_property
     def t(self) -> Floats:
         """Uβ, of shape (n, m)."""
-        rows, beta = self.rows, self.theta[:, 1 + self.rows.s.shape[1] :].T
-        return rows.x @ beta - rows.s @ (rows.mixing @ beta)
+        return self.rows.onto(self.theta[:, 1 + self.rows.s.shape[1] :].T)
 
     @property
     def level(self) -> Floats:

@@ -8,7 +8,7 @@ With E the weighted mean over rows, z = (1, s, u) and g = −½ ∂d/∂η, the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from fairridge.families.sums import GLMSums
 from fairridge.inference.description import Description
 from fairridge.models import Fit
 
-__all__ = ["Regime", "State", "state_of", "sums_without"]
+__all__ = ["Regime", "State", "inverse_root", "state_of", "sums_without"]
 
 
 Regime = Literal["free", "bound", "zero"]
@@ -105,6 +105,15 @@ class State:
             out[a, range(1 + self.q, k), a, range(1 + self.q, k)] += self.predictor_penalty
         return out.reshape(self.size, self.size)
 
+    def at_kink(self) -> State:
+        """Return the same model as one whose bound just binds."""
+        return replace(self, regime="bound", lambda_=0.0)
+
+    def leverage_root(self) -> Floats:
+        """Return a root of (H + penalties on β)⁻¹, of shape (size, c): leverages are |zᵀroot|²."""
+        free = replace(self, regime="free")
+        return inverse_root(free.jacobian(), free.determined)
+
     def effective_parameters(self) -> float:
         """Return tr(H(H + penalties)⁻¹), the degrees of freedom that a penalized fit uses."""
         kept = np.ix_(self.determined, self.determined)
@@ -114,6 +123,16 @@ class State:
         return float(
             np.trace(np.linalg.solve(J / np.outer(scale, scale), H / np.outer(scale, scale)))
         )
+
+
+def inverse_root(J: Floats, kept: Booleans) -> Floats:
+    """Return a root of the inverse of some rows and columns of J; zeros for the others."""
+    inner = J[np.ix_(kept, kept)]
+    scale = np.sqrt(np.diag(inner))
+    lower = np.linalg.cholesky(inner / np.outer(scale, scale))
+    root = np.zeros((len(kept), len(scale)))
+    root[kept] = np.linalg.inv(lower).T / scale[:, None]
+    return root
 
 
 def state_of(fit: Fit, description: Description, regime: Regime) -> State:

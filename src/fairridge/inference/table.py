@@ -49,11 +49,11 @@ def coefficient_table(
         coefficient, error, statistic, p, lower, upper = row[1:]
         cells = (
             f"{coefficient:.4g}",
-            f"{error:.4g}",
+            f"{error:.4g}" if error == error else "isolated",
             f"{statistic:.3f}" if statistic == statistic else "",
             f"{p:.3f}" if p == p else "",
-            f"{lower:.4g}",
-            f"{upper:.4g}",
+            f"{lower:.4g}" if lower == lower else "",
+            f"{upper:.4g}" if upper == upper else "",
         )
         lines.append(f"{_cut(row[0], name):<{name}}" + _cells(cells))
     lines.append("=" * WIDTH)

@@ -41,6 +41,8 @@ class PathCurves:
         Names for labels.
     note : str
         Stands below the figure.
+    bands : tuple of (ndarray, ndarray)
+        Lower, then upper ends of bands around α and β; empty without bands.
     """
 
     unfairness: Floats
@@ -54,6 +56,7 @@ class PathCurves:
     definition: str
     accuracy_name: str
     note: str = ""
+    bands: tuple[tuple[Floats, Floats], ...] = ()
 
 
 def plot_path(curves: PathCurves, kind: PathPlot, ax: Axes | None = None) -> Axes:
@@ -97,6 +100,9 @@ def _coefficients(curves: PathCurves, ax: Axes) -> None:
     for color, k in zip(COLORS, named, strict=False):
         sensitive = k < curves.alpha.shape[1]
         style, width = ("-", 2.2) if sensitive else ("--", 1.4)
+        if curves.bands:
+            lower, upper = (np.concatenate(ends, axis=1)[:, k] for ends in curves.bands)
+            ax.fill_between(curves.unfairness, lower, upper, color=color, alpha=0.15, lw=0.0)
         ax.plot(
             curves.unfairness, values[:, k], style, linewidth=width, color=color, label=names[k]
         )

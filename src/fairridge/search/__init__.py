@@ -1,6 +1,12 @@
 """λ(r): the one number that a search finds, for one bound or for many."""
 
-from fairridge.search.blind import BlindGaussianProblem, BlindLeastSquares, blind_problem
+from fairridge.search.blind import (
+    BlindGaussianProblem,
+    BlindGLMProblem,
+    BlindLeastSquares,
+    BlindMeanProblem,
+    blind_problem,
+)
 from fairridge.search.closed_form import OrthogonalSolution, orthogonal_solution
 from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.conditional import ConditionalProblem, conditional_problem
@@ -12,8 +18,10 @@ from fairridge.search.solution import AttributeShare, Choice, Solution, Status
 
 __all__ = [
     "AttributeShare",
+    "BlindGLMProblem",
     "BlindGaussianProblem",
     "BlindLeastSquares",
+    "BlindMeanProblem",
     "Choice",
     "CompressedProblem",
     "ConditionalProblem",

@@ -41,7 +41,13 @@ from fairridge.search.problem import PenalizedProblem
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
 
-__all__ = ["BlindGaussianProblem", "BlindLeastSquares", "blind_problem"]
+__all__ = [
+    "BlindGLMProblem",
+    "BlindGaussianProblem",
+    "BlindLeastSquares",
+    "BlindMeanProblem",
+    "blind_problem",
+]
 
 # Distance from the smallest share, relative to it, that is nothing but rounding.
 AT_FLOOR = 1e-12

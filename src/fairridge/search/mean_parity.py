@@ -39,6 +39,8 @@ SCAN = 1.5
 LARGEST = 30.0
 # What may become of the bound of one attribute, from bad to good.
 EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")
+# By which a model that is found again may exceed r = 0.
+RESUMED = 1e-10
 
 
 class MeanProblem(GLMProblem):
@@ -72,6 +74,19 @@ class MeanProblem(GLMProblem):
     def _has_others(self) -> bool:
         """Whether there are coordinates that λ does not penalize, be they of controls."""
         return super()._has_others or bool(len(self.basis.given_columns))
+
+    def resume(self, lambda_: float, raw: Floats) -> None:
+        """Find the model of an earlier fit to these rows again, from its level and coefficients.
+
+        Models with λ = ∞ are searched for again: their multipliers are not known.
+        """
+        if np.isinf(lambda_):
+            self.choose(self.definition, np.zeros(1), RESUMED, self.minima.max_iter)
+            return
+        moved = raw.copy()
+        moved[:, 0] += raw[:, 1:] @ self.basis.center
+        start = replace(self.minima.start, theta=self.minima.coordinates.theta(moved))
+        self._points[lambda_] = self._loose.minimum(lambda_, start)
 
     # ------------------------------------------------------------------- fits
 

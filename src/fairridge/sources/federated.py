@@ -27,7 +27,7 @@ from fairridge.sources.responses import Numbers
 from fairridge.sources.source import RowSource
 from fairridge.sources.stream import StreamEngine
 
-__all__ = ["RowMoments", "count_levels", "moments"]
+__all__ = ["RowMoments", "count_levels", "moments", "rows_of_party"]
 
 # Sums of products over rows are positive semidefinite but for this, relative to the largest.
 ROUNDING_OF_EIGENVALUES = 1e-9
@@ -159,8 +159,21 @@ def moments(source: RowSource, *, level_counts: LevelCounts | None = None) -> Ro
         Of all parties together; needed if some columns have levels and
         the moments of several parties are to be added.
     """
-    source.roles.require_training()
     known = source.count_levels() if level_counts is None else level_counts
+    return RowMoments(known, rows_of_party(source, known).moments())
+
+
+def rows_of_party(source: RowSource, known: LevelCounts) -> StreamEngine:
+    """Sum over the rows of one party, encoded as all parties agreed.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    known : LevelCounts
+        Of all parties together.
+    """
+    source.roles.require_training()
     if not known.roles.same_columns(source.roles):
         raise ValueError(
             "the level counts are of other columns, or of other types, than these rows."
@@ -168,5 +181,4 @@ def moments(source: RowSource, *, level_counts: LevelCounts | None = None) -> Ro
     design = known.design
     # The counts tell the order of the columns; a party may have another.
     encode = BatchEncoder(known.roles, design, Numbers(less_offset=True))
-    engine = StreamEngine(source, encode, design.encoded_names, len(design.sensitive.names))
-    return RowMoments(known, engine.moments())
+    return StreamEngine(source, encode, design.encoded_names, len(design.sensitive.names))

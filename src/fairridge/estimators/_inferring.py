@@ -1,0 +1,313 @@
+"""Standard errors of a fitted model, from the rows that it was fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fairridge._typing import Floats, TableLike, VectorLike
+from fairridge.arguments import check_option
+from fairridge.data import Design, as_table, dense_columns, numeric_vector
+from fairridge.engines import (
+    Engine,
+    MemoryEngine,
+    Moments,
+    PrecomputedMoments,
+    threads_for_passes,
+)
+from fairridge.estimators._each import require_one_bound
+from fairridge.estimators._isolating import isolation_of
+from fairridge.estimators._training import Training, read_training
+from fairridge.inference import (
+    Analysis,
+    Description,
+    Inference,
+    PathBands,
+    RowProducts,
+    bands_of,
+    inference_of,
+    products_of,
+    restored,
+    scheme_of,
+)
+from fairridge.penalties import Radial, resolve_penalty
+from fairridge.search import Choice, PenalizedProblem, Solution
+from fairridge.sources import RowMoments, RowSource
+from fairridge.sources.federated import rows_of_party
+from fairridge.sources.stream import StreamEngine
+
+__all__ = ["bands", "inference", "row_products"]
+
+WEIGHTS = ("sampling", "frequency")
+
+
+def inference(
+    self: Any,
+    X: TableLike,
+    y: VectorLike | None = None,
+    *,
+    sensitive_features: TableLike | None = None,
+    sample_weight: VectorLike | None = None,
+    offset: VectorLike | None = None,
+    covariance: Literal["HC0", "HC1", "HC3", "cluster"] = "HC1",
+    clusters: VectorLike | None = None,
+    weights: Literal["sampling", "frequency"] = "sampling",
+    products: RowProducts | None = None,
+) -> Inference:
+    """Return standard errors of the fitted model, in one more pass over its rows.
+
+    Parameters
+    ----------
+    X, y, sensitive_features, sample_weight, offset
+        As in `fit`, with the same rows.
+    covariance : {"HC0", "HC1", "HC3", "cluster"}, default="HC1"
+        Which estimator of the covariance.
+    clusters : array-like of shape (n,), optional
+        Labels of clusters, for rows that are not independent of each other.
+    weights : {"sampling", "frequency"}, default="sampling"
+        What sample weights are: inverse probabilities of being sampled, of which
+        only ratios matter, or numbers of rows alike, of which a row of weight w is
+        w. Rows of one cluster add up either way.
+    products : RowProducts, optional
+        The sum of the `fairridge.row_products` of all parties, if X are moments.
+    """
+    check_is_fitted(self)
+    require_one_bound(self, "inference")
+    check_option("weights", weights, WEIGHTS)
+    frequency = weights == "frequency"
+    if isinstance(X, RowMoments) != (products is not None):
+        raise ValueError(
+            "standard errors need the rows; moments tell only the coefficients. With several "
+            "parties, pass the sum of their fairridge.row_products as products=, beside moments."
+        )
+    if products is not None:
+        _require_same(self, products, covariance, frequency)
+    training = read_training(self, X, y, sensitive_features, sample_weight, offset)
+    title = type(self).__name__
+    engine = training.engine if clusters is not None else _with_moments(self, training.engine)
+    with threads_for_passes(training.engine, training.response.family):
+        problem = self._problem_on(engine, training.response)
+        if clusters is not None and sample_weight is not None:
+            clusters = np.asarray(clusters)[np.asarray(sample_weight) > 0]
+        return inference_of(
+            problem,
+            _restored(self, problem),
+            description_of(self),
+            covariance=covariance,
+            clusters=_of_kept(clusters, problem),
+            frequency=frequency,
+            order=_order(self),
+            labels=getattr(self, "classes_", None),
+            title=title,
+            backend=training.backend,
+            coefficients=np.column_stack([np.atleast_1d(self.intercept_), self._raw_coefficients]),
+            products=products,
+            known=engine is not training.engine,
+            read=_Reader(self._reads, self._traits.needs_sensitive, self.unknown, title),
+        )
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Encodes new rows as a model reads them."""
+
+    design: Design
+    needs_sensitive: bool
+    unknown: Any
+    name: str
+
+    def __call__(self, X: Any, sensitive_features: Any, offset: Any) -> tuple[Floats, Floats]:
+        """Return columns in the order of `coef_names_`, and offsets."""
+        table, design, attributes = as_table(X), self.design, None
+        if self.needs_sensitive:
+            attributes = design.attributes(sensitive_features, estimator_name=self.name)
+        pieces = design.encode(table, attributes, self.unknown, estimator_name=self.name)
+        n = table.shape[0]
+        shift = np.zeros(n) if offset is None else numeric_vector(offset, n, "offset")
+        columns = dense_columns((*pieces[0], *pieces[1]), design.encoded_names)
+        return columns[:, design.input_order], shift
+
+
+def _with_moments(model: Any, engine: Engine) -> Engine:
+    """Return rows in memory with the moments that the fit has summed over them."""
+    moments: Moments | None = model._moments
+    if moments is None or not isinstance(engine, MemoryEngine) or engine.n_rows != moments.n_rows:
+        return engine
+    return PrecomputedMoments(moments, engine.names, engine.n_sensitive, lambda: engine)
+
+
+def row_products(
+    model: Any,
+    moments: RowMoments,
+    source: RowSource,
+    *,
+    covariance: Literal["HC0", "HC1", "HC3"] = "HC1",
+    weights: Literal["sampling", "frequency"] = "sampling",
+) -> RowProducts:
+    """Return what the standard errors of a model need of the rows of one party.
+
+    Parameters
+    ----------
+    model : FairRidgeRegressor
+        Fitted to the moments of all parties together.
+    moments : RowMoments
+        These moments.
+    source : RowSource
+        The rows of one party, in `parquet`, `dask`, `spark` or `frame` of `fairridge.sources`.
+    covariance : {"HC0", "HC1", "HC3"}, default="HC1"
+        Which estimator of the covariance.
+    weights : {"sampling", "frequency"}, default="sampling"
+        What sample weights are; see `inference`.
+
+    Returns
+    -------
+    RowProducts
+        Small matrices that add up over parties; `model.inference(moments, products=…)` takes
+        their sum.
+    """
+    check_is_fitted(model)
+    check_option("weights", weights, WEIGHTS)
+    if not isinstance(moments, RowMoments) or not isinstance(source, RowSource):
+        raise TypeError("row_products takes moments of all rows, and a source of one party's rows.")
+    scheme = scheme_of(covariance, None, weights == "frequency", moments.moments.n_rows)
+    training = read_training(model, moments, None, None, None, None)
+    party = rows_of_party(source, moments.level_counts)
+    engine = PrecomputedMoments(
+        moments.moments, training.engine.names, training.engine.n_sensitive, lambda: _Rows(party)
+    )
+    problem = model._problem_on(engine, training.response)
+    return products_of(
+        problem,
+        _restored(model, problem),
+        description_of(model),
+        scheme,
+        model=_digest(model, covariance, scheme.frequency),
+        n_rows=party.n_rows,
+    )
+
+
+class _Rows:
+    """The rows of one party, for sums of products and nothing else: moments are of all rows."""
+
+    passes = 0
+
+    def __init__(self, engine: StreamEngine) -> None:
+        self.sum_over_columns = engine.sum_over_columns
+
+    def __getattr__(self, name: str) -> Any:
+        raise ValueError(
+            "these moments do not carry enough digits for standard errors: columns are almost "
+            "collinear. Drop or combine such columns."
+        )
+
+
+def _digest(model: Any, covariance: str, frequency: bool) -> str:
+    """Name the model and the estimator that products belong to."""
+    kind = "frequency" if frequency else "sampling"
+    return f"{model.fingerprint_} {model.lambda_!r} {model._bounded.name} {covariance} {kind}"
+
+
+def _require_same(model: Any, products: RowProducts, covariance: str, frequency: bool) -> None:
+    if products.model != _digest(model, covariance, frequency):
+        raise ValueError(
+            "these products are of another model, or for another covariance or other weights."
+        )
+    if products.n_rows != model.n_rows_:
+        raise ValueError(
+            f"these products are of {products.n_rows} rows, and the model of {model.n_rows_}: add "
+            "those of all parties."
+        )
+
+
+def _restored(model: Any, problem: PenalizedProblem) -> Solution:
+    """Find the fitted model again."""
+    return restored(
+        problem,
+        unfairness=float(model.unfairness),
+        lambda_=model.lambda_,
+        status=model.status_,
+        achieved=model.unfairness_,
+        raw_intercept=model.intercept_,
+        raw_coefficients=model._raw_coefficients,
+        n_rows=model.n_rows_,
+    )
+
+
+def bands(
+    model: Any,
+    training: Training,
+    problem: PenalizedProblem,
+    path: Any,
+    *,
+    level: float,
+    covariance: str,
+) -> PathBands:
+    """Return confidence bands for the models of a path.
+
+    Parameters
+    ----------
+    model : FairRidge
+        The model whose path it is.
+    training : Training
+        The training data.
+    problem : PenalizedProblem
+        The model on them, for every λ.
+    path : FairnessPath
+        The path.
+    level : float
+        Confidence of each band.
+    covariance : {"HC0", "HC1", "HC3"}
+        Which estimator of the covariance.
+    """
+    if not hasattr(type(model), "inference"):
+        raise ValueError(f"{type(model).__name__} has no standard errors, so it has no bands.")
+    description, scheme = (
+        description_of(model),
+        scheme_of(covariance, None, False, problem.engine.n_rows),
+    )
+    analyses: list[Analysis] = []
+    with threads_for_passes(training.engine, training.response.family):
+        fits = problem.fits(path.lambda_)
+        for r, fit, achieved, status in zip(
+            path.unfairness, fits, path.achieved, path.status, strict=True
+        ):
+            choice = Choice(fit.lambda_, status)
+            solution = Solution(float(r), fit, float(achieved), {}, choice)
+            like = analyses[0] if analyses else None
+            analyses.append(Analysis(problem, solution, description, like))
+        names = tuple(name for name, _ in path.named_coefficients())
+        backend = training.backend
+        return bands_of(analyses, scheme, level=level, names=names, backend=backend)
+
+
+def description_of(model: Any) -> Description:
+    """Return what decides how the coefficients depend on each row."""
+    definition = model._bounded
+    if model.controls is not None and definition.own_ridge:
+        raise ValueError(
+            f"there are no standard errors for definition={definition.name!r} given controls; use "
+            "'statistical-parity', or leave controls out."
+        )
+    # A ridge on what S explains of predictions; in α, where there is one, it is radial.
+    own = model.blind or definition.own_ridge
+    penalty = Radial() if own else resolve_penalty(model.penalty)
+    return Description(definition, penalty, float(model.predictor_penalty), model.standardize)
+
+
+def _order(model: Any) -> Any:
+    """Return the places of `coef_` among the encoded columns [S, X]."""
+    width = len(model._design.encoded_names) - len(model._reads.encoded_names)
+    return width + model._reads.input_order
+
+
+def _of_kept(clusters: Any, problem: PenalizedProblem) -> Any:
+    """Leave out the labels of rows that are isolated."""
+    isolation = isolation_of(problem)
+    if clusters is None or isolation is None or not isinstance(isolation.everyone, MemoryEngine):
+        return clusters
+    labels, rows = np.asarray(clusters).ravel(), isolation.everyone.rows
+    levels = tuple(one.level for one in isolation.levels)
+    return labels[~rows.in_any(levels)] if len(labels) == rows.n_rows else labels

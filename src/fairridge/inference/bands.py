@@ -1,0 +1,200 @@
+"""Confidence bands for all models of a path at once.
+
+The estimates θ̂(r) of one coefficient at all bounds have the covariance
+C(r, r′) = Σ w²φ(r)φ(r′)/W², with φ(r) the influence of a row on the model with
+bound r. Multiplying the influences of the rows by independent normal numbers,
+the same for all r, gives normal processes with just this covariance, so they
+are drawn from it. The band θ̂(r) ± c·se(r) has for c the quantile of the largest
+|process|/se over r: it holds for all bounds at once with the given confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.data import make_frame
+from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
+from fairridge.inference.estimates import quantile
+from fairridge.inference.passes import Pass, Weighing
+
+__all__ = ["PathBands", "bands_of"]
+
+DRAWS = 20_000
+# Numbers of influences that are held at a time.
+HELD = 4_000_000
+
+
+@dataclass(frozen=True)
+class PathBands:
+    """Bands for the coefficients of a path, each of which holds for all bounds at once.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the coefficients: intercept, α and β, class by class.
+    unfairness : ndarray of shape (m,)
+        The bounds r.
+    estimate, standard_errors : ndarray of shape (m, k)
+        Coefficients, and their standard errors at each bound.
+    critical : ndarray of shape (k,)
+        How many standard errors a band is away from the coefficient.
+    level : float
+        Confidence of each band.
+    backend : object
+        The frame library of the input.
+    """
+
+    names: tuple[str, ...]
+    unfairness: Floats
+    estimate: Floats
+    standard_errors: Floats
+    critical: Floats
+    level: float
+    backend: Any = None
+
+    @property
+    def lower(self) -> Floats:
+        """Lower ends, of shape (m, k)."""
+        return self.estimate - self.critical * self.standard_errors
+
+    @property
+    def upper(self) -> Floats:
+        """Upper ends, of shape (m, k)."""
+        return self.estimate + self.critical * self.standard_errors
+
+    def to_frame(self) -> Any:
+        """Return one row per coefficient and bound."""
+        count, parts = len(self.unfairness), (self.estimate, self.standard_errors)
+        estimate, errors, lower, upper = (
+            part.T.ravel() for part in (*parts, self.lower, self.upper)
+        )
+        columns = {
+            "term": [name for name in self.names for _ in range(count)],
+            "unfairness": np.tile(self.unfairness, len(self.names)),
+            "coefficient": estimate,
+            "standard_error": errors,
+            "lower": lower,
+            "upper": upper,
+        }
+        return make_frame(columns, self.backend)
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """Σ φ(r)φ(r′) over rows, for every coefficient."""
+
+    family: Any
+    parts: tuple[tuple[Pass, Floats, Weighing], ...]
+
+    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        n, count = len(y), len(self.parts) * self.parts[0][1].shape[1]
+        # The rows of a Cox model belong together.
+        step = max(1, HELD // count) if self.family.separable else n
+        total: Any = 0.0
+        for start in range(0, n, step):
+            here = slice(start, start + step)
+            part = None if offset is None else offset[here]
+            influences = self._influences(y[here], Z[here], weight[here], part)
+            total = total + influences @ influences.transpose(0, 2, 1)
+        return np.asarray(total)
+
+    def _influences(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        """Return weighted influences, of shape (k, m, n)."""
+        rows = self.parts[0][0].rows(self.family, y, Z, weight, offset)
+        out = np.empty((self.parts[0][1].shape[1], len(self.parts), len(y)))
+        for k, (what, weights, weighing) in enumerate(self.parts):
+            factors = weighing.factors(rows, what.branch.theta)
+            out[:, k] = weights.T @ (what.terms(rows) * factors[:, None]).T
+        return out
+
+
+def bands_of(
+    analyses: Sequence[Analysis],
+    scheme: Scheme,
+    *,
+    level: float,
+    names: tuple[str, ...],
+    backend: Any = None,
+) -> PathBands:
+    """Return bands for the models of a path.
+
+    Parameters
+    ----------
+    analyses : sequence of Analysis
+        One for each bound.
+    scheme : Scheme
+        How covariances are estimated.
+    level : float
+        Confidence of each band.
+    names : tuple of str
+        Names of intercept, α and β, class by class.
+    backend : object, optional
+        The frame library of the input.
+    """
+    first = analyses[0]
+    factor, df = scheme.finite_sample(float(first.problem.engine.n_rows), first.parameters())
+    joint = factor * _covariances(analyses, scheme) / first.basis.weight**2
+    errors = np.sqrt(np.maximum(np.einsum("kmm->mk", joint), 0.0))
+    # Wider by as much as intervals at one bound are.
+    student = quantile(level, df) / quantile(level, None)
+    critical = student * np.array([_critical(part, level) for part in joint])
+    largest = _with_kink(analyses, scheme, factor / first.basis.weight**2, errors)
+    estimate = np.array([analysis.fair_values() for analysis in analyses])
+    bounds = np.array([analysis.solution.unfairness for analysis in analyses])
+    return PathBands(names, bounds, estimate, largest, critical, level, backend)
+
+
+def _covariances(analyses: Sequence[Analysis], scheme: Scheme) -> Floats:
+    """Return sums over rows, of shape (k, m, m)."""
+    first = analyses[0]
+    parts = tuple(
+        (one.rows_of(one.branch), one.fair_map(one.branch), one.weighing(scheme))
+        for one in analyses
+    )
+    first.require_rows()
+    found: Floats = first.fit.engine.sum_over_columns(
+        _Joint(first.family, parts), first.basis.center
+    )
+    return found
+
+
+def _critical(covariance: Floats, level: float) -> float:
+    """Return the quantile of the largest |process|/se; that of one point if none varies."""
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    kept = errors > 0.0
+    if not kept.any():
+        return quantile(level, None)
+    correlation = covariance[np.ix_(kept, kept)] / np.outer(errors[kept], errors[kept])
+    sizes, vectors = np.linalg.eigh(correlation)
+    # Models of a path have few directions in common.
+    few = sizes > 1e-10 * sizes[-1]
+    root = vectors[:, few] * np.sqrt(sizes[few])
+    normal = np.random.default_rng(0).standard_normal((DRAWS, root.shape[1]))
+    drawn = float(np.quantile(np.abs(normal @ root.T).max(axis=1), level))
+    return max(drawn, quantile(level, None))
+
+
+def _with_kink(
+    analyses: Sequence[Analysis], scheme: Scheme, factor: float, errors: Floats
+) -> Floats:
+    """Take the larger of two errors at bounds that may or may not bind."""
+    first, out = analyses[0], errors.copy()
+    named = first.quantities()
+    if "unconstrained" not in named or first.unconstrained is None:
+        return out
+    sums = first.sums(first.branch, scheme, (named["unconstrained"],))
+    error = np.sqrt(factor * max(float(sums[-2, -2]), 0.0))
+    for k, analysis in enumerate(analyses):
+        gap = abs(first.unconstrained.value - analysis.solution.unfairness)
+        other = analysis.other_branch if analysis.bounded else None
+        if error > 1e-8 and gap <= NEAR_KINK * error and other is not None:
+            weights = analysis.fair_map(other)
+            products = analysis.sums(other, scheme)[:-1, :-1]
+            variances = factor * ((weights.T @ products) * weights.T).sum(axis=1)
+            out[k] = np.maximum(out[k], np.sqrt(np.maximum(variances, 0.0)))
+    return out

@@ -1,0 +1,374 @@
+"""What S explains of numbers that a model predicts: its linear predictors, or its means.
+
+With c_k = 1 for the rows in which number f_k(θ) is looked at, and means m_k and
+f̄_k over those,
+
+    Q = Σ_k A_kᵀS_k⁻¹A_k,   A_k = E[c_k(s − m_k)f_k],   S_k = E[c_k(s − m_k)(s − m_k)ᵀ],
+    R² = Q/V,               V = Σ_k E[c_k(f_k − f̄_k)²].
+
+With b = S⁻¹A, h = c(s − m)ᵀb, f̃ = c(f − f̄), f′ the derivative in η and
+J = E[c(s − m)f′zᵀ], a row puts
+
+    h f′z − h E[c f′z]/E[c] + JᵀS⁻¹c(s − m)(f̃ − h)     into ½ ∂Q/∂θ,
+    2hf̃ − h² into Q, and f̃² into V.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.families.means import RowMeans
+from fairridge.inference.raw import RawState
+from fairridge.inference.rows import FairRows, RowsOfModel
+
+__all__ = ["Explained", "ExplainedShare", "LinearPredictors", "NotExplained", "Predicted"]
+
+
+class LinearPredictors:
+    """The linear predictors as numbers to look at, less their means and without the offset."""
+
+    def __call__(self, at: RowsOfModel, order: int) -> RowMeans:
+        """Return η, and its derivative 1."""
+        m = at.theta.shape[0]
+        first = np.broadcast_to(np.eye(m), (len(at.h), m, m)) if order else None
+        return RowMeans(at.h + at.t, first, None)
+
+    def sums(self, state: RawState) -> _Sums:
+        """Return the sums without a pass over the rows: they are moments of [S, X]."""
+        basis, m = state.fit.basis, len(state.theta)
+        S, U = basis.sensitive.scatter(), basis.predictors.scatter()
+        (q, p), alpha, beta = basis.B.shape, state.own.alpha, state.own.beta
+        gram, slopes = np.zeros((m, 1 + q, 2 + q)), np.zeros((m, 2 + q, m, 1 + q + p))
+        gram[:, 0, 0], gram[:, 1:, 1:-1], gram[:, 1:, -1] = basis.weight, S, alpha @ S
+        for k in range(m):
+            slopes[k, 0, k, 0] = basis.weight
+            slopes[k, 1:-1, k, 1:] = np.hstack([S, S @ basis.B])
+            on_sensitive = alpha[k] @ S
+            slopes[k, -1, k, 1:] = np.append(on_sensitive, on_sensitive @ basis.B + beta[k] @ U)
+        squares = ((alpha @ S) * alpha).sum(axis=1) + ((beta @ U) * beta).sum(axis=1)
+        return _Sums(gram, slopes, squares)
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The predicted means as numbers to look at.
+
+    Attributes
+    ----------
+    means : MeansOfRows
+        Which means, among which rows.
+    """
+
+    means: Any
+
+    def __call__(self, at: RowsOfModel, order: int) -> RowMeans:
+        """Return μ, and its derivatives in η."""
+        found: RowMeans = self.means(at.rows.y, at.eta, order)
+        return found
+
+    def sums(self, state: RawState) -> _Sums:
+        """Sum over the rows."""
+        basis = state.fit.basis
+        collect = _Collect(state.fit.family, state.theta, basis.B, self)
+        found: _Sums = state.fit.engine.sum_over_columns(collect, basis.center)
+        return found
+
+
+Numbers = LinearPredictors | Predicted
+
+
+def _counted(found: RowMeans) -> Floats:
+    return np.ones_like(found.values) if found.counted is None else found.counted
+
+
+def _columns(rows: FairRows) -> Floats:
+    return np.column_stack([np.ones(len(rows.s)), rows.s, rows.x])
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Σ w c [1, s]ᵀ[1, s, f], Σ w c [1, s, f]ᵀf′z and Σ w c f² for every number."""
+
+    gram: Floats
+    slopes: Floats
+    squares: Floats
+
+    def __add__(self, other: _Sums) -> _Sums:
+        return _Sums(
+            self.gram + other.gram, self.slopes + other.slopes, self.squares + other.squares
+        )
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Reads rows for a function of them as a model sees them."""
+
+    family: Any
+    theta: Floats
+    B: Floats
+
+    def seen(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> RowsOfModel:
+        q = len(self.B)
+        s, x = Z[:, :q], Z[:, q : q + self.B.shape[1]]
+        rows = FairRows(self.family, y, s, x, s, self.B, offset, weight)
+        return RowsOfModel(rows, self.theta)
+
+
+@dataclass(frozen=True)
+class _Collect(_Read):
+    """Sums of the numbers, their slopes and S."""
+
+    numbers: Numbers
+
+    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> _Sums:
+        at = self.seen(y, Z, weight, offset)
+        found, z = self.numbers(at, 2), _columns(at.rows)
+        counted, m = weight[:, None] * _counted(found), len(self.theta)
+        ones = np.column_stack([np.ones(len(z)), at.rows.s])
+        grams, slopes, squares = [], [], []
+        assert found.first is not None
+        for k, f in enumerate(found.values.T):
+            left = np.column_stack([ones, f]) * counted[:, k : k + 1]
+            each = [left.T @ (found.first[:, k, c, None] * z) for c in range(m)]
+            grams.append(left[:, :-1].T @ np.column_stack([ones, f]))
+            slopes.append(np.stack(each, axis=1))
+            squares.append(left[:, -1] @ f)
+        return _Sums(np.stack(grams), np.stack(slopes), np.array(squares))
+
+
+@dataclass(frozen=True)
+class _Bend(_Read):
+    """Σ w c (s − m)ᵀb f″zzᵀ."""
+
+    numbers: Numbers
+    mean: Floats
+    slopes: Floats
+
+    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        at = self.seen(y, Z, weight, offset)
+        found, z, m = self.numbers(at, 2), _columns(at.rows), len(self.theta)
+        explained = _explained(at, _counted(found), self.mean, self.slopes)
+        assert found.bend is not None
+        bend = found.bend(weight[:, None] * explained)
+        out = np.empty((m, z.shape[1], m, z.shape[1]))
+        for a in range(m):
+            for b in range(m):
+                out[a, :, b, :] = (z * bend[:, a, b, None]).T @ z
+        return out
+
+
+def _explained(at: RowsOfModel, counted: Floats, mean: Floats, slopes: Floats) -> Floats:
+    """Return c(s − m)ᵀb of each row and number, of shape (n, K)."""
+    found = at.rows.s @ slopes.T - (mean * slopes).sum(axis=1)
+    return np.asarray(counted * found)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Q near one model; see the module.
+
+    Attributes
+    ----------
+    numbers : callable
+        Which numbers.
+    mean : ndarray of shape (K, q)
+        m.
+    level : ndarray of shape (K,)
+        f̄.
+    covariance : ndarray of shape (K, q)
+        A.
+    inverse : ndarray of shape (K, q, q)
+        S⁻¹.
+    jacobian : ndarray of shape (K, q, m, k)
+        J.
+    typical : ndarray of shape (K, m, k)
+        E[c f′z]/E[c].
+    variance : float
+        V.
+    variance_slope : ndarray of shape (m, k)
+        ½ ∂V/∂θ.
+    bent : ndarray of shape (m·k, m·k)
+        E[h f″zzᵀ].
+    """
+
+    numbers: Numbers
+    mean: Floats
+    level: Floats
+    covariance: Floats
+    inverse: Floats
+    jacobian: Floats
+    typical: Floats
+    variance: float
+    variance_slope: Floats
+    bent: Floats
+
+    @classmethod
+    def of(cls, state: RawState, numbers: Numbers) -> Explained:
+        """Sum over the rows of a model, twice if the numbers bend."""
+        basis, sums = state.fit.basis, numbers.sums(state)
+        gram, slopes = sums.gram / basis.weight, sums.slopes / basis.weight
+        count = gram[:, 0, 0, None]
+        mean, level = gram[:, 0, 1:-1] / count, gram[:, 0, -1] / count[:, 0]
+        covariance = gram[:, 1:, -1] - mean * gram[:, :1, -1]
+        spread = gram[:, 1:, 1:-1] - gram[:, 1:, :1] * mean[:, None, :]
+        inverse = np.stack([np.linalg.pinv(part, hermitian=True) for part in spread])
+        typical = slopes[:, 0] / count[:, :, None]
+        jacobian = slopes[:, 1:-1] - mean[:, :, None, None] * slopes[:, :1]
+        variance = float((sums.squares / basis.weight - gram[:, 0, -1] * level).sum())
+        by_theta = (slopes[:, -1] - level[:, None, None] * slopes[:, 0]).sum(axis=0)
+        blank = np.zeros((state.size, state.size))
+        found = cls(
+            numbers, mean, level, covariance, inverse, jacobian, typical, variance, by_theta, blank
+        )
+        return found._bent(state, found.slopes)
+
+    def _bent(self, state: RawState, slopes: Floats) -> Explained:
+        """Return the same with E[(s − m)ᵀb f″zzᵀ] for given b."""
+        if isinstance(self.numbers, LinearPredictors):
+            return self
+        engine, basis, family = state.fit.engine, state.fit.basis, state.fit.family
+        function = _Bend(family, state.theta, basis.B, self.numbers, self.mean, slopes)
+        total: Floats = engine.sum_over_columns(function, basis.center)
+        return replace(self, bent=total.reshape(state.size, -1) / basis.weight)
+
+    @property
+    def slopes(self) -> Floats:
+        """B, of shape (K, q): coefficients of the numbers on S."""
+        return np.einsum("kij,kj->ki", self.inverse, self.covariance)
+
+    @property
+    def value(self) -> float:
+        """Q."""
+        return float((self.slopes * self.covariance).sum())
+
+    @property
+    def slope(self) -> Floats:
+        """½ ∂Q/∂θ, of shape (m, k)."""
+        return np.einsum("kq,kqmz->mz", self.slopes, self.jacobian)
+
+    @property
+    def curvature(self) -> Floats:
+        """½ ∂²Q/∂θ²."""
+        K, q, m, k = self.jacobian.shape
+        J = self.jacobian.reshape(K, q, m * k)
+        return np.einsum("kqi,kqr,krj->ij", J, self.inverse, J, optimize=True) + self.bent
+
+    def seen(self, at: RowsOfModel) -> tuple[Floats, Floats, RowMeans]:
+        """Return h and f̃ of each row and number, and the numbers."""
+        found = self.numbers(at, 2)
+        counted = _counted(found)
+        explained = _explained(at, counted, self.mean, self.slopes)
+        return explained, counted * (found.values - self.level), found
+
+    def rows(self, at: RowsOfModel) -> Floats:
+        """Return what each row puts into the slope."""
+        explained, deviation, found = self.seen(at)
+        out = self.bending(at, explained, found)
+        left = deviation - explained
+        counted = _counted(found)
+        K, q, m, k = self.jacobian.shape
+        for j in range(K):
+            onto = np.einsum("qr,rz->qz", self.inverse[j], self.jacobian[j].reshape(q, -1))
+            own = (at.rows.s - self.mean[j]) * (counted[:, j] * left[:, j])[:, None]
+            out += (own @ onto).reshape(-1, m, k)
+        return out
+
+    def bending(self, at: RowsOfModel, explained: Floats, found: RowMeans) -> Floats:
+        """Return Σ_k h f′z − h E[c f′z]/E[c] of each row, of shape (n, m, k)."""
+        assert found.first is not None
+        by_eta = np.einsum("nk,nkm->nm", explained, found.first)
+        out = by_eta[:, :, None] * _columns(at.rows)[:, None, :]
+        return np.asarray(out - np.einsum("nk,kmz->nmz", explained, self.typical))
+
+
+@dataclass(frozen=True)
+class ExplainedShare:
+    """R² = Q/V near one model.
+
+    Attributes
+    ----------
+    explained : Explained
+        Q and V.
+    """
+
+    explained: Explained
+    free_gradient = None
+
+    @property
+    def value(self) -> float:
+        """R²; 0 for numbers that do not vary."""
+        variance = self.explained.variance
+        return self.explained.value / variance if variance > 0.0 else 0.0
+
+    @property
+    def gradient(self) -> Floats:
+        """Derivative in θ."""
+        own = self.explained
+        return 2.0 * (own.slope - self.value * own.variance_slope) / own.variance
+
+    def direct(self, at: RowsOfModel) -> Floats:
+        """Return (2hf̃ − h² − R²f̃²)/V of each row, summed over the numbers."""
+        h, f, _ = self.explained.seen(at)
+        each = (2.0 * h * f - h * h - self.value * f * f).sum(axis=1)
+        return np.asarray(each / self.explained.variance)
+
+
+@dataclass(frozen=True)
+class NotExplained:
+    """A = 0, with multipliers π: what r = 0 asks for.
+
+    Attributes
+    ----------
+    explained : Explained
+        At the model, with E[(s − m)ᵀπ f″zzᵀ].
+    multipliers : ndarray of shape (K, q)
+        π.
+    """
+
+    explained: Explained
+    multipliers: Floats
+
+    @classmethod
+    def of(cls, state: RawState, explained: Explained) -> NotExplained:
+        """Find the multipliers: E[g z] − ½λ̄₂∂R = Jᵀπ."""
+        K, q, m, k = explained.jacobian.shape
+        J = explained.jacobian.reshape(K * q, m * k)
+        left = state.gradient.ravel() - sum(c * form.slope.ravel() for c, form in state.fixed)
+        kept = state.varies.ravel()
+        units = np.sqrt(np.diag(state.hessian)[kept])
+        found = np.linalg.lstsq((J[:, kept] / units).T, left[kept] / units, rcond=1e-10)[0]
+        pi: Floats = np.asarray(found.reshape(K, q), dtype=np.float64)
+        return cls(explained._bent(state, pi), pi)
+
+    @property
+    def jacobian(self) -> Floats:
+        """J, of shape (K·q, m·k)."""
+        K, q, m, k = self.explained.jacobian.shape
+        return self.explained.jacobian.reshape(K * q, m * k)
+
+    @property
+    def slope(self) -> Floats:
+        """Jᵀπ."""
+        return np.einsum("kq,kqmz->mz", self.multipliers, self.explained.jacobian)
+
+    @property
+    def curvature(self) -> Floats:
+        """E[(s − m)ᵀπ f″zzᵀ]."""
+        return self.explained.bent
+
+    def rows(self, at: RowsOfModel) -> Floats:
+        """Return what each row puts into Jᵀπ."""
+        own = self.explained
+        found = own.numbers(at, 2)
+        explained = _explained(at, _counted(found), own.mean, self.multipliers)
+        return own.bending(at, explained, found)
+
+    def values(self, at: RowsOfModel) -> Floats:
+        """Return c(s − m)f̃ of each row and number."""
+        _, deviation, _ = self.explained.seen(at)
+        s = at.rows.s[:, None, :] - self.explained.mean
+        return np.asarray(deviation[:, :, None] * s).reshape(len(s), -1)

@@ -1,0 +1,82 @@
+"""Predicted means of new rows with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, softmax
+
+from fairridge._typing import Floats
+from fairridge.inference.estimates import Estimates, quantile
+
+__all__ = ["Predictor", "predicted_columns"]
+
+# Probabilities are kept this far from 0 and 1, where log odds end.
+EDGE = 1e-300
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """How a model predicts new rows.
+
+    Attributes
+    ----------
+    read : callable
+        Maps X, sensitive_features and offset to encoded columns and offsets.
+    family : Family
+        The family of the response.
+    labels : tuple of str
+        Names of the classes of a multinomial model.
+    """
+
+    read: Callable[[Any, Any, Any], tuple[Floats, Floats]]
+    family: Any
+    labels: tuple[str, ...] = ()
+
+
+def predicted_columns(
+    what: Predictor, raw: Estimates, Z: Floats, offset: Floats, level: float, df: float | None
+) -> dict[str, Floats]:
+    """Return means of rows with intervals, as columns.
+
+    Intervals are those of the linear predictor, or of the log odds of each of
+    several classes by the delta method, at both ends.
+
+    Parameters
+    ----------
+    what : Predictor
+        The model.
+    raw : Estimates
+        Intercept and coefficients, class by class.
+    Z : ndarray of shape (n, 1+k)
+        Ones and encoded columns.
+    offset : ndarray of shape (n,)
+        Added to the linear predictor.
+    level : float
+        Confidence of each interval.
+    df : float or None
+        Degrees of freedom of t statistics; None for normal quantiles.
+    """
+    half = quantile(level, df)
+    if what.family.n_predictors == 1:
+        middle = Z @ raw.estimate + offset
+        error = half * np.sqrt(np.maximum(((Z @ raw.covariance) * Z).sum(axis=1), 0.0))
+        ends = {"mean": middle, "lower": middle - error, "upper": middle + error}
+        return {name: what.family.mean(eta[:, None])[:, 0] for name, eta in ends.items()}
+    k, count = Z.shape[1], len(what.labels)
+    P = softmax(Z @ raw.estimate.reshape(count, k).T, axis=1)
+    between = raw.covariance.reshape(count, k, count, k)
+    A = np.einsum("ni,cidj,nj->ncd", Z, between, Z, optimize=True)
+    found: dict[str, Floats] = {}
+    for j, label in enumerate(what.labels):
+        own = np.clip(P[:, j], EDGE, 1.0 - 1e-16)
+        slopes = (np.eye(count)[j] - P) / (1.0 - own)[:, None]
+        variance = np.einsum("nc,ncd,nd->n", slopes, A, slopes)
+        error = half * np.sqrt(np.maximum(variance, 0.0))
+        found[label] = P[:, j]
+        found[f"{label}_lower"] = expit(logit(own) - error)
+        found[f"{label}_upper"] = expit(logit(own) + error)
+    return found
