@@ -11,9 +11,11 @@ COMMA  := ,
 EXTRAS := dev$(if $(shell command -v java 2>/dev/null),$(COMMA)spark)
 # For another set of experiments, fewer runs, or the page in docs/: see its --help.
 REPRODUCE ?= all --out reproduce-output
+# The samples stay in simulate-output/, the page goes into docs/; --quick for a few samples.
+SIMULATE ?= --out simulate-output --docs docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all browser check format bench reproduce docs clean
+.PHONY: help demo test test-all browser check format bench reproduce simulate docs clean
 
 help:
 	@echo "make demo    fit fair paths on two data sets, show the trade-off, write the audit reports"
@@ -23,6 +25,7 @@ help:
 	@echo "make format  rewrite the code in the house format"
 	@echo "make bench   measure against other libraries"
 	@echo "make reproduce  compute every figure and claim of the paper; goes on where it stopped"
+	@echo "make simulate  measure coverage, certificates, rules and monitors; goes on where it stopped"
 	@echo "make docs    build the documentation into site/"
 
 $(READY): pyproject.toml constraints.txt
@@ -70,9 +73,12 @@ bench: $(READY)
 reproduce: $(READY)
 	$(BIN)/python -m reproduction $(REPRODUCE)
 
+simulate: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m simulations $(SIMULATE)
+
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) site build dist demo-output bench-output reproduce-output
+	rm -rf $(VENV) site build dist demo-output bench-output reproduce-output simulate-output

@@ -77,7 +77,7 @@ def test_certificates_of_data():
     assert found.granted
     assert 0.0 < found.training_bound < 0.05
     assert found.upper == pytest.approx(0.05)
-    assert (found.n_rows, found.rows_needed, found.method) == (2000, 2000, "closed form")
+    assert (found.n_rows, found.rows_needed, found.method) == (2000, 2000, "closed-form")
     # The odds spread by the influence of rows on R²_S, summed over rows.
     fit = solve(problem, PARITY, [found.training_bound])[0].fit
     S = data[0]

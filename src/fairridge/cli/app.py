@@ -11,6 +11,7 @@ import typer
 from fairridge.cli.auditing import audit
 from fairridge.cli.comparing import compare
 from fairridge.cli.data_sets import datasets
+from fairridge.cli.deciding import choose, monitor
 from fairridge.cli.demonstration import demo
 from fairridge.cli.errors import explain, notes
 from fairridge.cli.examples import epilog
@@ -30,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Regression models that are fair to a degree you choose.",
 )
-for command in (fit, path, predict, audit, compare, report, datasets, demo):
+for command in (fit, path, predict, audit, compare, choose, monitor, report, datasets, demo):
     app.command(epilog=epilog(command.__name__))(command)
 
 

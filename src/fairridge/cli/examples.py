@@ -26,6 +26,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "fairridge audit credit.csv --model model.json --response Credit_risk --json",
     ),
     "compare": ("fairridge compare builtin:german_credit --unfairness 0.05 --models FGRRM,ZLRM",),
+    "choose": (
+        "fairridge choose builtin:german_credit --rule adverse-impact:0.8 --held-out 0.4",
+        "fairridge choose credit.csv --response Credit_risk --sensitive Gender "
+        "--rule opportunity-gap:0.2 --favorable GOOD",
+    ),
+    "monitor": (
+        "fairridge monitor credit.csv --model model.json --state watch.json --unfairness 0.1",
+    ),
     "report": ("fairridge report builtin:german_credit --unfairness 0.05 --cv 5 --bootstrap 20",),
     "demo": ("fairridge demo",),
 }

@@ -24,7 +24,7 @@ from fairridge.cli.streams import read_training
 from fairridge.cli.terminal import say, show_json, waiting
 from fairridge.cli.training_data import Data, make_model
 
-__all__ = ["fit", "path"]
+__all__ = ["bounds_of", "fit", "path"]
 
 
 @gathered()
@@ -91,7 +91,7 @@ def path(
     check_both(out, plot, "--out and --plot")
     training = _read(data, columns, separator, stream)
     # A file gets every bound, a screen the telling ones.
-    chosen = _bounds(bounds) or (None if out or plot else SHORT_PATH)
+    chosen = bounds_of(bounds) or (None if out or plot else SHORT_PATH)
     found = _fitted_path(training, options, chosen)
     if out is not None:
         write(arrow(found.to_frame()), out, safe=safe_csv)
@@ -120,7 +120,8 @@ def _fitted_path(training: Data, options: ModelOptions, bounds: Any) -> Any:
         return model.path(training.X, training.y, unfairness=bounds, **training.options)
 
 
-def _bounds(text: str | None) -> list[float] | None:
+def bounds_of(text: str | None) -> list[float] | None:
+    """Read bounds with commas between them."""
     if text is None:
         return None
     try:

@@ -17,7 +17,7 @@ from fairridge.cli.outputs import as_csv, check_place, write
 from fairridge.cli.streams import is_stream, write_predictions
 from fairridge.cli.terminal import note, show_json, waiting
 
-__all__ = ["linear_predictors", "load_model", "predict", "scored_columns"]
+__all__ = ["linear_predictors", "load_model", "model_rows", "predict", "scored_columns"]
 
 
 def predict(
@@ -84,6 +84,24 @@ def scored_columns(model: Any, source: Source, offset: str | None = None) -> dic
 
     predictor = Predictor(model, BOTH, offset)
     return {name: pa.array(column) for name, column in predictor(_typed(predictor, source)).items()}
+
+
+def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
+    """Return all columns that a model knows, sensitive ones included, as it read them at fit."""
+    design = model._design
+    names, apart = design.names, design.sensitive_names if design.separate else ()
+    if names is None or apart is None:
+        raise BadInputError(
+            "this model was fitted to arrays without names; use it in Python instead."
+        )
+    check_columns((*names, *apart), source, "the model needs it")
+    kinds, parts = kinds_of_model(model), []
+    for columns in (names, apart):
+        table, remarks = typed(source.table.select(list(columns)), columns, kinds)
+        parts.append(table)
+        for remark in remarks:
+            note(remark)
+    return parts[0], {"sensitive_features": parts[1]} if apart else {}
 
 
 def linear_predictors(model: Any, source: Source) -> Any:

@@ -23,9 +23,14 @@ from fairridge.arguments import (
     check_number,
     check_option,
 )
-from fairridge.data import MAX_LEVELS, Design
+from fairridge.data import MAX_LEVELS
 from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators import _inferring
+from fairridge.estimators._certifying import (
+    certified_solutions,
+    check_certification,
+    set_aside,
+)
 from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
 from fairridge.estimators._each import check_each, require_one_bound, solve_each
 from fairridge.estimators._isolating import (
@@ -45,6 +50,12 @@ from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.fairness import Definition, resolve_definition
 from fairridge.families import Family
+from fairridge.inference import (
+    CERTIFICATIONS,
+    Certificate,
+    Certification,
+    posterior_covariance,
+)
 from fairridge.models import Isolation, is_wide, isolate
 from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
@@ -90,6 +101,8 @@ class FairRidge(FairModel):
         max_levels: int | None = MAX_LEVELS,
         blind: bool = False,
         controls: ColumnNames | None = None,
+        confidence: float | None = None,
+        certification: Certification = "auto",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -107,6 +120,8 @@ class FairRidge(FairModel):
         self.max_levels = max_levels
         self.blind = blind
         self.controls = controls
+        self.confidence = confidence
+        self.certification = certification
 
     @property
     def _bounded(self) -> Definition:
@@ -142,7 +157,10 @@ class FairRidge(FairModel):
         penalized = check_number("predictor_penalty", self.predictor_penalty, minimum=0.0) > 0.0
         return Traits(
             definition,
-            moments_suffice=definition.needs_only_moments and not self._has_each,
+            # Certificates look at fourth moments.
+            moments_suffice=definition.needs_only_moments
+            and not self._has_each
+            and self.confidence is None,
             needs_sensitive=not self.blind,
             compresses=not self.blind and self.controls is None,
             # Predictors of a blind model may be collinear with S; `_set_up` looks at X alone.
@@ -184,12 +202,16 @@ class FairRidge(FairModel):
         -------
         self
         """
+        if self.confidence is not None:
+            check_certification(self)
         if not self._has_each:
             check_bound(self.unfairness)
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
+        if self.confidence is not None:
+            training = set_aside(self, training)
         with threads_for_passes(training.engine, training.response.family):
             problem = self._set_up(training)
-            solution = self._solve_own(problem, training.design)
+            solution = self._solve_own(problem, training)
         warn_of_bound(solution, self._remedy)
         self._warn_of_solutions(problem, [solution], training)
         return self._store(training, problem, solution)
@@ -211,19 +233,24 @@ class FairRidge(FairModel):
         X, y, sensitive_features, sample_weight, offset
             As in `fit`.
         unfairness : array-like, optional
-            The bounds; 0, 0.01, …, 1 by default.
+            The bounds; 0, 0.01, …, 1 by default. With `confidence` each is certified
+            by itself.
 
         Returns
         -------
         FairnessPath
             Coefficients and fairness for every bound; `at(r)` is a fitted model.
         """
+        if self.confidence is not None:
+            check_certification(self)
         require_one_bound(self, "path")
         bounds = check_bounds(np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness)
         training = read_training(self, X, y, sensitive_features, sample_weight, offset)
+        if self.confidence is not None:
+            training = set_aside(self, training)
         with threads_for_passes(training.engine, training.response.family):
             problem = self._set_up(training)
-            solutions = self._solve(problem, bounds)
+            solutions = self._solve(problem, bounds, training.held)
         self._warn_of_solutions(problem, solutions, training)
         return path_of(self, training, problem, solutions)
 
@@ -236,6 +263,12 @@ class FairRidge(FairModel):
     inference = _inferring.inference
     _description = property(describe)
     fingerprint_ = property(training_fingerprint)
+
+    @property
+    def _training_bound(self) -> float:
+        """The bound that the fitted model meets in training."""
+        found = self.certificate_
+        return float(self.unfairness if found is None else found.training_bound)
 
     def _set_up(self, training: Training) -> Any:
         """Set the model up on the training rows, and look at their columns."""
@@ -294,17 +327,25 @@ class FairRidge(FairModel):
             return gaussian_problem(engine, **options)
         return glm_problem(engine, family, **passes)
 
-    def _solve_own(self, problem: Any, design: Design) -> Solution:
+    def _solve_own(self, problem: Any, training: Training) -> Solution:
         """Find the model for the bound, or the bounds of attributes, that it was made with."""
         if not isinstance(self.unfairness, Mapping):
-            return self._solve(problem, check_bound(self.unfairness))[0]
+            return self._solve(problem, check_bound(self.unfairness), training.held)[0]
         tol = check_number("tol", self.tol, minimum=0.0, strict=True)
-        return self._completed(
-            problem, [solve_each(problem, self._bounded, self.unfairness, design, tol=tol)]
-        )[0]
+        found = solve_each(problem, self._bounded, self.unfairness, training.design, tol=tol)
+        return self._completed(problem, [found])[0]
 
-    def _solve(self, problem: PenalizedProblem, bounds: Floats) -> list[Solution]:
-        """Find the model for every bound."""
+    def _solve(
+        self, problem: PenalizedProblem, bounds: Floats, held: Engine | None = None
+    ) -> list[Solution]:
+        """Find the model for every bound, in training or in the population."""
+        check_option("certification", self.certification, CERTIFICATIONS)
+        if self.confidence is None:
+            return self._search(problem, bounds)
+        return certified_solutions(self, problem, bounds, held)
+
+    def _search(self, problem: PenalizedProblem, bounds: Floats) -> list[Solution]:
+        """Find the model for every bound in training."""
         if self._has_each:
             require_one_bound(self, "a search over bounds")
         definition = self._bounded
@@ -325,6 +366,8 @@ class FairRidge(FairModel):
     def _store(self, training: Training, problem: Problem, solution: Solution) -> Self:
         """Keep what the fit found."""
         store_solution(self, training, problem, solution, blind=self.blind)
+        self.certificate_: Certificate | None = solution.certificate
+        self._posterior = posterior_covariance(problem, solution.fit)
         self.isolated_: dict[str, int] = {}
         if not problem.family.least_squares:
             store_isolated(self, training, problem, solution)

@@ -18,6 +18,7 @@ from fairridge.engines import (
     PrecomputedMoments,
     threads_for_passes,
 )
+from fairridge.estimators._certifying import set_aside
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._isolating import isolation_of
 from fairridge.estimators._training import Training, read_training
@@ -86,6 +87,8 @@ def inference(
     if products is not None:
         _require_same(self, products, covariance, frequency)
     training = read_training(self, X, y, sensitive_features, sample_weight, offset)
+    if self.confidence is not None:
+        training = set_aside(self, training)
     title = type(self).__name__
     engine = training.engine if clusters is not None else _with_moments(self, training.engine)
     with threads_for_passes(training.engine, training.response.family):
@@ -226,7 +229,7 @@ def _restored(model: Any, problem: PenalizedProblem) -> Solution:
     """Find the fitted model again."""
     return restored(
         problem,
-        unfairness=float(model.unfairness),
+        unfairness=model._training_bound,
         lambda_=model.lambda_,
         status=model.status_,
         achieved=model.unfairness_,

@@ -165,4 +165,5 @@ def refit_at(model: Any, training: Training, problem: Problem, unfairness: float
     """Return a fitted model for another bound on the same data."""
     other = clone(model).set_params(unfairness=unfairness)
     bounds = check_bound(unfairness, other._traits.largest_bound)
-    return other._store(training, problem, other._solve(problem, bounds)[0])
+    rows = () if training.held is None else (training.held,)
+    return other._store(training, problem, other._solve(problem, bounds, *rows)[0])

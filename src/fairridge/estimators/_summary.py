@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge.estimators._certifying import certificate_facts
 from fairridge.estimators._checks import listed
 from fairridge.estimators._model import attribute_facts, bound_text
 from fairridge.metrics import DIFFERENCES, WORDS
@@ -81,6 +82,7 @@ def bound_facts(model: Any) -> dict[str, str]:
             else _one_bound(model)
         ),
     }
+    facts |= certificate_facts(getattr(model, "certificate_", None))
     isolated = getattr(model, "isolated_", {})
     if isolated:
         facts["Isolated rows"] = f"{sum(isolated.values()):,}"

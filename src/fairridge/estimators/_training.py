@@ -60,6 +60,8 @@ class Training:
     unmapped : Rows or None
         The rows before feature maps, if there are any: a training set of
         cross-validation fits them anew.
+    held : Engine or None
+        Rows that are kept from the fit, to test models on.
     """
 
     design: Design
@@ -68,6 +70,7 @@ class Training:
     n_rows: int
     backend: Any
     unmapped: Rows | None = None
+    held: Engine | None = None
 
     def engine_on(self, positions: NDArray[np.intp]) -> MemoryEngine:
         """Return an engine for some of the rows."""
@@ -194,6 +197,10 @@ def _read_moments(model: FairModel, data: RowMoments) -> Training:
         raise ValueError(
             "bounds per attribute need the rows, and these are moments; give one number as "
             "unfairness."
+        )
+    if getattr(model, "confidence", None) is not None:
+        raise ValueError(
+            "confidence needs the rows: moments do not tell how R² on S varies between samples."
         )
     if not model._traits.moments_suffice:
         raise ValueError(

@@ -52,6 +52,9 @@ class FairnessPath:
     isolated : dict of str to int
         Levels that decide the response, with the number of their rows: no model of
         the path is fitted to these rows, and no bound is about them.
+    certificates : tuple of Certificate or None
+        What each bound promises for the population, with `confidence`; bounds
+        that are not granted have the model at r = 0.
     """
 
     unfairness: Floats
@@ -73,6 +76,7 @@ class FairnessPath:
     _deviations: tuple[Floats, Floats]
     _backend: Any
     _origin: tuple[Any, Any, Any]
+    certificates: tuple[Any, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.unfairness)
@@ -114,6 +118,9 @@ class FairnessPath:
             "deviance": self.deviance,
             self.score_name: self.score,
         }
+        if self.certificates is not None:
+            for name in ("training_bound", "upper", "granted"):
+                columns[name] = [getattr(one, name) for one in self.certificates]
         for name, values in self.named_coefficients():
             # A column of the data may be called "intercept", too.
             while name in columns:
@@ -216,6 +223,7 @@ def path_of(
     fits = [solution.fit for solution in solutions]
     design, basis, classes = training.design, problem.basis, training.response.classes
     deviance, null = np.array([fit.deviance for fit in fits]), problem.null_deviance
+    certificates = tuple(solution.certificate for solution in solutions)
     several = classes if np.ndim(fits[0].alpha) == 2 else None
     return FairnessPath(
         unfairness=np.array([solution.unfairness for solution in solutions]),
@@ -243,4 +251,5 @@ def path_of(
         ),
         _backend=training.backend,
         _origin=(model, training, problem),
+        certificates=certificates if certificates[0] is not None else None,
     )

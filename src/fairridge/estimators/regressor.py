@@ -6,12 +6,15 @@ from typing import Any, Literal
 
 from sklearn.base import RegressorMixin
 
-from fairridge._typing import ColumnNames, Unfairness, UnknownLevels
+from fairridge._typing import ColumnNames, TableLike, Unfairness, UnknownLevels, VectorLike
+from fairridge.arguments import check_flag
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _means
 from fairridge.estimators._fair_ridge import FairRidge
+from fairridge.estimators._posterior import posterior_deviation
 from fairridge.estimators._responses import NumericResponse
 from fairridge.families import resolve_regression_family
+from fairridge.inference import Certification
 
 __all__ = ["FairRidgeRegressor"]
 
@@ -90,6 +93,18 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         bound on "statistical-parity" or "mean-parity" is on what S explains
         beyond them.
         `unfairness_components_` has the share without them beside it.
+    confidence : float, optional
+        1 − δ: the bound then holds for the population that the rows came from,
+        with that confidence over samples of rows. The model is fitted with a
+        smaller bound, which `certificate_` has. If no bound is certified, the
+        model is the fit at r = 0, with a warning that says how many rows would
+        do. For R² on S of the linear predictor or of the predicted means;
+        shares of deviance and other definitions are refused.
+    certification : {"auto", "closed-form", "draws", "held-out"}, default="auto"
+        How a bound is certified: by a noncentral χ² ("auto" for gaussian
+        models), by draws of what the rows leave open about the population
+        ("auto" for others), or by tests on half of the rows, which the model
+        is then not fitted to.
 
     Attributes
     ----------
@@ -128,6 +143,10 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
     isolated_ : dict of str to int
         Levels that decide the response, with the number of their rows; these
         rows are no part of the fit and the bound. See `separation`.
+    certificate_ : Certificate or None
+        What `confidence` found: `bound` (r), `training_bound` (r′), `confidence`,
+        `upper` (what unfairness in the population may be), `method`, `n_rows`,
+        `granted` and `rows_needed`.
     deviance_, loglik_, explained_deviance_ : float
         Deviance (the residual sum of squares for gaussian models),
         log-likelihood, and R² or D² in training.
@@ -173,6 +192,8 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         max_levels: int | None = MAX_LEVELS,
         blind: bool = False,
         controls: ColumnNames | None = None,
+        confidence: float | None = None,
+        certification: Certification = "auto",
     ) -> None:
         super().__init__(
             unfairness,
@@ -191,10 +212,47 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
             max_levels=max_levels,
             blind=blind,
             controls=controls,
+            confidence=confidence,
+            certification=certification,
         )
         self.family = family
 
-    predict = _means.predict
+    def predict(
+        self,
+        X: TableLike,
+        *,
+        sensitive_features: TableLike | None = None,
+        offset: VectorLike | None = None,
+        return_std: bool = False,
+    ) -> Any:
+        """Predict the mean response.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, k)
+            New rows; columns of a frame may be in any order.
+        sensitive_features : frame or array, optional
+            Required if and only if it was given at fit.
+        offset : array-like of shape (n,), optional
+            Added to the linear predictor.
+        return_std : bool, default=False
+            Whether to return the posterior standard deviation of the mean as well, for gaussian
+            models with `predictor_penalty` > 0. The penalties are read as priors:
+            β ~ N(0, σ²/λ₂) and α ~ N(0, σ²/λ(r)) on the columns as penalized, flat for the
+            intercept, with σ² the mean squared residual, and λ₂, λ(r) and σ² as known. It is
+            not the deviation of a response, whose variance is larger by σ².
+
+        Returns
+        -------
+        ndarray of shape (n,), or a pair of these
+            For rows of `fairridge.sources` the predictions are lazy: a Dask or Spark
+            collection, or for Parquet files an object with `write(path)`.
+        """
+        mean = _means.predict(self, X, sensitive_features=sensitive_features, offset=offset)
+        if not check_flag("return_std", return_std):
+            return mean
+        return mean, posterior_deviation(self, X, sensitive_features)
+
     score = _means.score
 
     @property

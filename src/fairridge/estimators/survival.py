@@ -19,6 +19,7 @@ from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._responses import SurvivalTimes
 from fairridge.estimators._training import Training, read_scored
 from fairridge.families.cox_sweep import BaselineHazard
+from fairridge.inference import Certification
 from fairridge.metrics import concordance_index
 from fairridge.search import Problem, Solution
 from fairridge.sources import RowSource
@@ -88,6 +89,18 @@ class FairRidgeSurvival(FairRidge):
         Columns of X, by name or position, that may explain differences: the
         bound on "statistical-parity" is on what S explains beyond them.
         `unfairness_components_` has the share without them beside it.
+    confidence : float, optional
+        1 − δ: the bound then holds for the population that the rows came from,
+        with that confidence over samples of rows. The model is fitted with a
+        smaller bound, which `certificate_` has. If no bound is certified, the
+        model is the fit at r = 0, with a warning that says how many rows would
+        do. For R² on S of the linear predictor or of the predicted means;
+        shares of deviance and other definitions are refused.
+    certification : {"auto", "closed-form", "draws", "held-out"}, default="auto"
+        How a bound is certified: by a noncentral χ² ("auto" for gaussian
+        models), by draws of what the rows leave open about the population
+        ("auto" for others), or by tests on half of the rows, which the model
+        is then not fitted to.
 
     Attributes
     ----------
@@ -116,6 +129,8 @@ class FairRidgeSurvival(FairRidge):
         max_levels: int | None = MAX_LEVELS,
         blind: bool = False,
         controls: ColumnNames | None = None,
+        confidence: float | None = None,
+        certification: Certification = "auto",
     ) -> None:
         super().__init__(
             unfairness,
@@ -134,6 +149,8 @@ class FairRidgeSurvival(FairRidge):
             max_levels=max_levels,
             blind=blind,
             controls=controls,
+            confidence=confidence,
+            certification=certification,
         )
         self.ties = ties
 

@@ -19,6 +19,7 @@ from fairridge.data import Design, Encoding
 from fairridge.data.annotations import require_annotated
 from fairridge.data.encoding import CategoricalColumn, NumericColumn
 from fairridge.export.training import TrainingColumns
+from fairridge.inference import Certificate
 
 __all__ = ["NotSaved", "decode", "encode"]
 
@@ -56,6 +57,7 @@ class NotSaved:
 def _known() -> dict[str, type[Any]]:
     """Dataclasses that a file may contain: those of the design, and all public ones of the axes."""
     own: list[type[Any]] = [Design, Encoding, NumericColumn, CategoricalColumn, TrainingColumns]
+    own.append(Certificate)
     axes = (families, fairness, penalties)
     public = [getattr(module, name) for module in axes for name in module.__all__]
     own += [item for item in public if isinstance(item, type) and is_dataclass(item)]

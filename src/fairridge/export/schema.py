@@ -22,6 +22,7 @@ from fairridge.data.encoding import OTHER, CategoricalColumn
 from fairridge.export.training import TrainingColumns
 from fairridge.fairness import resolve_definition
 from fairridge.families import Binomial, Cox, Multinomial, resolve_regression_family
+from fairridge.inference import Certificate, Certification
 from fairridge.penalties import resolve_penalty
 from fairridge.search import Status
 
@@ -273,6 +274,22 @@ def _is_categorical(column: CategoricalColumn) -> bool:
     )
 
 
+def _is_certificate(value: Any, facts: Facts) -> bool:
+    if value is None or facts.model.confidence is None:
+        return value is None and facts.model.confidence is None
+    numbers = [value.bound, value.training_bound, value.upper]
+    return isinstance(value, Certificate) and all(0.0 <= number <= 1.0 for number in numbers)
+
+
+def _is_posterior(value: Any, facts: Facts) -> bool:
+    if value is None:
+        return True
+    return _numbers("kk").holds(value, facts) and bool(
+        (value == value.T).all()
+        and (np.linalg.eigvalsh(value) >= -1e-9 * np.abs(value).max(initial=0.0)).all()
+    )
+
+
 def _survives(facts: Facts) -> bool:
     return hasattr(facts.model, "predict_survival_function")
 
@@ -288,6 +305,11 @@ PARAMETERS: dict[str, Rule] = {
     "standardize": _typed(bool, "True or False"),
     "blind": _typed(bool, "True or False"),
     "controls": Rule("names or positions of columns", _are_columns),
+    "confidence": Rule(
+        "a number between 0 and 1, or None",
+        lambda value, facts: value is None or (is_number(value) and bool(0.0 < value < 1.0)),
+    ),
+    "certification": _typed(Certification, "a way to certify a bound"),
     "unknown": _typed(Literal["error", "base"], "'error' or 'base'"),
     "predictor_map": _typed(NoneType, "None"),
     "sensitive_map": _typed(NoneType, "None"),
@@ -345,6 +367,16 @@ FITTED: dict[str, Rule] = {
     ),
     "isolated_": _typed(
         dict[str, int], "rows by level", lambda facts: hasattr(facts.model, "separation")
+    ),
+    "certificate_": Rule(
+        "a certificate if 'confidence' is given, else None",
+        _is_certificate,
+        lambda facts: hasattr(facts.model, "confidence"),
+    ),
+    "_posterior": Rule(
+        "None, or a covariance of the coefficients",
+        _is_posterior,
+        lambda facts: hasattr(facts.model, "confidence"),
     ),
     "status_": _each(_typed(Status, "a status")),
     "bound_active_": _typed(bool, "True or False"),

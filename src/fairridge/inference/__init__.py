@@ -10,19 +10,29 @@ from fairridge.inference.build import inference_of, scheme_of
 from fairridge.inference.certificate import (
     Certificate,
     certified_bound,
-    certify,
     rows_needed,
     upper_bound,
+)
+from fairridge.inference.certify import (
+    CERTIFICATIONS,
+    Certification,
+    certify,
+    certify_each,
+    held_out_test,
 )
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates, Interval, WaldTest
 from fairridge.inference.federated import RowProducts, products_of
+from fairridge.inference.posterior import LARGEST_POSTERIOR, posterior_covariance
 from fairridge.inference.restore import restored
 from fairridge.inference.result import Inference
 
 __all__ = [
+    "CERTIFICATIONS",
+    "LARGEST_POSTERIOR",
     "Analysis",
     "Certificate",
+    "Certification",
     "Description",
     "Estimates",
     "Inference",
@@ -34,7 +44,10 @@ __all__ = [
     "bands_of",
     "certified_bound",
     "certify",
+    "certify_each",
+    "held_out_test",
     "inference_of",
+    "posterior_covariance",
     "products_of",
     "restored",
     "rows_needed",

@@ -15,28 +15,27 @@ bound is the largest r′ at which the upper quantile of ρ is r or less.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, ncx2, norm
 
-from fairridge._typing import Floats
-from fairridge.fairness import StatisticalParity, is_variance_share
-from fairridge.models import Fit
-from fairridge.search import PenalizedProblem, solve
-
-__all__ = ["Certificate", "certified_bound", "certify", "rows_needed", "upper_bound"]
+__all__ = [
+    "Certificate",
+    "certified_bound",
+    "check_certified",
+    "first_crossing",
+    "rows_needed",
+    "upper_bound",
+]
 
 
 Spread = Callable[[float], float]
 
-# As r′ → 0 the direction of α and with it c has a limit; this is near enough.
-LEAST_BOUND = 1e-4
-# Values of r′ between which c is interpolated.
-GRID = 10
 MOST_ROWS = 1e15
 # Noncentrality at which ncx2 and its normal limit agree to nine digits.
 MANY = 1e6
@@ -58,24 +57,25 @@ class Certificate:
         1 − δ.
     upper : float
         The value that R²_S in the population exceeds with probability δ at most.
-    method : str
-        "closed form".
+    method : {"closed-form", "draws", "held-out"}
+        How it was found.
     n_rows : int
-        Number of rows.
+        Number of rows, held-out ones included.
     granted : bool
         Whether `upper` is at most `bound`.
-    rows_needed : int
-        Rows that would do for the fit at r = 0, if not granted; else `n_rows`.
+    rows_needed : int or None
+        Rows that would do for the fit at r = 0, if not granted, and None if no
+        number would; else `n_rows`.
     """
 
     bound: float
     training_bound: float
     confidence: float
     upper: float
-    method: str
+    method: Literal["closed-form", "draws", "held-out"]
     n_rows: int
     granted: bool
-    rows_needed: int
+    rows_needed: int | None
 
 
 def upper_bound(
@@ -133,7 +133,7 @@ def certified_bound(
     float or None
         r′; None if even r′ = 0 is not certified.
     """
-    _check(unfairness, sensitive_columns, confidence)
+    check_certified(unfairness, sensitive_columns, confidence)
 
     def excess(training: float) -> float:
         found = upper_bound(
@@ -144,11 +144,23 @@ def certified_bound(
         )
         return found - unfairness
 
-    if excess(0.0) > 0.0:
-        return None
     if largest < unfairness and excess(largest) <= 0.0:
         return unfairness
-    return float(brentq(excess, 0.0, min(unfairness, largest), xtol=1e-12))
+    return first_crossing(excess, (0.0, min(unfairness, largest)))
+
+
+def first_crossing(function: Callable[[float], float], points: Sequence[float]) -> float | None:
+    """Return where a function first rises above zero, going from point to point.
+
+    None if it is above zero at the first point, the last point if it never is.
+    """
+    values = [function(point) for point in points]
+    above = next((k for k, value in enumerate(values) if value > 0.0), len(points))
+    if above == 0:
+        return None
+    if above == len(points):
+        return float(points[-1])
+    return float(brentq(function, points[above - 1], points[above], xtol=1e-12))
 
 
 def rows_needed(
@@ -171,7 +183,7 @@ def rows_needed(
     training_bound : float, optional
         r′ < r, to fit with; by default 0, the fewest rows.
     """
-    _check(unfairness, sensitive_columns, confidence)
+    check_certified(unfairness, sensitive_columns, confidence)
     training = 0.0 if training_bound is None else float(training_bound)
     if not 0.0 <= training < unfairness:
         raise ValueError(
@@ -194,88 +206,8 @@ def rows_needed(
     return ceil(float(np.exp(brentq(excess, 0.0, most, xtol=1e-13))) * (1.0 - 1e-9))
 
 
-def certify(
-    problem: PenalizedProblem,
-    definition: StatisticalParity,
-    unfairness: float,
-    confidence: float = 0.95,
-) -> Certificate:
-    """Find the bound to fit with so that another one holds in the population.
-
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on its rows, for every λ.
-    definition : StatisticalParity
-        Of the variance: R² of the linear predictor on S.
-    unfairness : float
-        r, which is to hold in the population.
-    confidence : float, default=0.95
-        1 − δ, over samples of rows from the population.
-    """
-    if not isinstance(definition, StatisticalParity) or not is_variance_share(
-        definition, problem.family
-    ):
-        raise ValueError(
-            f"{definition.name} of a {problem.family.name} model cannot be certified: a share of "
-            "deviance is linear in α near 0, so that its value in the population varies too much. "
-            "Use StatisticalParity(measure='variance')."
-        )
-    q, n = problem.basis.sensitive.rank, problem.engine.n_rows
-    _check(unfairness, q, confidence)
-    least = min(LEAST_BOUND, unfairness / 2.0)
-    bounds = np.append(np.geomspace(least, unfairness, GRID), 1.0)
-    solutions = solve(problem, definition, bounds)
-    free = solutions.pop().achieved
-    shares = np.array([one.achieved for one in solutions])
-    found = spreads([one.fit for one in solutions], shares)
-
-    def spread(training: float) -> float:
-        return float(np.interp(training, shares, found))
-
-    options = {"sensitive_columns": q, "confidence": confidence}
-    training = certified_bound(unfairness, spread=spread, largest=free, **options)  # type: ignore[arg-type]
-    granted = training is not None
-    training = training or 0.0
-    share = min(training, free)
-    upper = upper_bound(share, spread=spread(share), **options)  # type: ignore[arg-type]
-    odds = unfairness / (1.0 - unfairness)
-    enough = n if granted else ceil(n * spread(0.0) * float(chi2.ppf(confidence, q)) / odds)
-    return Certificate(unfairness, training, confidence, upper, "closed form", n, granted, enough)
-
-
-def spreads(fits: list[Fit], shares: Floats) -> Floats:
-    """Return c of several models of the same rows, in one pass over these.
-
-    Parameters
-    ----------
-    fits : list of Fit
-        The models.
-    shares : ndarray
-        Their R²_S in training, above 0.
-    """
-    basis, family, count = fits[0].basis, fits[0].family, len(fits)
-    m = family.n_predictors
-    totals = np.array([fit.sensitive_variance + fit.predictor_variance for fit in fits])
-    parts = []
-    for fit in fits:
-        for alpha, beta in ((fit.alpha, 0.0 * fit.beta), (0.0 * fit.alpha, fit.beta)):
-            raw = np.atleast_2d(basis.raw_coefficients(alpha, beta))
-            parts.append(family.to_contrasts(raw))
-    raw = np.vstack([*parts, np.zeros((1, len(basis.center)))])
-
-    def squares(y: Floats, eta: Floats, weight: Floats) -> Floats:
-        values = (eta[:, :-1] - eta[:, -1:]).reshape(len(eta), count, 2, m)
-        h, t = values[:, :, 0], values[:, :, 1]
-        own = (1.0 - shares) * (h * h + 2.0 * h * t).sum(axis=2)
-        influence = (own - shares * (t * t).sum(axis=2)) / totals
-        return np.asarray(((weight[:, None] * influence) ** 2).sum(axis=0))
-
-    total = fits[0].engine.sum_over_rows(squares, basis.center, np.zeros(len(raw)), raw)
-    return total / basis.weight**2 / (4.0 * shares * (1.0 - shares) ** 3)
-
-
-def _check(unfairness: float, sensitive_columns: int, confidence: float) -> None:
+def check_certified(unfairness: float, sensitive_columns: int, confidence: float) -> None:
+    """Refuse numbers that no certificate has."""
     for name, value in (("unfairness", unfairness), ("confidence", confidence)):
         if not 0.0 < value < 1.0:
             raise ValueError(f"{name}={value!r} must lie strictly between 0 and 1.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from fairridge.models import Fit
 
@@ -77,6 +77,9 @@ class Solution:
         Columns that separate the responses, with their coefficients.
     each : dict of str to AttributeShare
         Attributes with bounds of their own.
+    certificate : Certificate or None
+        What the bound promises for the population, if that was asked for; the
+        bound is then that of the population.
     """
 
     unfairness: float
@@ -86,3 +89,4 @@ class Solution:
     choice: Choice
     separating: dict[str, float] = field(default_factory=dict)
     each: dict[str, AttributeShare] = field(default_factory=dict)
+    certificate: Any = None

@@ -1,0 +1,1 @@
+"""Simulations of what the inference promises: coverage, certificates, rules and monitors."""

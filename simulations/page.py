@@ -1,0 +1,272 @@
+"""Tables and plots of the simulations, as a page of the documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from fairridge.outputs import writing
+from simulations import certificates, coverage, decisions, monitoring
+from simulations.runner import EXPERIMENTS
+
+__all__ = ["write_page"]
+
+WHAT = {
+    "raw S": "coefficients of S",
+    "raw X": "coefficients of X",
+    "alpha": "α",
+    "log": "log λ",
+}
+INTRODUCTION = (
+    "# Simulations\n\n"
+    "What the inference promises, measured on samples of known populations. This page is "
+    "generated in a clone of the repository:\n\n"
+    "```bash\nmake simulate\n```\n\n"
+    "S has a binary attribute, a numeric one that depends on it, and another binary one; four "
+    "predictors are skewed and spread differently by group, and gaussian errors are "
+    "heteroscedastic. The seeds are fixed. “±” is one Monte Carlo standard error.\n"
+)
+
+
+def write_page(frames: dict[str, pd.DataFrame], folder: Path, images: str) -> list[str]:
+    """Write tables as CSV files, plots, and the page; return the names of the files.
+
+    Parameters
+    ----------
+    frames : dict of str to frame
+        All samples by experiment.
+    folder : Path
+        Where to write.
+    images : str
+        Folder of the plots, relative to the page.
+    """
+    (folder / images).mkdir(parents=True, exist_ok=True)
+    parts, written = [INTRODUCTION], []
+    for name, frame in frames.items():
+        table = EXPERIMENTS[name].table(frame)
+        figure = PLOTS[name](table)
+        path = f"{images}/{name}.png"
+        with writing(folder / path) as file:
+            figure.savefig(file, dpi=120, format="png")
+        plt.close(figure)
+        parts.append(f"## {EXPERIMENTS[name].TITLE}\n\n{TEXTS[name]}\n")
+        parts.append(f"![{EXPERIMENTS[name].TITLE}]({path})\n")
+        parts.append(markdown(TABLES[name](table)))
+        written.append(path)
+    with writing(folder / "simulations.md") as file:
+        file.write("\n".join(parts).encode())
+    return [*written, "simulations.md"]
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Lay a frame out as a table."""
+    lines = [table.columns, ["---"] * table.shape[1], *table.itertuples(index=False)]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
+
+
+def percent(values: Any, errors: Any = None) -> list[str]:
+    """Write shares as percentages, with their errors."""
+    if errors is None:
+        return [f"{100 * value:.1f} %" for value in values]
+    return [f"{100 * v:.1f} ± {100 * e:.1f} %" for v, e in zip(values, errors, strict=True)]
+
+
+def dots(
+    ax: Any, table: pd.DataFrame, places: list[str], by: str, value: str, line: float
+) -> list[Any]:
+    """Draw shares with two Monte Carlo errors around them; return what stands where.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to draw.
+    table : frame
+        Shares in the column `value`, with their `error`.
+    places, by : list of str and str
+        Columns that differ along the axis, and between colors.
+    line : float
+        What the shares are to be, or not to exceed, in percent.
+    """
+    labels = list(dict.fromkeys(zip(*(table[name] for name in places), strict=True)))
+    colors = list(dict.fromkeys(table[by]))
+    for k, color in enumerate(colors):
+        part = table[table[by] == color]
+        at = [labels.index(key) for key in zip(*(part[name] for name in places), strict=True)]
+        ax.errorbar(
+            np.array(at) + 0.15 * (k - (len(colors) - 1) / 2),
+            100 * part[value],
+            yerr=200 * part["error"],
+            fmt="o",
+            markersize=4,
+            label=color,
+        )
+    ax.axhline(line, color="gray", linewidth=1)
+    return labels
+
+
+# ---------------------------------------------------------------------- coverage
+
+
+def coverage_table(table: pd.DataFrame) -> pd.DataFrame:
+    shown = table.assign(
+        shown=percent(table["coverage"], table["error"]), what=table["what"].map(WHAT)
+    )
+    wide = shown.pivot_table(
+        index=["family", "method"], columns="what", values="shown", aggfunc="first", sort=False
+    )
+    return wide.reindex(columns=list(WHAT.values())).fillna("").reset_index()
+
+
+def coverage_plot(table: pd.DataFrame) -> Any:
+    families = list(dict.fromkeys(table["family"]))
+    figure, axes = plt.subplots(1, len(families), figsize=(9, 3), sharey=True, squeeze=False)
+    table = table.assign(what=table["what"].map(WHAT))
+    for ax, family in zip(axes[0], families, strict=True):
+        methods = dots(ax, table[table["family"] == family], ["method"], "what", "coverage", 95)
+        ax.set_title(family)
+        names = [method.replace(" as", "\nas") for (method,) in methods]
+        ax.set_xticks(range(len(names)), names, fontsize=7)
+    axes[0][0].set_ylabel("coverage, %")
+    axes[0][-1].legend(fontsize=7)
+    figure.tight_layout()
+    return figure
+
+
+# ---------------------------------------------------------------------- certificates
+
+
+def certificates_table(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "family": table["family"],
+            "n": table["n"],
+            "r": table["bound"],
+            "model": table["way"],
+            "exceeds r": percent(table["violated"], table["error"]),
+            "not granted": percent(1.0 - table["granted"]),
+            "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
+            "price": [f"{100 * value:+.1f} %" for value in table["price"]],
+        }
+    )
+
+
+def certificates_plot(table: pd.DataFrame) -> Any:
+    families = list(dict.fromkeys(table["family"]))
+    figure, axes = plt.subplots(1, len(families), figsize=(9, 3.2), sharey=True, squeeze=False)
+    allowed = 100 * (1.0 - certificates.LEVEL)
+    for ax, family in zip(axes[0], families, strict=True):
+        own = table[table["family"] == family]
+        labels = dots(ax, own, ["n", "bound"], "way", "violated", allowed)
+        ax.set_title(family)
+        ax.set_xticks(range(len(labels)), [f"{n}\n{r:g}" for n, r in labels], fontsize=7)
+        ax.set_xlabel("n, r")
+    axes[0][0].set_ylabel("exceeds r, % of all samples")
+    axes[0][-1].legend(fontsize=7)
+    figure.tight_layout()
+    return figure
+
+
+# ---------------------------------------------------------------------- decisions
+
+
+def decisions_table(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "rule": table["rule"],
+            "training + held-out rows": [
+                f"{n} + {held}" for n, held in zip(table["n"], table["held"], strict=True)
+            ],
+            "bound chosen by": table["way"],
+            "rule broken": percent(table["broken"], table["error"]),
+            "no bound found": percent(1.0 - table["granted"]),
+            "mean bound": ["" if np.isnan(value) else f"{value:.3f}" for value in table["chosen"]],
+        }
+    )
+
+
+def decisions_plot(table: pd.DataFrame) -> Any:
+    figure, ax = plt.subplots(figsize=(7, 3))
+    labels = dots(ax, table, ["rule", "n"], "way", "broken", 100 * (1.0 - decisions.LEVEL))
+    ax.set_xticks(range(len(labels)), [f"{rule}\n{n} rows" for rule, n in labels], fontsize=7)
+    ax.set_ylabel("rule broken, % of all samples")
+    ax.legend(fontsize=7)
+    figure.tight_layout()
+    return figure
+
+
+# ---------------------------------------------------------------------- monitoring
+
+
+def monitoring_table(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "R² on S": table["reached"],
+            "way": table["way"],
+            "streams with an alarm": percent(table["alarm"], table["error"]),
+            "median rows before it": [
+                "" if np.isnan(value) else f"{value:,.0f}" for value in table["rows"]
+            ],
+        }
+    )
+
+
+def monitoring_plot(table: pd.DataFrame) -> Any:
+    figure, ax = plt.subplots(figsize=(6, 3))
+    for way in dict.fromkeys(table["way"]):
+        part = table[table["way"] == way]
+        ax.errorbar(
+            part["reached"], 100 * part["alarm"], yerr=200 * part["error"], fmt="o-", label=way
+        )
+    ax.axhline(100 * monitoring.FALSE_ALARM, color="gray", linewidth=1)
+    ax.axvline(monitoring.BOUND, color="gray", linewidth=1, linestyle=":")
+    ax.set_xlabel("R² on S in the population")
+    ax.set_ylabel("streams with an alarm, %")
+    ax.legend(fontsize=7)
+    figure.tight_layout()
+    return figure
+
+
+PLOTS = {
+    "coverage": coverage_plot,
+    "certificates": certificates_plot,
+    "decisions": decisions_plot,
+    "monitoring": monitoring_plot,
+}
+TABLES = {
+    "coverage": coverage_table,
+    "certificates": certificates_table,
+    "decisions": decisions_table,
+    "monitoring": monitoring_table,
+}
+TEXTS = {
+    "coverage": (
+        f"Intervals of nominally 95 % at r = {coverage.BOUND} and n = 1000, for the same model "
+        f"fitted to {coverage.MANY:,} rows. HC1 and HC3 are `model.inference`; “λ and U as given” "
+        "is the sandwich of a ridge regression that forgets that both were estimated; the "
+        f"bootstrap refits the model to {coverage.RESAMPLES} resamples. The gaussian and the "
+        "binomial model have statistical parity; the counts are overdispersed, and the model "
+        "Poisson."
+    ),
+    "certificates": (
+        f"Shares of all samples whose model was granted and exceeds r in the population, at "
+        f"confidence {certificates.LEVEL}: statistical parity of gaussian models, mean parity of "
+        "binomial ones. “Split and test” chooses one candidate on half of the rows and tests it "
+        "on the others, as Seldonian algorithms do; “held out, in sequence” is "
+        '`certification="held-out"`. The price is the loss in the population (squared error, '
+        "log-loss) relative to the plain model of the same rows, with models that were not "
+        "granted counted as what is returned for them."
+    ),
+    "decisions": (
+        f"`choose_bound` at confidence {decisions.LEVEL}, beside the largest bound whose decisions "
+        "meet the rule on the held-out rows as they are."
+    ),
+    "monitoring": (
+        f"Streams of {monitoring.ROWS:,} rows, looked at every {monitoring.BATCH}, for the bound "
+        f"{monitoring.BOUND} and a false alarm of {monitoring.FALSE_ALARM}. The repeated test is "
+        "one of all rows so far, at the same level, at every look."
+    ),
+}

@@ -1,0 +1,335 @@
+"""Commands about decisions: choose a bound by a rule, and watch a model in use."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from fairridge.cli.errors import BadInputError
+from fairridge.cli.fitting import bounds_of
+from fairridge.cli.inputs import read
+from fairridge.cli.model_tables import announce, announce_size
+from fairridge.cli.option_groups import Columns, ModelOptions, gathered
+from fairridge.cli.options import AsJson, Favorable, Input, Seed, Separator
+from fairridge.cli.outputs import check_place
+from fairridge.cli.predicting import load_model, model_rows
+from fairridge.cli.response_families import CLASSES
+from fairridge.cli.terminal import facts, note, say, show_json, table, waiting
+from fairridge.cli.training_data import Data, make_model, prepare
+
+__all__ = ["choose", "monitor"]
+
+# Names of rules, and what the number after the colon is.
+RULES = {
+    "adverse-impact": ("AdverseImpact", "ratio"),
+    "opportunity-gap": ("OpportunityGap", "maximum"),
+    "mean-gap": ("MeanGap", "maximum"),
+}
+
+
+@gathered(omit=("unfairness", "event", "offset", "ties"))
+def choose(
+    data: Input,
+    columns: Columns,
+    options: ModelOptions,
+    rule: Annotated[
+        str,
+        typer.Option(
+            "--rule",
+            metavar="NAME:NUMBER",
+            help="adverse-impact:0.8, opportunity-gap:0.05 or mean-gap:0.05.",
+        ),
+    ],
+    held_out: Annotated[
+        str,
+        typer.Option(
+            "--held-out",
+            metavar="SHARE|FILE",
+            help="Share of the rows to test models on, or a file with other rows.",
+        ),
+    ] = "0.3",
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="P", help="Confidence that the rule holds.")
+    ] = 0.9,
+    bounds: Annotated[
+        str | None,
+        typer.Option("--bounds", metavar="R,R,…", help="Bounds to choose from; 31 by default."),
+    ] = None,
+    threshold: Annotated[
+        float,
+        typer.Option("--threshold", metavar="NUMBER", help="Score above which people are chosen."),
+    ] = 0.5,
+    favorable: Favorable = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to save the model.")
+    ] = None,
+    seed: Seed = 0,
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the largest bound whose decisions meet a rule on new people, with confidence."""
+    from fairridge import choose_bound, save
+
+    _refuse_times(columns.family)
+    wanted = _rule(rule, threshold, favorable)
+    check_place(out, data)
+    with waiting("reading"):
+        everyone = prepare(read(data, separator, columns.kinds.categorical), columns)
+        _refuse_times(everyone.family)
+        training, held = _divided(everyone, columns, held_out, separator, seed)
+    announce_size(training)
+    with waiting("fitting and testing"):
+        found = choose_bound(
+            make_model(training, options),
+            training.X,
+            _named(training),
+            held.X,
+            _named(held),
+            rule=wanted,
+            confidence=confidence,
+            unfairness=bounds_of(bounds),
+            sample_weight=training.weight,
+            sample_weight_held=held.weight,
+        )
+    if out is not None and found.granted:
+        save(found.model, out)
+    if as_json:
+        show_json(
+            {
+                "rule": rule,
+                "favorable": str(found.favorable),
+                "confidence": confidence,
+                "granted": found.granted,
+                "unfairness": found.unfairness,
+                "training_rows": training.X.num_rows,
+                "held_out_rows": held.X.num_rows,
+                "tested": list(found.steps),
+                "saved": out if found.granted else None,
+            }
+        )
+        return
+    announce(training)
+    _show(found, training, held)
+    if out is not None:
+        say(f"Saved: {out}" if found.granted else "Nothing is saved: no model meets the rule.")
+
+
+def monitor(
+    data: Input,
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", metavar="FILE", help="Model file that fit has written."),
+    ],
+    state: Annotated[
+        str,
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            help="What was seen so far; made if it is not there, and updated.",
+        ),
+    ],
+    unfairness: Annotated[
+        float | None,
+        typer.Option(
+            "--unfairness",
+            "-r",
+            metavar="R",
+            help="Bound on R² of predicted means on S; that of the model by default.",
+        ),
+    ] = None,
+    false_alarm: Annotated[
+        float | None,
+        typer.Option(
+            "--false-alarm",
+            metavar="P",
+            help="Probability of ever raising a false alarm; 0.01 by default.",
+        ),
+    ] = None,
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
+    from fairridge import Monitor
+    from fairridge.cli.column_types import kinds_of_model
+
+    check_place(state, data, model)
+    fitted = load_model(model)
+    going_on = os.path.exists(state) and os.path.getsize(state) > 0
+    if going_on:
+        watch = Monitor.load(state, fitted)
+        _require_same(unfairness, watch.unfairness, "--unfairness", state)
+        _require_same(false_alarm, watch.false_alarm, "--false-alarm", state)
+    else:
+        watch = Monitor(fitted, unfairness, 0.01 if false_alarm is None else false_alarm)
+    with waiting("reading and watching"):
+        source = read(data, separator, kinds_of_model(fitted).categorical)
+        X, attributes = model_rows(fitted, source)
+        seen = watch.update(X, **attributes)
+    watch.save(state)
+    if as_json:
+        show_json(
+            {
+                "unfairness": watch.unfairness,
+                "false_alarm": watch.false_alarm,
+                "new_rows": X.num_rows,
+                "rows": seen.n_rows,
+                "wealth": seen.wealth,
+                "alarm": seen.alarm,
+                "state": state,
+            }
+        )
+        return
+    word = "ALARM: the bound does not hold" if seen.alarm else "no alarm"
+    facts(
+        f"Monitor: {word}",
+        (
+            ("Bound on R² of means on S", f"{watch.unfairness:g}"),
+            ("Rows in this batch", f"{X.num_rows:,}"),
+            ("Rows seen", f"{seen.n_rows:,}"),
+            ("Wealth, of a stake of 1", f"{seen.wealth:.4g}"),
+            ("Alarm at a wealth of", f"{1.0 / watch.false_alarm:g}"),
+        ),
+    )
+
+
+def _refuse_times(family: str | None) -> None:
+    if family == "cox":
+        raise BadInputError("rules are for classes and numbers, not for survival times.")
+
+
+def _require_same(given: float | None, known: float, option: str, state: str) -> None:
+    """Refuse to change what a state was begun with: its guarantee is for that."""
+    if given is not None and given != known:
+        raise BadInputError(
+            f"{state} was begun with {option} {known:g}; leave {option} out, or begin another "
+            "state."
+        )
+
+
+def _rule(text: str, threshold: float, favorable: str | None) -> Any:
+    """Read ``adverse-impact:0.8``."""
+    from fairridge import rules
+
+    name, colon, number = text.partition(":")
+    if name not in RULES:
+        raise BadInputError(f"--rule {text} is not known; use one of {', '.join(RULES)}.")
+    kind, argument = RULES[name]
+    options: dict[str, Any] = {"favorable": favorable}
+    if colon:
+        try:
+            options[argument] = float(number)
+        except ValueError:
+            raise BadInputError(
+                f"--rule {text}: after the colon stands a number, such as {name}:0.8."
+            ) from None
+        if not 0.0 < options[argument] <= 1.0 and argument == "ratio":
+            raise BadInputError(f"--rule {text}: a ratio lies between 0 and 1.")
+        if not options[argument] > 0.0:
+            raise BadInputError(f"--rule {text}: the number must be greater than 0.")
+    if name != "mean-gap":
+        options["threshold"] = threshold
+    return getattr(rules, kind)(**options)
+
+
+def _divided(
+    everyone: Data, columns: Columns, held_out: str, separator: str | None, seed: int
+) -> tuple[Data, Data]:
+    """Return rows to fit to, and rows to test on."""
+    try:
+        share = float(held_out)
+    except ValueError:
+        return everyone, _other_rows(everyone, columns, held_out, separator)
+    if not 0.0 < share < 1.0:
+        raise BadInputError(f"--held-out {held_out} must be a share between 0 and 1, or a file.")
+    import numpy as np
+    import pyarrow as pa
+
+    n = everyone.X.num_rows
+    strata = np.zeros(n, dtype=np.intp)
+    if everyone.family in CLASSES:
+        strata = np.unique(
+            np.asarray(everyone.y.to_pylist(), dtype=object).astype(str), return_inverse=True
+        )[1]
+    # Within each class the first of a random order are held out.
+    order = np.random.default_rng(seed).permutation(n)
+    held = np.zeros(n, dtype=bool)
+    for code in range(int(strata.max()) + 1):
+        own = order[strata[order] == code]
+        held[own[: round(share * len(own))]] = True
+    if min(held.sum(), n - held.sum()) < 2:
+        raise BadInputError(f"{n} rows are too few to hold out {share:g} of them.")
+    whole = replace(everyone, X=_with_levels(everyone.X))
+    return tuple(  # type: ignore[return-value]
+        replace(
+            whole,
+            X=whole.X.filter(pa.array(chosen)),
+            y=whole.y.filter(pa.array(chosen)),
+            weight=None if whole.weight is None else whole.weight.filter(pa.array(chosen)),
+        )
+        for chosen in (~held, held)
+    )
+
+
+def _with_levels(X: Any) -> Any:
+    """Declare the levels of text, so that both parts have those of the whole."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from fairridge.cli.column_types import is_text
+
+    for k, name in enumerate(X.column_names):
+        column = X.column(name)
+        if not is_text(column.type) or pa.types.is_dictionary(column.type):
+            continue
+        levels = pa.array(sorted(pc.unique(column).to_pylist()), column.type)
+        codes = pc.index_in(column.combine_chunks(), levels)
+        X = X.set_column(k, name, pa.DictionaryArray.from_arrays(codes, levels))
+    return X
+
+
+def _other_rows(training: Data, columns: Columns, name: str, separator: str | None) -> Data:
+    """Read a file whose columns have the same roles."""
+    same = replace(
+        columns,
+        response=training.response,
+        sensitive=list(training.sensitive),
+        predictors=[item for item in training.X.column_names if item not in training.sensitive],
+        drop=None,
+        family=training.family,
+    )
+    return prepare(read(name, separator, columns.kinds.categorical), same)
+
+
+def _named(data: Data) -> Any:
+    """Return the response with its name, which tells who is favored."""
+    import pyarrow as pa
+
+    return pa.table({data.response: data.y})
+
+
+def _show(found: Any, training: Data, held: Data) -> None:
+    note(f"{training.X.num_rows:,} rows to fit to, {held.X.num_rows:,} to test on.")
+    say(str(found.favorable))
+    table(
+        "Tested in sequence, on held-out rows",
+        ["bound r", "in training", "held out", "p-value", "result"],
+        [
+            [
+                f"{step['unfairness']:.4g}",
+                f"{step['train_value']:.4f}",
+                f"{step['value']:.4f}",
+                f"{step['p_value']:.3g}",
+                "passed" if step["passed"] else "failed",
+            ]
+            for step in found.steps
+        ],
+        left=0,
+    )
+    say(
+        f"r = {found.unfairness:.4g} meets the rule with confidence {found.confidence:g}."
+        if found.granted
+        else f"No bound meets the rule with confidence {found.confidence:g}."
+    )

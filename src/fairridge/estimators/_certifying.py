@@ -1,0 +1,141 @@
+"""Fits whose bound holds in the population, with a given confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge._warnings import warn_user
+from fairridge.arguments import is_number
+from fairridge.engines import Engine, MemoryEngine
+from fairridge.estimators._training import Training
+from fairridge.exceptions import BoundWarning
+from fairridge.inference import Certificate, certify_each, held_out_test
+from fairridge.search import PenalizedProblem, Solution
+
+__all__ = [
+    "certificate_facts",
+    "certified_solutions",
+    "check_certification",
+    "set_aside",
+]
+
+# Share of the rows that certification="held-out" keeps from the fit, and the seed of its choice.
+HELD_OUT, SEED = 0.5, 0
+
+
+def check_certification(model: Any) -> None:
+    """Refuse settings that have no certificate."""
+    confidence = model.confidence
+    if not is_number(confidence) or not 0.0 < confidence < 1.0:
+        raise ValueError(
+            f"confidence={confidence!r} must lie strictly between 0 and 1, or be None."
+        )
+    if isinstance(model.unfairness, Mapping):
+        raise ValueError(
+            "confidence is for one bound; bounds by attribute have no certificate. Give one "
+            "number as unfairness, or leave confidence out."
+        )
+
+
+def set_aside(model: Any, training: Training) -> Training:
+    """Keep rows from the fit, if the bound is to be tested on them."""
+    if model.confidence is None or model.certification != "held-out":
+        return training
+    reason = ""
+    if not isinstance(training.engine, MemoryEngine):
+        reason = "needs the rows in memory"
+    elif training.unmapped is not None:
+        reason = "has no version for predictor_map and sensitive_map, which look at all rows"
+    elif model.controls is not None:
+        reason = "has no version for controls"
+    if reason:
+        raise ValueError(f"certification='held-out' {reason}; use certification='auto'.")
+    n = training.n_rows
+    order = np.random.default_rng(SEED).permutation(n)
+    kept, held = np.sort(order[int(n * HELD_OUT) :]), np.sort(order[: int(n * HELD_OUT)])
+    if min(len(kept), len(held)) < 2:
+        raise ValueError(f"certification='held-out' needs at least four rows, not {n}.")
+    return replace(
+        training,
+        engine=training.engine_on(kept),
+        n_rows=len(kept),
+        held=training.engine_on(held),
+    )
+
+
+def certified_solutions(
+    model: Any, problem: PenalizedProblem, bounds: Floats, held: Engine | None
+) -> list[Solution]:
+    """Find the models whose bounds hold in the population; the fairest where none is certified."""
+    confidence, definition = float(model.confidence), model._bounded
+
+    def search(these: Floats) -> list[Solution]:
+        found: list[Solution] = model._search(problem, these)
+        return found
+
+    if model.certification == "held-out":
+        if held is None:
+            raise ValueError(
+                "certification='held-out' keeps half of the rows from the fit, which "
+                "cross-validation and reports do not; use certification='auto' there."
+            )
+        pairs = [held_out_test(definition, float(r), search, held, confidence) for r in bounds]
+    else:
+        certificates = certify_each(
+            problem, definition, bounds, search, confidence, model.certification
+        )
+        solutions = search(np.array([one.training_bound for one in certificates]))
+        pairs = list(zip(solutions, certificates, strict=True))
+    certified = [_with_certificate(solution, certificate) for solution, certificate in pairs]
+    _warn_of_missing(certified)
+    return certified
+
+
+def _with_certificate(solution: Solution, certificate: Certificate) -> Solution:
+    """Attach a certificate to the model that it is for, if the search has found that."""
+    if solution.choice.status not in ("inactive", "converged"):
+        certificate = replace(certificate, granted=False, rows_needed=None)
+    return replace(solution, unfairness=certificate.bound, certificate=certificate)
+
+
+def _warn_of_missing(solutions: list[Solution]) -> None:
+    """Say which bounds are not certified, and what would help."""
+    missing = [
+        one.certificate
+        for one in solutions
+        if one.certificate is not None and not one.certificate.granted and one.certificate.bound
+    ]
+    if not missing:
+        return
+    first: Certificate = missing[0]
+    several = f" (nor are {len(missing) - 1} other bounds)" if len(missing) > 1 else ""
+    remedy = (
+        "no number of rows is known to certify it; raise the bound"
+        if first.rows_needed is None
+        else f"about {first.rows_needed:,} rows are needed, and there are {first.n_rows:,}; "
+        "collect more rows, or raise the bound"
+    )
+    warn_user(
+        f"unfairness={first.bound:g} is not certified with confidence {first.confidence:g}"
+        f"{several}: {remedy}. The model is the fit at r = 0, whose unfairness in the "
+        f"population may be up to {first.upper:.3g}.",
+        BoundWarning,
+    )
+
+
+def certificate_facts(certificate: Certificate | None) -> dict[str, str]:
+    """Return label and value of what a summary says of a certificate."""
+    if certificate is None:
+        return {}
+    word = "granted" if certificate.granted else "not granted"
+    return {
+        f"Certificate ({certificate.confidence:g})": word,
+        "Bound in training": f"{certificate.training_bound:.6g}",
+        "In the population up to": f"{certificate.upper:.6g}",
+        "Certified by": certificate.method,
+    }

@@ -1,0 +1,64 @@
+"""How certain the predicted means of a gaussian model are, with its penalties read as priors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.data import as_table
+from fairridge.engines import linear_predictor
+from fairridge.estimators._model import FairModel
+from fairridge.inference import LARGEST_POSTERIOR
+from fairridge.sources import RowSource
+
+__all__ = ["posterior_deviation"]
+
+
+def posterior_deviation(model: Any, X: Any, sensitive_features: Any) -> Floats:
+    """Return the posterior standard deviation of the mean of every row.
+
+    With [s, x] centered and V the posterior covariance of their coefficients, the variance is
+    σ²/W + [s, x]ᵀV[s, x].
+
+    Parameters
+    ----------
+    model : FairRidgeRegressor
+        A fitted model.
+    X, sensitive_features
+        As in `predict`.
+    """
+    if isinstance(X, RowSource):
+        raise ValueError("return_std needs the rows in memory: pass a frame or an array.")
+    _require_posterior(model)
+    design, name, training = model._design, type(model).__name__, model._training
+    attributes = design.attributes(sensitive_features, estimator_name=name)
+    pieces = design.encode(as_table(X), attributes, model.unknown, estimator_name=name)
+    sizes, vectors = np.linalg.eigh(model._posterior)
+    root = vectors * np.sqrt(np.maximum(sizes, 0.0))
+    center = training.center[: len(root)]
+    parts = linear_predictor((*pieces[0], *pieces[1]), design.encoded_names, root, -center @ root)
+    level = model.deviance_ / training.weight**2
+    return np.asarray(np.sqrt(level + (parts * parts).sum(axis=1)))
+
+
+def _require_posterior(model: FairModel | Any) -> None:
+    """Say why a model has no posterior, if it has none."""
+    if model._posterior is not None:
+        return
+    reason = "needs penalties that are priors: penalty='ridge' or 'radial'"
+    if not model.family_.least_squares:
+        reason = f"is for gaussian models, not for a {model.family_.name} one"
+    elif model.predictor_penalty == 0.0:
+        reason = (
+            "needs predictor_penalty > 0: it is the prior of the coefficients. Without it, "
+            "model.inference(X, y).linear_predictor(…) has standard errors of means"
+        )
+    elif model.blind or model.controls is not None:
+        reason = "is for models that use S to predict, without controls"
+    elif len(model._design.encoded_names) > LARGEST_POSTERIOR:
+        reason = f"is for models with up to {LARGEST_POSTERIOR:,} encoded columns"
+    elif len(model.predictor_names_) > model.n_rows_:
+        reason = "needs at least as many rows as predictor columns"
+    raise ValueError(f"return_std {reason}.")

@@ -1,0 +1,343 @@
+"""From a model on its rows to the bound in training that holds in the population.
+
+Models are fitted for some bounds r′ up to r. What S explains of their scores on
+new people has an upper confidence limit for each, in closed form or from draws;
+the certified bound is the largest r′ up to which that limit is at most r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import ncx2
+
+from fairridge._typing import Floats
+from fairridge.engines import Engine
+from fairridge.fairness import Definition, MeanParity, StatisticalParity, is_variance_share
+from fairridge.families import Family
+from fairridge.inference.certificate import (
+    Certificate,
+    check_certified,
+    first_crossing,
+    upper_bound,
+)
+from fairridge.inference.scores import ExplainedScores, explained_linear, explained_scores
+from fairridge.models import Fit
+from fairridge.search import CompressedProblem, PenalizedProblem, Solution, solve
+
+__all__ = ["CERTIFICATIONS", "Certification", "certify", "certify_each", "held_out_test"]
+
+
+Certification = Literal["auto", "closed-form", "draws", "held-out"]
+CERTIFICATIONS = ("auto", "closed-form", "draws", "held-out")
+# Finds the models for bounds.
+Search = Callable[[Floats], list[Solution]]
+Upper = Callable[[float], float]
+
+# As r′ → 0 the direction of α and with it c has a limit; this is near enough.
+LEAST_BOUND = 1e-4
+# Values of r′ between which limits are interpolated: of models in closed form, and of others.
+GRID, SEARCHED = 8, 6
+DRAWS = 4000
+# Values of r′, relative to r, that held-out rows are asked about, from the fairest on.
+TESTED = np.linspace(0.0, 1.0, 11)
+
+
+def certify(
+    problem: PenalizedProblem,
+    definition: Definition,
+    unfairness: float,
+    confidence: float = 0.95,
+    method: Literal["auto", "closed-form", "draws"] = "auto",
+) -> Certificate:
+    """Find the bound to fit with so that another one holds in the population.
+
+    Parameters
+    ----------
+    problem : PenalizedProblem
+        The model on its rows, for every λ.
+    definition : Definition
+        R² on S of the linear predictor, `StatisticalParity(measure="variance")`, or of the
+        predicted means, `MeanParity()`.
+    unfairness : float
+        r, which is to hold in the population.
+    confidence : float, default=0.95
+        1 − δ, over samples of rows from the population.
+    method : {"auto", "closed-form", "draws"}, default="auto"
+        The noncentral χ² of `upper_bound`, or draws of the population; "auto" is the first for
+        gaussian models.
+    """
+    check_certified(unfairness, max(problem.basis.sensitive.rank, 1), confidence)
+
+    def search(bounds: Floats) -> list[Solution]:
+        return solve(problem, definition, bounds)
+
+    return certify_each(problem, definition, np.array([unfairness]), search, confidence, method)[0]
+
+
+def certify_each(
+    problem: PenalizedProblem,
+    definition: Definition,
+    bounds: Floats,
+    search: Search,
+    confidence: float,
+    method: Certification = "auto",
+) -> list[Certificate]:
+    """Certify several bounds, each by itself, with models and passes that serve all.
+
+    Parameters
+    ----------
+    problem, definition, confidence, method
+        As in `certify`.
+    bounds : ndarray
+        The bounds r; 0 is never granted, 1 always.
+    search : callable
+        Finds the models for bounds.
+    """
+    require_certifiable(problem, definition)
+    closed = problem.family.least_squares
+    if method == "auto":
+        method = "closed-form" if closed else "draws"
+    inner = bounds[(bounds > 0.0) & (bounds < 1.0)]
+    largest = float(inner.max(initial=2.0 * LEAST_BOUND))
+    least = min(LEAST_BOUND, float(inner.min(initial=largest)) / 2.0)
+    grid = np.append(np.geomspace(least, largest, GRID if closed else SEARCHED), 1.0)
+    n, factor = problem.engine.n_rows, _small_sample(problem)
+    models = [
+        replace(one, covariance=factor * one.covariance)
+        for one in _explained(_usable(search(grid)), definition)
+    ]
+    free = models[-1].share
+    shares, upper = _limits(models, confidence, method)
+    return [_certificate(float(r), shares, free, upper, confidence, method, n) for r in bounds]
+
+
+def _small_sample(problem: PenalizedProblem) -> float:
+    """Return n/(n − k): scores that were fitted to the rows with k coefficients vary less there."""
+    n = problem.engine.n_rows
+    k = 1 + problem.basis.sensitive.rank + problem.basis.predictors.rank
+    if n <= k:
+        raise ValueError(
+            f"{n} rows cannot certify a model with {k} coefficients; use fewer columns, or leave "
+            "confidence out."
+        )
+    return n / (n - k)
+
+
+def _usable(solutions: list[Solution]) -> list[Fit]:
+    """Return the models that a search has found, the free one last."""
+    met = [one for one in solutions if one.choice.status in ("inactive", "converged")]
+    if not met or met[-1] is not solutions[-1]:
+        raise ValueError(
+            "the model without a bound has not converged, so nothing can be certified; raise "
+            "max_iter, or add a small predictor_penalty."
+        )
+    return [one.fit for one in met]
+
+
+def _limits(models: list[ExplainedScores], confidence: float, method: str) -> tuple[Floats, Upper]:
+    """Return the values in training that were looked at, and the upper limit at any between."""
+    kept = sorted({one.share: one for one in models if one.odds > 0.0}.items())
+    if not kept:  # S explains nothing of any model
+        kept = [(0.0, models[-1])]
+    ordered = [one for _, one in kept]
+    # Where models are as fair as one likes, the limits at r′ = 0 are those of the fairest.
+    if ordered[0].share <= 2.0 * LEAST_BOUND and ordered[0].odds > 0.0:
+        ordered = [ordered[0].fair(), *ordered]
+    shares = np.array([one.share for one in ordered])
+    size = len(models[0].coefficients)
+    if method == "closed-form":
+        found = np.array([one.spread for one in ordered])
+        if len(found) > 1 and shares[0] == 0.0:
+            found[0] = found[1]  # the direction of α is that of its limit
+
+        def upper(share: float) -> float:
+            spread = float(np.interp(share, shares, found))
+            return upper_bound(share, sensitive_columns=size, confidence=confidence, spread=spread)
+
+        return shares, upper
+    normal = np.random.default_rng(0).standard_normal((DRAWS, size + 2))
+    limits = np.sqrt([np.quantile(one.draws(normal), confidence) for one in ordered])
+    roots = np.sqrt([one.odds for one in ordered])
+
+    def drawn(share: float) -> float:
+        # Roots of odds are almost a line.
+        odds = float(np.interp(np.sqrt(share / (1.0 - share)), roots, limits)) ** 2
+        return odds / (1.0 + odds)
+
+    return shares, drawn
+
+
+def _certificate(
+    r: float,
+    shares: Floats,
+    free: float,
+    upper: Upper,
+    confidence: float,
+    method: Literal["closed-form", "draws", "held-out"],
+    n: int,
+) -> Certificate:
+    """Find the largest bound in training for one bound in the population."""
+    if free <= r and upper(free) <= r:
+        return Certificate(r, r, confidence, upper(free), method, n, True, n)
+    end = min(r, free)
+    points = [*(float(x) for x in shares if x < end), end]
+    training = None if r == 0.0 else first_crossing(lambda x: upper(x) - r, points)
+    if training is not None:
+        limit = min(upper(training), r)  # but for rounding of the root
+        return Certificate(r, training, confidence, limit, method, n, True, n)
+    least = float(shares[0])
+    enough = None
+    if r > 0.0 and least == 0.0:  # the limit of the odds at r′ = 0 falls as 1/n
+        limit = upper(0.0)
+        enough = ceil(n * limit / (1.0 - limit) * (1.0 - r) / r)
+    return Certificate(r, 0.0, confidence, upper(least), method, n, False, enough)
+
+
+# ---------------------------------------------------------------------- which models
+
+
+def require_certifiable(problem: Any, definition: Definition) -> None:
+    """Refuse what has no certificate, with the reason."""
+    if not _is_linear(definition, problem.family) and not isinstance(definition, MeanParity):
+        _refuse(definition, problem.family)
+    if isinstance(problem, CompressedProblem):
+        raise ValueError(
+            "a bound cannot be certified with more predictor columns than rows; use fewer columns, "
+            "or leave confidence out."
+        )
+    if getattr(problem, "isolation", None) is not None:
+        raise ValueError(
+            "levels whose rows all have the same outcome are isolated, and a certificate would "
+            "not hold for people with these levels: merge them (min_frequency), drop their "
+            "columns, or set a small predictor_penalty. Or leave confidence out."
+        )
+    if not problem.basis.sensitive.rank:
+        raise ValueError("all sensitive columns are constant: there is nothing to certify.")
+
+
+def _is_linear(definition: Any, family: Family) -> bool:
+    """Whether R² of the linear predictor on S is bounded."""
+    own = getattr(definition, "definition", definition)  # given controls
+    known = isinstance(own, StatisticalParity | MeanParity)
+    return known and is_variance_share(own, family)
+
+
+def _refuse(definition: Any, family: Family) -> None:
+    own = getattr(definition, "definition", definition)
+    if isinstance(own, StatisticalParity):
+        raise ValueError(
+            f"{definition.name} of a {family.name} model cannot be certified: a share of deviance "
+            "is linear in α near 0, so that its value in the population varies too much (with 400 "
+            "rows and r = 0 it has a standard deviation of about 0.16). Use "
+            "definition='mean-parity', or StatisticalParity(measure='variance')."
+        )
+    raise ValueError(
+        f"{definition.name} of a {family.name} model cannot be certified; use "
+        "definition='mean-parity', or StatisticalParity(measure='variance')."
+    )
+
+
+def _explained(fits: list[Fit], definition: Any) -> list[ExplainedScores]:
+    """Look at the scores that a definition is about, on the training rows."""
+    if _is_linear(definition, fits[0].family):
+        return explained_linear([getattr(fit, "given", fit) for fit in fits])
+    return explained_scores(fits, fits[0].engine, definition.means(fits[0]))
+
+
+# ---------------------------------------------------------------------- held-out rows
+
+
+def held_out_test(
+    definition: Definition, bound: float, search: Search, held: Engine, confidence: float
+) -> tuple[Solution, Certificate]:
+    """Test models on rows that they were not fitted to, from the fairest on.
+
+    The hypothesis that R² on S exceeds the bound is tested for r′ = 0, r/10, …, r
+    in turn, up to the first that is not rejected: such a sequence, fixed
+    beforehand, needs no correction for the number of tests (Bauer 1991).
+
+    Parameters
+    ----------
+    definition : Definition
+        As in `certify`.
+    bound : float
+        r.
+    search : callable
+        Finds the models for bounds, on training rows.
+    held : Engine
+        Where the other rows are.
+    confidence : float
+        1 − δ.
+
+    Returns
+    -------
+    solution, certificate
+        The last model that passed; the fairest if none did.
+    """
+    solutions = search(bound * TESTED)
+    fits = [one.fit for one in solutions]
+    linear = _is_linear(definition, fits[0].family)
+    means = None if linear else definition.means(fits[0])  # type: ignore[attr-defined]
+    found = explained_scores(fits, held, means)
+    limits = [_limit(one, confidence) for one in found]
+    usable = [one.choice.status in ("inactive", "converged") for one in solutions]
+    passed = [limit <= bound and met for limit, met in zip(limits, usable, strict=True)]
+    last = passed.index(False) - 1 if False in passed else len(passed) - 1
+    n, granted = fits[0].engine.n_rows + held.n_rows, last >= 0
+    last, enough = max(last, 0), n
+    if not granted:
+        enough = _enough(found[0], bound, confidence, n)  # type: ignore[assignment]
+    training = float(bound * TESTED[last])
+    return solutions[last], Certificate(
+        bound, training, confidence, limits[last], "held-out", n, granted, enough
+    )
+
+
+def held_out_limit(odds: float, spread: float, sensitive_columns: int, confidence: float) -> float:
+    """Return the upper confidence limit of R² on S of a model, from rows it was not fitted to.
+
+    The largest ω with P(χ′²_q(ω/c) ≤ ω̂/c) ≥ δ.
+
+    Parameters
+    ----------
+    odds, spread : float
+        ω̂ and c on those rows.
+    sensitive_columns : int
+        q.
+    confidence : float
+        1 − δ.
+    """
+    level, reached = 1.0 - confidence, odds / spread
+
+    def excess(shift: float) -> float:
+        return float(ncx2.cdf(reached, sensitive_columns, shift)) - level if shift > 0.0 else 1.0
+
+    largest = 8.0 * (reached + sensitive_columns) + 200.0
+    found = spread * float(brentq(excess, 0.0, largest, xtol=1e-10))
+    return found / (1.0 + found)
+
+
+def _limit(one: ExplainedScores, confidence: float, factor: float = 1.0) -> float:
+    """Return that limit, with `factor` times the rows."""
+    if one.other <= 0.0:
+        return float(one.odds > 0.0)
+    return held_out_limit(one.odds, one.spread / factor, len(one.coefficients), confidence)
+
+
+def _enough(one: ExplainedScores, bound: float, confidence: float, n: int) -> int | None:
+    """Return how many rows would reject for a model, if its R² on S stays; None if none would."""
+    if bound <= 0.0 or one.share >= bound:
+        return None
+
+    def excess(log_factor: float) -> float:
+        return _limit(one, confidence, float(np.exp(log_factor))) - bound
+
+    if excess(np.log(1e6)) > 0.0:
+        return None
+    return ceil(n * float(np.exp(brentq(excess, 0.0, np.log(1e6)))))

@@ -1,0 +1,76 @@
+"""Ridge penalties as priors: what the rows leave open about the mean of a gaussian model.
+
+The minimum of ‖y − c − Sα − Uβ‖² + λ·αᵀKα + λ₂‖β‖² is the posterior mean under
+
+    y ~ N(c + Sα + Uβ, σ²),  α ~ N(0, σ²/λ·K⁻¹),  β ~ N(0, σ²/λ₂·I),
+
+a flat prior for c and columns as the penalties see them (standardized unless
+told otherwise; K = I for the ridge). S ⟂ U in training, so that the posterior
+covariances are σ²(SᵀS + λK)⁻¹ and σ²(UᵀU + λ₂I)⁻¹, and that of the level at the
+column means is σ²/W. With features of a kernel this is a Gaussian process
+(Scutari, Panero and Proissl 2022, section 4.1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.models import Fit
+from fairridge.search import GaussianProblem
+from fairridge.solvers.spectrum import Spectrum
+
+__all__ = ["LARGEST_POSTERIOR", "posterior_covariance"]
+
+# Columns up to which the covariance is kept with a model: 8 MB.
+LARGEST_POSTERIOR = 1000
+
+
+def posterior_covariance(problem: Any, fit: Fit) -> Floats | None:
+    """Return the posterior covariance of the coefficients of [S, X], for centered columns.
+
+    Parameters
+    ----------
+    problem : Problem
+        The model on its rows, for every λ.
+    fit : Fit
+        The model at its λ.
+
+    Returns
+    -------
+    ndarray of shape (q+p, q+p) or None
+        With σ² the mean squared residual. None for models whose penalties are not such
+        priors, and beyond `LARGEST_POSTERIOR` columns.
+    """
+    if not isinstance(problem, GaussianProblem) or not problem.predictor_penalty > 0.0:
+        return None
+    basis = problem.basis
+    q, p = basis.B.shape
+    if problem.penalty.l1 > 0.0 or q + p > LARGEST_POSTERIOR:
+        return None
+    out = np.zeros((q + p, q + p))
+    K = problem.penalty.quadratic(basis.sensitive)
+    of_S = _covariance(basis.sensitive, K, fit.lambda_)
+    U, left = basis.predictors, 1.0 / problem.predictor_penalty
+    # 1/(l + λ₂) in the directions with variance, 1/λ₂ in all others.
+    change = 1.0 / (U.eigenvalues + problem.predictor_penalty) - left
+    of_U = (U.vectors * change) @ U.vectors.T + left * np.eye(p)
+    of_U /= np.outer(U.scale, U.scale)
+    # Raw coefficients are (α − Bβ, β).
+    out[:q, :q] = of_S + basis.B @ of_U @ basis.B.T
+    out[:q, q:] = -basis.B @ of_U
+    out[q:, :q] = out[:q, q:].T
+    out[q:, q:] = of_U
+    variance = fit.deviance / basis.weight
+    return np.asarray(variance * (out + out.T) / 2.0)
+
+
+def _covariance(spectrum: Spectrum, K: Floats, lambda_: float) -> Floats:
+    """Return (SᵀS + λK)⁻¹ of the original columns; 0 at λ = ∞, where α is known to be 0."""
+    if np.isinf(lambda_):
+        return np.zeros_like(K)
+    scatter = (spectrum.vectors * spectrum.eigenvalues) @ spectrum.vectors.T
+    found = np.linalg.pinv(scatter + lambda_ * K, hermitian=True)
+    return np.asarray(found / np.outer(spectrum.scale, spectrum.scale))

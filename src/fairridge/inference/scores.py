@@ -1,0 +1,320 @@
+"""What S explains of the scores of fitted models, and how exactly the rows tell it.
+
+A score f of a row (the linear predictor, or the predicted mean) is h + t, with
+h = sᵀb its regression on s and t the rest. In units in which s has mean 0 and
+variance I, the odds of R² on S are
+
+    ω = ρ/(1 − ρ) = N/T,   N = Σ‖b‖² = E[h²],   T = E[t²].
+
+The model is fixed, so other rows of the same population change ω through E
+alone. A row moves (b, E[h²] at that b, T) by (s t, h² − N, t² − T).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.engines import Engine
+from fairridge.models import Fit
+from fairridge.solvers.shares import whitening
+
+__all__ = ["ExplainedScores", "explained_linear", "explained_scores"]
+
+
+@dataclass(frozen=True)
+class ExplainedScores:
+    """The scores of one model on some rows.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (K·q,)
+        b of every score.
+    other : float
+        T, summed over scores.
+    covariance : ndarray of shape (K·q+2, K·q+2)
+        Estimated covariance of b, of E[h²] at that b, and of T.
+    """
+
+    coefficients: Floats
+    other: float
+    covariance: Floats
+
+    @property
+    def odds(self) -> float:
+        """ω."""
+        explained = float(self.coefficients @ self.coefficients)
+        return explained / self.other if self.other > 0.0 else np.inf if explained else 0.0
+
+    @property
+    def share(self) -> float:
+        """ρ, R² on S."""
+        return self.odds / (1.0 + self.odds) if np.isfinite(self.odds) else 1.0
+
+    @property
+    def spread(self) -> float:
+        """VAR(ω̂)/(4ω), the unit c of the noncentral χ².
+
+        At ω = 0 that is the mean of its limits over all directions of b.
+        """
+        size = len(self.coefficients)
+        if self.odds == 0.0:
+            return float(np.trace(self.covariance[:size, :size])) / size / self.other
+        slope = np.concatenate([2.0 * self.coefficients, [1.0, -self.odds]]) / self.other
+        return float(slope @ self.covariance @ slope) / (4.0 * self.odds)
+
+    def fair(self) -> ExplainedScores:
+        """Return the same with b = 0, the limit of models with ever smaller bounds."""
+        covariance = self.covariance.copy()
+        covariance[-2], covariance[:, -2] = 0.0, 0.0
+        return replace(self, coefficients=0.0 * self.coefficients, covariance=covariance)
+
+    def draws(self, normal: Floats) -> Floats:
+        """Return ω* of the same model in populations that the rows may have come from.
+
+        Parameters
+        ----------
+        normal : ndarray of shape (d, K·q+2)
+            Standard normal numbers.
+        """
+        sizes, vectors = np.linalg.eigh(self.covariance)
+        # The symmetric root, which does not depend on the signs of eigenvectors.
+        moved = normal @ (vectors * np.sqrt(np.maximum(sizes, 0.0)) @ vectors.T)
+        b = self.coefficients + moved[:, :-2]
+        explained = np.maximum((b * b).sum(axis=1) + moved[:, -2], 0.0)
+        return np.asarray(explained / (self.other * np.exp(moved[:, -1] / self.other)))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Columns to read off rows: S, then scores of all models, then nothing but the offset.
+
+    Attributes
+    ----------
+    center : ndarray of shape (q+p,)
+        Subtracted from the columns [S, X].
+    level : ndarray
+        Constants of the columns to read.
+    raw : ndarray
+        Their coefficients.
+    q, m : int
+        Columns of S, and linear predictors of each model.
+    means : callable or None
+        The means of rows, if scores are these; scores otherwise are linear predictors.
+    """
+
+    center: Floats
+    level: Floats
+    raw: Floats
+    q: int
+    m: int
+    means: Any = None
+
+    def __call__(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
+        """Return s of shape (n, q), and scores of shape (n, models, K)."""
+        offset = eta[:, -1:]
+        s, parts = eta[:, : self.q] - offset, eta[:, self.q : -1]
+        if self.means is None:
+            return s, (parts - offset).reshape(len(eta), -1, self.m)
+        each = [
+            self.means(y, parts[:, k : k + self.m], 0).values
+            for k in range(0, parts.shape[1], self.m)
+        ]
+        return s, np.stack(each, axis=1)
+
+    def sum(self, engine: Engine, function: Any) -> Floats:
+        """Sum a function of s, scores and weights over rows."""
+
+        def of_rows(y: Floats, eta: Floats, weight: Floats) -> Floats:
+            return np.asarray(function(*self(y, eta), weight))
+
+        return engine.sum_over_rows(of_rows, self.center, self.level, self.raw)
+
+
+@dataclass(frozen=True)
+class _Regressions:
+    """What is known of scores before their influences are summed.
+
+    Attributes
+    ----------
+    weight : float
+        W.
+    shift, root : ndarray of shape (q,) and (rank, q)
+        s is root·(S − shift).
+    level, slope : ndarray of shape (models, K) and (models, K, rank)
+        t is the score less level + slope·s.
+    b : ndarray of shape (models, K, rank)
+        h is b·s.
+    other : ndarray of shape (models,)
+        T.
+    place : ndarray of int of shape (models,)
+        Which of the scores that are read belong to each model.
+    """
+
+    weight: float
+    shift: Floats
+    root: Floats
+    level: Floats
+    slope: Floats
+    b: Floats
+    other: Floats
+    place: Integers
+
+    def covariances(self, s: Floats, scores: Floats, weight: Floats) -> Floats:
+        """Return Σ w²φφᵀ of some rows, for every model."""
+        s = (s - self.shift) @ self.root.T
+        size = self.b[0].size
+        out = np.empty((len(self.b), size + 2, size + 2))
+        for place in np.unique(self.place):
+            models = np.flatnonzero(self.place == place)
+            first = models[0]
+            t = scores[:, place] - self.level[first] - s @ self.slope[first].T
+            shared = np.empty((len(s), size + 1))
+            for k in range(t.shape[1]):
+                np.multiply(t[:, k, None], s, out=shared[:, k * len(s.T) : (k + 1) * len(s.T)])
+            shared[:, size] = _squares(t, 1)[:, 0] - self.other[first]
+            shared *= weight[:, None]
+            b = self.b[models]
+            own = _squares(s @ b.reshape(-1, b.shape[2]).T, len(models))
+            own -= (b * b).sum(axis=(1, 2))
+            own *= weight[:, None]
+            # Models of the same t differ in the column of h² alone.
+            order = [*range(size), size + 1]
+            out[np.ix_(models, order, order)] = shared.T @ shared
+            out[np.ix_(models, order, [size])] = (own.T @ shared)[:, :, None]
+            out[np.ix_(models, [size], order)] = (own.T @ shared)[:, None, :]
+            out[models, size, size] = (own * own).sum(axis=0)
+        return out
+
+    def found(self, sums: Floats) -> list[ExplainedScores]:
+        """Return the scores of every model."""
+        return [
+            ExplainedScores(b.ravel(), float(other), one / self.weight**2)
+            for b, other, one in zip(self.b, self.other, sums, strict=True)
+        ]
+
+
+def _squares(values: Floats, count: int) -> Floats:
+    """Square the columns, which are overwritten, and add up those of each of some models."""
+    values *= values
+    each = values.shape[1] // count
+    return values if each == 1 else values.reshape(len(values), count, each).sum(axis=2)
+
+
+def explained_linear(fits: Sequence[Fit]) -> list[ExplainedScores]:
+    """Look at the linear predictors of several models of the same rows, in one pass.
+
+    With controls, these are the linear predictors less what the controls explain.
+
+    Parameters
+    ----------
+    fits : sequence of Fit
+        The models, on their training rows.
+    """
+    family, basis = fits[0].family, fits[0].basis
+    scatter = basis.sensitive.scatter() / basis.weight
+    root = _whitening(scatter)
+    b, t = [], []
+    for fit in fits:
+        alpha, beta = np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)
+        own = beta - basis.without_predictors(beta)
+        t.append(family.to_contrasts(basis.raw_coefficients(0.0 * alpha, own)))
+        b.append(family.to_contrasts(alpha) @ scatter @ root.T)
+    different, place = _distinct(t)
+    m, nothing = len(t[0]), np.zeros((1, t[0].shape[1]))
+    columns = basis.raw_coefficients(root, np.zeros((len(root), fits[0].beta.shape[-1])))
+    raw = np.vstack([columns, *different, nothing])
+    reading = _Reading(basis.center, np.zeros(len(raw)), raw, len(root), m)
+    zero = np.zeros((len(fits), m))
+    found = _Regressions(
+        basis.weight,
+        np.zeros(len(root)),
+        np.eye(len(root)),
+        zero,
+        np.zeros((len(fits), m, len(root))),
+        np.array(b),
+        np.array([fit.predictor_variance for fit in fits]),
+        place,
+    )
+    return found.found(reading.sum(fits[0].engine, found.covariances))
+
+
+def _whitening(scatter: Floats) -> Floats:
+    """Whiten, with signs that rounding does not decide: draws are then the same for all sources."""
+    root = whitening(scatter)
+    sizes = np.abs(root * np.sqrt(np.diag(scatter)))
+    first = (sizes > 0.5 * sizes.max(axis=1, keepdims=True, initial=0.0)).argmax(axis=1)
+    signs = np.sign(root[np.arange(len(root)), first])
+    return np.asarray(root * signs[:, None])
+
+
+def _distinct(matrices: list[Floats]) -> tuple[list[Floats], Integers]:
+    """Return matrices that differ, and which of them each one is: gaussian models share β."""
+    different: list[Floats] = []
+    place = []
+    for matrix in matrices:
+        same = [k for k, other in enumerate(different) if np.array_equal(matrix, other)]
+        place.append(same[0] if same else len(different))
+        if not same:
+            different.append(matrix)
+    return different, np.array(place, dtype=np.intp)
+
+
+def explained_scores(
+    fits: Sequence[Fit], engine: Engine, means: Any = None
+) -> list[ExplainedScores]:
+    """Look at the scores of several models on any rows, in two passes.
+
+    Parameters
+    ----------
+    fits : sequence of Fit
+        The models.
+    engine : Engine
+        Where the rows are.
+    means : callable, optional
+        The means of rows, if scores are these; linear predictors by default.
+    """
+    basis, q = fits[0].basis, len(fits[0].basis.center_sensitive)
+    places = [
+        fit.linear_predictors_at(
+            fit.intercept + fit.alpha @ basis.center_sensitive, fit.alpha, fit.beta
+        )
+        for fit in fits
+    ]
+    width = places[0][2].shape[1]
+    level = np.concatenate([np.zeros(q), *(place[1] for place in places), [0.0]])
+    raw = np.vstack([np.eye(q, width), *(place[2] for place in places), np.zeros((1, width))])
+    reading = _Reading(basis.center, level, raw, q, len(places[0][1]), means)
+    found = _regressions(reading.sum(engine, _products), q, len(fits))
+    return found.found(reading.sum(engine, found.covariances))
+
+
+def _products(s: Floats, scores: Floats, weight: Floats) -> Floats:
+    """Return Σ w zᵀ[z, f, f²] of z = [1, s], the squares in the first row alone."""
+    f = scores.reshape(len(s), -1)
+    z = np.column_stack([np.ones(len(s)), s])
+    out = np.hstack(
+        [z.T @ (weight[:, None] * np.hstack([z, f])), np.zeros((z.shape[1], f.shape[1]))]
+    )
+    out[0, z.shape[1] + f.shape[1] :] = weight @ (f * f)
+    return out
+
+
+def _regressions(sums: Floats, q: int, count: int) -> _Regressions:
+    """Regress scores on S, from their sums of products."""
+    width = (sums.shape[1] - 1 - q) // 2
+    weight = float(sums[0, 0])
+    means = sums / weight
+    shift, level = means[0, 1 : 1 + q], means[0, 1 + q : 1 + q + width]
+    root = _whitening(means[1:, 1 : 1 + q] - np.outer(shift, shift))
+    b = (root @ (means[1:, 1 + q : 1 + q + width] - np.outer(shift, level))).T
+    variance = means[0, 1 + q + width :] - level**2
+    other = np.maximum(variance - (b * b).sum(axis=1), 0.0).reshape(count, -1).sum(axis=1)
+    b = b.reshape(count, -1, len(root))
+    return _Regressions(
+        weight, shift, root, level.reshape(count, -1), b, b, other, np.arange(count, dtype=np.intp)
+    )

@@ -1,0 +1,147 @@
+"""A bound by a rule, and a model in use, from the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, Monitor, choose_bound, load, save
+from fairridge.rules import AdverseImpact
+
+
+def people(n, seed):
+    rng = np.random.default_rng(seed)
+    s = rng.random(n) < 0.4
+    frame = pd.DataFrame({"sex": np.where(s, "m", "f"), "skill": rng.normal(size=n) + 0.7 * s})
+    frame["town"] = rng.choice(["x", "y", "z"], n)
+    frame["noise"] = rng.normal(size=n)
+    good = rng.random(n) < 1 / (1 + np.exp(0.2 - 0.9 * s - 0.8 * frame["skill"]))
+    return frame.assign(outcome=np.where(good, "repaid", "default"))
+
+
+@pytest.fixture
+def files(folder):
+    people(2500, 0).to_csv(folder / "one.csv", index=False)
+    people(2500, 1).to_csv(folder / "other.csv", index=False)
+
+
+ROLES = ("--response", "outcome", "--sensitive", "sex", "--drop", "noise")
+
+
+def test_a_file_of_held_out_rows_gives_what_python_gives(run, files):
+    options = (*ROLES, "--rule", "adverse-impact:0.8", "--held-out", "other.csv", "--json")
+    options = (*options, "--bounds", "0,0.01,0.02,0.05,0.1,0.5")
+    result = run("choose", "one.csv", *options, "--out", "model.json")
+    assert result.code == 0, result.error
+    found = json.loads(result.out)
+    parts = [people(2500, k).drop(columns="noise") for k in (0, 1)]
+    expected = choose_bound(
+        FairRidgeClassifier(sensitive=["sex"]),
+        parts[0].drop(columns="outcome"),
+        parts[0]["outcome"],
+        parts[1].drop(columns="outcome"),
+        parts[1]["outcome"],
+        rule=AdverseImpact(0.8),
+        unfairness=[0, 0.01, 0.02, 0.05, 0.1, 0.5],
+    )
+    assert found["granted"]
+    assert found["unfairness"] == expected.unfairness
+    assert found["held_out_rows"] == 2500
+    assert [step["passed"] for step in found["tested"]] == expected.tested["passed"].tolist()
+    assert "default" not in found["favorable"].split("(")[0]
+    saved = load("model.json")
+    np.testing.assert_allclose(saved.coef_, expected.model.coef_)
+
+
+def test_a_share_of_the_rows_is_held_out_by_class_and_seed(run, files):
+    options = (*ROLES, "--rule", "adverse-impact:0.8", "--held-out", "0.4", "--bounds", "0,0.1")
+    options = (*options, "--json")
+    first, again, other = (
+        json.loads(run("choose", "one.csv", *options, "--seed", seed).out) for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert first["tested"] != other["tested"]
+    assert first["held_out_rows"] == 1000
+    shown = run("choose", "one.csv", *options[:-1])
+    assert "Tested in sequence" in shown.out
+    assert "1,500 rows to fit to, 1,000 to test on." in shown.error
+
+
+def test_levels_that_only_held_out_rows_have_are_known(run, folder):
+    frame = people(600, 0)
+    frame.loc[0, "town"] = "rare"  # held out with some of the seeds
+    frame.to_csv("rare.csv", index=False)
+    for seed in range(4):
+        options = (*ROLES, "--rule", "mean-gap:0.5", "--held-out", "0.5", "--seed", seed)
+        options = (*options, "--bounds", "0.1")
+        result = run("choose", "rare.csv", *options, "--predictor-penalty", "1", "--json")
+        assert result.code == 0, result.error
+
+
+def test_no_model_is_saved_if_none_passes(run, files, folder):
+    options = (*ROLES, "--rule", "adverse-impact:0.999", "--out", "model.json", "--bounds", "0")
+    result = run("choose", "one.csv", *options)
+    assert result.code == 0
+    assert "No bound meets the rule" in result.out
+    assert "Nothing is saved" in result.out
+    assert not (folder / "model.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--rule", "four-fifths"), "--rule four-fifths is not known"),
+        (("--rule", "adverse-impact:much"), "stands a number"),
+        (("--rule", "adverse-impact:1.5"), "between 0 and 1"),
+        (("--rule", "mean-gap:-1"), "greater than 0"),
+        (("--rule", "mean-gap", "--held-out", "1.5"), "share between 0 and 1"),
+        (("--rule", "mean-gap", "--held-out", "nothere.csv"), "nothere.csv"),
+        (("--rule", "mean-gap", "--confidence", "2"), "confidence=2.0"),
+    ],
+)
+def test_what_choose_refuses(run, files, options, message):
+    result = run("choose", "one.csv", *ROLES, *options)
+    assert result.code == 2
+    assert message in result.error
+    assert result.error.count("\n") <= 3
+
+
+def test_rules_are_not_for_survival(run, files):
+    result = run("choose", "one.csv", *ROLES, "--rule", "mean-gap:0.1", "--family", "cox")
+    assert result.code == 2
+    assert "not for survival times" in result.error
+
+
+def test_a_monitor_goes_on_from_its_state(run, folder):
+    rng = np.random.default_rng(0)
+    train = pd.DataFrame(rng.normal(size=(2000, 3)), columns=["s", "x1", "x2"])
+    y = train.sum(axis=1) + rng.normal(size=2000)
+    model = FairRidgeRegressor(0.05, sensitive=["s"]).fit(train, y)
+    save(model, "model.json")
+    expected = Monitor(model, false_alarm=0.05)
+    for k in range(3):
+        # In these batches x1 follows s, so that S explains much of the predictions.
+        batch = pd.DataFrame(rng.normal(size=(1501, 3)), columns=["s", "x1", "x2"])
+        batch["x1"] += 2 * batch["s"]
+        batch.to_csv("batch.csv", index=False)
+        options = ("--model", "model.json", "--state", "state.json", "--json")
+        start = ("--false-alarm", "0.05") if k == 0 else ()
+        result = run("monitor", "batch.csv", *options, *start)
+        assert result.code == 0, result.error
+        found, state = json.loads(result.out), expected.update(batch)
+        assert found["rows"] == state.n_rows
+        assert found["alarm"] == state.alarm
+        assert found["wealth"] == pytest.approx(state.wealth, rel=1e-6)
+    assert found["alarm"]
+    shown = run("monitor", "batch.csv", "--model", "model.json", "--state", "state.json")
+    assert "ALARM" in shown.out
+    other = run("monitor", "batch.csv", *options[:-1], "--unfairness", "0.2")
+    assert other.code == 2
+    assert "was begun with --unfairness 0.05" in other.error
+    (folder / "state.json").write_text("{}")
+    broken = run("monitor", "batch.csv", *options)
+    assert broken.code == 2
+    assert "is not the state of a fairridge monitor" in broken.error
+    same = run("monitor", "batch.csv", "--model", "model.json", "--state", "batch.csv")
+    assert same.code == 2

@@ -1,0 +1,106 @@
+"""The simulations run, go on where they stopped, and know their populations."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from simulations import certificates, coverage, decisions, monitoring, runner
+from simulations.__main__ import main
+from simulations.populations import (
+    GAUSSIAN,
+    SENSITIVE,
+    LogisticPopulation,
+    draw,
+    population_rows,
+    share,
+)
+
+
+def test_the_gaussian_population_is_known_exactly():
+    rows = population_rows("gaussian", 400_000)
+    model = FairRidgeRegressor(0.1, sensitive=SENSITIVE).fit(rows.Z, rows.y)
+    assert GAUSSIAN.share(model.coef_) == pytest.approx(0.1, abs=0.003)
+    assert GAUSSIAN.loss(model.coef_) == pytest.approx(model.deviance_ / 400_000, rel=0.01)
+    assert share(model.predict(rows.Z), rows.Z[:, SENSITIVE]) == pytest.approx(0.1, abs=1e-6)
+
+
+def test_the_binomial_population_is_measured_as_predictions_are():
+    rows = population_rows("binomial", 5000)
+    model = FairRidgeClassifier(0.1, sensitive=SENSITIVE).fit(rows.Z, rows.y)
+    reached, loss = LogisticPopulation.of(rows).judged(model.intercept_[0], model.coef_[0])
+    probability = model.predict_proba(rows.Z)[:, 1]
+    assert reached == pytest.approx(share(probability, rows.Z[:, SENSITIVE]), rel=1e-9)
+    assert loss == pytest.approx(log_loss(rows.y, probability), rel=1e-9)
+
+
+def test_errors_that_take_u_and_lambda_as_given_are_least_squares_without_a_bound():
+    rows = draw("gaussian", 500, np.random.default_rng(0))
+    model = FairRidgeRegressor(1.0, sensitive=SENSITIVE).fit(rows.Z, rows.y)
+    Z = np.column_stack([np.ones(500), rows.Z])
+    residual = rows.y - model.predict(rows.Z)
+    inverse = np.linalg.inv(Z.T @ Z)
+    expected = np.sqrt(np.diag(inverse @ (Z.T * residual**2) @ Z @ inverse))[1:]
+    found = coverage.naive(model, rows, "gaussian")
+    # The coefficients of X are those of least squares, B being estimated or not.
+    np.testing.assert_allclose([found[f"raw {k}"] for k in range(3, 7)], expected[3:], rtol=1e-8)
+
+
+def test_samples_say_what_tables_count():
+    found = pd.DataFrame(certificates.sample(0, family="gaussian", n=1000, bound=0.05))
+    assert found["way"].tolist() == list(certificates.WAYS)
+    plain, certified = (found.iloc[k] for k in (0, 1))
+    assert plain["training_bound"] == pytest.approx(0.05)
+    assert certified["training_bound"] < 0.04
+    assert certified["loss"] > plain["loss"]
+    rows = pd.DataFrame(coverage.sample(0, family="gaussian", n=200, many=20_000))
+    assert set(rows["method"]) == {"HC1", "HC3", "λ and U as given", "bootstrap"}
+    assert monitoring.exceeds(monitoring.model_of(0.12, 50_000), draw_rows(20_000))
+    assert not monitoring.exceeds(monitoring.model_of(0.03, 50_000), draw_rows(20_000))
+    assert set(decisions.draw(400, np.random.default_rng(1))[1]) == {"yes", "no"}
+
+
+def draw_rows(n):
+    return draw("gaussian", n, np.random.default_rng(5)).Z
+
+
+@pytest.mark.slow
+def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
+    """Small settings: the page has a table and a plot for each experiment."""
+    monkeypatch.setattr(certificates, "SETTINGS", [{"family": "gaussian", "n": 200, "bound": 0.2}])
+    monkeypatch.setattr(monitoring, "SETTINGS", [{"reached": 0.12, "rows": 1000, "many": 20_000}])
+    options = ["certificates", "monitoring", "--quick", "--jobs", "1", "--out", str(tmp_path)]
+    assert main(options) == 0
+    assert "simulations.md" in capsys.readouterr().out
+    page = (tmp_path / "simulations.md").read_text(encoding="utf-8")
+    for name in ("certificates", "monitoring"):
+        assert (tmp_path / f"img/simulations/{name}.png").stat().st_size > 5000
+        assert f"(img/simulations/{name}.png)" in page
+    assert re.search(r"\| gaussian \| 200 \| 0.2 \| certified \| \d+\.\d ± \d+\.\d % \|", page)
+    (chunk,) = (tmp_path / "quick" / "certificates").iterdir()
+    before = chunk.read_bytes()
+
+    def never(*args, **options):
+        raise AssertionError("samples are drawn again")
+
+    monkeypatch.setattr(certificates, "sample", never)
+    monkeypatch.setattr(monitoring, "sample", never)
+    assert main(options) == 0
+    assert chunk.read_bytes() == before
+    (tmp_path / "file").write_text("")
+    assert main(["--out", str(tmp_path / "file")]) == 2
+
+
+def test_chunks_cover_every_seed_once():
+    for name, module in runner.EXPERIMENTS.items():
+        chunks = runner.chunks_of(name, quick=False)
+        each = {}
+        for chunk in chunks:
+            each.setdefault(str(chunk.setting), []).extend(range(chunk.start, chunk.stop))
+        assert len(each) == len(module.SETTINGS)
+        assert all(sorted(seeds) == list(range(len(seeds))) for seeds in each.values())
+        assert min(len(seeds) for seeds in each.values()) >= 100
+        assert len({chunk.path(runner.Path("x")) for chunk in chunks}) == len(chunks)
