@@ -15,7 +15,14 @@ from types import ModuleType
 import pytest
 
 from fairridge import engines, families, peers, penalties, search, sources
-from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments, PrecomputedRoot
+from fairridge.engines import (
+    DeviceEngine,
+    Engine,
+    MemoryEngine,
+    PrecomputedMoments,
+    PrecomputedRoot,
+)
+from fairridge.engines.device_rows import DeviceBlock
 from fairridge.engines.split import Block, DenseBlock, SplitBlock
 from fairridge.families import (
     Binomial,
@@ -83,12 +90,13 @@ DISTANCES: tuple[type[Distance], ...] = (
 )
 PENALTIES: tuple[type[Penalty], ...] = (ElasticNet, Lasso, Radial, Ridge)
 ENGINES: tuple[type[Engine], ...] = (
+    DeviceEngine,
     PrecomputedMoments,
     PrecomputedRoot,
     MemoryEngine,
     StreamEngine,
 )
-BLOCKS: tuple[type[Block], ...] = (DenseBlock, SplitBlock)
+BLOCKS: tuple[type[Block], ...] = (DenseBlock, DeviceBlock, SplitBlock)
 READERS: tuple[type[ResponseReader], ...] = (Labels, Numbers, Times)
 PENALIZED: tuple[type[PenalizedProblem], ...] = (
     BlindGaussianProblem,

@@ -176,7 +176,7 @@ class Design:
                 f"this {estimator_name} takes S from columns of X (sensitive=…): "
                 "leave sensitive_features out."
             )
-        return as_table(sensitive_features, argument="sensitive_features")
+        return as_table(sensitive_features, argument="sensitive_features", devices=True)
 
     def encode(self, X: Table, S: Table | None, unknown: Unknown, *, estimator_name: str) -> Pieces:
         """Encode new rows: the pieces of S and of X.

@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._arrays import detached, device_of, in_place, taken
 from fairridge._typing import Integers
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
 
@@ -46,12 +47,19 @@ class Table:
     @property
     def is_numeric_array(self) -> bool:
         """Whether the table is one 2-D array of numbers, which slices without a copy."""
-        return isinstance(self.source, np.ndarray) and self.source.dtype.kind in "biuf"
+        if isinstance(self.source, np.ndarray):
+            return self.source.dtype.kind in "biuf"
+        return self.on_device
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the table is an array of another library, whose rows stay where they are."""
+        return not isinstance(self.source, np.ndarray | nw.DataFrame)
 
     @property
     def backend(self) -> nw.Implementation | None:
         """The library that made the frame; None for arrays."""
-        return None if isinstance(self.source, np.ndarray) else self.source.implementation
+        return self.source.implementation if isinstance(self.source, nw.DataFrame) else None
 
     def label(self, position: int) -> str:
         """Return how to call a column in messages and results."""
@@ -65,6 +73,8 @@ class Table:
         return self._columns[position]
 
     def _read(self, position: int) -> Column:
+        if self.on_device:
+            return self.source[:, position]
         if isinstance(self.source, np.ndarray):
             return _array_column(self.source[:, position], self.label(position))
         return _series_column(self._series[position], self.label(position))
@@ -76,22 +86,27 @@ class Table:
 
     def take(self, rows: Integers) -> Table:
         """Return the table with these rows only."""
-        array = isinstance(self.source, np.ndarray)
-        source = self.source[rows] if array else self.source[rows, :]
+        if self.on_device:
+            source: Any = taken(self.source, rows, axis=0)
+        else:
+            array = isinstance(self.source, np.ndarray)
+            source = self.source[rows] if array else self.source[rows, :]
         return Table(self.names, (len(rows), self.shape[1]), source, self.prefix)
 
     def select(self, positions: Sequence[int]) -> Table:
         """Return the table with these columns only."""
         positions = list(positions)
-        if isinstance(self.source, np.ndarray):
-            source: Any = self.source[:, positions]
+        if self.on_device:
+            source: Any = taken(self.source, positions, axis=1)
+        elif isinstance(self.source, np.ndarray):
+            source = self.source[:, positions]
         else:
             source = self.source.select([self.source.columns[k] for k in positions])
         names = None if self.names is None else tuple(self.names[k] for k in positions)
         return Table(names, (self.shape[0], len(positions)), source, self.prefix)
 
 
-def as_table(data: Any, *, argument: str = "X") -> Table:
+def as_table(data: Any, *, argument: str = "X", devices: bool = False) -> Table:
     """Read a frame, a series or an array-like.
 
     Parameters
@@ -101,10 +116,21 @@ def as_table(data: Any, *, argument: str = "X") -> Table:
         sensitive features are one column.
     argument : str
         What the caller calls it, for messages.
+    devices : bool
+        Whether the caller computes on arrays of other libraries where they are.
     """
     if isinstance(data, Table):
         return data
     prefix = "x" if argument == "X" else "s"
+    if in_place(data):
+        if not devices:
+            raise ValueError(
+                f"{argument} is {type(data).__name__} on {device_of(data)}, and rows are needed in "
+                "main memory: pass NumPy arrays or a frame."
+            )
+        array = _as_columns(detached(data), argument)
+        _require_some(array.shape, argument)
+        return Table(None, (array.shape[0], array.shape[1]), array, prefix)
     frame = _as_frame(data, argument)
     if frame is not None:
         _require_some(frame.shape, argument)
@@ -174,10 +200,15 @@ def _as_array(data: Any, argument: str) -> NDArray[Any]:
     array = np.asarray(data)
     if array.dtype.kind in "US" and isinstance(data, list | tuple):
         array = np.asarray(data, dtype=object)
-    if array.dtype.kind == "c":
+    return _as_columns(array, argument)
+
+
+def _as_columns(array: Any, argument: str) -> Any:
+    """Return an array of two dimensions, of any library."""
+    if "complex" in str(array.dtype):
         raise ValueError(f"Complex data not supported: {argument} must hold real numbers.")
     if array.ndim == 1 and argument != "X":
-        array = array.reshape(-1, 1)
+        array = array[:, None]
     if array.ndim != 2:
         found = "scalar" if array.ndim == 0 else f"{array.ndim}D"
         raise ValueError(

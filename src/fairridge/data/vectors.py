@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from fairridge._arrays import in_place, to_host
 from fairridge._typing import Floats
 from fairridge.data.levels import is_missing
 from fairridge.data.table import as_native
@@ -23,6 +24,8 @@ LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e250
 
 def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     """Read a vector with one entry per row of X."""
+    if in_place(values):
+        values = to_host(values)
     series = nw.from_native(
         as_native(values), eager_only=True, allow_series=True, pass_through=True
     )

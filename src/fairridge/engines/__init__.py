@@ -3,14 +3,19 @@
 from fairridge.engines.base import Engine
 from fairridge.engines.blocks import one_blas_thread, threads_for_blocks, threads_for_passes
 from fairridge.engines.columns import column_blocks
+from fairridge.engines.device import DeviceEngine
+from fairridge.engines.device_rows import DeviceRows
 from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.means import MeanSlopes, MeanSums
 from fairridge.engines.memory import MemoryEngine
 from fairridge.engines.moments import Moments, binary_columns
 from fairridge.engines.precomputed import PrecomputedMoments, PrecomputedRoot
-from fairridge.engines.triangular import triangular_factor
+from fairridge.engines.responses import intercepts_of_sums
+from fairridge.engines.triangular import Triangle, triangular_factor
 
 __all__ = [
+    "DeviceEngine",
+    "DeviceRows",
     "Engine",
     "MeanSlopes",
     "MeanSums",
@@ -18,8 +23,10 @@ __all__ = [
     "Moments",
     "PrecomputedMoments",
     "PrecomputedRoot",
+    "Triangle",
     "binary_columns",
     "column_blocks",
+    "intercepts_of_sums",
     "linear_predictor",
     "one_blas_thread",
     "threads_for_blocks",

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairridge._arrays import joined, namespace, to_host
 from fairridge._typing import Floats
 from fairridge.engines.split import Block
 from fairridge.families import Family
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import GLMSums
 
-__all__ = ["MeanSlopes", "MeanSums", "block_means"]
+__all__ = ["MeanSlopes", "MeanSums", "block_means", "hessian_of"]
 
 
 @dataclass(frozen=True)
@@ -132,20 +133,21 @@ def block_means(
     """
     head, k = sizes
     found = means(y, eta, 0 if multipliers is None else 2)
-    K = found.values.shape[1]
-    counted = np.ones((len(y), K)) if found.counted is None else found.counted
+    xp, (n, K) = namespace(eta), found.values.shape
+    counted = xp.ones_like(found.values) if found.counted is None else found.counted
     each = weight[:, None] * counted
     weighted = each * found.values
-    squares = (weighted * found.values).sum(axis=0)
-    counts = counted.sum(axis=0)
+    squares = to_host(xp.sum(weighted * found.values, axis=0))
+    counts = to_host(xp.sum(counted, axis=0))
     if multipliers is None:
         gram = np.stack([Z.corner(each[:, j], head) for j in range(K)])
-        deviance = family.deviance_terms(y, eta, weight, 0).deviance
+        deviance = float(family.deviance_terms(y, eta, weight, 0).deviance)
         return MeanSums(deviance, Z.products(weighted)[:, :head], squares, counts, gram)
     assert found.first is not None
     assert found.bend is not None
     m = found.first.shape[2]
     rows = family.deviance_terms(y, eta, weight, 2)
+    deviance = float(rows.deviance)
     curvature = rows.curvature
     assert rows.gradient is not None
     assert curvature is not None
@@ -155,16 +157,16 @@ def block_means(
     for j in range(K):
         for c in range(m):
             jacobian[j, :, c] = Z.leading(each[:, j] * found.first[:, j, c], head)[:, :k]
-    bent = (weighted[:, :, None] * found.first).reshape(len(y), K * m)
+    bent = xp.reshape(weighted[:, :, None] * found.first, (n, K * m))
     # One product with the rows for all vectors.
-    vectors = Z.products(np.hstack([weighted, rows.gradient, bent]))[:, :k]
+    vectors = Z.products(joined([weighted, rows.gradient, bent], axis=1))[:, :k]
     products, gradient, of_squares = np.split(vectors, [K, K + m])
-    glm = GLMSums(rows.deviance, gradient, _hessian(Z, k, curvature))
+    glm = GLMSums(deviance, gradient, hessian_of(Z, k, curvature))
     slopes = MeanSlopes(glm, jacobian, of_squares.reshape(K, m, k))
-    return MeanSums(rows.deviance, products[:, :head], squares, counts, None, slopes)
+    return MeanSums(deviance, products[:, :head], squares, counts, None, slopes)
 
 
-def _hessian(Z: Block, k: int, curvature: Floats) -> Floats:
+def hessian_of(Z: Block, k: int, curvature: Floats) -> Floats:
     """Σ over rows of z curvature zᵀ, for curvatures of any sign."""
     m = curvature.shape[1]
     hessian = np.empty((m, k, m, k))

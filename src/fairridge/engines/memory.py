@@ -13,7 +13,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab
 from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
-from fairridge.engines.linear_predictor import dense, linear_predictor, not_finite_message
+from fairridge.engines.linear_predictor import dense, linear_predictor, require_squares
 from fairridge.engines.means import MeanSums, block_means
 from fairridge.engines.moments import Moments
 from fairridge.engines.responses import DistinctResponses
@@ -32,8 +32,6 @@ Result = TypeVar("Result")
 KEEP_BYTES = 1 << 30
 # Arrays of the size of its columns that a function of a block makes, all to stay in the cache.
 SHOWN = 2
-# A sum of squares below this has lost digits to the end of the range of numbers.
-LEAST_SQUARES = 1e-290
 
 
 class MemoryEngine:
@@ -214,7 +212,7 @@ class MemoryEngine:
             if sums.curvature is not None:
                 hessian = _hessian(Z, k, sums.curvature, sums.coupling)
             assert sums.gradient is not None  # the order is 1 or 2
-            return GLMSums(sums.deviance, Z.products(sums.gradient)[:, :k], hessian)
+            return GLMSums(float(sums.deviance), Z.products(sums.gradient)[:, :k], hessian)
 
         sums = self._sum(work, self._slices)
         sums = sums if known is None else replace(sums, hessian=known)
@@ -405,14 +403,7 @@ class MemoryEngine:
             Sums of squares of the shifted columns of [S, X, y].
         """
         names = (*self.names, *(["y"] * self.rows.targets.shape[1]))
-        for k in np.flatnonzero(~np.isfinite(squares) | (squares < LEAST_SQUARES)):
-            values = dense(self._pieces, self.rows.n_rows, only=int(k))
-            if not np.isfinite(squares[k]):
-                raise ValueError(not_finite_message(names[k], values))
-            if np.ptp(values) > 0.0:
-                raise ValueError(
-                    f"Input column {names[k]!r} holds numbers too small to square; rescale it."
-                )
+        require_squares(squares, names, lambda k: dense(self._pieces, self.rows.n_rows, only=k))
 
     def _dense(self, pieces: tuple[Piece, ...]) -> Floats:
         return dense(pieces, self.rows.n_rows)

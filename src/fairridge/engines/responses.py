@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.engines.moments import Moments
 from fairridge.families import Family
 from fairridge.families.sums import RowFunction
 
-__all__ = ["DistinctResponses"]
+__all__ = ["DistinctResponses", "intercepts_of_sums"]
 
 
 # Distinct responses up to which they are counted, and rows per each of them at least.
@@ -61,3 +62,36 @@ class DistinctResponses:
 
     def _eta(self, level: Floats) -> Floats:
         return np.tile(level, (len(self.values), 1))
+
+
+def intercepts_of_sums(
+    family: Family, moments: Moments, n_columns: int, offset: float | None, log_sums: Floats
+) -> Floats:
+    """Return the intercepts from which a family starts, of rows known by their sums.
+
+    Families with the log link say what they need by `log_sums`. Others look
+    at weighted means of the response (or weights of its classes) and of the
+    offset: rows that have the same means stand for all.
+
+    Parameters
+    ----------
+    family : Family
+        The family.
+    moments : Moments
+        Of [S, X, y].
+    n_columns : int
+        Columns of S and X.
+    offset : float or None
+        Σ w offset; None if there is none.
+    log_sums : ndarray
+        What the family asked for, or nothing.
+    """
+    if log_sums.size:
+        return np.array([log_sums[0] - log_sums[1]])
+    targets = moments.mean[n_columns:]
+    if len(targets) > 1:
+        y, weight = np.arange(len(targets), dtype=np.float64), moments.weight * targets
+    else:
+        y, weight = targets, np.array([moments.weight])
+    each = None if offset is None else np.full(len(y), offset / moments.weight)
+    return family.initial_intercepts(y[:, None], weight, each)

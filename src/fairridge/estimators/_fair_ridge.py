@@ -79,6 +79,7 @@ __all__ = ["FairRidge"]
 class FairRidge(FairModel):
     """Fair (generalized) ridge regression; subclasses read the response."""
 
+    _sums_on_devices = True
     # What helps a fit that did not converge.
     _remedy = "raise max_iter, or add a small predictor_penalty"
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
+from fairridge._arrays import namespace, to_device, to_host
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.data.vectors import labels
 from fairridge.estimators._model import FairModel
@@ -31,7 +33,13 @@ def predict(
     if isinstance(X, RowSource):
         return X.predictions(self, "predict")
     scores = self._linear_predictor(X, sensitive_features, offset)
-    predicted: NDArray[Any] = self.classes_[self.family_.likeliest(_as_columns(scores))]
+    codes = self.family_.likeliest(_as_columns(scores))
+    if isinstance(codes, np.ndarray):
+        predicted: NDArray[Any] = self.classes_[codes]
+    elif self.classes_.dtype.kind in "biuf":
+        predicted = namespace(codes).take(to_device(self.classes_, codes), codes, axis=0)
+    else:  # labels that only NumPy can hold
+        predicted = self.classes_[to_host(codes)]
     return predicted
 
 
@@ -81,4 +89,4 @@ def score(
 
 def _as_columns(scores: Floats) -> Floats:
     """Return linear predictors of shape (n, 1) for two classes, (n, K) for more."""
-    return scores.reshape(len(scores), -1)
+    return scores if scores.ndim == 2 else scores[:, None]

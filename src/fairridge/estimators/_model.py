@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._arrays import to_device
 from fairridge._notebook import facts_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
@@ -106,6 +107,8 @@ class FairModel(BaseEstimator):
     predictor_map: Any = None
     max_levels: Any = MAX_LEVELS
     controls: Any = None
+    # Whether rows may be in arrays on another device.
+    _sums_on_devices = False
     coef_: Floats
     intercept_: Any
     family_: Any
@@ -161,15 +164,17 @@ class FairModel(BaseEstimator):
         """Return η of shape (n,), or (n, K) for several classes."""
         check_is_fitted(self)
         check_option("unknown", self.unknown, ("error", "base"))
-        table, name, design = as_table(X), type(self).__name__, self._reads
+        table, name, design = as_table(X, devices=True), type(self).__name__, self._reads
         coefficients, attributes = design.to_encoded(np.atleast_2d(self.coef_)), None
         if self._traits.needs_sensitive:
             attributes = design.attributes(sensitive_features, estimator_name=name)
         sensitive, predictors = design.encode(table, attributes, self.unknown, estimator_name=name)
         level, pieces = np.atleast_1d(self.intercept_), (*sensitive, *predictors)
-        eta = np.tile(level, (table.shape[0], 1))
         if pieces:
             eta = linear_predictor(pieces, design.encoded_names, coefficients.T, level)
+        else:
+            eta = np.tile(level, (table.shape[0], 1))
+            eta = to_device(eta, table.source) if table.on_device else eta
         if offset is not None:
-            eta += numeric_vector(offset, table.shape[0], "offset")[:, None]
+            eta += to_device(numeric_vector(offset, table.shape[0], "offset")[:, None], eta)
         return eta[:, 0] if eta.shape[1] == 1 else eta

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._arrays import in_place, to_host
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_number, check_option
 from fairridge.data import (
@@ -22,6 +23,7 @@ from fairridge.data import (
     weights,
 )
 from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments
+from fairridge.estimators._device import read_device
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.families import Family
@@ -75,7 +77,9 @@ class Training:
     def engine_on(self, positions: NDArray[np.intp]) -> MemoryEngine:
         """Return an engine for some of the rows."""
         if not isinstance(self.engine, MemoryEngine):
-            raise TypeError("cross-validation needs the rows in memory.")
+            raise TypeError(
+                "cross-validation needs the rows in memory: pass NumPy arrays or a frame."
+            )
         return engine_of(self.engine.rows.take(positions), self.response.family)
 
     def fold(self, train: Integers, test: Integers) -> tuple[MemoryEngine, MemoryEngine]:
@@ -130,6 +134,10 @@ def read_training(
             f"{type(model).__name__} divides people into groups, and sensitive_map makes numbers "
             "of them: leave it out, and merge or cut the attributes beforehand."
         )
+    if in_place(X):
+        found = read_device(model, X, y, sensitive_features, sample_weight, offset)
+        _require_two(found[1].n_rows, model)
+        return _with_controls(model, Training(*found, found[1].n_rows, None))
     if not isinstance(X, RowSource | RowMoments):
         training = _read_rows(model, X, y, sensitive_features, sample_weight, offset)
         return _with_controls(model, training)
@@ -353,5 +361,6 @@ def read_scored(
         attributes = model._design.attributes(
             sensitive_features, estimator_name=type(model).__name__
         )
-    inputs = read_inputs(X, attributes, sample_weight, offset)
-    return inputs, model._linear_predictor(inputs.table, inputs.attributes, inputs.offset)
+    inputs = read_inputs(as_table(X, devices=True), attributes, sample_weight, offset)
+    scores = model._linear_predictor(inputs.table, inputs.attributes, inputs.offset)
+    return inputs, to_host(scores)

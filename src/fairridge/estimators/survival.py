@@ -109,6 +109,9 @@ class FairRidgeSurvival(FairRidge):
         of a row at the training means.
     """
 
+    # Risk sets need the rows in their order.
+    _sums_on_devices = False
+
     def __init__(
         self,
         unfairness: Unfairness = 0.05,

@@ -13,6 +13,7 @@ from fairridge.engines import Engine
 from fairridge.fairness.base import VarianceShare, share
 from fairridge.fairness.conditional import GivenControls, share_of_predictor
 from fairridge.families import Family
+from fairridge.families.sums import any_arrays
 from fairridge.models import Fit
 from fairridge.solvers.shares import explained_by_sensitive
 
@@ -149,9 +150,11 @@ class StatisticalParity(VarianceShare):
 
         family = fit.family  # all that may travel to rows elsewhere
 
+        @any_arrays
         def sums(y: Floats, eta: Floats, weight: Floats) -> Floats:
             mu, ones = weight * family.mean(eta[:, 0]), y[:, 0]
-            return np.array([mu @ ones, mu @ (1 - ones), weight @ ones, weight @ (1 - ones)])
+            pairs = (mu, ones), (mu, 1.0 - ones), (weight, ones), (weight, 1.0 - ones)
+            return np.array([float(a @ b) for a, b in pairs])
 
         def r_squared(sensitive: bool) -> float:
             a, b, ones, zeros = fit.sum_over_rows(

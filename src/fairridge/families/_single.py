@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -87,7 +87,7 @@ class SinglePredictor(ABC):
     def deviance_terms(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return the deviance, its gradient (order ≥ 1) and curvature (order 2)."""
         y, eta = y[:, 0], eta[:, 0]
-        deviance = float(weight @ self.unit_deviance(y, eta))
+        deviance: Any = weight @ self.unit_deviance(y, eta)
         if order == 0:
             return RowSums(deviance)
         first, second = self.derivatives(y, eta)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import xlogy
 
+from fairridge._arrays import at_least, joined, namespace, special
 from fairridge._typing import Floats, Integers
 from fairridge.families._single import SinglePredictor, quasi_loglik
 from fairridge.families.base import Reads
@@ -65,7 +66,7 @@ class Binomial(SinglePredictor):
 
     def probabilities(self, eta: Floats) -> Floats:
         """Return 1 − μ and μ for η of shape (n, 1)."""
-        return np.hstack([LINKS[self.link].complement(eta), self.mean(eta)])
+        return joined([LINKS[self.link].complement(eta), self.mean(eta)], axis=1)
 
     @property
     def threshold(self) -> float:
@@ -74,7 +75,9 @@ class Binomial(SinglePredictor):
 
     def likeliest(self, eta: Floats) -> Integers:
         """Return the likelier outcome for η of shape (n, 1)."""
-        return (eta[:, 0] > self.threshold).astype(np.intp)
+        above = eta[:, 0] > self.threshold
+        xp = namespace(eta)
+        return above.astype(np.intp) if xp is np else xp.astype(above, xp.int64)
 
     def check_values(self, y: Floats) -> None:
         """Refuse responses outside [0, 1]."""
@@ -114,8 +117,9 @@ class QuasiBinomial(Binomial):
 
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """−2(y log μ + (1 − y) log(1 − μ)), less its value in the saturated model."""
+        xlogy = special(namespace(y)).xlogy
         saturated = 2.0 * (xlogy(y, y) + xlogy(1.0 - y, 1.0 - y))
-        return super().unit_deviance(y, eta, log_size) + np.exp(-log_size) * saturated
+        return super().unit_deviance(y, eta, log_size) + math.exp(-log_size) * saturated
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return the quasi log-likelihood, −½ deviance/dispersion."""
@@ -124,7 +128,7 @@ class QuasiBinomial(Binomial):
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
         """Σ w (y − μ)²/(μ(1 − μ))."""
         mu = self.mean(eta[:, 0])
-        return float(weight @ ((y[:, 0] - mu) ** 2 / np.maximum(mu * (1.0 - mu), 1e-300)))
+        return float(weight @ ((y[:, 0] - mu) ** 2 / at_least(mu * (1.0 - mu), 1e-300)))
 
 
 def _outside(y: Floats) -> float:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairridge._arrays import namespace
 from fairridge._typing import Floats
 from fairridge.families._single import SinglePredictor
 from fairridge.families.base import Share
@@ -29,7 +30,7 @@ class Gaussian(SinglePredictor):
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(η − y) and 2."""
-        return 2.0 * (eta - y), np.full_like(eta, 2.0)
+        return 2.0 * (eta - y), namespace(eta).full_like(eta, 2.0)
 
     def unit(self, mean: float) -> float:
         """Return 0: squares of the response have no scale of their own."""

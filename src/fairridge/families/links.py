@@ -6,11 +6,12 @@ A link is given by its losses −log μ and −log(1 − μ) with their derivati
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.special import erfcx, expit, log_ndtr, logit, ndtr, ndtri
 
+from fairridge._arrays import at_least, at_most, namespace, special
 from fairridge._typing import Floats
 
 __all__ = ["LINKS", "ProbabilityLink"]
@@ -20,6 +21,7 @@ __all__ = ["LINKS", "ProbabilityLink"]
 LARGEST_EXPONENT = 700.0
 # Where the hazard of a normal variable is a continued fraction, and how many terms that takes.
 TAIL, TERMS = 5.0, 24
+ROOT_2, ROOT_2_OVER_PI = math.sqrt(2.0), math.sqrt(2.0 / math.pi)
 
 
 class ProbabilityLink(ABC):
@@ -43,7 +45,7 @@ class ProbabilityLink(ABC):
 
     def scaled_deviance(self, y: Floats, eta: Floats, log_size: float) -> Floats:
         """Return the deviance divided by e^log_size."""
-        return np.exp(-log_size) * self.deviance(y, eta)
+        return math.exp(-log_size) * self.deviance(y, eta)
 
     def log_size(self, shift: float) -> float:
         """Return log c, where a shift of η multiplies deviances by c at most; 0 where they add."""
@@ -59,25 +61,26 @@ class Logit(ProbabilityLink):
 
     def mean(self, eta: Floats) -> Floats:
         """Return 1/(1 + e^−η)."""
-        return expit(eta)
+        return special(namespace(eta)).expit(eta)
 
     def complement(self, eta: Floats) -> Floats:
         """Return 1/(1 + e^η)."""
-        return expit(-eta)
+        return special(namespace(eta)).expit(-eta)
 
     def to_eta(self, mu: Floats) -> Floats:
         """Return log(μ/(1 − μ))."""
-        return logit(mu)
+        return special(namespace(mu)).logit(mu)
 
     def deviance(self, y: Floats, eta: Floats) -> Floats:
         """2(log(1 + e^η) − yη)."""
+        xp = namespace(eta)
         # As a sum without differences, so that a separated outcome keeps its digits.
-        wrong = (1.0 - y) * np.maximum(eta, 0.0) + y * np.maximum(-eta, 0.0)
-        return 2.0 * (np.log1p(np.exp(-np.abs(eta))) + wrong)
+        wrong = (1.0 - y) * at_least(eta, 0.0) + y * at_least(-eta, 0.0)
+        return 2.0 * (xp.log1p(xp.exp(-xp.abs(eta))) + wrong)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y) and 2μ(1 − μ)."""
-        mu = expit(eta)
+        mu = self.mean(eta)
         return 2.0 * (mu - y), 2.0 * mu * (1.0 - mu)
 
 
@@ -86,18 +89,19 @@ class Probit(ProbabilityLink):
 
     def mean(self, eta: Floats) -> Floats:
         """Return Φ(η)."""
-        return ndtr(eta)
+        return special(namespace(eta)).ndtr(eta)
 
     def complement(self, eta: Floats) -> Floats:
         """Return Φ(−η)."""
-        return ndtr(-eta)
+        return special(namespace(eta)).ndtr(-eta)
 
     def to_eta(self, mu: Floats) -> Floats:
         """Return Φ⁻¹(μ)."""
-        return ndtri(mu)
+        return special(namespace(mu)).ndtri(mu)
 
     def deviance(self, y: Floats, eta: Floats) -> Floats:
         """−2(y log Φ(η) + (1 − y) log Φ(−η))."""
+        log_ndtr = special(namespace(eta)).log_ndtr
         return -2.0 * (y * log_ndtr(eta) + (1.0 - y) * log_ndtr(-eta))
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
@@ -115,15 +119,16 @@ class ComplementaryLogLog(ProbabilityLink):
 
     def mean(self, eta: Floats) -> Floats:
         """Return 1 − exp(−e^η)."""
-        return -np.expm1(-_exp(eta))
+        return -namespace(eta).expm1(-_exp(eta))
 
     def complement(self, eta: Floats) -> Floats:
         """Return exp(−e^η)."""
-        return np.exp(-_exp(eta))
+        return namespace(eta).exp(-_exp(eta))
 
     def to_eta(self, mu: Floats) -> Floats:
         """Return log(−log(1 − μ))."""
-        return np.log(-np.log1p(-mu))
+        xp = namespace(mu)
+        return xp.log(-xp.log1p(-mu))
 
     def deviance(self, y: Floats, eta: Floats) -> Floats:
         """−2(y log(1 − e^−t) − (1 − y)t) with t = e^η."""
@@ -135,22 +140,22 @@ class ComplementaryLogLog(ProbabilityLink):
 
     def scaled_deviance(self, y: Floats, eta: Floats, log_size: float) -> Floats:
         """Return the deviance divided by e^log_size, which t itself may exceed."""
-        t = _exp(eta)
+        xp, t = namespace(eta), _exp(eta)
         tiny = eta < -30.0  # there 1 − e^−t = t·e^(−t/2), and t itself may be zero
-        middle = np.log(-np.expm1(-np.where(tiny, 1.0, np.minimum(t, 1.0))))
-        log_mean = np.where(t < 1.0, middle, np.log1p(-np.exp(-np.maximum(t, 1.0))))
-        log_mean = np.where(tiny, eta - 0.5 * t, log_mean)
-        return 2.0 * ((1.0 - y) * _exp(eta - log_size) - np.exp(-log_size) * y * log_mean)
+        middle = xp.log(-xp.expm1(-xp.where(tiny, 1.0, at_most(t, 1.0))))
+        log_mean = xp.where(t < 1.0, middle, xp.log1p(-xp.exp(-at_least(t, 1.0))))
+        log_mean = xp.where(tiny, eta - 0.5 * t, log_mean)
+        return 2.0 * ((1.0 - y) * _exp(eta - log_size) - math.exp(-log_size) * y * log_mean)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2((1 − y)t − ya) and 2((1 − y)t + ya(t + a − 1)), with a = t/(e^t − 1)."""
-        t = _exp(eta)
-        used = np.clip(t, 1e-300, LARGEST_EXPONENT)
-        a = used / np.expm1(used)
+        xp, t = namespace(eta), _exp(eta)
+        used = at_most(at_least(t, 1e-300), LARGEST_EXPONENT)
+        a = used / xp.expm1(used)
         # t + a − 1, from its series where that is a difference of nearly equal numbers.
-        s = np.minimum(t, 0.03)
+        s = at_most(t, 0.03)
         series = s / 2.0 + s**2 / 12.0 - s**4 / 720.0 + s**6 / 30240.0
-        excess = np.where(t < 0.03, series, used + a - 1.0)
+        excess = xp.where(t < 0.03, series, used + a - 1.0)
         return 2.0 * ((1.0 - y) * t - y * a), 2.0 * ((1.0 - y) * t + y * a * excess)
 
 
@@ -163,23 +168,29 @@ LINKS: dict[str, ProbabilityLink] = {
 
 def _exp(eta: Floats) -> Floats:
     """Return e^η, or a finite number that serves as infinity would."""
-    return np.exp(np.minimum(eta, LARGEST_EXPONENT))
+    return namespace(eta).exp(at_most(eta, LARGEST_EXPONENT))
 
 
 def _hazard(x: Floats) -> tuple[Floats, Floats]:
     """Return h(x) = φ(x)/Φ(−x), and h(x) − x."""
-    near = np.minimum(x, TAIL)
+    xp, near = namespace(x), at_most(x, TAIL)
     # erfcx is infinite for x < −37, where h has long been zero.
-    hazard = np.sqrt(2.0 / np.pi) / erfcx(near / np.sqrt(2.0))
+    hazard = ROOT_2_OVER_PI / special(xp).erfcx(near / ROOT_2)
     excess = hazard - near
     far = x > TAIL
-    if far.any():
+    if xp.any(far):
         # h(x) − x = 1/(x + 2/(x + 3/(x + …))), without a difference of large numbers.
-        large = x[far]
-        tail = large
-        for k in range(TERMS, 0, -1):
-            fraction = k / tail
-            tail = large + fraction
-        excess[far] = fraction
-        hazard[far] = tail
+        if xp is np:  # where they are few, and only they need cost anything
+            hazard[far], excess[far] = _far_hazard(x[far])
+        else:
+            tail, fraction = _far_hazard(at_least(x, TAIL))
+            hazard, excess = xp.where(far, tail, hazard), xp.where(far, fraction, excess)
     return hazard, excess
+
+
+def _far_hazard(x: Floats) -> tuple[Floats, Floats]:
+    tail = x
+    for k in range(TERMS, 0, -1):
+        fraction = k / tail
+        tail = x + fraction
+    return tail, fraction

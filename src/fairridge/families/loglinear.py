@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, xlogy
 
+from fairridge._arrays import at_most, namespace, special
 from fairridge._typing import Booleans, Floats
 from fairridge.families._single import SinglePredictor, quasi_loglik
 
@@ -26,12 +27,12 @@ class LogLink(SinglePredictor):
 
     def to_eta(self, mu: Floats) -> Floats:
         """Return log μ."""
-        return np.log(mu)
+        return namespace(mu).log(mu)
 
     def mean(self, eta: Floats) -> Floats:
         """Return e^η."""
         # Beyond e⁷⁰⁰ a finite number serves as infinity would, and times 0 is 0.
-        return np.exp(np.minimum(eta, 700.0))
+        return namespace(eta).exp(at_most(eta, 700.0))
 
     def log_size(self, shift: float) -> float:
         """Return the larger exponent of e^((2−power)·shift) and e^((1−power)·shift)."""
@@ -47,11 +48,9 @@ class LogLink(SinglePredictor):
 
         Those of disjoint rows merge by log(e^a + e^b).
         """
-        shift = np.zeros(len(weight)) if offset is None else offset
-        above = -np.inf
-        if y.any():
-            above = logsumexp((1.0 - self.power) * shift, b=weight * y[:, 0])
-        return np.array([above, logsumexp((2.0 - self.power) * shift, b=weight)])
+        shift, power = 0.0 * weight if offset is None else offset, float(self.power)
+        above = _log_sum((1.0 - power) * shift, weight * y[:, 0])
+        return np.array([above, _log_sum((2.0 - power) * shift, weight)])
 
     def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return the intercept of the null model."""
@@ -81,8 +80,8 @@ class Poisson(LogLink):
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2y(e^d − 1 − d), and 2e^η where y = 0."""
         d, positive = log_ratio(y, eta)
-        explained = y * (_growth(d, log_size) - np.exp(-log_size) * d)
-        return 2.0 * np.where(positive, explained, self.mean(d - log_size))
+        explained = y * (_growth(d, log_size) - math.exp(-log_size) * d)
+        return 2.0 * namespace(d).where(positive, explained, self.mean(d - log_size))
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y) and 2μ."""
@@ -91,8 +90,9 @@ class Poisson(LogLink):
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return −½ deviance plus the log-likelihood of the saturated model."""
-        y = y[:, 0]
-        return -0.5 * deviance + float(weight @ (xlogy(y, y) - y - gammaln(y + 1.0)))
+        y, functions = y[:, 0], special(namespace(y))
+        constant = functions.xlogy(y, y) - y - functions.gammaln(y + 1.0)
+        return -0.5 * deviance + float(weight @ constant)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Gamma(LogLink):
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2(d + e^−d − 1)."""
         d, _ = log_ratio(y, eta)
-        return 2.0 * (np.exp(-log_size) * d + _growth(-d, log_size))
+        return 2.0 * (math.exp(-log_size) * d + _growth(-d, log_size))
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(1 − y/μ) and 2y/μ."""
@@ -124,7 +124,8 @@ class Gamma(LogLink):
         if dispersion == 0.0:
             return float("inf")
         shape = 1.0 / dispersion
-        constant = shape * np.log(shape) - shape - gammaln(shape) - np.log(y[:, 0])
+        known = shape * math.log(shape) - shape - math.lgamma(shape)
+        constant = known - namespace(y).log(y[:, 0])
         return float(weight @ constant) - 0.5 * shape * deviance
 
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
@@ -158,14 +159,15 @@ class Tweedie(LogLink):
 
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2y^b((e^(bd) − 1)/b − (e^(ad) − 1)/a), a = 1 − p, b = 2 − p; 2e^(bη)/b where y = 0."""
-        a, b = 1.0 - self.power, 2.0 - self.power
+        a, b = 1.0 - float(self.power), 2.0 - float(self.power)
         d, positive = log_ratio(y, eta)
         up, down = (_growth(c * d, log_size) / c for c in (b, a))
-        return 2.0 * np.where(positive, y**b * (up - down), self.mean(b * d - log_size) / b)
+        at_zero = self.mean(b * d - log_size) / b
+        return 2.0 * namespace(d).where(positive, y**b * (up - down), at_zero)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ^(2−p) − y μ^(1−p)) and its derivative, positive for 1 < p < 2."""
-        a, b = 1.0 - self.power, 2.0 - self.power
+        a, b = 1.0 - float(self.power), 2.0 - float(self.power)
         up, down = self.mean(b * eta), y * self.mean(a * eta)
         return 2.0 * (up - down), 2.0 * (b * up - a * down)
 
@@ -184,7 +186,7 @@ class Tweedie(LogLink):
 
 def power_pearson(family: LogLink, y: Floats, eta: Floats, weight: Floats) -> float:
     """Σ w (y − μ)²/μ^power."""
-    half, eta = 0.5 * family.power, eta[:, 0]
+    half, eta = 0.5 * float(family.power), eta[:, 0]
     # Divided before it is squared: μ^power may be too small a number, where y = 0.
     residual = y[:, 0] * family.mean(-half * eta) - family.mean((1.0 - half) * eta)
     return float(weight @ residual**2)
@@ -192,12 +194,22 @@ def power_pearson(family: LogLink, y: Floats, eta: Floats, weight: Floats) -> fl
 
 def log_ratio(y: Floats, eta: Floats) -> tuple[Floats, Booleans]:
     """Return log(μ/y), or η where y = 0, and where y is positive."""
-    positive = y > 0.0
-    return eta - np.log(np.where(positive, y, 1.0)), positive
+    xp, positive = namespace(eta), y > 0.0
+    return eta - xp.log(xp.where(positive, y, 1.0)), positive
+
+
+def _log_sum(exponents: Floats, factors: Floats) -> float:
+    """Return log Σ factor·e^exponent, −∞ if all factors are zero."""
+    xp = namespace(factors)
+    exponents = xp.where(factors > 0.0, exponents, -math.inf)
+    largest = float(xp.max(exponents))
+    if largest == -math.inf:
+        return largest
+    return largest + math.log(float(factors @ xp.exp(exponents - largest)))
 
 
 def _growth(x: Floats, log_size: float) -> Floats:
     """Return (e^x − 1)e^−log_size; beyond e⁷⁰⁰ a finite number serves as infinity would."""
     if log_size == 0.0:
-        return np.expm1(np.minimum(x, 700.0))
-    return np.exp(np.minimum(x - log_size, 700.0)) - np.exp(-log_size)
+        return namespace(x).expm1(at_most(x, 700.0))
+    return namespace(x).exp(at_most(x - log_size, 700.0)) - math.exp(-log_size)

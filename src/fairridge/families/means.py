@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from fairridge._arrays import as_float64, at_most, namespace, taken, to_device
 from fairridge._typing import Floats
+from fairridge.families.sums import weighted_outer
 
 __all__ = ["MeansOfRows", "PredictedMeans", "RowMeans"]
 
@@ -43,13 +46,12 @@ class RowMeans:
 
         def bend_kept(multipliers: Floats) -> Floats:
             assert bend is not None
-            every = np.zeros((len(multipliers), width))
-            every[:, which] = multipliers
-            return bend(every)
+            spread = to_device(np.eye(width)[which], multipliers)
+            return bend(multipliers @ spread)
 
         return RowMeans(
-            self.values[:, which],
-            None if self.first is None else self.first[:, which],
+            taken(self.values, which, axis=1),
+            None if self.first is None else taken(self.first, which, axis=1),
             None if bend is None else bend_kept,
             counted,
         )
@@ -71,19 +73,20 @@ def _logit(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
 
 def _probit(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
     """φ(η) and −ηφ(η)."""
-    first = np.exp(-0.5 * eta * eta) / np.sqrt(2.0 * np.pi)
+    first = namespace(eta).exp(-0.5 * eta * eta) / math.sqrt(2.0 * math.pi)
     return first, -eta * first
 
 
 def _cloglog(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
     """t·e^−t and t(1 − t)e^−t, with t = e^η."""
-    t = np.exp(np.minimum(eta, 700.0))
-    first = t * np.exp(-t)
+    xp = namespace(eta)
+    t = xp.exp(at_most(eta, 700.0))
+    first = t * xp.exp(-t)
     return first, (1.0 - t) * first
 
 
 SLOPES: dict[str, Slopes] = {
-    "identity": lambda eta, mu: (np.ones_like(eta), np.zeros_like(eta)),
+    "identity": lambda eta, mu: (0.0 * eta + 1.0, 0.0 * eta),
     "log": lambda eta, mu: (mu, mu),
     "logit": _logit,
     "probit": _probit,
@@ -117,7 +120,7 @@ class PredictedMeans:
         found = (self._of_classes if several else self._single)(eta, order)
         if self.codes is None:
             return found
-        counted = (y == np.array(self.codes)).astype(np.float64)
+        counted = as_float64(y == to_device(np.array(self.codes, dtype=np.float64), y))
         return found.among(counted, list(self.codes) if several else [0])
 
     def _single(self, eta: Floats, order: int) -> RowMeans:
@@ -133,16 +136,18 @@ class PredictedMeans:
 
     def _of_classes(self, eta: Floats, order: int) -> RowMeans:
         """Softmax of η = φCᵀ: dμ_k/dφ = μ_k(C_k − Σ_c μ_c C_c)."""
-        P, C = self.family.mean(eta), self.family.contrasts
+        P = self.family.mean(eta)
+        C = to_device(self.family.contrasts, P)
         if order == 0:
             return RowMeans(P - self.reference)
         first = P[:, :, None] * (C - (P @ C)[:, None, :])
 
         def bend(multipliers: Floats) -> Floats:
             # With v = Σ ρ_k μ_k and d_c = μ_c(ρ_c − v): diag(d) − dμᵀ − μdᵀ in η.
-            d = P * (multipliers - (P * multipliers).sum(axis=1, keepdims=True))
-            inner = np.einsum("nk,ki,kj->nij", d, C, C, optimize=True)
+            xp = namespace(P)
+            d = P * (multipliers - xp.sum(P * multipliers, axis=1, keepdims=True))
             cross = (d @ C)[:, :, None] * (P @ C)[:, None, :]
-            return inner - cross - cross.transpose(0, 2, 1)
+            turned = cross.transpose(0, 2, 1) if xp is np else xp.permute_dims(cross, (0, 2, 1))
+            return weighted_outer(d, C) - cross - turned
 
         return RowMeans(P - self.reference, first, bend)

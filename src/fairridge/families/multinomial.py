@@ -8,13 +8,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 from scipy.linalg import helmert
-from scipy.special import softmax
 
+from fairridge._arrays import as_float64, namespace, to_device
 from fairridge._typing import Floats, Integers
 from fairridge.families.base import FreeModels, Link, Reads, Share
 from fairridge.families.distances import ClassDifference, Distance
 from fairridge.families.means import PredictedMeans
-from fairridge.families.sums import RowSums
+from fairridge.families.sums import RowSums, weighted_outer
 
 __all__ = ["Multinomial"]
 
@@ -70,24 +70,27 @@ class Multinomial:
 
     def deviance_terms(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return −2 log-likelihood and its derivatives in the contrasts."""
-        chosen = np.arange(len(y)), y[:, 0].astype(np.intp)
-        scores = eta @ self.contrasts.T
-        highest = scores.max(axis=1, keepdims=True)
-        odds = np.exp(scores - highest)
-        total = odds.sum(axis=1)
-        deviance = float(2.0 * (weight @ (np.log(total) + (highest[:, 0] - scores[chosen]))))
+        xp, C = namespace(eta), to_device(self.contrasts, eta)
+        chosen = self.chosen(y)
+        scores = eta @ C.T
+        highest = xp.max(scores, axis=1, keepdims=True)
+        odds = xp.exp(scores - highest)
+        total = xp.sum(odds, axis=1)
+        missed = xp.sum(chosen * (highest - scores), axis=1)
+        deviance = 2.0 * (weight @ (xp.log(total) + missed))
         if order == 0:
             return RowSums(deviance)
         P = odds / total[:, None]
-        residual = P.copy()
-        residual[chosen] -= 1.0
-        gradient = 2.0 * weight[:, None] * (residual @ self.contrasts)
+        gradient = 2.0 * weight[:, None] * ((P - chosen) @ C)
         if order == 1:
             return RowSums(deviance, gradient)
-        PC = P @ self.contrasts
-        inner = np.einsum("nk,ki,kj->nij", P, self.contrasts, self.contrasts, optimize=True)
-        curvature = inner - PC[:, :, None] * PC[:, None, :]
+        PC = P @ C
+        curvature = weighted_outer(P, C) - PC[:, :, None] * PC[:, None, :]
         return RowSums(deviance, gradient, 2.0 * weight[:, None, None] * curvature)
+
+    def chosen(self, y: Floats) -> Floats:
+        """Return 0/1 columns of the classes, for codes of shape (n, 1)."""
+        return as_float64(y == to_device(np.arange(float(self.n_classes)), y))
 
     def log_size(self, shift: float) -> float:
         """Return 0: a shift of η adds to deviances."""
@@ -103,15 +106,17 @@ class Multinomial:
 
     def probabilities(self, eta: Floats) -> Floats:
         """Return class probabilities for η of shape (n, K), one per class."""
-        return softmax(eta, axis=1)
+        xp = namespace(eta)
+        odds = xp.exp(eta - xp.max(eta, axis=1, keepdims=True))
+        return odds / xp.sum(odds, axis=1, keepdims=True)
 
     def likeliest(self, eta: Floats) -> Integers:
         """Return the code of the likeliest class for η of shape (n, K)."""
-        return eta.argmax(axis=1)
+        return namespace(eta).argmax(eta, axis=1)
 
     def mean(self, eta: Floats) -> Floats:
         """Return class probabilities for contrasts of shape (n, K − 1)."""
-        return softmax(eta @ self.contrasts.T, axis=1)
+        return self.probabilities(eta @ to_device(self.contrasts.T, eta))
 
     def means(self, codes: tuple[int, ...] | None, reference: float) -> PredictedMeans:
         """Return the probabilities of classes with their derivatives."""

@@ -7,12 +7,13 @@ from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaln, digamma
 
+from fairridge._arrays import at_least, at_most, namespace, special
 from fairridge._typing import Floats
 from fairridge.families._single import SinglePredictor
 from fairridge.families.base import FreeModels
 from fairridge.families.loglinear import LogLink, Poisson, log_ratio
+from fairridge.families.sums import any_arrays
 
 __all__ = ["NegativeBinomial"]
 
@@ -66,14 +67,14 @@ class NegativeBinomial(LogLink):
         if kappa == 0.0:
             return Poisson().unit_deviance(y, eta, log_size)
         d, positive = log_ratio(y, eta)
-        small = kappa * y < 1.0
-        share = np.where(small, np.where(positive, kappa * y, 0.5), 1.0) / (1.0 + kappa * y)
-        x = np.where(small, d, -d)
-        bent = np.log1p(share * np.expm1(np.minimum(x, LARGEST_EXPONENT)))
-        bent += np.maximum(x - LARGEST_EXPONENT, 0.0)
-        bent = bent / share + np.where(small, -d, d)
-        at_zero = np.log1p(kappa * self.mean(eta)) + np.maximum(eta - LARGEST_EXPONENT, 0.0)
-        return 2.0 * np.where(positive, np.where(small, y, 1.0 / kappa) * bent, at_zero / kappa)
+        xp, small = namespace(d), kappa * y < 1.0
+        share = xp.where(small, xp.where(positive, kappa * y, 0.5), 1.0) / (1.0 + kappa * y)
+        x = xp.where(small, d, -d)
+        bent = xp.log1p(share * xp.expm1(at_most(x, LARGEST_EXPONENT)))
+        bent += at_least(x - LARGEST_EXPONENT, 0.0)
+        bent = bent / share + xp.where(small, -d, d)
+        at_zero = xp.log1p(kappa * self.mean(eta)) + at_least(eta - LARGEST_EXPONENT, 0.0)
+        return 2.0 * xp.where(positive, xp.where(small, y, 1.0 / kappa) * bent, at_zero / kappa)
 
     def log_size(self, shift: float) -> float:
         """Return 0: deviances grow with η itself; without dispersion as Poisson's do."""
@@ -94,10 +95,11 @@ class NegativeBinomial(LogLink):
         kappa = self.kappa
         if kappa == 0.0:
             return Poisson().loglik(deviance, y, weight, dispersion)
-        some = np.where(y[:, 0] > 0.0, y[:, 0], 1.0)
-        each = np.log(some) + betaln(some, 1.0 / kappa)
-        each += np.log1p(kappa * some) / kappa + some * np.log1p(1.0 / (kappa * some))
-        return -0.5 * deviance - float(weight @ np.where(y[:, 0] > 0.0, each, 0.0))
+        xp, positive = namespace(y), y[:, 0] > 0.0
+        some = xp.where(positive, y[:, 0], 1.0)
+        each = xp.log(some) + special(xp).betaln(some, 1.0 / kappa)
+        each += xp.log1p(kappa * some) / kappa + some * xp.log1p(1.0 / (kappa * some))
+        return -0.5 * deviance - float(weight @ xp.where(positive, each, 0.0))
 
     # ------------------------------------------------------------- estimating κ
 
@@ -128,26 +130,31 @@ class NegativeBinomial(LogLink):
                 return poisson
         return NegativeBinomial(float(np.exp(brentq(slope, low, high, xtol=1e-9))))
 
+    @any_arrays
     def slope(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
         """Return Σ w ∂ℓ/∂log κ, for κ > 0."""
         kappa, y, mu = self.kappa, y[:, 0], self.mean(eta[:, 0])
+        xp = namespace(mu)
         above, below = 1.0 + kappa * y, 1.0 + kappa * mu
         # log(above/below), about 1 from the side on which it cannot be −∞.
         gap = kappa * (y - mu)
-        ratio = np.where(gap > 0.0, 1.0, -1.0) * np.log1p(np.abs(gap) / np.minimum(above, below))
-        return np.array([weight @ (gap / below - ratio - _digamma_gap(kappa, y))]) / kappa
+        size = xp.log1p(xp.abs(gap) / xp.minimum(above, below))
+        each = gap / below - xp.where(gap > 0.0, size, -size) - _digamma_gap(kappa, y)
+        return np.array([float(weight @ each)]) / kappa
 
 
+@any_arrays
 def _excess(y: Floats, eta: Floats, weight: Floats) -> Floats:
     """Return Σ w((y − μ)² − y), twice the slope of ℓ in κ at κ = 0, and Σ wμ²."""
-    mu = np.exp(np.minimum(eta[:, 0], 0.5 * LARGEST_EXPONENT))
-    return np.array([weight @ ((y[:, 0] - mu) ** 2 - y[:, 0]), weight @ mu**2])
+    mu = namespace(eta).exp(at_most(eta[:, 0], 0.5 * LARGEST_EXPONENT))
+    return np.array([float(weight @ ((y[:, 0] - mu) ** 2 - y[:, 0])), float(weight @ mu**2)])
 
 
 def _digamma_gap(kappa: float, y: Floats) -> Floats:
     """Return ψ(y + 1/κ) − ψ(1/κ) − log(1 + κy)."""
     if kappa > NEARLY_POISSON:
-        return digamma(y + 1.0 / kappa) - digamma(1.0 / kappa) - np.log1p(kappa * y)
+        xp, below = namespace(y), float(special(np).digamma(1.0 / kappa))
+        return special(xp).digamma(y + 1.0 / kappa) - below - xp.log1p(kappa * y)
     # From ψ(x) = log x − 1/(2x) − 1/(12x²) + 1/(120x⁴) − …
     share = kappa * y / (1.0 + kappa * y)
     gap = kappa / 2.0 * share + kappa**2 / 12.0 * share * (2.0 - share)

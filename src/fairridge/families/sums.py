@@ -5,19 +5,40 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from fairridge._arrays import namespace
 from fairridge._typing import Floats
 
-__all__ = ["ColumnFunction", "FamilyFunction", "GLMSums", "RowFunction", "RowSums"]
+__all__ = [
+    "ColumnFunction",
+    "FamilyFunction",
+    "GLMSums",
+    "RowFunction",
+    "RowSums",
+    "any_arrays",
+    "weighted_outer",
+]
 
 # Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows; linear
 # in the weights, so that rows alike in the others may come as one.
 RowFunction = Callable[[Floats, Floats, Floats], Floats]
 # Maps response (n, c), columns (n, q+p), weights and offset (n,) to anything that adds up.
 ColumnFunction = Callable[[Floats, Floats, Floats, Floats | None], Any]
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def any_arrays(function: Function) -> Function:
+    """Say that a `RowFunction` computes in the namespace of its arguments.
+
+    Rows on another device are shown to it there; other functions get NumPy arrays.
+    """
+    function.any_arrays = True  # type: ignore[attr-defined]
+    return function
 
 
 @dataclass(frozen=True)
@@ -31,10 +52,18 @@ class FamilyFunction(ABC):
     """
 
     family: Any
+    any_arrays = True
 
     @abstractmethod
     def __call__(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
         """Return sums over the rows."""
+
+
+def weighted_outer(weight: Floats, C: Floats) -> Floats:
+    """Return Σ_k weight_k C_k C_kᵀ of each row, of shape (n, m, m)."""
+    K, m = C.shape
+    products = namespace(weight).reshape(C[:, :, None] * C[:, None, :], (K, m * m))
+    return namespace(weight).reshape(weight @ products, (weight.shape[0], m, m))
 
 
 @dataclass(frozen=True)
@@ -44,7 +73,8 @@ class RowSums:
     Attributes
     ----------
     deviance : float
-        Σ over the rows, weighted.
+        Σ over the rows, weighted; of rows on another device it is an array there, because
+        to turn it into a number is to wait for the device.
     gradient : ndarray of shape (n, m) or None
         Derivative of the deviance in each linear predictor of each row.
     curvature : ndarray of shape (n, m, m) or None

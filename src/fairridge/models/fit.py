@@ -276,5 +276,6 @@ class _Deviance(FamilyFunction):
 
     def __call__(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
         if self.log_size == 0.0:
-            return np.array([self.family.deviance_terms(y, eta, weight, 0).deviance])
-        return np.array([weight @ self.family.unit_deviance(y[:, 0], eta[:, 0], self.log_size)])
+            return np.array([float(self.family.deviance_terms(y, eta, weight, 0).deviance)])
+        deviance = weight @ self.family.unit_deviance(y[:, 0], eta[:, 0], self.log_size)
+        return np.array([float(deviance)])

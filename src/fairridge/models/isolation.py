@@ -115,7 +115,7 @@ class Isolation:
             return self.everyone.derivatives(fit.family, *place, 1).deviance
         rows, contrasts = self._rows, fit.family.to_contrasts(eta.T).T
         terms = fit.family.deviance_terms(rows.response, contrasts, rows.weights, 0)
-        return fit.deviance + terms.deviance
+        return float(fit.deviance + terms.deviance)
 
     @cached_property
     def _rows(self) -> MemoryEngine:

@@ -13,7 +13,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Family
-from fairridge.families.sums import RowFunction
+from fairridge.families.sums import RowFunction, any_arrays
 from fairridge.models import FairBasis, Fit, Isolation, factorize, fair_basis
 from fairridge.penalties import Penalty
 from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
@@ -129,6 +129,7 @@ class GLMProblem:
         """Return Pearson's χ²/(n − rank − 1); 1 where the family fixes the dispersion."""
         family = self.family  # all that may travel to rows elsewhere
 
+        @any_arrays
         def pearson(y: Floats, eta: Floats, weight: Floats) -> Floats:
             value = family.pearson(y, eta, weight)
             return np.array([np.nan if value is None else value])

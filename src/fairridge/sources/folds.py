@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.engines import MemoryEngine, Moments, triangular_factor
+from fairridge.engines import MemoryEngine, Moments, Triangle, triangular_factor
 from fairridge.sources.batch import Batch, add
 from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.row_keys import row_keys
 from fairridge.sources.source import RowSource
-from fairridge.sources.stream import Triangle
 
 __all__ = ["StreamedFolds", "fold_numbers"]
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
-from fairridge.engines import MeanSums, MemoryEngine, Moments, triangular_factor
+from fairridge.engines import MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import BaselineSweep, CoxSweep
 from fairridge.families.distances import ChangedColumns, Distance
@@ -29,7 +29,7 @@ from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.source import RowSource
 from fairridge.sources.streamed_pairs import streamed_form
 
-__all__ = ["FirstPass", "StreamEngine", "Triangle"]
+__all__ = ["FirstPass", "StreamEngine"]
 
 
 NOT_IN_MEMORY = (
@@ -42,16 +42,6 @@ NOT_SWEPT = (
     "this definition of fairness is not available for a Cox model on rows that are not in memory; "
     "use statistical parity of the variance, or equality of opportunity."
 )
-
-
-@dataclass(frozen=True)
-class Triangle:
-    """R of a QR decomposition of some rows; with other rows it merges by another one."""
-
-    R: Floats
-
-    def __add__(self, other: Triangle) -> Triangle:
-        return Triangle(triangular_factor(np.vstack([self.R, other.R])))
 
 
 @dataclass(frozen=True)
@@ -310,24 +300,10 @@ class StreamEngine:
     # ------------------------------------------------------------ the response
 
     def initial_intercepts(self, family: Family) -> Floats:
-        """Return the intercepts from which a family starts.
-
-        Families with the log link have told the first pass what they need.
-        Others look at weighted means of the response (or weights of its
-        classes) and of the offset: rows that have the same means stand for all.
-        """
-        moments, log_sums = self.moments(), self.first.log_sums
-        if log_sums.size:
-            return np.array([log_sums[0] - log_sums[1]])
-        targets = moments.mean[len(self.names) :]
-        if len(targets) > 1:
-            y, weight = np.arange(len(targets), dtype=np.float64), moments.weight * targets
-        else:
-            y, weight = targets, np.array([moments.weight])
-        offset = None
-        if self._has_offset:
-            offset = np.full(len(y), self.first.offset / moments.weight)
-        return family.initial_intercepts(y[:, None], weight, offset)
+        """Return the intercepts from which a family starts."""
+        offset = self.first.offset if self._has_offset else None
+        log_sums = self.first.log_sums
+        return intercepts_of_sums(family, self.moments(), len(self.names), offset, log_sums)
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
         """Return the log-likelihood of a model with this deviance.

@@ -79,7 +79,7 @@ def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> d
         `recall` and `auc`, or `concordance`; NaN for what is not defined.
     """
     by_predictor = family.to_contrasts(eta.T).T
-    deviance = family.deviance_terms(response, by_predictor, weight, 0).deviance
+    deviance = float(family.deviance_terms(response, by_predictor, weight, 0).deviance)
     found = {"loss": loss(family, deviance, size(family, response, weight))}
     if family.reads == "times":
         return found | {"concordance": _concordance(response, eta[:, 0], weight)}

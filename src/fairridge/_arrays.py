@@ -1,0 +1,192 @@
+"""Arrays of other libraries than NumPy: torch, CuPy, JAX and all that follow the array API.
+
+Code that computes on rows, wherever they are, asks for the namespace of its
+arguments; for NumPy arrays that is NumPy itself, at no cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.special
+from sklearn import get_config
+
+__all__ = [
+    "as_float64",
+    "at_least",
+    "at_most",
+    "detached",
+    "device_of",
+    "has_views",
+    "in_place",
+    "joined",
+    "library_of",
+    "namespace",
+    "slices",
+    "special",
+    "taken",
+    "to_device",
+    "to_host",
+]
+
+# Special functions of libraries that have some.
+SPECIAL = {
+    "torch": "torch.special",
+    "cupy": "cupyx.scipy.special",
+    "jax": "jax.scipy.special",
+}
+# Functions that a library has with fewer digits than SciPy.
+INEXACT = {("jax", "betaln")}
+
+
+@cache
+def _compat() -> Any:
+    """Return array-api-compat: scikit-learn's copy, or the package itself; None if neither is."""
+    for name in ("sklearn.externals.array_api_compat", "array_api_compat"):
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    return None
+
+
+def in_place(array: Any) -> bool:
+    """Whether rows in this array are summed where they are, by the library it belongs to.
+
+    Arrays on a GPU are. Arrays in main memory of another library than NumPy
+    follow scikit-learn: they are if `array_api_dispatch` is on, and otherwise
+    become NumPy arrays.
+    """
+    if isinstance(array, np.ndarray | np.generic | list | tuple | int | float | None):
+        return False
+    compat = _compat()
+    if compat is None or not compat.is_array_api_obj(array) or compat.is_numpy_array(array):
+        return False
+    if compat.is_dask_array(array) or compat.is_pydata_sparse_array(array):
+        return False
+    on_host = "cpu" in str(compat.device(array)).lower()
+    return not on_host or bool(get_config()["array_api_dispatch"])
+
+
+def namespace(array: Any) -> Any:
+    """Return the library of an array, with the names of the array API; NumPy for numbers."""
+    if isinstance(array, np.ndarray | np.generic | float):
+        return np
+    return _compat().array_namespace(array)
+
+
+def device_of(array: Any) -> Any:
+    """Return the device that an array of another library is on."""
+    return _compat().device(array)
+
+
+def detached(array: Any) -> Any:
+    """Return an array that torch records no operations of, which would keep all of them alive."""
+    return array.detach() if hasattr(array, "detach") else array
+
+
+def to_device(values: Any, like: Any) -> Any:
+    """Copy numbers to the library and device of another array; integers and bools stay such."""
+    values = np.asarray(values)
+    xp = namespace(like)
+    if xp is np:
+        return values
+    # torch takes no arrays that are read backward, and warns of those that are read-only.
+    values = np.require(values, requirements=["C", "W"])
+    return xp.asarray(values, device=device_of(like))
+
+
+def to_host(array: Any) -> Any:
+    """Copy an array to main memory, as a NumPy array."""
+    if isinstance(array, np.ndarray | np.generic | float | int):
+        return np.asarray(array)
+    if hasattr(array, "detach"):  # torch
+        return detached(array).cpu().numpy()
+    if hasattr(array, "get"):  # CuPy
+        return array.get()
+    return np.asarray(array)
+
+
+def as_float64(array: Any) -> Any:
+    """Return an array in float64; itself if it is."""
+    xp = namespace(array)
+    if xp is np:
+        return np.asarray(array, dtype=np.float64)
+    return xp.astype(array, xp.float64, copy=False)
+
+
+def at_most(x: Any, limit: float) -> Any:
+    """Return min(x, limit)."""
+    if isinstance(x, np.ndarray | np.generic | float):
+        return np.minimum(x, limit)
+    return namespace(x).where(x > limit, limit, x)
+
+
+def at_least(x: Any, limit: float) -> Any:
+    """Return max(x, limit)."""
+    if isinstance(x, np.ndarray | np.generic | float):
+        return np.maximum(x, limit)
+    return namespace(x).where(x < limit, limit, x)
+
+
+def joined(arrays: Sequence[Any], axis: int) -> Any:
+    """Return arrays one after the other; one array alone is not copied."""
+    if len(arrays) == 1:
+        return arrays[0]
+    xp = namespace(arrays[0])
+    return np.concatenate(arrays, axis) if xp is np else xp.concat(list(arrays), axis=axis)
+
+
+def has_views(array: Any) -> bool:
+    """Whether some rows of an array are a view of it; in JAX they are a copy."""
+    return not _compat().is_jax_array(array)
+
+
+def taken(array: Any, places: Any, axis: int) -> Any:
+    """Return some rows or columns."""
+    xp = namespace(array)
+    return xp.take(array, to_device(np.asarray(places, dtype=np.int64), array), axis=axis)
+
+
+def slices(n_rows: int, size: int) -> list[slice]:
+    """Cut rows into blocks; none reaches beyond the end, which the array API does not allow."""
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def special(xp: Any) -> Any:
+    """Return the special functions of a namespace, by SciPy's names."""
+    return scipy.special if xp is np else _special(library_of(xp))
+
+
+def library_of(xp: Any) -> str:
+    """Return the name of the library that a namespace belongs to."""
+    name: str = xp.__name__
+    return name.rpartition("array_api_compat.")[2].partition(".")[0]
+
+
+@cache
+def _special(library: str) -> Any:
+    return _Special(library, import_module(SPECIAL[library]) if library in SPECIAL else None)
+
+
+class _Special:
+    """Functions of a library; those that it lacks are SciPy's, by way of main memory."""
+
+    def __init__(self, library: str, functions: Any) -> None:
+        self._library, self._functions = library, functions
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        own: Callable[..., Any] | None = getattr(self._functions, name, None)
+        if own is not None and (self._library, name) not in INEXACT:
+            return own
+
+        def by_way_of_host(*arrays: Any) -> Any:
+            like = next(array for array in arrays if not isinstance(array, float))
+            found = getattr(scipy.special, name)(*map(to_host, arrays))
+            return to_device(found, like)
+
+        return by_way_of_host

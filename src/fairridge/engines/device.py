@@ -1,0 +1,392 @@
+"""The engine for rows on a GPU, or in arrays of any library that follows the array API."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from fairridge._arrays import as_float64, namespace, slices, to_device, to_host
+from fairridge._typing import Floats
+from fairridge.data import RowLevel
+from fairridge.engines.device_rows import DeviceBlock, DeviceRows, Pending, RowBlock
+from fairridge.engines.linear_predictor import require_squares
+from fairridge.engines.means import MeanSums, block_means, hessian_of
+from fairridge.engines.memory import MemoryEngine
+from fairridge.engines.moments import Moments
+from fairridge.engines.responses import DistinctResponses, intercepts_of_sums
+from fairridge.engines.triangular import Triangle
+from fairridge.families import Family
+from fairridge.families.distances import ChangedColumns, Distance
+from fairridge.families.means import MeansOfRows
+from fairridge.families.sums import ColumnFunction, GLMSums, RowFunction
+
+__all__ = ["DeviceEngine"]
+
+Result = TypeVar("Result")
+
+NOT_ON_HOST = (
+    "these rows are on another device, and only sums over them are known: a definition or model "
+    "that asks for S, U, y or the weights of every row, or that compares pairs of rows, needs "
+    "NumPy arrays or a frame instead."
+)
+# Share of the input that a block and all that is made of it may take, and bytes that are nothing.
+EXTRA, LITTLE = 0.045, 64 << 20
+# Squared mean over variance up to which a sum of squares about zero keeps all digits but two.
+FAR_FROM_ZERO = 100.0
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """Rows counted, range of the response, and sums from which families start."""
+
+    n_rows: int
+    low: float
+    high: float
+    offset: float
+    log_sums: Floats
+
+    def __add__(self, other: _Extent) -> _Extent:
+        return _Extent(
+            self.n_rows + other.n_rows,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.offset + other.offset,
+            np.logaddexp(self.log_sums, other.log_sums),
+        )
+
+
+class DeviceEngine:
+    """Sums over rows that stay where they are; what comes back are matrices of their columns.
+
+    Sums are in float64, whatever the type of the rows.
+
+    Parameters
+    ----------
+    rows : DeviceRows
+        The rows.
+    family : Family
+        The family of the response.
+    """
+
+    def __init__(self, rows: DeviceRows, family: Family) -> None:
+        self.rows = rows
+        self.passes = 0
+        self._family = family
+        self._shift: Floats | None = None
+        self._gram: Floats | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Encoded names of S, then of X."""
+        return self.rows.names
+
+    @property
+    def n_sensitive(self) -> int:
+        """Number of sensitive columns, q."""
+        return self.rows.n_sensitive
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        rows = self.rows
+        whole = rows.weight is None and not rows.isolated
+        return rows.length if whole else self.extent.n_rows
+
+    # ------------------------------------------------------------------ passes
+
+    def _sum(self, work: Callable[[RowBlock], Result], finer: int = 1) -> Result:
+        """One pass: add up what every block gives."""
+        self.passes += 1
+        parts = []
+        for rows in self._slices(finer):
+            block = self.rows.read(rows)
+            if block.n_rows:
+                parts.append(work(block))
+        if not parts:
+            raise ValueError("there are no rows with a positive weight.")
+        return reduce(operator.add, parts)
+
+    def _slices(self, finer: int = 1) -> list[slice]:
+        """Cut the rows into blocks.
+
+        Of a block there are columns weighted, columns converted or shifted, and vectors of
+        each row.
+        """
+        m = self._family.n_predictors
+        shifted = self._shift is not None and self._shift.any()
+        copies = 2 if shifted or self.rows.copied else 1
+        each = 8 * (copies * len(self.names) + 24 + 6 * m * (m + 1))
+        size = max(LITTLE, int(EXTRA * self.rows.bytes)) // (each * finer)
+        return slices(self.rows.length, size + 1)
+
+    @cached_property
+    def extent(self) -> _Extent:
+        """What the first pass over the response finds."""
+        ask = getattr(self._family, "log_sums", None)
+
+        def work(block: RowBlock) -> _Extent:
+            xp, offset = namespace(block.y), block.offset
+            log_sums = np.empty(0) if ask is None else ask(block.y, block.weights, offset)
+            return _Extent(
+                block.n_rows,
+                float(xp.min(block.y)),
+                float(xp.max(block.y)),
+                0.0 if offset is None else float(block.weights @ offset),
+                log_sums,
+            )
+
+        found = self._sum(work)
+        self.passes -= 1  # it reads the response only
+        return found
+
+    def moments(self) -> Moments:
+        """Return the weighted moments of [S, X, y]; in one pass, if their means are near zero.
+
+        Columns as they are multiply at the full speed of the device. If the
+        mean of one of them is so large that its square takes digits from the
+        variance, a typical row is subtracted first, in all passes.
+        """
+        if self._gram is None:
+            width = len(self.names) + self.rows.n_targets
+            self._shift = np.zeros(width)
+            gram = self._gram_about(self._shift)
+            if not _near_zero(gram):
+                self._shift = self._typical_row
+                gram = self._gram_about(self._shift)
+            names = (*self.names, *(["y"] * self.rows.n_targets))
+            require_squares(np.diag(gram)[1:], names, self._column)
+            self._gram = gram
+        return Moments.from_raw(self.n_rows, self._gram, self._about)
+
+    def _gram_about(self, shift: Floats) -> Floats:
+        def work(block: RowBlock) -> Pending:
+            return block.shifted(shift, targets=True).sums(block.weight)
+
+        gram: Floats = self._sum(work).result()[0]
+        return gram
+
+    @property
+    def _about(self) -> Floats:
+        """What is subtracted from [S, X, y] in every pass."""
+        if self._shift is None:
+            self.moments()
+        assert self._shift is not None
+        return self._shift
+
+    @cached_property
+    def _typical_row(self) -> Floats:
+        """Medians of an odd number of evenly spaced rows: values that do occur."""
+        n = self.rows.length
+        places = np.unique(np.linspace(0, n - 1, min(n, 255)).astype(np.int64))
+        row = np.median(self.rows.sample(places[: len(places) - 1 + len(places) % 2]), axis=0)
+        return np.where(np.isfinite(row), row, 0.0)
+
+    def qr_factor(self, center: Floats, scale: Floats) -> Floats:
+        """Return R of a QR decomposition of the centered, scaled rows, block by block."""
+
+        def work(block: RowBlock) -> Triangle:
+            columns = block.shifted(center, targets=True).all_columns()
+            columns = columns / to_device(scale, columns)
+            xp = namespace(columns)
+            if block.weight is not None:
+                columns = columns * xp.sqrt(block.weight)[:, None]
+            return Triangle(to_host(xp.linalg.qr(columns, mode="reduced")[1]))
+
+        merged = self._sum(work, finer=2).R  # Q is as large as its block
+        square = np.zeros((len(center), len(center)))
+        square[: len(merged)] = merged
+        return square
+
+    def residual_products(self, coefficients: Floats, center: Floats, level: float) -> Floats:
+        """Return Σ w z(y − level − zᵀb) for z = [S, X] − center, of shape (q+p,)."""
+        gap = self._about[: len(center)] - center
+        both = np.append(level + gap @ coefficients, coefficients)[:, None]
+
+        def work(block: RowBlock) -> Floats:
+            Z = block.shifted(self._about)
+            residual = block.targets[:, :1] - Z.times(both)
+            return Z.products(block.weights[:, None] * residual)[0]
+
+        found = self._sum(work)
+        return found[1:] + gap * found[0]
+
+    def sum_over_rows(
+        self, function: RowFunction, center: Floats, level: Floats, raw: Floats
+    ) -> Floats:
+        """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
+        if not raw.any() and self._responses is not None:
+            return self._responses.sum_over_rows(function, level)
+        on_device = getattr(function, "any_arrays", False)
+
+        def work(block: RowBlock) -> Floats:
+            found = (block.y, self._eta(block, None, center, level, raw), block.weights)
+            return function(*(found if on_device else map(to_host, found)))
+
+        return self._sum(work)
+
+    def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
+        """Return Σ function over blocks of rows, each brought to main memory for it."""
+        return self.sum_of(operator.methodcaller("sum_over_columns", function, center))
+
+    def derivatives(
+        self, family: Family, center: Floats, level: Floats, raw: Floats, order: int
+    ) -> GLMSums:
+        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
+        k = 1 + len(center)
+        known = None if order < 2 or raw.any() else self._common_hessian(family, level, k)
+        order = order if known is None else 1
+
+        def work(block: RowBlock) -> Any:
+            Z = block.shifted(self._about)
+            eta = self._eta(block, Z, center, level, raw)
+            rows = family.deviance_terms(block.y, eta, block.weights, order)
+            if rows.curvature is None:
+                return Z.products_on_device(rows.gradient, rows.deviance)
+            if rows.curvature.shape[1] == 1:
+                return Z.sums(rows.curvature[:, 0, 0], rows.gradient, rows.deviance)
+            hessian = hessian_of(Z, k, rows.curvature)
+            return GLMSums(float(rows.deviance), Z.products(rows.gradient), hessian)
+
+        found = self._sum(work)
+        if isinstance(found, Pending):
+            *gram, gradient, deviance = found.result()
+            hessian = gram[0][None, :, None, :] if gram else known
+            found = GLMSums(deviance, gradient, hessian)
+        sums: GLMSums = found
+        return sums.recentered(self._about[: len(center)] - center)
+
+    def means(
+        self,
+        family: Family,
+        means: MeansOfRows,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        multipliers: Floats | None = None,
+        beside: int | None = None,
+    ) -> MeanSums:
+        """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
+        beside = self.n_sensitive if beside is None else beside
+        gap, sizes = self._about[: len(center)] - center, (1 + beside, 1 + len(center))
+        if multipliers is not None:  # they, too, come for columns about the caller's center
+            multipliers = multipliers.copy()
+            multipliers[:, 0] += multipliers[:, 1:] @ gap[:beside]
+
+        def work(block: RowBlock) -> MeanSums:
+            Z = block.shifted(self._about)
+            eta = self._eta(block, Z, center, level, raw)
+            return block_means(Z, block.y, eta, block.weights, family, means, sizes, multipliers)
+
+        return self._sum(work).recentered(gap)
+
+    def _eta(
+        self, block: RowBlock, Z: DeviceBlock | None, center: Floats, level: Floats, raw: Floats
+    ) -> Any:
+        """Return the linear predictors of a block."""
+        if not raw.any():
+            return block.constant(level)
+        shifted = level + raw @ (self._about[: len(center)] - center)
+        eta = (Z or block.shifted(self._about)).times(np.column_stack([shifted, raw]).T)
+        return eta if block.offset is None else eta + block.offset[:, None]
+
+    @cached_property
+    def _responses(self) -> DistinctResponses | None:
+        """The weights of the classes, which are all that rows at one η differ in."""
+        if self.rows.classes is None or self.rows.offset is not None:
+            return None
+        moments = self.moments()
+        shares = moments.mean[len(self.names) :]
+        shares = np.append(1.0 - shares, shares) if len(shares) == 1 else shares
+        values = np.arange(float(len(shares)))[:, None]
+        return DistinctResponses(values, moments.weight * shares)
+
+    def _common_hessian(self, family: Family, level: Floats, k: int) -> Floats | None:
+        """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
+        if self._responses is None or self._gram is None:
+            return None
+        curvature = self._responses.curvature(family, level)
+        return (
+            None if curvature is None else np.einsum("ab,ij->aibj", curvature, self._gram[:k, :k])
+        )
+
+    def _column(self, k: int) -> Floats:
+        """Bring one column of [S, X, y] to main memory, to say what is wrong with it."""
+        return np.concatenate(
+            [to_host(as_float64(self.rows.read(rows).column(k))) for rows in self._slices()]
+        )
+
+    # ------------------------------------------------------ rows in main memory
+
+    @property
+    def categories(self) -> tuple[range, ...]:
+        """Return nothing: all columns are numbers."""
+        return ()
+
+    def outside(self, levels: tuple[RowLevel, ...]) -> DeviceEngine:
+        """Return an engine for the rows that have none of some levels."""
+        kept = DeviceEngine(self.rows.without(levels), self._family)
+        kept.passes = self.passes
+        return kept
+
+    def sum_of(self, function: Callable[[Any], Any]) -> Any:
+        """Add up a function of blocks of rows, each brought to main memory."""
+        self.passes += 1
+        blocks = map(self.rows.on_host, self._slices())
+        return reduce(operator.add, (function(MemoryEngine(one)) for one in blocks if one.n_rows))
+
+    def initial_intercepts(self, family: Family) -> Floats:
+        """Return the intercepts from which a family starts."""
+        offset = None if self.rows.offset is None or self.rows.less_offset else self.extent.offset
+        return intercepts_of_sums(
+            family, self.moments(), len(self.names), offset, self.extent.log_sums
+        )
+
+    def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
+        """Return the log-likelihood of a model with this deviance."""
+        one = np.ones((1, 1))
+        value = family.loglik(deviance, one[:0], one[:0, 0], dispersion)
+        if family.loglik(0.0, one, one[0], dispersion) == 0.0:
+            return value
+        constants = self._sum(lambda b: family.loglik(0.0, b.y, b.weights, dispersion))
+        return value + constants
+
+    # -------------------------------------------------------- what is not there
+
+    def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
+        """Compare no pairs of rows."""
+        _not_on_host()
+
+    @property
+    def response(self) -> Floats:
+        """Not in main memory."""
+        _not_on_host()
+
+    @property
+    def weights(self) -> Floats:
+        """Not in main memory."""
+        _not_on_host()
+
+    @property
+    def offset(self) -> Floats | None:
+        """Not in main memory."""
+        _not_on_host()
+
+    def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Not in main memory."""
+        _not_on_host()
+
+
+def _near_zero(gram: Floats) -> bool:
+    """Whether means are so near zero that sums of squares about it lose next to no digits."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, of_means = np.diag(gram)[1:], gram[0, 1:] ** 2 / gram[0, 0]
+        return bool((of_means <= FAR_FROM_ZERO * (squares - of_means)).all())
+
+
+def _not_on_host() -> NoReturn:
+    raise ValueError(NOT_ON_HOST)

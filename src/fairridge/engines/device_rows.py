@@ -1,0 +1,372 @@
+"""Rows in arrays of torch, CuPy, JAX or another library of the array API, read block by block.
+
+Nothing of the size of the rows is ever made: types are converted, labels coded
+and columns shifted in one block of rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge._arrays import as_float64, has_views, joined, namespace, taken, to_device, to_host
+from fairridge._typing import Floats, Integers
+from fairridge.data import RowLevel, Rows, Slab
+
+__all__ = ["DeviceBlock", "DeviceRows", "Pending", "RowBlock"]
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Sums that a device has yet to finish; those of other rows add up there.
+
+    To bring numbers to main memory is to wait for the device, and while one
+    block is waited for the device has nothing to do: once is enough.
+
+    Attributes
+    ----------
+    values : array of shape (k,)
+        All sums, one after the other, on the device.
+    shapes : tuple of tuple of int
+        What they are.
+    finish : callable
+        Maps them, in main memory, to the result.
+    """
+
+    values: Any
+    shapes: tuple[tuple[int, ...], ...]
+    finish: Callable[..., Any]
+
+    @classmethod
+    def of(cls, arrays: Sequence[Any], finish: Callable[..., Any]) -> Pending:
+        """Put arrays into one."""
+        xp = namespace(arrays[0])
+        flat = joined([xp.reshape(array, (-1,)) for array in arrays], axis=0)
+        return cls(flat, tuple(tuple(array.shape) for array in arrays), finish)
+
+    def __add__(self, other: Pending) -> Pending:
+        return replace(self, values=self.values + other.values)
+
+    def result(self) -> Any:
+        """Wait, and return the result."""
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
+        parts = np.split(to_host(self.values), ends)
+        return self.finish(
+            *(part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True))
+        )
+
+
+def _numbers(like: Any, deviance: Any) -> list[Any]:
+    """Return a deviance as an array; zero if there is none."""
+    xp = namespace(like)
+    return [xp.zeros_like(like[0, :1]) if deviance is None else xp.reshape(deviance, (1,))]
+
+
+class DeviceBlock:
+    """Some rows of [1, z − shift]: a `Block` whose sums come back as NumPy arrays.
+
+    The widest array stays a view of the input, because on a GPU a copy takes
+    as long as a product; all other columns, 1 among them, stand beside it.
+
+    Parameters
+    ----------
+    wide, narrow : arrays of shape (n, a) and (n, b)
+        Float64 numbers on the device.
+    order : ndarray of shape (a+b,)
+        Where their columns stand in [1, z].
+    """
+
+    def __init__(self, wide: Any, narrow: Any, order: Integers) -> None:
+        self.wide, self.narrow, self.order = wide, narrow, order
+
+    def gram(self, weight: Any) -> Floats:
+        """Σ w zzᵀ for weights of any sign; None means 1."""
+        gram: Floats = self.sums(weight).result()[0]
+        return gram
+
+    cross = gram
+
+    def sums(self, weight: Any, vectors: Any = None, deviance: Any = None) -> Pending:
+        """Start on Σ w zzᵀ and vectorsᵀZ, in as few products as possible; a number rides along."""
+        wide, beside = self.wide, self.narrow
+        if weight is not None:
+            wide, beside = wide * weight[:, None], beside * weight[:, None]
+        if vectors is not None:
+            beside = joined([beside, vectors], axis=1)
+        order, b = self.order, self.narrow.shape[1]
+
+        def ordered(own: Floats, mixed: Floats, small: Floats, number: Floats) -> Any:
+            gram, products = np.empty((len(order),) * 2), np.empty((mixed.shape[1] - b, len(order)))
+            square = np.block([[own, mixed[:, :b]], [mixed[:, :b].T, small[:, :b]]])
+            gram[np.ix_(order, order)] = square
+            products[:, order] = np.hstack([mixed[:, b:].T, small[:, b:].T])
+            return gram, products, float(number.sum())
+
+        own, mixed, small = self.wide.T @ wide, self.wide.T @ beside, self.narrow.T @ beside
+        return Pending.of([own, mixed, small, *_numbers(own, deviance)], ordered)
+
+    def leading(self, weight: Any, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows only."""
+        return self.products(self._first(count) * weight[:, None])
+
+    def corner(self, weight: Any, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
+        first = self._first(count)
+        corner: Floats = to_host(first.T @ (first * weight[:, None]))
+        return corner
+
+    def _first(self, count: int) -> Any:
+        """Return the first columns of [1, z − shift]."""
+        a, places = self.wide.shape[1], np.argsort(self.order)[:count]
+        beside = places >= a
+        head = [taken(self.wide, places[~beside], axis=1)]
+        head.append(taken(self.narrow, places[beside] - a, axis=1))
+        order = np.argsort(np.argsort(beside, kind="stable"), kind="stable")
+        return taken(joined(head, axis=1), order, axis=1)
+
+    def times(self, coefficients: Floats) -> Any:
+        """Z·coefficients; missing rows of coefficients are zero."""
+        full = np.zeros((len(self.order), coefficients.shape[1]))
+        full[: len(coefficients)] = coefficients
+        full, a = full[self.order], self.wide.shape[1]
+        eta = self.wide @ to_device(full[:a], self.wide) + to_device(full[a : a + 1], self.wide)
+        if self.narrow.shape[1] > 1:
+            eta = eta + self.narrow[:, 1:] @ to_device(full[a + 1 :], self.narrow)
+        return eta
+
+    def products(self, vectors: Any) -> Floats:
+        """vectorsᵀZ."""
+        found: Floats = self.products_on_device(vectors).result()[0]
+        return found
+
+    def products_on_device(self, vectors: Any, deviance: Any = None) -> Pending:
+        """Start on vectorsᵀZ; a number rides along."""
+        order = self.order
+
+        def ordered(wide: Floats, narrow: Floats, number: Floats) -> Any:
+            found = np.empty((wide.shape[1], len(order)))
+            found[:, order] = np.vstack([wide, narrow]).T
+            return found, float(number.sum())
+
+        wide, narrow = self.wide.T @ vectors, self.narrow.T @ vectors
+        return Pending.of([wide, narrow, *_numbers(wide, deviance)], ordered)
+
+    def all_columns(self) -> Any:
+        """Return z − shift as one array on the device."""
+        columns = joined([self.wide, self.narrow], axis=1)
+        return taken(columns, np.argsort(self.order)[1:], axis=1)
+
+    def dense(self) -> Floats:
+        """Bring the rows to main memory."""
+        columns = to_host(self.all_columns())
+        return np.hstack([np.ones((len(columns), 1)), columns])
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Some rows, in float64 on their device.
+
+    Attributes
+    ----------
+    arrays : tuple of arrays of shape (n, k)
+        The columns of S and of X, of any real type.
+    places : tuple of ndarray of shape (k,)
+        Where their columns stand among those of S and X.
+    y, targets : arrays of shape (n, 1) and (n, m)
+        What the family reads, and the response as numbers.
+    weight, offset : arrays of shape (n,) or None
+        As in `Rows`.
+    """
+
+    arrays: tuple[Any, ...]
+    places: tuple[Integers, ...]
+    y: Any
+    targets: Any
+    weight: Any
+    offset: Any
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.y.shape[0])
+
+    @property
+    def weights(self) -> Any:
+        """Weights, ones if there are none."""
+        if self.weight is not None:
+            return self.weight
+        return namespace(self.y).ones_like(self.y[:, 0])
+
+    def column(self, k: int) -> Any:
+        """Return one column of [S, X, targets]."""
+        first = sum(map(len, self.places))
+        return self.targets[:, k - first] if k >= first else _column(self.arrays, self.places, k)
+
+    def constant(self, level: Floats) -> Any:
+        """Return the same linear predictors in every row."""
+        eta = to_device(level[None, :], self.y) + 0.0 * self.y
+        return eta if self.offset is None else eta + self.offset[:, None]
+
+    def shifted(self, shift: Floats, *, targets: bool = False) -> DeviceBlock:
+        """Return [1, z − shift], or [1, z − shift, targets − shift]."""
+        columns = list(zip(self.arrays, self.places, strict=True))
+        wide, at = columns.pop(int(np.argmax([len(places) for places in self.places])))
+        if targets:
+            k = sum(map(len, self.places))
+            columns.append((self.targets, k + np.arange(self.targets.shape[1])))
+        ones = namespace(self.y).ones_like(self.y)
+        narrow = joined([ones, *(_less(a, shift[places]) for a, places in columns)], axis=1)
+        order = np.concatenate([1 + at, [0], *(1 + places for _, places in columns)])
+        return DeviceBlock(_less(wide, shift[at]), narrow, order)
+
+
+def _less(values: Any, shift: Floats) -> Any:
+    numbers = as_float64(values)
+    return numbers - to_device(shift, numbers) if shift.any() else numbers
+
+
+@dataclass(frozen=True)
+class DeviceRows:
+    """Rows [S, X, y] in arrays on one device.
+
+    Attributes
+    ----------
+    arrays : tuple of arrays of shape (n, k)
+        The columns of S and of X, of any real type, as they were passed.
+    places : tuple of ndarray of shape (k,)
+        Where their columns stand in [S, X].
+    n_sensitive : int
+        Number of sensitive columns, q.
+    names : tuple of str
+        Encoded names of S, then of X.
+    y : array of shape (n,)
+        Numbers, or labels.
+    classes : ndarray or None
+        Labels in the order of their codes; None for a numeric response.
+    weight, offset : arrays of shape (n,) or None
+        Weights of zero leave a row out.
+    less_offset : bool
+        Whether the response is y less the offset, rather than η with it.
+    isolated : tuple of RowLevel
+        Rows that have one of these are left out.
+    """
+
+    arrays: tuple[Any, ...]
+    places: tuple[Integers, ...]
+    n_sensitive: int
+    names: tuple[str, ...]
+    y: Any
+    classes: NDArray[Any] | None = None
+    weight: Any = None
+    offset: Any = None
+    less_offset: bool = False
+    isolated: tuple[RowLevel, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """Number of rows, with those that are left out."""
+        return int(self.y.shape[0])
+
+    @property
+    def n_targets(self) -> int:
+        """Columns of the response as numbers, m."""
+        return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+    @cached_property
+    def bytes(self) -> int:
+        """Size of the input."""
+        return sum(self.length * array.shape[1] * _itemsize(array) for array in self.arrays)
+
+    @property
+    def copied(self) -> bool:
+        """Whether blocks are copies, converted ones or others, rather than views."""
+        arrays = self.arrays
+        return not all(a.dtype == namespace(a).float64 and has_views(a) for a in arrays)
+
+    def without(self, levels: tuple[RowLevel, ...]) -> DeviceRows:
+        """Return the rows that have none of some levels."""
+        return replace(self, isolated=(*self.isolated, *levels))
+
+    def read(self, rows: slice) -> RowBlock:
+        """Read some rows, less those of zero weight or of an isolated level."""
+        arrays = tuple(array[rows, :] for array in self.arrays)
+        y, weight, offset = (
+            None if a is None else a[rows] for a in (self.y, self.weight, self.offset)
+        )
+        keep = self._kept(arrays, weight)
+        if keep is not None:
+            xp = namespace(keep)
+            (places,) = xp.nonzero(keep)
+            arrays = tuple(xp.take(array, places, axis=0) for array in arrays)
+            y, weight, offset = (
+                None if a is None else xp.take(a, places, axis=0) for a in (y, weight, offset)
+            )
+        weight, offset = (None if a is None else as_float64(a) for a in (weight, offset))
+        values = self._coded(y)[:, None]
+        if self.less_offset and offset is not None:
+            values, offset = values - offset[:, None], None
+        return RowBlock(arrays, self.places, values, self._targets(values), weight, offset)
+
+    def _kept(self, arrays: tuple[Any, ...], weight: Any) -> Any:
+        """Return which rows count; None if all do."""
+        keep = None if weight is None else weight > 0
+        if keep is not None and bool(namespace(keep).all(keep)):
+            keep = None
+        for level in self.isolated:
+            outside = _column(arrays, self.places, self.n_sensitive + level.columns[0])
+            outside = outside != level.value  # of numbers a level has one column
+            keep = outside if keep is None else keep & outside
+        return keep
+
+    def _coded(self, y: Any) -> Any:
+        """Return numbers as they are, or codes of labels."""
+        if self.classes is None:
+            return as_float64(y)
+        parts = (k * as_float64(y == label) for k, label in enumerate(self.classes.tolist()) if k)
+        return sum(parts, 0.0)
+
+    def _targets(self, values: Any) -> Any:
+        if self.n_targets == 1:
+            return values
+        return as_float64(values == to_device(np.arange(float(self.n_targets))[None, :], values))
+
+    def on_host(self, rows: slice) -> Rows:
+        """Bring some rows to main memory."""
+        found, q = self.read(rows), self.n_sensitive
+        columns = np.empty((found.n_rows, len(self.names)))
+        for array, places in zip(found.arrays, self.places, strict=True):
+            columns[:, places] = to_host(as_float64(array))
+        vectors = (None if a is None else to_host(a) for a in (found.weight, found.offset))
+        slabs = (Slab(columns[:, :q]),), (Slab(columns[:, q:]),)
+        return Rows(*slabs, self.names, to_host(found.y), to_host(found.targets), *vectors)
+
+    def sample(self, rows: Integers) -> Floats:
+        """Bring single rows of [S, X, targets] to main memory."""
+        y, weight, offset = (
+            None if array is None else taken(array, rows, axis=0)
+            for array in (self.y, self.weight, self.offset)
+        )
+        arrays = tuple(taken(array, rows, axis=0) for array in self.arrays)
+        few = replace(self, arrays=arrays, y=y, weight=weight, offset=offset, isolated=())
+        found = few.read(slice(0, len(rows)))
+        return to_host(
+            found.shifted(np.zeros(len(self.names) + self.n_targets), targets=True).all_columns()
+        )
+
+
+def _column(arrays: tuple[Any, ...], places: tuple[Integers, ...], k: int) -> Any:
+    """Return one column of [S, X]."""
+    for array, where in zip(arrays, places, strict=True):
+        if k in where:
+            return array[:, int(np.flatnonzero(where == k)[0])]
+    raise IndexError(f"there is no column {k}.")
+
+
+def _itemsize(array: Any) -> int:
+    size = getattr(array, "itemsize", None)
+    return 8 if size is None else int(size)
