@@ -265,9 +265,8 @@ class FairRidge(FairModel):
     _description = property(describe)
     fingerprint_ = property(training_fingerprint)
 
-    @property
     def _training_bound(self) -> float:
-        """The bound that the fitted model meets in training."""
+        """Return the bound that the fitted model meets in training."""
         found = self.certificate_
         return float(self.unfairness if found is None else found.training_bound)
 

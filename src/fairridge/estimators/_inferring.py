@@ -229,7 +229,7 @@ def _restored(model: Any, problem: PenalizedProblem) -> Solution:
     """Find the fitted model again."""
     return restored(
         problem,
-        unfairness=model._training_bound,
+        unfairness=model._training_bound(),
         lambda_=model.lambda_,
         status=model.status_,
         achieved=model.unfairness_,
