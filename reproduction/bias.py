@@ -6,13 +6,15 @@ covariance with S, so VAR(Sα + Ũβ) is not the sum of two variances.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from reproduction.examples import sample_example
+from reproduction.examples import example_of, sample_example
 from reproduction.settings import Floats, Settings
 
-CASES = {"example": 0.3, "correlations of 0.6": 0.6}
+CASES = ("example", "vu.test", "correlations of 0.6")
 BOUNDS = (0.01, 0.02, 0.05, 0.1)
 # From no effect to no regression: SᵀS has eigenvalues of about 700 and 1600.
 PENALTIES = np.logspace(-3.0, 9.0, 121)
@@ -25,7 +27,9 @@ def bias_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     their share is measured with the covariance of Sα and Ũβ, and without. The
     paper prints VAR(Sα + Ũβ) with −2COV; the sign is plus.
     """
-    S, X, y = sample_example(settings, run, CASES[case]).centered()
+    strong = case == "correlations of 0.6"
+    sample = sample_example(settings, run, 0.6) if strong else example_of(case, run, settings)
+    S, X, y = sample.centered()
     low, high = one_standard_error(S, X, settings.generator(run, purpose=2))
     rows = []
     for penalty in PENALTIES:
@@ -58,14 +62,17 @@ def nclm_coefficients(S: Floats, U: Floats, y: Floats, r: float) -> tuple[Floats
 
     a² = VAR(Sα_OLS), b² = VAR(Uβ_OLS), and μ = 0 where these meet the bound.
     """
-    alpha = np.linalg.lstsq(S, y, rcond=None)[0]
-    beta = np.linalg.lstsq(U, y, rcond=None)[0]
+    alpha, beta = (_least_squares(columns, y) for columns in (S, U))
     a, b = float(np.std(S @ alpha)), float(np.std(U @ beta))
     excess = np.sqrt(1.0 - r) * a - np.sqrt(r) * b
     if excess <= 0.0:
         return alpha, beta
     mu = excess / (r * np.sqrt(1.0 - r) * a + (1.0 - r) * np.sqrt(r) * b)
     return alpha / (1.0 + mu * (1.0 - r)), beta / (1.0 - mu * r)
+
+
+def _least_squares(columns: Floats, y: Floats) -> Any:
+    return np.linalg.lstsq(columns, y, rcond=None)[0]
 
 
 def one_standard_error(S: Floats, X: Floats, rng: np.random.Generator) -> tuple[float, float]:
@@ -94,4 +101,5 @@ def one_standard_error(S: Floats, X: Floats, rng: np.random.Generator) -> tuple[
 
 def ridge(S: Floats, X: Floats, penalty: float) -> Floats:
     """Return the coefficients of X on S with a ridge penalty."""
-    return np.linalg.solve(S.T @ S + penalty * np.eye(S.shape[1]), S.T @ X)
+    coefficients: Any = np.linalg.solve(S.T @ S + penalty * np.eye(S.shape[1]), S.T @ X)
+    return np.asarray(coefficients, dtype=np.float64)

@@ -10,24 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import minimize_scalar
 from sklearn.kernel_approximation import RBFSampler
 
 from fairridge import FairRidgeRegressor, KomiyamaRegressor
 from fairridge.fairness import Combined, EqualityOfOpportunity, StatisticalParity
-from reproduction.bias import ridge
+from reproduction.bias import nclm_coefficients, ridge
 from reproduction.examples import SENSITIVE, Example, decorrelated, sample_example
 from reproduction.settings import Floats, Settings
 
 Value = tuple[str, str, float, float]
 
 COLUMNS = ["check", "quantity", "r", "value"]
-FORMULA_CASES = ("random", "example")
-
 BOUNDS = (0.01, 0.05, 0.2, 0.5)
 PROBLEMS = 20
 SMALL_PROBLEMS = 80
-# From least squares to no effect of S: SᵀS has eigenvalues of about 700 and 1600.
-PENALTIES = np.logspace(-2.0, 8.0, 101)
 
 
 class Problem(NamedTuple):
@@ -52,16 +49,23 @@ class Problem(NamedTuple):
 def random_problem(
     rng: np.random.Generator, n: int, q: int, p: int, orthogonal: bool = False
 ) -> Problem:
-    """Draw correlated S and X and a response that depends on both."""
+    """Draw correlated S and X and a response that depends on both; decorrelate."""
+    S, X, y = random_columns(rng, n, q, p, orthogonal)
+    U = decorrelated(X, S)
+    fitted = U @ np.linalg.lstsq(U, y, rcond=None)[0]
+    return Problem(S, U, y, float(np.var(fitted)))
+
+
+def random_columns(
+    rng: np.random.Generator, n: int, q: int, p: int, orthogonal: bool = False
+) -> tuple[Floats, Floats, Floats]:
+    """Draw centered columns S (standardized) and X, and a response."""
     S = rng.normal(size=(n, q)) @ (np.eye(q) + 0.5 * rng.normal(size=(q, q)))
     S -= S.mean(axis=0)
     S = np.linalg.qr(S)[0] * np.sqrt(n) if orthogonal else S / S.std(axis=0)
     X = S @ rng.normal(size=(q, p)) + rng.normal(size=(n, p))
     y = S @ rng.normal(size=q) + X @ rng.normal(size=p) + rng.normal(size=n)
-    X, y = X - X.mean(axis=0), y - y.mean()
-    U = decorrelated(X, S)
-    fitted = U @ np.linalg.lstsq(U, y, rcond=None)[0]
-    return Problem(S, U, y, float(np.var(fitted)))
+    return S, X - X.mean(axis=0), y - y.mean()
 
 
 def checks_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
@@ -77,6 +81,8 @@ def checks_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     values += quartic(random_problem(rng, 200, 2, 4))
     values += feature_space(random_problem(rng, 500, 2, 3), run)
     values += other_bounds(random_problem(rng, 300, 3, 4))
+    values += equal_penalties(random_problem(rng, 300, 3, 4))
+    values += covariance_signs(rng)
     for p in (3, 30, 100):
         values += nclm_optimum(random_problem(rng, 400, 3, p))
     values += deviance_share(sample_example(settings, run))
@@ -254,64 +260,52 @@ def nclm_optimum(problem: Problem) -> Iterator[Value]:
         off = np.linalg.norm(left - mu * right) / np.linalg.norm(problem.Z.T @ problem.y)
         yield "nclm gradient", name, r, float(off)
         yield "nclm error", name, r, float(exact.deviance[k] / ridge.deviance[k])
+        reached = float(np.var(residual) - np.var(problem.y))
+        lower = relaxed_optimum(problem, r)
+        yield "nclm relaxation", name, r, abs(reached - lower) / abs(lower)
+
+
+def relaxed_optimum(problem: Problem, r: float) -> float:
+    """Return the optimal γ of the paper's problem (7), by its dual.
+
+    Mixing its two constraints with weights 1 − w and w and minimizing over
+    (α, β) gives −A/((1 − w) + w/r) − B/(1 − w), where A and B are VAR(Sα) and
+    VAR(Uβ) of least squares. No γ is below the largest of these; (7) is convex,
+    so that is its optimum.
+    """
+    S, y = problem.S, problem.y
+    free = float(np.var(S @ np.linalg.lstsq(S, y, rcond=None)[0]))
+
+    def bound(weight: float) -> float:
+        return free / ((1.0 - weight) + weight / r) + problem.predicted / (1.0 - weight)
+
+    options = {"xatol": 1e-14}
+    best = minimize_scalar(bound, bounds=(0.0, 1.0 - 1e-12), method="bounded", options=options)
+    return -float(min(best.fun, bound(0.0)))
+
+
+def equal_penalties(problem: Problem) -> Iterator[Value]:
+    """Condition numbers of the two blocks of equation (15) if S has a column twice, and λ₂ = 10.
+
+    The first block has no penalty where the bound is inactive.
+    """
+    S = np.column_stack([problem.S, problem.S[:, 0]])
+    yield "collinear", "S, λ₁ = 0", 1.0, float(np.linalg.cond(S.T @ S))
+    U = np.column_stack([problem.U, problem.U[:, 0]])
+    ridged = U.T @ U + 10.0 * np.eye(U.shape[1])
+    yield "collinear", "U, λ₂ = 10", np.nan, float(np.linalg.cond(ridged))
+
+
+def covariance_signs(rng: np.random.Generator) -> Iterator[Value]:
+    """Sign of COV(Sα, Ũβ) with a ridge in the auxiliary model, on random problems."""
+    for _ in range(PROBLEMS):
+        S, X, y = random_columns(rng, 200, 3, 4)
+        U = X - S @ ridge(S, X, 50.0)
+        alpha, beta = nclm_coefficients(S, U, y, 0.1)
+        yield "sign", "positive", 0.1, float((S @ alpha) @ (U @ beta) > 0.0)
 
 
 def _spectrum(problem: Problem) -> tuple[Floats, Floats]:
     """Eigenvalues of SᵀS, and AᵀSᵀy."""
     values, vectors = np.linalg.eigh(problem.S.T @ problem.S)
     return values, vectors.T @ problem.S.T @ problem.y
-
-
-# ------------------------------------------------- two more formulas (3.1 and 4.3)
-
-
-def formulas_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
-    """Count solutions on random problems, or follow COV(ŷ, S | y) on the example."""
-    if case == "random":
-        rng = settings.generator(run, purpose=4)
-        problems = [random_problem(rng, 200, int(rng.integers(2, 6)), 4) for _ in range(PROBLEMS)]
-        values = [value for problem in problems for value in _solutions(problem)]
-    else:
-        values = list(_conditional_covariances(sample_example(settings, run)))
-    return pd.DataFrame(values, columns=COLUMNS)
-
-
-def positive_solutions(size: float, c: float, d: float) -> int:
-    """Count the λ > 0 with (l + 2λ)/(l + λ)²·c = d for l = size.
-
-    That is dλ² + 2(ld − c)λ + l(ld − c) = 0. The product of its roots is
-    l(ld − c)/d: one is positive if c > ld. Else none is real and positive,
-    because the discriminant is 4c(c − ld).
-    """
-    roots = np.roots([d, 2 * (size * d - c), size * (size * d - c)])
-    return int((np.isreal(roots) & (roots.real > 0)).sum())
-
-
-def _solutions(problem: Problem) -> Iterator[Value]:
-    """Positive solutions of both equations: as printed, and with c and d exchanged."""
-    n = len(problem.y)
-    sizes = np.linalg.eigvalsh(problem.S.T @ problem.S / n)
-    d = float(((problem.S.T @ problem.y) ** 2).sum())
-    for r in BOUNDS:
-        c = r / (1 - r) * problem.predicted
-        for size in (float(sizes[0]), float(sizes[-1])):
-            yield "solutions", "printed", r, positive_solutions(size, c, d)
-            yield "solutions", "exchanged", r, positive_solutions(size, d, c)
-
-
-def conditional_covariance(S: Floats, y: Floats, fitted: Floats) -> Floats:
-    """COV(ŷ, S_j | y) of centered columns: what y does not account for, linearly."""
-    return S.T @ (fitted - y * float(y @ fitted) / float(y @ y)) / len(y)
-
-
-def _conditional_covariances(sample: Example) -> Iterator[Value]:
-    """Follow |COV(ŷ, S_j | y)| of FRRM over λ, relative to its value at the smallest λ."""
-    S, X, y = sample.centered()
-    U = decorrelated(X, S)
-    of_U = U @ np.linalg.lstsq(U, y, rcond=None)[0]
-    fits = [S @ ridge(S, y, penalty) + of_U for penalty in PENALTIES]
-    curves = np.abs([conditional_covariance(S, y, fitted) for fitted in fits])
-    for curve in (curves / curves[0]).T:
-        yield "conditional", "rises", np.nan, float((np.diff(curve) > 1e-12).any())
-        yield "conditional", "smallest", np.nan, float(curve.min())
-        yield "conditional", "last", np.nan, float(curve[-1])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
+from reproduction.data import load
 from reproduction.settings import Floats, Settings
+
+# What the examples are: our own samples, and fairml's.
+CASES = ("example", "vu.test")
 
 NAMES = ("S1", "S2", "S3", "X1", "X2", "X3")
 SENSITIVE = [0, 1, 2]
@@ -48,7 +52,8 @@ def _columns(rng: np.random.Generator, correlation: float = 0.3) -> tuple[Floats
 def sample_example(settings: Settings, run: int, correlation: float = 0.3) -> Example:
     """Draw Example 1: y = 2X₁ + 3X₂ + 4X₃ + 5S₁ + 6S₂ + 7S₃ + ε, ε ~ N(0, 100).
 
-    The paper does not say how many rows it has; these have 1000.
+    The paper does not say how many rows it has; these have 1000, as fairml's
+    sample of it.
     """
     rng = settings.generator(run)
     S, X = _columns(rng, correlation)
@@ -62,3 +67,11 @@ def logistic_example(settings: Settings, run: int) -> Example:
     S, X = _columns(rng)
     eta = 1.0 + X @ [0.5, 0.6, 0.7] + S @ [0.8, 0.9, 1.0]
     return Example(S, X, (rng.random(ROWS) < expit(eta)).astype(np.float64))
+
+
+def example_of(case: str, run: int, settings: Settings, classes: bool = False) -> Example:
+    """Return fairml's sample of an example (``"vu.test"``), or draw our own."""
+    if case != "vu.test":
+        return logistic_example(settings, run) if classes else sample_example(settings, run)
+    data = load("vu.test, classes" if classes else "vu.test", replace(settings, rows=None))
+    return Example(data.S, data.X, data.y)

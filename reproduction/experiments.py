@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
-from reproduction import linear, logistic, others, profiles
-from reproduction.bias import CASES, bias_part
-from reproduction.checks import FORMULA_CASES, checks_part, formulas_part
+from reproduction import (
+    bias,
+    checks,
+    examples,
+    fairml,
+    formulas,
+    linear,
+    logistic,
+    others,
+    profiles,
+    today,
+)
 from reproduction.descriptions import datasets_part
 from reproduction.settings import Settings
 
@@ -18,9 +27,9 @@ from reproduction.settings import Settings
 class Experiment:
     """Something to compute on several data sets or examples (`cases`), run by run.
 
-    `part` computes one run on one case. `maximum` limits the runs of a case if
-    one takes minutes; `remark` says how that departs from the protocol.
-    `lacks` names the library that is missing, if any.
+    `part` computes one run on one case. `maximum` limits the runs of all cases,
+    `fewer` those of single ones. `remark` says what runs are there, if they are
+    not the protocol's. `lacks` names the library that is missing, if any.
     """
 
     name: str
@@ -28,51 +37,95 @@ class Experiment:
     cases: tuple[str, ...]
     part: Callable[[str, int, Settings], pd.DataFrame]
     maximum: int | None = None
+    fewer: dict[str, int] = field(default_factory=dict)
     remark: str = ""
     lacks: Callable[[], str] = str
 
-    def runs(self, settings: Settings) -> int:
-        """Return how many parts a case has; in quick mode those that take minutes have one."""
-        if self.maximum is None:
+    def runs(self, case: str, settings: Settings) -> int:
+        """Return how many parts a case has; in quick mode, one if their number is limited."""
+        limit = self.fewer.get(case, self.maximum)
+        if limit is None:
             return settings.runs
-        return min(self.maximum if settings.rows is None else 1, settings.runs)
+        return min(limit if settings.rows is None else 1, settings.runs)
 
 
-_EXAMPLE = ("example",)
-_ALL = tuple(
-    dict.fromkeys((*linear.PAPER, *logistic.PAPER[:2], *linear.CORRECTED, *others.STEINBERG))
-)
+_ALL = tuple(dict.fromkeys((*linear.PAPER, *logistic.PAPER, *linear.CORRECTED, *others.STEINBERG)))
+_ONCE = {"vu.test": 1}
 
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         Experiment("datasets", "sizes of the data sets", _ALL, datasets_part, maximum=1),
-        Experiment("bias", "bias in the auxiliary model", tuple(CASES), bias_part),
-        Experiment("profiles", "coefficients of NCLM and FRRM", _EXAMPLE, profiles.profiles_part),
+        Experiment("bias", "bias in the auxiliary model", bias.CASES, bias.bias_part, fewer=_ONCE),
         Experiment(
-            "definitions", "three definitions of fairness", _EXAMPLE, profiles.definitions_part
+            "profiles",
+            "coefficients of NCLM and FRRM",
+            examples.CASES,
+            profiles.profiles_part,
+            fewer=_ONCE,
+        ),
+        Experiment(
+            "definitions",
+            "three definitions of fairness",
+            examples.CASES,
+            profiles.definitions_part,
+            fewer=_ONCE,
         ),
         Experiment(
             "logistic-profiles",
             "coefficients of FGRRM and ZLRM",
-            _EXAMPLE,
+            examples.CASES,
             profiles.logistic_profiles_part,
+            fewer=_ONCE,
         ),
-        Experiment("checks", "formulas on random problems", ("random",), checks_part),
-        Experiment("formulas", "two more formulas", FORMULA_CASES, formulas_part),
+        Experiment("checks", "formulas on random problems", ("random",), checks.checks_part),
+        Experiment("formulas", "more formulas", formulas.CASES, formulas.formulas_part),
+        Experiment("fairml", "fairml's own answers", fairml.CASES, fairml.fairml_part, maximum=1),
         Experiment(
             "scale", "FRRM on raw and standardized S", linear.PAPER, linear.scale_part, maximum=1
         ),
         Experiment("linear", "RMSE of NCLM, FRRM and ZLM", linear.PAPER, linear.linear_part),
         Experiment(
-            "corrected",
-            "the same on corrected data, and with another response",
-            linear.CORRECTED,
-            linear.linear_part,
+            "matched",
+            "FRRM and ZLM at the same R² on S",
+            linear.PAPER,
+            linear.matched_part,
+            maximum=20,
+            remark="20 runs",
         ),
-        Experiment("logistic", "F1 of FGRRM and ZLRM", logistic.PAPER, logistic.logistic_part),
         Experiment(
-            "steinberg", "RMSE of FRRM and Steinberg's", others.STEINBERG, others.steinberg_part
+            "corrected", "the linear part on corrected data", linear.CORRECTED, linear.linear_part
+        ),
+        Experiment(
+            "logistic",
+            "F1 of FGRRM and ZLRM",
+            logistic.PAPER,
+            logistic.logistic_part,
+            fewer={"ADULT": 5},
+            remark="5 runs on ADULT as it is",
+        ),
+        Experiment(
+            "logistic-matched",
+            "FGRRM and ZLRM at the same R² on S",
+            logistic.MATCHED,
+            logistic.matched_part,
+            maximum=5,
+            remark="5 runs",
+        ),
+        Experiment(
+            "uncentered",
+            "FGRRM with and without centered S",
+            logistic.CENTERED,
+            logistic.uncentered_part,
+            maximum=1,
+        ),
+        Experiment(
+            "steinberg",
+            "RMSE of FRRM and Steinberg's",
+            others.STEINBERG,
+            others.steinberg_part,
+            maximum=20,
+            remark="20 runs",
         ),
         Experiment(
             "fairlearn",
@@ -82,6 +135,22 @@ EXPERIMENTS = {
             maximum=10,
             remark="a single run, because one fold takes up to a minute",
             lacks=others.lacks_fairlearn,
+        ),
+        Experiment(
+            "today",
+            "blind and certified models, elastic net",
+            today.LINEAR,
+            today.linear_part,
+            maximum=10,
+            remark="10 runs",
+        ),
+        Experiment(
+            "today-classes",
+            "mean parity and blind models",
+            today.CLASSES,
+            today.classes_part,
+            maximum=5,
+            remark="5 runs",
         ),
     )
 }

@@ -1,335 +1,359 @@
-"""The paper's figures: a tidy table for each, and what to draw from it."""
+"""The figures: a tidy table for each, and how it is drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure as Drawn
 
-from reproduction.drawing import Curve, Panel, Sheet
-from reproduction.examples import NAMES
-from reproduction.profiles import FAIRML, PRINTED
+from reproduction import example_figures as examples
+from reproduction.claims import linear as linear_claims
+from reproduction.claims.base import short
+from reproduction.claims.others import PAPER_F1, fgrrm_range, readings
+from reproduction.drawing import (
+    BLUE,
+    FAINT,
+    GREEN,
+    ORANGE,
+    PALETTE,
+    PAPER,
+    VERMILION,
+    axes,
+    bound_ticks,
+    key,
+    legend,
+    marked,
+    patch,
+    tie_band,
+)
 from reproduction.results import Results, pick
-from reproduction.statistics import interval
-
-BOUND = "bound on unfairness, r"
-# Light to dark with r.
-SHADES = ("#9ECAE1", "#4292C6", "#2171B5", "#08306B")
-DEFINITIONS = {
-    "statistical parity": ("NCLM", "-"),
-    "equality of opportunity": ("ZLM", "-"),
-    "equality of opportunity, as printed": ("ZLM", ":"),
-    "individual fairness": ("fairlearn", "-"),
-}
+from reproduction.statistics import cells, interval
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of the paper: its numbers from results, and what is drawn from them."""
+    """One figure: its numbers from results, and what is drawn from them."""
 
     name: str
-    title: str
+    topic: str
     caption: str
     table: Callable[[Results], pd.DataFrame]
-    sheet: Callable[[pd.DataFrame], Sheet]
-
-
-def _groups(table: pd.DataFrame, key: str) -> list[tuple[str, pd.DataFrame]]:
-    """Return the rows by their values in a column, in order of appearance."""
-    return list(table.groupby(key, sort=False))
-
-
-# -------------------------------------------------------------------- examples
-
-
-def over_samples(table: pd.DataFrame, keys: Sequence[str], value: str = "value") -> pd.DataFrame:
-    """Return the first sample's values, with the range of 90 % of the samples."""
-    rows = []
-    for key, group in table.groupby(list(keys), sort=False):
-        values = group[value].to_numpy()
-        low, high = np.quantile(values, [0.05, 0.95])
-        known = dict(zip(keys, key, strict=True))
-        rows.append(known | {"value": values[0], "low": low, "high": high})
-    return pd.DataFrame(rows)
-
-
-def _bias_table(results: Results) -> pd.DataFrame:
-    table = pick(results["bias"], case="example")
-    table = table[table["penalty"].between(1.0, 1e5)]
-    shown = pick(table, run=0).drop_duplicates("penalty").set_index("penalty")["optimal"]
-    parts = []
-    for sign in ("printed", "correct"):
-        part = over_samples(table, ("r", "penalty"), value=sign)
-        part.insert(0, "sign", sign)
-        parts.append(part.assign(optimal=part["penalty"].map(shown)))
-    return pd.concat(parts)
-
-
-def _bias_sheet(table: pd.DataFrame) -> Sheet:
-    titles = {"printed": "as printed, −2COV", "correct": "with +2COV"}
-    panels = []
-    for sign, title in titles.items():
-        part = pick(table, sign=sign)
-        optimal = pick(part, optimal=1)["penalty"]
-        curves = tuple(
-            _curve(pick(part, r=r), "penalty", f"r = {r:g}", shade)
-            for r, shade in zip(part["r"].unique(), SHADES, strict=True)
-        )
-        shade = (float(optimal.min()), float(optimal.max())) if len(optimal) else None
-        panels.append(Panel(title, curves, shade, 1.0))
-    return Sheet(
-        tuple(panels), "penalty of the auxiliary model, λ", "ratio of the two R²_S", "log", 2
-    )
-
-
-def _profile_table(experiment: str, *models: str) -> Callable[[Results], pd.DataFrame]:
-    def table(results: Results) -> pd.DataFrame:
-        rows = results[experiment]
-        rows = rows[rows["model"].isin(models) & rows["term"].isin(NAMES)]
-        # ZLRM has no sensitive attributes among its predictors.
-        rows = rows[(rows["model"] != "ZLRM") | rows["term"].str.startswith("X")]
-        return over_samples(rows, ("model", "term", "r"))
-
-    return table
-
-
-def _profile_sheet(table: pd.DataFrame) -> Sheet:
-    panels = []
-    for model, rows in _groups(table, "model"):
-        curves = [
-            _curve(part, "r", term, term, "-" if term[0] == "S" else "--")
-            for term, part in _groups(rows, "term")
-        ]
-        panels.append(Panel(model, tuple(curves), level=0.0))
-    return Sheet(tuple(panels), BOUND, "coefficient", columns=2, legend="ends")
-
-
-def _ridge_sheet(table: pd.DataFrame) -> Sheet:
-    """Solid with the ridge on β, dashed without, one color per coefficient."""
-    panels = []
-    for option in (PRINTED, FAIRML):
-        curves = []
-        for term in NAMES:
-            for model, style, label in (("FRRM", "--", ""), (f"FRRM, {option}", "-", term)):
-                rows = pick(table, model=model, term=term)
-                x, y = rows["r"].to_numpy(), rows["value"].to_numpy()
-                curves.append(Curve(label, x, y, color=term, style=style))
-        panels.append(Panel(option, tuple(curves), level=0.0))
-    return Sheet(tuple(panels), BOUND, "coefficient", columns=2, legend="ends", share_y=True)
-
-
-def _definitions_table(results: Results) -> pd.DataFrame:
-    return over_samples(results["definitions"], ("definition", "r"))
-
-
-def _definitions_sheet(table: pd.DataFrame) -> Sheet:
-    curves = tuple(
-        _curve(pick(table, definition=name), "r", name, color, style)
-        for name, (color, style) in DEFINITIONS.items()
-    )
-    return Sheet((Panel("", curves),), "bound on R²_S, r", "value of the definition")
-
-
-def _curve(rows: pd.DataFrame, x: str, label: str, color: str, style: str = "-") -> Curve:
-    x_, y, low, high = (rows[name].to_numpy() for name in (x, "value", "low", "high"))
-    return Curve(label, x_, y, low, high, color, style)
-
-
-# ------------------------------------------------------------ cross-validation
+    draw: Callable[[pd.DataFrame], Drawn]
 
 
 def over_runs(
-    table: pd.DataFrame, measure: str, keys: Sequence[str] = ("case", "model", "r"), x: str = "r"
+    table: pd.DataFrame, measure: str, keys: Sequence[str] = ("case", "model", "r")
 ) -> pd.DataFrame:
-    """Return means over runs with their 90 % confidence intervals."""
+    """Return means over runs with half the widths of their 90 % confidence intervals."""
     rows = []
-    for key, group in table.groupby(list(keys), sort=False):
-        found = interval(group[measure])
-        known = dict(zip(keys, key, strict=True))
-        at = {} if x in keys else {x: float(group[x].mean())}
-        rows.append(known | at | {"mean": found.mean, "low": found.low, "high": found.high})
-    return pd.DataFrame(rows)
+    for found, group in table.groupby(list(keys), sort=False):
+        one = interval(group[measure])
+        rows.append((*found, one.mean, one.half))
+    return pd.DataFrame(rows, columns=[*keys, "mean", "half"])
 
 
-def _validated(experiment: str, measure: str, *models: str) -> Callable[[Results], pd.DataFrame]:
+def _differences(table: pd.DataFrame, ours: str, pairs: dict[str, str], measure: str) -> Any:
+    """Return paired differences in percent, one curve for each of the other models."""
+    parts = []
+    for label, other in pairs.items():
+        found = cells(table, ours, other, measure)
+        found[["mean", "half"]] *= 100.0
+        parts.append(found.assign(model=label, kind="difference"))
+    return pd.concat(parts)
+
+
+# ------------------------------------------------------------------ linear models
+
+
+def _rmse_table(measure: str) -> Callable[[Results], pd.DataFrame]:
     def table(results: Results) -> pd.DataFrame:
-        rows = results[experiment]
-        return over_runs(rows[rows["model"].isin(models)], measure)
+        rows = linear_claims.paper_cases(results)
+        parts = [over_runs(rows, measure).assign(kind="level")]
+        pairs = {"NCLM": "NCLM", "ZLM": "ZLM"}
+        parts.append(_differences(rows, "FRRM", pairs, measure))
+        if "matched" in results.tables:
+            pairs = {"ZLM, same share": "ZLM, covariance"}
+            matched = results.of("matched", *rows["case"].unique())
+            parts.append(_differences(matched, "FRRM", pairs, measure))
+        return pd.concat(parts)
 
     return table
 
 
-def _panels(table: pd.DataFrame, x: str = "r") -> tuple[Panel, ...]:
-    """One panel per data set, one marked curve per model."""
-    return tuple(
-        Panel(
-            case.replace(", classes", ""),
-            tuple(_marked(rows, x, model) for model, rows in _groups(group, "model")),
+def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
+    def draw(table: pd.DataFrame) -> Drawn:
+        cases, ticks = list(table["case"].unique()), np.unique(table["r"])
+        shown = table[(table["kind"] == "difference") & (table["r"] > 0.0)]["mean"]
+        limits = float(shown.min()) - 1.0, float(shown.max()) + 1.0
+        figure, grid = axes(2, len(cases), width=2.1 * len(cases) + 0.8, height=4.9, share="none")
+        for column, case in enumerate(cases):
+            top, bottom = grid[:, column]
+            here = pick(table, case=case)
+            level, difference = (pick(here, kind=kind) for kind in ("level", "difference"))
+            difference = difference[difference["r"] > 0.0]
+            for k, model in enumerate(("NCLM", "FRRM", "ZLM")):
+                marked(top, pick(level, model=model), ticks, PALETTE[model], 0.1 * (k - 1))
+            marked(top, pick(level, model="ZLM, dropping"), ticks, GREEN, 0.0,
+                   marker="s", mfc="white", ls="")  # fmt: skip
+            none = pick(level, model="intercept only")["mean"]
+            top.axhline(float(none.iloc[0]), color=FAINT, lw=1.0, ls=":")
+            top.set_title(case)
+            tie_band(bottom)
+            for k, (model, color, style) in enumerate(_PAIRS):
+                rows = pick(difference, model=model)
+                if len(rows):
+                    marked(bottom, rows, ticks, color, 0.1 * (k - 1), ls=style,
+                           mfc="white" if style == "--" else color)  # fmt: skip
+            bound_ticks(bottom, ticks)
+            bottom.set_ylim(*limits)
+            bottom.tick_params(labelleft=not column)
+        grid[0, 0].set_ylabel(label)
+        grid[1, 0].set_ylabel("FRRM relative\nto the other, in %")
+        handles = {name: key(PALETTE[name], marker="o") for name in ("NCLM", "FRRM", "ZLM")}
+        handles |= {"ZLM as in fairml ($r$ = 0)": key(GREEN, "", "s"),
+                    "intercept only": key(FAINT, ":"),
+                    "ZLM at equal $R^2_S$ (below)": key(GREEN, "--", "o"),
+                    "called equal": patch("#E6E6E6")}  # fmt: skip
+        legend(figure, handles)
+        return figure
+
+    return draw
+
+
+_PAIRS = (("NCLM", ORANGE, "-"), ("ZLM", GREEN, "-"), ("ZLM, same share", GREEN, "--"))
+
+
+def _validation_table(results: Results) -> pd.DataFrame:
+    rows = linear_claims.paper_cases(results)
+    rows = rows[rows["model"].isin(["NCLM", "FRRM", "ZLM"]) & (rows["active"] == 1.0)]
+    measures = {"adjusted": "dependence", "fairml": "share"}
+    return pd.concat(
+        over_runs(rows.assign(excess=rows[name] - rows["train_dependence"]), "excess").assign(
+            kind=k
         )
-        for case, group in _groups(table, "case")
+        for k, name in measures.items()
     )
 
 
-def _marked(rows: pd.DataFrame, x: str, model: str) -> Curve:
-    x_, y, low, high = (rows[name].to_numpy() for name in (x, "mean", "low", "high"))
-    return Curve(model, x_, y, low, high, model.split(",")[0], marker=True)
+def _draw_validation(table: pd.DataFrame) -> Drawn:
+    cases, ticks = list(table["case"].unique()), np.unique(table["r"])
+    figure, grid = axes(1, len(cases), width=2.1 * len(cases) + 0.8, height=2.9)
+    for ax, case in zip(grid[0], cases, strict=True):
+        ax.axhspan(-0.01, 0.01, color="#E6E6E6", linewidth=0, zorder=0)
+        ax.axhline(0.0, color=FAINT, lw=0.8)
+        here = pick(table, case=case)
+        for k, model in enumerate(("NCLM", "FRRM", "ZLM")):
+            marked(ax, pick(here, kind="adjusted", model=model), ticks, PALETTE[model],
+                   0.12 * (k - 1))  # fmt: skip
+        marked(ax, pick(here, kind="fairml", model="FRRM"), ticks, BLUE, 0.0, ls=":", marker="x")
+        ax.set_title(case)
+        bound_ticks(ax, ticks)
+    grid[0, 0].set_ylabel("validation less training")
+    handles = {name: key(PALETTE[name], marker="o") for name in ("NCLM", "FRRM", "ZLM")}
+    legend(figure, handles | {"FRRM, fairml's share": key(BLUE, ":", "x"),
+                              "within .01": patch("#E6E6E6")})  # fmt: skip
+    return figure
 
 
-def _validation_sheet(y_label: str) -> Callable[[pd.DataFrame], Sheet]:
-    return lambda table: Sheet(_panels(table), BOUND, y_label, "even")
+# ---------------------------------------------------------------- logistic models
 
 
-def _fairness_table(results: Results) -> pd.DataFrame:
-    rows = results["linear"]
-    rows = rows[rows["model"].isin(["NCLM", "FRRM"]) & (rows["active"] == 1.0)]
-    return over_runs(rows, "unfairness")
+def _f1_table(results: Results) -> pd.DataFrame:
+    rows = results["logistic"]
+    parts = [over_runs(rows, "f1").assign(kind="level")]
+    parts.append(_differences(rows, "FGRRM", {"ZLRM": "ZLRM"}, "f1"))
+    if "logistic-matched" in results.tables:
+        matched = results["logistic-matched"]
+        parts.append(_differences(matched, "FGRRM", {"ZLRM, same share": "ZLRM, matched"}, "f1"))
+    return pd.concat(parts)
 
 
-def _fairness_sheet(table: pd.DataFrame) -> Sheet:
-    panels = []
-    for panel in _panels(table):
-        ticks = np.unique(np.concatenate([curve.x for curve in panel.curves]))
-        bound = Curve("bound", ticks, ticks, color="#9A9A9A", style=":")
-        panels.append(Panel(panel.title, (bound, *panel.curves)))
-    return Sheet(tuple(panels), BOUND, "R² of ŷ on S in validation", "even")
+def _draw_f1(table: pd.DataFrame) -> Drawn:
+    cases, ticks = list(table["case"].unique()), np.unique(table["r"])
+    figure, grid = axes(2, len(cases), width=2.3 * len(cases) + 0.8, height=4.9)
+    for column, case in enumerate(cases):
+        top, bottom = grid[:, column]
+        here = pick(table, case=case)
+        level, difference = (pick(here, kind=kind) for kind in ("level", "difference"))
+        for k, model in enumerate(("ZLRM", "FGRRM")):
+            marked(top, pick(level, model=model), ticks, PALETTE[model], 0.1 * (k - 0.5))
+        marked(top, pick(level, model="ZLRM, dropping"), ticks, GREEN, 0.0,
+               marker="s", mfc="white", ls="")  # fmt: skip
+        top.set_title(short(case).replace("ADULT, isolated", "ADULT, 3 levels left out"))
+        tie_band(bottom)
+        for model, style in (("ZLRM", "-"), ("ZLRM, same share", "--")):
+            rows = pick(difference, model=model)
+            if len(rows):
+                marked(bottom, rows, ticks, GREEN, 0.05 if style == "-" else -0.05, ls=style,
+                       mfc="white" if style == "--" else GREEN)  # fmt: skip
+        bound_ticks(bottom, ticks)
+    grid[0, 0].set_ylabel("predictive F1")
+    grid[1, 0].set_ylabel("F1 of FGRRM relative\nto ZLRM, in %")
+    handles = {name: key(PALETTE[name], marker="o") for name in ("FGRRM", "ZLRM")}
+    legend(figure, handles | {"ZLRM as in fairml ($r$ = 0)": key(GREEN, "", "s"),
+                              "ZLRM at equal $R^2$ on $S$ (below)": key(GREEN, "--", "o"),
+                              "called equal": patch("#E6E6E6")})  # fmt: skip
+    return figure
+
+
+# ------------------------------------------------------------------- other models
 
 
 def _steinberg_table(results: Results) -> pd.DataFrame:
-    keys = ("case", "model", "step")
-    return over_runs(results["steinberg"], "rmse", keys, x="train_unfairness")
+    table = results["steinberg"]
+    found = cells(table, "FRRM", "Steinberg", "rmse", by="step")
+    reached = pick(table, model="Steinberg").groupby(["case", "step"], sort=False)
+    found["reached"] = reached["train_dependence"].mean().to_numpy()
+    return found
 
 
-def _steinberg_sheet(table: pd.DataFrame) -> Sheet:
-    panels = _panels(table, "train_unfairness")
-    return Sheet(panels, "R²_S reached in training", "predictive RMSE")
+def _draw_steinberg(table: pd.DataFrame) -> Drawn:
+    figure, grid = axes(1, table["case"].nunique(), width=8.2, height=2.8)
+    for ax, (case, rows) in zip(grid[0], table.groupby("case", sort=False), strict=True):
+        tie_band(ax)
+        ax.axvline(0.1, color=PAPER, lw=1.0, ls="--")
+        ax.errorbar(rows["reached"], 100 * rows["mean"], 100 * rows["half"], color=BLUE,
+                    marker="o", ms=3.5, lw=1.2)  # fmt: skip
+        ax.set_title(case)
+        ax.set_xlabel("$R^2_S$ reached in training")
+        ax.set_ylim(-0.8, 0.8)
+    grid[0, 0].set_ylabel("RMSE of FRRM relative\nto Steinberg's, in %")
+    legend(figure, {"difference at equal $R^2_S$": key(BLUE, marker="o"),
+                    "paper: FRRM dominates left of this": key(PAPER, "--"),
+                    "called equal": patch("#E6E6E6")})  # fmt: skip
+    return figure
 
 
 def _fairlearn_table(results: Results) -> pd.DataFrame:
-    return over_runs(results["fairlearn"], "f1")
+    parts = []
+    for case in PAPER_F1:
+        found = readings(results, case)
+        if len(found):
+            low, high = fgrrm_range(results, case)
+            parts.append(found.assign(case=case, low=low, high=high))
+    if not parts:
+        results.of("fairlearn", *PAPER_F1)
+    return pd.concat(parts)
 
 
-def _fairlearn_sheet(table: pd.DataFrame) -> Sheet:
-    panels = []
-    styles = {
-        "fairlearn": ("fairlearn, ε as the bound", "--"),
-        "fairlearn, eps": ("fairlearn, ε as eps", ":"),
-    }
-    for case, group in _groups(table, "case"):
-        if case == "BANK":
-            continue
-        ours = _marked(pick(group, model="FGRRM"), "r", "FGRRM")
-        curves = [ours]
-        for model, (label, style) in styles.items():
-            level = np.full(len(ours.x), pick(group, model=model)["mean"].iloc[0])
-            curves.append(Curve(label, ours.x, level, color="fairlearn", style=style))
-        panels.append(Panel(case.replace(", classes", ""), tuple(curves)))
-    return Sheet(tuple(panels), BOUND, "predictive F1", "even", 2)
+def _draw_fairlearn(table: pd.DataFrame) -> Drawn:
+    figure, grid = axes(1, table["case"].nunique(), width=8.2, height=3.1)
+    for ax, (case, rows) in zip(grid[0], table.groupby("case", sort=False), strict=True):
+        said, low, high = PAPER_F1[case]
+        ax.axvspan(rows["low"].iloc[0], rows["high"].iloc[0], color=BLUE, alpha=0.25, linewidth=0)
+        ax.axvspan(low, high, fill=False, ec=PAPER, ls="--", lw=1.2)
+        ax.axvline(said, color=PAPER, lw=1.5)
+        names = [
+            f"{'eps = .1' if row.reading == 'eps' else 'bound .1'}, "
+            f"{'with' if row.among else 'without'} $S$, {row.how}"
+            for row in rows.itertuples()
+        ]
+        ax.plot(rows["f1"], range(len(rows)), "o", color=VERMILION, ms=5)
+        ax.set_yticks(range(len(rows)), names)
+        ax.set_title(short(case))
+        ax.set_xlabel("predictive F1")
+        ax.grid(axis="x")
+    grid[0, 0].invert_yaxis()
+    legend(figure, {"fairlearn": key(VERMILION, "", "o"), "FGRRM, all $r$": patch(BLUE, 0.25),
+                    "paper, fairlearn": key(PAPER), "paper, FGRRM": key(PAPER, "--")})  # fmt: skip
+    return figure
 
 
-_LINEAR = ("NCLM", "FRRM", "ZLM")
-_LOGISTIC = ("ZLRM", "FGRRM")
-_BARS = "Bars are 90 % confidence intervals over runs; most are smaller than the points."
+_BARS = "Bars are 90 % confidence intervals over runs."
+_SAMPLE = "Lines: fairml's sample vu.test; bands: 90 % of our samples of 1000 rows."
 
 FIGURES = (
     Figure(
         "bias",
-        "Bias in the auxiliary model",
-        "Ratio between R²_S with the covariance of Sα and Ũβ, and without, over the ridge penalty "
-        "of the auxiliary model. Gray: the penalties that the one-standard-error rule chooses "
-        "for the three predictors. Bands hold 90 % of the samples.",
-        _bias_table,
-        _bias_sheet,
+        "auxiliary",
+        "Example 1 (paper, Fig. 1). Relative difference between R²_S with and without the "
+        "covariance of Sα and Ũβ, over the ridge penalty of the auxiliary model. " + _SAMPLE,
+        examples.bias_table,
+        examples.draw_bias,
     ),
     Figure(
-        "nclm",
-        "Coefficients of NCLM",
-        "One sample of the example; bands hold 90 % of the samples. Solid: sensitive attributes.",
-        _profile_table("profiles", "NCLM"),
-        _profile_sheet,
+        "profiles",
+        "models",
+        "Example 1 (paper, Figs. 2 and 3). Coefficients of NCLM and FRRM over the bound, on one "
+        "scale: FRRM leaves β at least squares, NCLM inflates it. " + _SAMPLE,
+        lambda results: examples.profile_table(results, "profiles", ("NCLM", "FRRM")),
+        examples.draw_profiles,
     ),
     Figure(
-        "frrm",
-        "Coefficients of FRRM",
-        "As before.",
-        _profile_table("profiles", "FRRM"),
-        _profile_sheet,
-    ),
-    Figure(
-        "frrm-ridge",
-        "FRRM with a ridge on β",
-        "λ₂ = 10 (solid) against λ₂ = 0 (dashed), in the objective as printed and in the units of "
-        "fairml's option.",
-        _profile_table("profiles", "FRRM", f"FRRM, {PRINTED}", f"FRRM, {FAIRML}"),
-        _ridge_sheet,
+        "ridge",
+        "extensions",
+        "Example 1 (paper, Fig. 4). Coefficients of FRRM with a ridge on β (solid) and without "
+        "(dashed), in the units of the printed objective and of fairml's option.",
+        examples.ridge_table,
+        examples.draw_ridge,
     ),
     Figure(
         "definitions",
-        "Three definitions of fairness",
-        "R²_EO and D_IF along the path of FRRM in R²_S = r.",
-        _definitions_table,
-        _definitions_sheet,
+        "extensions",
+        "Example 1 (paper, Fig. 5). Equality of opportunity and individual fairness along the path "
+        "of FRRM. The paper's green curve must be the sequential R²_EO. " + _SAMPLE,
+        examples.definitions_table,
+        examples.draw_definitions,
     ),
     Figure(
         "fgrrm",
-        "Coefficients of FGRRM and of ZLRM",
-        "The logistic example. ZLRM is bounded by the largest correlation of η with a sensitive "
-        "attribute; the paper describes it without a figure.",
-        _profile_table("logistic-profiles", "FGRRM", "ZLRM"),
-        _profile_sheet,
+        "extensions",
+        "Example 2 (paper, Fig. 6). Coefficients of FGRRM and of ZLRM, which the paper describes "
+        "without a figure. The two bounds are different quantities. " + _SAMPLE,
+        examples.logistic_table,
+        examples.draw_logistic,
     ),
     Figure(
         "rmse",
-        "Predictive RMSE of NCLM, FRRM and ZLM",
-        "Lower is better. " + _BARS,
-        _validated("linear", "rmse", *_LINEAR),
-        _validation_sheet("predictive RMSE"),
+        "linear",
+        "Predictive RMSE (paper, Fig. 7); lower is better. Top: means. Bottom: paired differences "
+        "on the same folds, on one scale; below zero FRRM is better. Gray: less than .5 %, called "
+        "equal. Models are shifted sideways. " + _BARS,
+        _rmse_table("rmse"),
+        _draw_rmse("predictive RMSE"),
     ),
     Figure(
         "training-rmse",
-        "Training RMSE of NCLM, FRRM and ZLM",
-        "Lower is better. " + _BARS,
-        _validated("linear", "train_rmse", *_LINEAR),
-        _validation_sheet("training RMSE"),
+        "linear",
+        "Training RMSE (paper, Fig. 8), drawn as the predictive RMSE above. NCLM, solved exactly, "
+        "is never worse than FRRM. " + _BARS,
+        _rmse_table("train_rmse"),
+        _draw_rmse("training RMSE"),
     ),
     Figure(
-        "fairness",
-        "Fairness on validation rows",
-        "Where the bound is active. Not a figure of the paper, which says it in words. " + _BARS,
-        _fairness_table,
-        _fairness_sheet,
-    ),
-    Figure(
-        "corrected",
-        "Predictive RMSE on corrected data, and with another response",
-        "C&C with all 1993 complete communities and without identifiers as predictors; GCR with "
-        "the right gender, and with credit risk as the response; LSAC without its `age`, which is "
-        "not one. " + _BARS,
-        _validated("corrected", "rmse", *_LINEAR),
-        _validation_sheet("predictive RMSE"),
+        "validation",
+        "linear",
+        "How much more S explains of ŷ in validation than in training (§5.1, in words), where the "
+        "bound is active: adjusted R² of ŷ on S, and fairml's share. " + _BARS,
+        _validation_table,
+        _draw_validation,
     ),
     Figure(
         "f1",
-        "Predictive F1 of ZLRM and FGRRM",
-        "Higher is better. " + _BARS,
-        _validated("logistic", "f1", *_LOGISTIC),
-        _validation_sheet("predictive F1"),
+        "logistic",
+        "Predictive F1 (paper, Fig. 9); higher is better. Top: means on one scale. Bottom: paired "
+        "differences; above zero FGRRM is better. " + _BARS,
+        _f1_table,
+        _draw_f1,
     ),
     Figure(
         "steinberg",
-        "FRRM and the model of Steinberg et al.",
-        "Each point of Steinberg's model is one penalty γ, the right-most γ = 0. FRRM has the R²_S "
-        "that it reached as its bound. Lower is better.",
+        "others",
+        "FRRM and the model of Steinberg et al. (paper, Fig. 10), as paired differences of "
+        "predictive RMSE at the same R²_S; one point per penalty γ, the right-most γ = 0. " + _BARS,
         _steinberg_table,
-        _steinberg_sheet,
+        _draw_steinberg,
     ),
     Figure(
         "fairlearn",
-        "FGRRM and fairlearn's reductions",
-        "fairlearn at ε = .1, read in two ways. Higher is better; the levels of fairness are not "
-        "the same.",
+        "others",
+        "F1 of fairlearn at ε = .1 in eight readings: ε as the argument eps or as the bound on "
+        "acceptance rates, S among the predictors or not, random or more likely classes.",
         _fairlearn_table,
-        _fairlearn_sheet,
+        _draw_fairlearn,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,20 +10,25 @@ import pandas as pd
 
 from fairridge import FairRidgeClassifier, ZafarClassifier
 from fairridge.fairness import StatisticalParity
+from fairridge.metrics import GroupCodes
 from reproduction.data import Data, load
+from reproduction.matching import matched_path
 from reproduction.measures import (
     Fold,
     Measured,
-    acceptance_gap,
     active,
-    classification_counts,
-    f1,
-    fairness,
-    group_counts,
+    attribute_groups,
+    class_scores,
+    gaps,
+    over_folds,
 )
 from reproduction.settings import Floats, Settings
 
-PAPER = ("ADULT", "BANK", "COMPAS, classes")
+PAPER = ("ADULT", "ADULT, isolated", "BANK", "COMPAS, classes")
+MATCHED = ("ADULT, isolated", "COMPAS, classes")
+CENTERED = ("ADULT", "COMPAS, classes")
+
+Groups = list[GroupCodes]
 
 
 def logistic_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
@@ -31,50 +37,80 @@ def logistic_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     ZLRM's bound on |COV(η, S_j)| is the largest that FGRRM reached on the same
     training rows.
     """
+    return _over_folds(case, run, settings, measured_fold)
+
+
+def matched_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
+    """The same with ZLRM at the R² of η on S of FGRRM in the same training rows."""
+    return _over_folds(case, run, settings, matched_fold)
+
+
+def uncentered_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
+    """In how many folds the bound is active: of centered S, and as fairml has it.
+
+    fairml's share of deviance depends on the origin of S.
+    """
+    data, folds = load(case, settings), []
+    for train, _ in settings.cut(len(data), run):
+        frame, y = data.frame.iloc[train], data.y[train]
+        fold = {}
+        for name, center in (("centered", True), ("uncentered", False)):
+            parity = StatisticalParity(center=center)
+            model = _fgrrm(data, separation="warn", definition=parity)
+            path = model.path(frame, y, unfairness=settings.bounds)
+            fold[name] = {"active": active(path)}
+        folds.append(fold)
+    return over_folds(folds, np.array(settings.bounds))
+
+
+def _over_folds(
+    case: str, run: int, settings: Settings, measured: Callable[..., dict[str, Measured]]
+) -> pd.DataFrame:
     data, bounds = load(case, settings), np.array(settings.bounds)
+    groups = attribute_groups(data)
     folds = [
-        measured_fold(data, Fold.of(data, train, test), bounds)
+        measured(data, Fold.of(data, train, test), bounds, groups)
         for train, test in settings.cut(len(data), run)
     ]
-    tables = []
-    for name in folds[0]:
-        stacked = {key: np.array([fold[name][key] for fold in folds]) for key in folds[0][name]}
-        found = {
-            "f1": f1(stacked.pop("counts").sum(axis=0)),
-            "train_f1": f1(stacked.pop("train_counts").sum(axis=0)),
-            "gap": acceptance_gap(stacked.pop("groups").sum(axis=0)),
-        } | {key: values.mean(axis=0) for key, values in stacked.items()}
-        tables.append(pd.DataFrame({"model": name, "r": bounds[: len(found["f1"])], **found}))
-    return pd.concat(tables)
+    return over_folds(folds, bounds)
 
 
-def measured_fold(data: Data, fold: Fold, bounds: Floats) -> dict[str, Measured]:
+def _fgrrm(data: Data, **options: Any) -> Any:
+    return FairRidgeClassifier(sensitive=data.sensitive, **options)
+
+
+def measured_fold(data: Data, fold: Fold, bounds: Floats, groups: Groups) -> dict[str, Measured]:
     """Fit all models to the training rows, and measure them on both parts."""
     # The frame rather than encoded columns: its indicators are never written out.
     frame, y = data.frame.iloc[fold.train], fold.y[fold.train]
     measured: dict[str, Measured] = {}
 
     def fit(name: str, model: Any, limits: Floats) -> None:
-        path = model.set_params(sensitive=data.sensitive).path(frame, y, unfairness=limits)
-        found = _measures(fold, fold.linear_predictors(path))
-        measured[name] = found | {"active": active(path)}
+        path = model.path(frame, y, unfairness=limits)
+        measured[name] = _measures(fold, path, groups)
 
-    fit("FGRRM", FairRidgeClassifier(), bounds)
-    # As fairml has it: the share of deviance depends on the origin of S.
-    uncentered = StatisticalParity(center=False)
-    fit("FGRRM, uncentered", FairRidgeClassifier(definition=uncentered), bounds)
+    # Levels that decide the response are in the fit and in the bound, as in the paper.
+    fit("FGRRM", _fgrrm(data, separation="warn"), bounds)
     limits = np.where(bounds > 0.0, measured["FGRRM"]["covariance"], 0.0)
-    fit("ZLRM", ZafarClassifier(bound="covariance"), limits)
+    zafar = ZafarClassifier(bound="covariance", sensitive=data.sensitive)
+    fit("ZLRM", zafar, limits)
     # As fairml has it at r = 0: predictors with any covariance are dropped.
-    dropping = ZafarClassifier(bound="covariance", at_zero="drop")
-    fit("ZLRM, dropping", dropping, limits[bounds == 0.0])
+    fit("ZLRM, dropping", zafar.set_params(at_zero="drop"), limits[bounds == 0.0])
     return measured
 
 
-def _measures(fold: Fold, eta: Floats) -> Measured:
-    train, test = fold.train, fold.test
+def matched_fold(data: Data, fold: Fold, bounds: Floats, groups: Groups) -> dict[str, Measured]:
+    """Fit FGRRM, and ZLRM at the same R² of η on S."""
+    frame, y = data.frame.iloc[fold.train], fold.y[fold.train]
+    ridge = _fgrrm(data, separation="warn").path(frame, y, unfairness=bounds)
+    zafar = ZafarClassifier(bound="covariance", sensitive=data.sensitive)
+    path = matched_path(fold, zafar, frame, y, fold.training_shares(ridge))
     return {
-        "counts": classification_counts(eta[test], fold.y[test]),
-        "groups": group_counts(eta[test], fold.S[test]),
-        "train_counts": classification_counts(eta[train], fold.y[train]),
-    } | fairness(fold, eta)
+        "FGRRM": _measures(fold, ridge, groups),
+        "ZLRM, matched": _measures(fold, path, groups),
+    }
+
+
+def _measures(fold: Fold, path: Any, groups: Groups) -> Measured:
+    gap = gaps(fold, fold.linear_predictors(path), groups)
+    return class_scores(fold, path) | {"gap": gap}

@@ -1,21 +1,28 @@
-"""What is measured on the training and validation rows of a fold, for all bounds of a path."""
+"""What is measured on the training and validation rows of a fold, for all bounds of a path.
+
+Scores and dependence on S come from the library's own evaluator.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from fairridge.metrics import sensitive_span, share_explained
+from fairridge.families import Binomial
+from fairridge.metrics import BINS, Decided, GroupCodes, sensitive_span, share_explained
+from fairridge.validation import evaluate
 from reproduction.data import Data
 from reproduction.settings import Floats, Positions
 
 Measured = dict[str, Floats]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fold:
     """The rows of a data set, in a training and a validation part.
 
@@ -44,24 +51,60 @@ class Fold:
     @property
     def training(self) -> tuple[Floats, Floats]:
         """[S, X] and y of the training rows."""
-        return np.hstack([self.S, self.X])[self.train], self.y[self.train]
+        return np.hstack([self.S[self.train], self.X[self.train]]), self.y[self.train]
+
+    @cached_property
+    def span(self) -> Floats:
+        """Orthonormal columns with the span of S in the validation rows."""
+        return sensitive_span(self.S[self.test], np.ones(len(self.test)))
+
+    @cached_property
+    def variances(self) -> tuple[Floats, Floats]:
+        """VAR(S) and VAR(U) in the training rows."""
+        S, U = self.S[self.train] - self.S[self.train].mean(axis=0), self.U[self.train]
+        return S.T @ S / len(S), U.T @ U / len(U)
 
     def linear_predictors(self, path: Any) -> Floats:
         """Return η = intercept + Sα + Uβ of all rows, one column per bound."""
         return path.intercept + self.S @ path.alpha.T + self.U @ path.beta.T
 
+    def training_shares(self, path: Any) -> Floats:
+        """Return R² of η on S in the training rows, where S and U are orthogonal."""
+        of_S, of_U = (
+            np.einsum("ki,ij,kj->k", b, V, b)
+            for b, V in zip((path.alpha, path.beta), self.variances, strict=True)
+        )
+        return np.divide(of_S, of_S + of_U, out=np.zeros_like(of_S), where=of_S + of_U > 0.0)
+
+    def training_covariances(self, path: Any) -> Floats:
+        """Return the largest |COV(η, S_j)| in the training rows, with divisor n − 1."""
+        n = len(self.train)
+        return np.abs(path.alpha @ self.variances[0]).max(axis=1) * n / (n - 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Models by their coefficients, one row per model, like those of a path."""
+
+    intercept: Floats
+    alpha: Floats
+    beta: Floats
+
+    @property
+    def status(self) -> list[str]:
+        """As in a path, for models that have no bound of their own."""
+        return ["converged"] * len(self.intercept)
+
+
+def constant_path(fold: Fold) -> Coefficients:
+    """Return the model that is an intercept only."""
+    alpha, beta = (np.zeros((1, columns.shape[1])) for columns in (fold.S, fold.U))
+    return Coefficients(np.array([fold.y[fold.train].mean()]), alpha, beta)
+
 
 def active(path: Any) -> Floats:
     """Return 1 where a bound changes the model, else 0."""
     return np.array([status != "inactive" for status in path.status], dtype=np.float64)
-
-
-def explained_share(eta: Floats, S: Floats) -> Floats:
-    """R² of each column of η regressed on S, as the paper has it; 0 for a constant."""
-    weight = np.ones(len(S))
-    span = sensitive_span(np.asarray(S, dtype=np.float64), weight)
-    shares = [share_explained(one[:, None], span, weight, adjusted=False) for one in eta.T]
-    return np.array(shares)
 
 
 def largest_covariance(eta: Floats, S: Floats) -> Floats:
@@ -70,75 +113,78 @@ def largest_covariance(eta: Floats, S: Floats) -> Floats:
     return np.abs(cross).max(axis=0) / (len(S) - 1.0)
 
 
-def fairness(fold: Fold, eta: Floats) -> Measured:
-    """Measure how far S explains η in both parts."""
-    train, test = fold.train, fold.test
+def fairness(fold: Fold, path: Any, eta: Floats) -> Measured:
+    """Measure how far S explains η: R² in training, R² adjusted for chance in validation."""
+    rows, weight = fold.test, np.ones(len(fold.test))
+    adjusted = [share_explained(one[:, None], fold.span, weight) for one in eta[rows].T]
     return {
-        "train_unfairness": explained_share(eta[train], fold.S[train]),
-        "unfairness": explained_share(eta[test], fold.S[test]),
-        "covariance": largest_covariance(eta[train], fold.S[train]),
+        "train_dependence": fold.training_shares(path),
+        "dependence": np.array(adjusted),
+        "covariance": fold.training_covariances(path),
+        "test_covariance": largest_covariance(eta[rows], fold.S[rows]),
+        "active": active(path),
     }
 
 
-def errors(fold: Fold, eta: Floats) -> Measured:
-    """Measure linear models on the two parts of a fold."""
-    squares = (fold.y[:, None] - eta) ** 2
-    return {
-        "train_squares": squares[fold.train].sum(axis=0),
-        "squares": squares[fold.test].sum(axis=0),
-        "train_n": np.array([len(fold.train)]),
-        "n": np.array([len(fold.test)]),
-    } | fairness(fold, eta)
+def fairml_share(fold: Fold, path: Any) -> Floats:
+    """VAR(Sα)/(VAR(Sα) + VAR(Uβ)) of the validation rows, as fairml measures it.
 
-
-def pooled(folds: Sequence[Measured]) -> Measured:
-    """Pool squared errors over the rows of all folds, and average the rest over folds."""
-    stacked = {key: np.array([fold[key] for fold in folds]) for key in folds[0]}
-
-    def rmse(squares: str, n: str) -> Floats:
-        return np.sqrt(stacked.pop(squares).sum(axis=0) / stacked.pop(n).sum())
-
-    found = {"rmse": rmse("squares", "n"), "train_rmse": rmse("train_squares", "train_n")}
-    return found | {key: values.mean(axis=0) for key, values in stacked.items()}
-
-
-def classification_counts(eta: Floats, y: Floats) -> Floats:
-    """Return true positives, false positives and false negatives, one row per model."""
-    predicted, positive = eta > 0.0, y[:, None] > 0.5
-    counts = (predicted & positive, predicted & ~positive, ~predicted & positive)
-    return np.column_stack([count.sum(axis=0) for count in counts]).astype(np.float64)
-
-
-def f1(counts: Floats) -> Floats:
-    """Harmonic mean of precision and recall; 0 if nothing is predicted positive."""
-    hit, false, missed = counts.T
-    both = 2.0 * hit + false + missed
-    return np.divide(2.0 * hit, both, out=np.zeros_like(both), where=both > 0.0)
-
-
-def group_counts(eta: Floats, S: Floats) -> Floats:
-    """Return rows and predicted positives with S_j = 0 and S_j = 1, shape (models, 4, q).
-
-    Columns of S that are not indicators have no rows.
+    S and U are taken for orthogonal, which they are in the training rows only.
     """
-    predicted = (eta > 0.0).astype(np.float64)
-    indicators = ((S == 0.0) | (S == 1.0)).all(axis=0)
-    counts = []
-    for value in (0.0, 1.0):
-        member = ((value == S) & indicators).astype(np.float64)
-        sizes = np.broadcast_to(member.sum(axis=0), (eta.shape[1], S.shape[1]))
-        counts += [sizes, predicted.T @ member]
-    return np.stack(counts, axis=1)
+    of_S = (fold.S[fold.test] @ path.alpha.T).var(axis=0)
+    total = of_S + (fold.U[fold.test] @ path.beta.T).var(axis=0)
+    return np.divide(of_S, total, out=np.zeros_like(of_S), where=total > 0.0)
 
 
-def acceptance_gap(counts: Floats, minimum: float = 0.01) -> Floats:
-    """Return the largest difference of acceptance rates between S_j = 0 and 1; NaN without any.
+def errors(fold: Fold, path: Any) -> Measured:
+    """Measure linear models on both parts: RMSE and dependence."""
+    eta = fold.linear_predictors(path)
+    found = {"share": fairml_share(fold, path)} | fairness(fold, path, eta)
+    for prefix, rows in (("train_", fold.train), ("", fold.test)):
+        y, weight = fold.y[rows], np.ones(len(rows))
+        scores = [evaluate.regression_scores(y, one[rows], weight) for one in eta.T]
+        found[f"{prefix}rmse"] = np.array([score["rmse"] for score in scores])
+    return found
 
-    Groups with less than a share `minimum` of the rows are left out: their rates are noise.
-    """
-    n0, hits0, n1, hits1 = (counts[:, k] for k in range(4))
-    large = np.minimum(n0, n1) > minimum * (n0 + n1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        gaps = np.where(large, np.abs(hits1 / n1 - hits0 / n0), -np.inf)
-    largest = gaps.max(axis=1, initial=-np.inf)
-    return np.where(np.isfinite(largest), largest, np.nan)
+
+def class_scores(fold: Fold, path: Any) -> Measured:
+    """Measure logistic models on both parts: F1, mean deviance and dependence."""
+    eta = fold.linear_predictors(path)
+    found = fairness(fold, path, eta)
+    for prefix, rows in (("train_", fold.train), ("", fold.test)):
+        response, weight = fold.y[rows, None], np.ones(len(rows))
+        scores = [evaluate.accuracy(Binomial(), response, one[rows, None], weight) for one in eta.T]
+        for name, score in (("f1", "f1"), ("deviance", "loss")):
+            found[prefix + name] = np.array([one[score] for one in scores])
+    return found
+
+
+def attribute_groups(data: Data) -> list[GroupCodes]:
+    """Return the group of each row for every sensitive attribute; numbers are cut in quarters."""
+    columns = [data.frame[name] for name in data.sensitive]
+    codes = [
+        pd.qcut(column, BINS, labels=False, duplicates="drop").to_numpy()
+        if pd.api.types.is_numeric_dtype(column)
+        else pd.factorize(column.astype(str))[0]
+        for column in columns
+    ]
+    return [GroupCodes(one, int(one.max()) + 1) for one in codes]
+
+
+def gaps(fold: Fold, eta: Floats, groups: Sequence[GroupCodes]) -> Floats:
+    """Return the largest difference in acceptance rates between groups of the validation rows."""
+    rows, here = fold.test, [group.take(fold.test) for group in groups]
+    decided, weight = (eta[rows] > 0.0).astype(np.intp), np.ones(len(fold.test))
+    return np.array([Decided.of(one, here, weight, 2).gap for one in decided.T])
+
+
+def over_folds(folds: Sequence[dict[str, Measured]], r: Floats) -> pd.DataFrame:
+    """Average all measures over folds: one row per model and bound."""
+    tables = []
+    for name in folds[0]:
+        found = {
+            key: np.mean([fold[name][key] for fold in folds], axis=0) for key in folds[0][name]
+        }
+        size = len(next(iter(found.values())))
+        tables.append(pd.DataFrame({"model": name, "r": r[:size], **found}))
+    return pd.concat(tables)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, SteinbergRegressor
 from reproduction.data import Data, load
-from reproduction.measures import Fold, Measured, classification_counts, errors, f1, pooled
+from reproduction.measures import Coefficients, Fold, Measured, class_scores, errors, over_folds
 from reproduction.settings import Floats, Settings
 
 STEINBERG = ("COMPAS", "NLSY, gender", "LSAC, race")
@@ -34,24 +33,21 @@ def steinberg_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
         _steinberg_fold(data, Fold.of(data, train, test))
         for train, test in settings.cut(len(data), run)
     ]
-    return pd.concat(
-        pd.DataFrame({"model": name, "step": range(STEPS)} | pooled([fold[name] for fold in folds]))
-        for name in ("Steinberg", "FRRM")
-    )
+    return over_folds(folds, np.arange(float(STEPS))).rename(columns={"r": "step"})
 
 
 def _steinberg_fold(data: Data, fold: Fold) -> dict[str, Measured]:
     Z, y = fold.training
     gammas, path = _steinberg_path(data, fold)
-    theirs = errors(fold, fold.linear_predictors(path))
+    theirs = errors(fold, path)
     # A bound at the unconstrained share itself would be active by rounding.
-    bounds = np.where(gammas > 0.0, np.minimum(theirs["train_unfairness"], 1.0), 1.0)
+    bounds = np.where(gammas > 0.0, np.minimum(theirs["train_dependence"], 1.0), 1.0)
     ridge = FairRidgeRegressor(sensitive=fold.sensitive).path(Z, y, unfairness=bounds)
-    ours = errors(fold, fold.linear_predictors(ridge))
+    ours = errors(fold, ridge)
     return {"Steinberg": theirs | {"gamma": gammas}, "FRRM": ours | {"gamma": gammas}}
 
 
-def _steinberg_path(data: Data, fold: Fold) -> tuple[Floats, Any]:
+def _steinberg_path(data: Data, fold: Fold) -> tuple[Floats, Coefficients]:
     """Return γ, and the coefficients at each.
 
     The public model finds γ for a bound, or is fitted at one γ, for which it
@@ -65,7 +61,7 @@ def _steinberg_path(data: Data, fold: Fold) -> tuple[Floats, Any]:
     fits = problem.fits(gammas)
     names = ("alpha", "beta", "intercept")
     found = {name: np.array([getattr(fit, name) for fit in fits]) for name in names}
-    return gammas, SimpleNamespace(**found)
+    return gammas, Coefficients(found["intercept"], found["alpha"], found["beta"])
 
 
 # ------------------------------------------------------------------ fairlearn
@@ -79,46 +75,60 @@ def lacks_fairlearn() -> str:
 def fairlearn_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """One fold of the exponentiated gradient, and of FGRRM; a whole run takes minutes.
 
-    ε = 0.1 can be read in two ways: as the bound on the difference of
-    acceptance rates (`difference_bound`), or as fairlearn's argument `eps`,
-    which leaves that bound at its default of 0.01. For BANK, age is taken as
-    one group per year.
+    ε = 0.1 can be read in two ways: as fairlearn's argument `eps`, which leaves
+    the bound on acceptance rates at its default of 0.01, or as that bound
+    (`difference_bound`). S is among the predictors, which is fairlearn's common
+    use, or is not. For BANK, age is taken as one group per year, and S is among
+    the predictors only.
     """
     data = load(case, settings)
     positions = settings.cut(len(data), run // settings.folds)[run % settings.folds]
     fold = Fold.of(data, *positions)
     rows = []
-    for name, bound, eps in (("fairlearn", EPSILON, 0.01), ("fairlearn, eps", 0.01, EPSILON)):
-        counts, gap = exponentiated_gradient(fold, bound=bound, eps=eps)
-        for how, score in zip(("", ", majority"), f1(counts), strict=True):
-            rows.append({"model": name + how, "r": EPSILON, "f1": score, "gap": gap})
-    model = FairRidgeClassifier(sensitive=data.sensitive)
+    for reading in ("eps", "bound"):
+        for among in (True,) if case == "BANK" else (True, False):
+            scores, gap = exponentiated_gradient(fold, reading, among=among)
+            rows += [
+                {"model": "fairlearn", "reading": reading, "among": among, "how": how,
+                 "r": EPSILON, "f1": score, "gap": gap}
+                for how, score in scores.items()
+            ]  # fmt: skip
+    model = FairRidgeClassifier(sensitive=data.sensitive, separation="warn")
     frame, y = data.frame.iloc[fold.train], fold.y[fold.train]
-    eta = fold.linear_predictors(model.path(frame, y, unfairness=settings.bounds))
-    scores = f1(classification_counts(eta[fold.test], fold.y[fold.test]))
-    ours = pd.DataFrame({"model": "FGRRM", "r": settings.bounds, "f1": scores, "gap": 0.0})
-    return pd.concat([pd.DataFrame(rows), ours])
+    path = model.path(frame, y, unfairness=settings.bounds)
+    ours = {"model": "FGRRM", "r": settings.bounds, "f1": class_scores(fold, path)["f1"]}
+    return pd.concat([pd.DataFrame(rows), pd.DataFrame(ours)])
 
 
-def exponentiated_gradient(fold: Fold, *, bound: float, eps: float) -> tuple[Floats, float]:
-    """Fit fairlearn's randomized classifier; return its counts on test rows, and the gap.
+def exponentiated_gradient(
+    fold: Fold, reading: str, *, among: bool
+) -> tuple[dict[str, float], float]:
+    """Fit fairlearn's randomized classifier; return its F1 on test rows, and the gap.
 
     The combinations of the values of S are the groups. The base classifier is
-    a logistic regression with next to no penalty, on standardized columns.
-    Counts are those expected of random predictions, and those of the more
-    likely class; the gap is the duality gap beyond fairlearn's tolerance.
+    a logistic regression with next to no penalty, on standardized columns. F1
+    is that of the counts that random predictions have on average, and that of
+    the more likely class; the gap is the duality gap beyond fairlearn's
+    tolerance.
     """
     reductions: Any = import_module("fairlearn.reductions")
+    bound, eps = (EPSILON, 0.01) if reading == "bound" else (0.01, EPSILON)
     train, test = fold.train, fold.test
-    center, scale = fold.X[train].mean(axis=0), fold.X[train].std(axis=0)
-    scale[scale == 0.0] = 1.0
-    X = (fold.X - center) / scale
+    X = np.hstack([fold.S, fold.X]) if among else fold.X
+    center, scale = X[train].mean(axis=0), X[train].std(axis=0)
+    X = (X - center) / np.where(scale > 0.0, scale, 1.0)
     groups = np.unique(fold.S[train], axis=0, return_inverse=True)[1].ravel()
     base = LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=1000)
     parity = reductions.DemographicParity(difference_bound=bound)
     mitigator = reductions.ExponentiatedGradient(base, parity, eps=eps)
     mitigator.fit(X[train], fold.y[train].astype(np.intp), sensitive_features=groups)
     likely, y = mitigator._pmf_predict(X[test])[:, 1], fold.y[test]
-    expected = np.array([likely @ y, likely @ (1 - y), (1 - likely) @ y])
-    majority = classification_counts(likely[:, None] - 0.5, y)[0]
-    return np.array([expected, majority]), float(mitigator.best_gap_ - mitigator.nu)
+    scores = {"random": f1(likely, y), "majority": f1((likely > 0.5).astype(np.float64), y)}
+    return scores, float(mitigator.best_gap_ - mitigator.nu)
+
+
+def f1(likely: Floats, y: Floats) -> float:
+    """F1 of the counts to expect if each row is accepted with a probability."""
+    wrong = float(likely @ (1.0 - y) + (1.0 - likely) @ y)
+    hits = float(likely @ y)
+    return 2.0 * hits / (2.0 * hits + wrong) if hits > 0.0 else 0.0

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import re
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,9 +14,9 @@ import pandas as pd
 from markdown_it import MarkdownIt
 
 from reproduction.claims import CLAIMS, judge
-from reproduction.drawing import draw_sheet, draw_verdicts, render
+from reproduction.drawing import render
 from reproduction.figures import FIGURES
-from reproduction.page import TITLE, Judged, claims_table, markdown_page, verdicts_by_section
+from reproduction.page import TITLE, claims_table, markdown_page
 from reproduction.results import Results, SkippedError
 
 STYLE = """
@@ -26,19 +29,32 @@ table { border-collapse: collapse; font-size: 0.86rem; margin: 1rem 0; display: 
 th, td { border-bottom: 1px solid #ddd; padding: 0.4rem 0.6rem; text-align: left;
          vertical-align: top; }
 th { border-bottom: 2px solid #999; } code { background: #f3f3f3; padding: 0.1rem 0.25rem; }
+@page { size: A4; margin: 16mm 14mm; }
+@media print {
+  body { font-size: 10pt; max-width: none; margin: 0; padding: 0; }
+  table { display: table; font-size: 8pt; } tr, img { break-inside: avoid; }
+  h2, h3 { break-after: avoid; }
+}
 """
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def write_all(results: Results, out: Path, docs: Path | None = None) -> list[str]:
     """Write everything into a folder, and return lines that say what was written.
 
-    The folder gets ``tables/``, ``figures/``, ``claims.csv``, ``index.md`` and
-    ``index.html``; `docs`, a folder of documentation, the page and its figures.
+    The folder gets ``tables/``, ``figures/``, ``claims.csv``, ``index.md``,
+    ``index.html``, which needs no other file, and ``index.pdf`` if there is a
+    browser; `docs`, a folder of documentation, the page and its figures.
     """
-    order = sorted(CLAIMS, key=lambda one: (one.section, one.number))
-    judged = [(one, judge(one, results)) for one in order]
+    judged = [(one, judge(one, results)) for one in CLAIMS]
     tables = _tables(results)
-    figures = _figures(tables, judged)
+    figures = {
+        figure.name: render(figure.draw(tables[figure.name]))
+        for figure in FIGURES
+        if figure.name in tables
+    }
     images = {name: kinds["png"] for name, kinds in figures.items()}
     page = markdown_page(results, judged, {name: f"figures/{name}.png" for name in images})
     files: dict[str, bytes] = {
@@ -53,8 +69,8 @@ def write_all(results: Results, out: Path, docs: Path | None = None) -> list[str
         "index.html": html_page(page, images),
     }
     _write(out, files | {name: text.encode() for name, text in texts.items()})
-    lines = [f"{len(tables)} tables, {len(figures)} figures, {len(judged)} claims: {out}"]
-    lines.append(f"page: {out / 'index.html'}")
+    lines = [f"{len(tables)} tables, {len(figures)} figures, {len(judged)} statements: {out}"]
+    lines += [f"page: {out / 'index.html'}", _print_pdf(out)]
     if docs is not None:
         places = {name: f"img/reproduction/{name}.png" for name in images}
         page = markdown_page(results, judged, places)
@@ -75,16 +91,6 @@ def _tables(results: Results) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def _figures(tables: Mapping[str, pd.DataFrame], judged: Judged) -> dict[str, dict[str, bytes]]:
-    """Draw the figures for which there are results, each as PNG and as SVG."""
-    files = {
-        figure.name: render(draw_sheet(figure.sheet(tables[figure.name])))
-        for figure in FIGURES
-        if figure.name in tables
-    }
-    return files | {"verdicts": render(draw_verdicts(verdicts_by_section(judged)))}
-
-
 def html_page(page: str, images: Mapping[str, bytes]) -> str:
     """Return a Markdown page as HTML that needs no other file."""
     body: str = MarkdownIt().enable("table").render(page)
@@ -94,11 +100,31 @@ def html_page(page: str, images: Mapping[str, bytes]) -> str:
         return f'src="data:image/png;base64,{data}"'
 
     body = re.sub(r'src="figures/([^"]+)\.png"', embedded, body)
+    body = re.sub(r"<h2>(\w+)</h2>", lambda m: f'<h2 id="{m[1].lower()}">{m[1]}</h2>', body)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{TITLE}</title><style>{STYLE}</style></head>\n<body>\n{body}</body></html>\n"
     )
+
+
+def _print_pdf(out: Path) -> str:
+    """Print the page by a browser, and say so."""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        return "no PDF: there is no Chromium or Chrome to print it"
+    target = (out / "index.pdf").resolve()
+    with tempfile.TemporaryDirectory() as profile:
+        command = [
+            browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            f"--user-data-dir={profile}", "--no-pdf-header-footer", f"--print-to-pdf={target}",
+            (out / "index.html").resolve().as_uri(),
+        ]  # fmt: skip
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=120)
+        except (OSError, subprocess.SubprocessError) as error:
+            return f"no PDF: {browser} failed ({error.__class__.__name__})"
+    return f"PDF: {target}"
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -15,12 +15,12 @@ from reproduction.examples import (
     SENSITIVE,
     Example,
     decorrelated,
-    logistic_example,
-    sample_example,
+    example_of,
 )
 from reproduction.settings import Floats, Settings
 
-GRID = np.linspace(0.0, 1.0, 51)
+# Even from .02 on; denser near 0, where α grows as the root of r.
+GRID = np.concatenate([[0.0, 0.0025, 0.005, 0.01, 0.015], np.linspace(0.02, 1.0, 50).round(2)])
 FEW = np.array([0.0, 0.3, 0.8, 1.0])
 # λ₂ = 10 in the objective as printed; and in glmnet's units, which fairml's option has.
 PRINTED, FAIRML = "λ₂ = 10", "λ₂ = 10 in fairml's units"
@@ -28,7 +28,7 @@ PRINTED, FAIRML = "λ₂ = 10", "λ₂ = 10 in fairml's units"
 
 def profiles_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """Coefficients of NCLM, of FRRM, and of FRRM with a ridge on β."""
-    sample = sample_example(settings, run)
+    sample = example_of(case, run, settings)
     unit = len(sample.y) / float(np.std(sample.y))  # of glmnet's λ, for gaussian models
     models = {
         "NCLM": KomiyamaRegressor(sensitive=SENSITIVE),
@@ -41,7 +41,7 @@ def profiles_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
 
 def logistic_profiles_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """Coefficients of FGRRM, of its quasi-binomial variant, and of ZLRM."""
-    sample = logistic_example(settings, run)
+    sample = example_of(case, run, settings, classes=True)
     models = {
         "FGRRM": FairRidgeClassifier(sensitive=SENSITIVE),
         "ZLRM": ZafarClassifier(sensitive=SENSITIVE),
@@ -66,7 +66,7 @@ def _profiles(models: dict[str, Any], sample: Example, grid: Floats = GRID) -> p
 
 def definitions_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """R²_EO, as printed and sequential, and D_IF, along the path of FRRM in R²_S."""
-    sample = sample_example(settings, run)
+    sample = example_of(case, run, settings)
     path = FairRidgeRegressor(sensitive=SENSITIVE).path(sample.Z, sample.y, unfairness=GRID)
     S, X, y = sample.centered()
     U = decorrelated(X, S)

@@ -26,13 +26,15 @@ class Results:
     """All results of a reproduction.
 
     `tables` holds one frame per experiment. `seconds` of CPU time and the
-    reasons why something was `skipped` are by experiment and data set.
+    reasons why something was `skipped` are by experiment and data set. `wall`
+    are the seconds that every command took for what it computed.
     """
 
     settings: Settings
     tables: dict[str, pd.DataFrame]
     seconds: dict[tuple[str, str], float] = field(default_factory=dict)
     skipped: dict[tuple[str, str], str] = field(default_factory=dict)
+    wall: tuple[dict[str, Any], ...] = ()
 
     def __getitem__(self, experiment: str) -> pd.DataFrame:
         """Return the results of an experiment; raise SkippedError if there are none."""
@@ -55,3 +57,13 @@ class Results:
         """Say which data sets of experiments were skipped, if any."""
         cases = [case for name, case in self.skipped if name in experiments]
         return f" Skipped: {', '.join(cases)}." if cases else ""
+
+    def wall_text(self) -> str:
+        """Say how long it took, if it was measured."""
+        if not self.wall:
+            return ""
+        minutes = sum(one["seconds"] for one in self.wall) / 60.0
+        alone = [one["seconds"] for one in self.wall if one["names"] == ["linear"]]
+        linear = f" (the linear part: {sum(alone):.0f} s)" if alone else ""
+        jobs = max(one["jobs"] for one in self.wall)
+        return f"{minutes:.1f} minutes of wall time in {jobs} processes{linear}. "

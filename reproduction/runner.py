@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import Event
@@ -67,12 +68,16 @@ def run(names: Sequence[str], settings: Settings, folder: Path, jobs: int) -> Re
     cached = open_cache(folder)
     outcomes = _kept(cached, asked, settings, "computed again")
     todo = [part for part in asked if part not in outcomes]
+    start = time.monotonic()
     outcomes |= _computed(cached, todo, settings, jobs)
+    if todo:
+        _add_wall(folder, {"names": list(names), "jobs": jobs, "parts": len(todo),
+                           "seconds": round(time.monotonic() - start, 1)})  # fmt: skip
     # What earlier commands left of the other experiments is on the page, too.
     earlier = _parts(others, settings)
     outcomes |= _kept(cached, earlier, settings, "left out")
     found = {part: outcomes[part] for part in asked + earlier if part in outcomes}
-    return _collected(found, skipped, settings)
+    return replace(_collected(found, skipped, settings), wall=tuple(_wall(folder)))
 
 
 def open_cache(folder: Path) -> Any:
@@ -85,7 +90,7 @@ def _parts(experiments: Iterable[Experiment], settings: Settings) -> list[Part]:
         (one.name, case, number)
         for one in experiments
         for case in one.cases
-        for number in range(one.runs(settings))
+        for number in range(one.runs(case, settings))
     ]
 
 
@@ -159,6 +164,20 @@ def _collected(
         seconds[part[:2]] = seconds.get(part[:2], 0.0) + taken
     joined = {name: pd.concat(found, ignore_index=True) for name, found in tables.items()}
     return Results(settings, joined, seconds, skipped)
+
+
+def _wall(folder: Path) -> list[dict[str, Any]]:
+    """Return how long earlier commands took; nothing if that cannot be read."""
+    try:
+        found = json.loads((folder / "wall.json").read_bytes())
+    except (OSError, ValueError):
+        return []
+    return found if isinstance(found, list) else []
+
+
+def _add_wall(folder: Path, taken: dict[str, Any]) -> None:
+    text = json.dumps([*_wall(folder), taken], indent=2)
+    (folder / "wall.json").write_text(text + "\n", encoding="utf-8")
 
 
 # -------------------------------------------------------------------- what is skipped

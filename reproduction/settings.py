@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 
 import fairridge
 
-Floats = NDArray[np.floating[Any]]
+Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
 
 

@@ -13,7 +13,10 @@ from reproduction.results import pick
 
 LEVEL = 0.9
 # Relative differences below this are called equal, however sure their sign.
-SMALL_DIFFERENCE = 1e-4
+TIE = 0.005
+
+Outcome = Literal["lower", "equal", "higher"]
+OUTCOMES: tuple[Outcome, ...] = ("lower", "equal", "higher")
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class Interval:
     mean: float
     low: float
     high: float
+
+    @property
+    def half(self) -> float:
+        """Half the width."""
+        return (self.high - self.low) / 2.0
 
 
 def interval(values: Any) -> Interval:
@@ -34,24 +42,32 @@ def interval(values: Any) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One model against another on the same folds: difference relative to the other's mean."""
-
-    relative: Interval
-
-    @property
-    def outcome(self) -> Literal["below", "equal", "above"]:
-        """Where the first model is: by the interval, unless the difference is tiny."""
-        found = self.relative
-        if abs(found.mean) < SMALL_DIFFERENCE or found.low <= 0.0 <= found.high:
-            return "equal"
-        return "below" if found.mean < 0.0 else "above"
+def outcome(found: Interval) -> Outcome:
+    """Say where a relative difference is: by its interval, unless it is a tie."""
+    if abs(found.mean) < TIE or found.low <= 0.0 <= found.high:
+        return "equal"
+    return "lower" if found.mean < 0.0 else "higher"
 
 
-def compare(table: pd.DataFrame, first: str, second: str, measure: str) -> Comparison:
-    """Compare two models by the differences of the runs that both have."""
+def compare(table: pd.DataFrame, first: str, second: str, measure: str) -> Interval:
+    """Return the difference of two models on the same folds, relative to the second's mean."""
     a, b = (pick(table, model=name) for name in (first, second))
     _, of_a, of_b = np.intersect1d(a["run"], b["run"], return_indices=True)
     ours, theirs = a[measure].to_numpy()[of_a], b[measure].to_numpy()[of_b]
-    return Comparison(interval((ours - theirs) / float(np.mean(theirs))))
+    return interval((ours - theirs) / float(np.mean(theirs)))
+
+
+def cells(
+    table: pd.DataFrame, first: str, second: str, measure: str, by: str = "r"
+) -> pd.DataFrame:
+    """Compare two models in every data set, for every bound: one row per cell."""
+    rows = []
+    for (case, value), group in table.groupby(["case", by], sort=False):
+        found = compare(group, first, second, measure)
+        rows.append((case, value, outcome(found), found.mean, found.half))
+    return pd.DataFrame(rows, columns=["case", by, "outcome", "mean", "half"])
+
+
+def count(found: pd.DataFrame, wanted: Outcome) -> int:
+    """Count the cells with an outcome."""
+    return int((found["outcome"] == wanted).sum())

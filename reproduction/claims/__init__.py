@@ -1,9 +1,17 @@
-"""Every checkable claim of the paper, each with a function that judges it.
+"""The statements of the paper, each with a function that judges it.
 
-Verdicts are computed from results; nothing about them is typed in.
+Verdicts are computed from results, except those that are marked as arguments.
 """
 
-from reproduction.claims import accuracy, classes, examples, extensions, overall
+from reproduction.claims import (
+    auxiliary,
+    classes,
+    conclusions,
+    extensions,
+    linear,
+    models,
+    others,
+)
 from reproduction.claims.base import CLAIMS, KINDS, Claim, Verdict, judge
 
 __all__ = [
@@ -11,10 +19,12 @@ __all__ = [
     "KINDS",
     "Claim",
     "Verdict",
-    "accuracy",
+    "auxiliary",
     "classes",
-    "examples",
+    "conclusions",
     "extensions",
     "judge",
-    "overall",
+    "linear",
+    "models",
+    "others",
 ]

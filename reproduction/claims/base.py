@@ -1,4 +1,4 @@
-"""A claim of the paper, what results say about it, and how verdicts are worded."""
+"""A statement of the paper, what results say about it, and how verdicts are worded."""
 
 from __future__ import annotations
 
@@ -11,8 +11,16 @@ import pandas as pd
 
 from reproduction.results import Results, SkippedError, pick
 from reproduction.settings import Floats
+from reproduction.statistics import OUTCOMES, count
 
-Kind = Literal["holds", "holds in part", "does not hold", "cannot be checked"]
+Kind = Literal[
+    "holds",
+    "holds as corrected",
+    "holds of the software, not of the model",
+    "holds in part",
+    "does not hold",
+    "not checkable",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ALPHA = ("S1", "S2", "S3")
 BETA = ("X1", "X2", "X3")
@@ -20,11 +28,15 @@ BETA = ("X1", "X2", "X3")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What results say about a claim: our values, and why they are so."""
+    """What results say about a statement: our values, and why they are so.
+
+    An `argument` is a verdict that follows from the text and not from results.
+    """
 
     kind: Kind
     measured: str
     reason: str = ""
+    argument: bool = False
 
 
 Judge = Callable[[Results], Verdict]
@@ -32,43 +44,42 @@ Judge = Callable[[Results], Verdict]
 
 @dataclass(frozen=True)
 class Claim:
-    """Something the paper says in a section, which results, and some figures, may show."""
+    """Something the paper says, where, and in which section of the page it is judged."""
 
-    number: int
-    section: str
+    name: str
+    where: str
+    topic: str
     text: str
-    figures: tuple[str, ...]
     judge: Judge
 
 
 CLAIMS: list[Claim] = []
 
 
-def claim(section: str, *figures: str) -> Callable[[Judge], Judge]:
-    """Enter a function ``claim_NN_…`` as the judge of claim NN, which is its docstring."""
+def claim(where: str, topic: str) -> Callable[[Judge], Judge]:
+    """Enter a function as the judge of the statement that is its docstring."""
 
     def enter(function: Judge) -> Judge:
-        number = int(function.__name__.split("_")[1])
         text = " ".join(str(function.__doc__).split())
-        CLAIMS.append(Claim(number, section, text, figures, function))
+        CLAIMS.append(Claim(function.__name__, where, topic, text, function))
         return function
 
     return enter
 
 
 def judge(one: Claim, results: Results) -> Verdict:
-    """Judge a claim; without its results it cannot be checked."""
+    """Judge a statement; without its results it cannot be checked."""
     try:
         return one.judge(results)
     except SkippedError as reason:
-        return Verdict("cannot be checked", "", f"Skipped: {reason}.")
+        return Verdict("not checkable", f"Skipped: {reason}.")
 
 
 # --------------------------------------------------------------------------- grading
 
 
 def grade(good: int, total: int) -> Kind:
-    """Judge by cases: all, at least half of them, or fewer."""
+    """Judge by cases: all of them, at least half, or fewer."""
     if good == total:
         return "holds"
     return "holds in part" if 2 * good >= total else "does not hold"
@@ -84,14 +95,26 @@ def either(true: bool) -> Kind:
     return "holds" if true else "does not hold"
 
 
+def corrected(printed: bool, right: bool) -> Kind:
+    """Judge a formula as printed, and with its misprint corrected."""
+    return "holds" if printed else "holds as corrected" if right else "does not hold"
+
+
+def of_software(model: Kind, software: bool) -> Kind:
+    """Judge what the model does not do and fairml does."""
+    if model != "does not hold" or not software:
+        return model
+    return "holds of the software, not of the model"
+
+
 # --------------------------------------------------------------------------- reading
 
 
-def profile(table: pd.DataFrame, model: str, term: str) -> Floats:
+def profile(table: pd.DataFrame, model: str, term: str, case: str = "example") -> Floats:
     """Return values over r, one row per sample."""
-    samples = pick(table, model=model, term=term).groupby("run", sort=False)["value"]
+    samples = pick(table, case=case, model=model, term=term).groupby("run", sort=False)["value"]
     if not len(samples):
-        raise SkippedError(f"no results of {model}")
+        raise SkippedError(f"no results of {model} on {case}")
     return np.array([values.to_numpy() for _, values in samples])
 
 
@@ -101,30 +124,72 @@ def checked(results: Results, check: str, quantity: str | None = None) -> pd.Dat
     return table if quantity is None else pick(table, quantity=quantity)
 
 
+def positive(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with r > 0."""
+    return table[table["r"] > 0.0]
+
+
+def means(table: pd.DataFrame, **values: Any) -> pd.Series:
+    """Return the means over runs of the rows with these values."""
+    return pick(table, **values).mean(numeric_only=True)
+
+
 # --------------------------------------------------------------------------- wording
 
 
-def statements(good: int, total: int) -> str:
-    """Say how many of the statements of a claim hold."""
-    return f"{good} of {total} statements hold."
+def number(value: float, digits: int) -> str:
+    """Write a number with a minus sign, and zero without any."""
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0.0 else text.replace("-", "−")
+
+
+def percent(value: float, digits: int = 1) -> str:
+    """Write a share in percent."""
+    return f"{number(100 * value, digits)} %"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """Write a relative difference in percent, with its sign."""
+    text = number(100 * value, digits)
+    return text if text[0] == "−" or float(text) == 0.0 else f"+{text}"
+
+
+def between(values: Any, digits: int = 1) -> str:
+    """Write the range of relative differences in percent."""
+    low, high = signed(min(values), digits), signed(max(values), digits)
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def spread(values: Any, digits: int = 2) -> str:
     """Write the median with the range of 90 % of the samples."""
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
-    return f"{middle:.{digits}f} (90 % of samples: {low:.{digits}f} to {high:.{digits}f})"
+    return f"{number(middle, digits)} ({number(low, digits)} to {number(high, digits)})"
 
 
-def percent(value: float, digits: int = 1) -> str:
-    """Write a share in percent."""
-    return f"{100 * value:.{digits}f} %"
-
-
-def relative(value: float, digits: int = 1) -> str:
-    """Write a relative difference in percent, with its sign."""
-    return f"{100 * value:+.{digits}f} %"
+def bound(r: float) -> str:
+    """Write a bound without its leading zero."""
+    return f"{r:g}".replace("0.", ".")
 
 
 def tiny(value: float) -> str:
     """Write an error by its magnitude."""
-    return f"{value:.0e}" if value else "0"
+    if value == 0.0:
+        return "0"
+    power = int(np.floor(np.log10(value)))
+    return f"10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
+def tally(found: pd.DataFrame) -> str:
+    """Count outcomes in words, of those that occur."""
+    parts = [f"{word} in {count(found, word)}" for word in OUTCOMES if count(found, word)]
+    return f"{', '.join(parts)} of {len(found)}"
+
+
+def tie(found: pd.DataFrame) -> str:
+    """Call a comparison a tie if nine of ten cells are."""
+    return " A tie." if 10 * count(found, "equal") >= 9 * len(found) else ""
+
+
+def short(case: str) -> str:
+    """Return the name of a data set without its role."""
+    return case.replace(", classes", "")

@@ -14,7 +14,7 @@ from reproduction.settings import Settings
 ROOT = Path(__file__).parents[2]
 
 BOUNDS = (0.0, 0.05, 0.2)
-BY_NUMBER = {one.number: one for one in CLAIMS}
+BY_NAME = {one.name: one for one in CLAIMS}
 
 
 def results(**tables):
@@ -22,8 +22,8 @@ def results(**tables):
     return Results(Settings(runs=3), named)
 
 
-def verdict(number, **tables):
-    return judge(BY_NUMBER[number], results(**tables))
+def verdict(name, **tables):
+    return judge(BY_NAME[name], results(**tables))
 
 
 def linear(*, cases=PAPER, **models):
@@ -37,9 +37,15 @@ def linear(*, cases=PAPER, **models):
                     value = value * (1 + 1e-3 * run)
                     yield {
                         "case": case, "run": run, "model": name, "r": r, "rmse": value,
-                        "train_rmse": value, "train_unfairness": r, "unfairness": r,
-                        "covariance": r, "test_covariance": r, "active": 1.0,
+                        "train_rmse": value, "train_dependence": r, "dependence": r,
+                        "share": r, "covariance": r, "test_covariance": r, "active": 1.0,
                     }  # fmt: skip
+
+
+def matched(frrm=0.9):
+    """Rows of the experiment at equal R² on S: ZLM at 1, FRRM as given."""
+    models = {"FRRM": frrm, "ZLM, covariance": 1.0, "ZLM, correlation": 1.0}
+    return [row for row in linear(**models) if row["model"] in models]
 
 
 @pytest.fixture(scope="session")
@@ -47,18 +53,16 @@ def settings():
     return Settings(runs=2, folds=5)
 
 
-@pytest.fixture
-def offline(tmp_path):
+@pytest.fixture(autouse=True)
+def offline(tmp_path, monkeypatch):
     """An environment without fairml's data, and without a way to get them."""
     empty = tmp_path / "empty"
     empty.mkdir()
-    nowhere = "http://127.0.0.1:9"
-    return os.environ | {
-        "FAIRRIDGE_DATA": str(empty),
-        "http_proxy": nowhere,
-        "https_proxy": nowhere,
-        "no_proxy": "",
-    }
+    monkeypatch.setenv("FAIRRIDGE_DATA", str(empty))
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+    return dict(os.environ)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def test_quick_mode_offline(reproduce, tmp_path):
     assert code == 0, warned
     out = tmp_path / "out"
     written = {path.stem for path in (out / "tables").iterdir()}
-    always = {"bias", "nclm", "frrm", "frrm-ridge", "definitions", "fgrrm", "corrected", "f1"}
+    always = {"bias", "profiles", "ridge", "definitions", "fgrrm", "f1"}
     assert always <= written
     assert not {"rmse", "training-rmse", "steinberg"} & written
     for name in always:
@@ -39,18 +39,26 @@ def test_quick_mode_offline(reproduce, tmp_path):
     assert "steinberg on LSAC, race: skipped" in warned
     page = (out / "index.md").read_text(encoding="utf-8")
     assert "`linear`: skipped on C&C, COMPAS, NLSY, LSAC, GCR" in page
+    assert "`profiles`: skipped on vu.test" in page
     assert "data:image/png;base64," in (out / "index.html").read_text(encoding="utf-8")
     with (out / "claims.csv").open(encoding="utf-8") as file:
-        claims = {int(row["claim"]): row for row in csv.DictReader(file)}
-    assert set(range(1, 33)) <= set(claims)
-    assert claims[20]["verdict"] == claims[29]["verdict"] == "cannot be checked"
-    assert "compas.rda" in claims[29]["reason"]
-    assert "communities.and.crime.rda" not in claims[29]["reason"]
-    assert claims[5]["verdict"] == "holds"
-    assert claims[17]["verdict"] == "does not hold"
+        claims = {row["claim"]: row for row in csv.DictReader(file)}
+    steinberg = claims["frrm_below_steinberg"]
+    assert claims["frrm_below_nclm"]["verdict"] == steinberg["verdict"] == "not checkable"
+    assert "compas.rda" in steinberg["measured"]
+    assert "communities.and.crime.rda" not in steinberg["measured"]
+    assert claims["frrm_beta_constant"]["verdict"] == "holds"
+    assert claims["quasi_binomial_beta_constant"]["verdict"] == "does not hold"
     found = pd.read_csv(out / "tables" / "f1.csv")
-    assert found["case"].unique().tolist() == ["ADULT", "BANK"]
-    assert "claims: " in said
+    assert found["case"].unique().tolist() == ["ADULT", "ADULT, isolated", "BANK"]
+    assert "statements: " in said
+    # The page alone is written from what is there.
+    before = {path: path.stat().st_mtime_ns for path in parts(out)}
+    (out / "index.html").unlink()
+    code, _, warned = reproduce("page", "--quick")
+    assert code == 0, warned
+    assert (out / "index.html").exists()
+    assert {path: path.stat().st_mtime_ns for path in parts(out)} == before
 
 
 @pytest.mark.slow
@@ -179,7 +187,7 @@ def test_earlier_results_stay_on_the_page(tmp_path):
     options = ["--runs", "1", "--jobs", "1", "--out", str(tmp_path)]
     for name in ("definitions", "profiles"):
         assert main([name, *options]) == 0
-    assert {"definitions.csv", "nclm.csv"} <= set(tables(tmp_path))
+    assert {"definitions.csv", "profiles.csv"} <= set(tables(tmp_path))
 
 
 @pytest.mark.parametrize(

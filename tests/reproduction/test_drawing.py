@@ -1,72 +1,73 @@
 """Figures of the experiments."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.drawing import Curve, Panel, Sheet, draw_sheet, draw_verdicts, render
+from reproduction import drawing
+from reproduction.figures import FIGURES
 
-X = np.array([0.0, 0.1, 0.5])
-
-
-@pytest.fixture
-def sheet():
-    bars = Curve("FRRM", X, X + 1, X + 0.9, X + 1.2, marker=True)
-    band = Curve("NCLM", X, 2 * X + 1, 2 * X, 2 * X + 2, color="NCLM", style="--")
-    panels = tuple(Panel(f"panel {k}", (bars, band), level=1.0) for k in range(4))
-    return Sheet(panels, "r", "RMSE", "even", 3)
-
-
-def test_panels_share_one_legend(sheet):
-    figure = draw_sheet(sheet)
-    shown = [ax for ax in figure.axes if ax.get_visible()]
-    assert [ax.get_title(loc="left") for ax in shown] == [f"panel {k}" for k in range(4)]
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["FRRM", "NCLM"]
-    # Values of x stand at equal distances, under their own names.
-    assert [tick.get_text() for tick in shown[0].get_xticklabels()] == ["0", ".1", ".5"]
-    # Only the left panels name y, only the lowest of a column name x.
-    assert [ax.get_ylabel() for ax in shown] == ["RMSE", "", "", "RMSE"]
-    assert [ax.get_xlabel() for ax in shown] == ["", "r", "r", "r"]
-    render(figure)
+from .conftest import linear, matched, results
+from .test_claims import logistic
 
 
 def test_names_at_the_ends_do_not_overlap():
-    curves = tuple(Curve(name, X, np.full(3, 1.0 + 0.001 * k), color=name)
-                   for k, name in enumerate(("S1", "S2", "X1")))  # fmt: skip
-    curves += (Curve("X2", X, np.zeros(3), color="X2"),)
-    figure = draw_sheet(Sheet((Panel("", curves),), "r", "", legend="ends"))
-    (ax,) = figure.axes
-    places = sorted(text.xy[1] for text in ax.texts)
-    low, high = ax.get_ylim()
-    assert (np.diff(places) >= 0.06 * (high - low) * 0.99).all()
-    assert max(places) <= high
-    assert not figure.legends
-    render(figure)
+    figure, grid = drawing.axes(1, 1, width=5.0, height=3.0)
+    ax = grid[0, 0]
+    ax.set_ylim(0.0, 2.0)
+    drawing.names_at_ends(ax, {"a": (1.0, "red"), "b": (1.001, "red"), "c": (0.2, "red")})
+    places = {text.get_text(): text.xy[1] for text in ax.texts}
+    assert places["c"] == 0.2
+    assert places["b"] - places["a"] > 0.05
+    drawing.render(figure)
 
 
-def test_files_are_the_same_each_time(sheet):
-    first, second = render(draw_sheet(sheet)), render(draw_sheet(sheet))
+def test_fairmls_sample_is_the_line_and_ours_the_band():
+    rows = [{"case": "example", "run": k, "r": 0.1, "value": float(k)} for k in range(11)]
+    found = drawing.quantile_rows(pd.DataFrame(rows), ("r",)).iloc[0]
+    assert (found["value"], found["low"], found["high"]) == pytest.approx((5.0, 0.5, 9.5))
+    rows.append({"case": "vu.test", "run": 0, "r": 0.1, "value": 20.0})
+    found = drawing.quantile_rows(pd.DataFrame(rows), ("r",)).iloc[0]
+    assert (found["value"], found["low"], found["high"]) == pytest.approx((20.0, 0.5, 9.5))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return results(
+        linear=linear(FRRM=0.9), matched=matched(0.95), logistic=logistic(0.6, 0.5),
+        logistic_matched=logistic(0.6, 0.55),
+    )  # fmt: skip
+
+
+def figure(name):
+    return next(one for one in FIGURES if one.name == name)
+
+
+def test_differences_are_drawn_on_one_scale(found):
+    one = figure("rmse")
+    table = one.table(found)
+    at = table[(table["kind"] == "difference") & (table["case"] == "LSAC") & (table["r"] == 0.2)]
+    assert at.set_index("model")["mean"].round(6).to_dict() == {
+        "NCLM": -10.0, "ZLM": -10.0, "ZLM, same share": -5.0
+    }  # fmt: skip
+    drawn = one.draw(table)
+    assert len(drawn.axes) == 10  # no blank panels
+    assert all(ax.has_data() for ax in drawn.axes)
+    assert len({ax.get_ylim() for ax in drawn.axes[5:]}) == 1
+    assert [tick.get_text() for tick in drawn.axes[5].get_xticklabels()] == ["0", ".05", ".2"]
+    drawing.render(drawn)
+
+
+def test_files_are_the_same_each_time(found):
+    one = figure("f1")
+    first, second = (drawing.render(one.draw(one.table(found))) for _ in range(2))
     assert first == second
     assert first["png"].startswith(b"\x89PNG")
     assert b"<svg" in first["svg"]
 
 
-def test_a_log_scale_and_a_shade():
-    curve = Curve("r = .1", np.array([1.0, 10.0, 100.0]), X, color="#08306B")
-    figure = draw_sheet(Sheet((Panel("bias", (curve,), shade=(2.0, 20.0)),), "λ", "", "log"))
-    (ax,) = figure.axes
-    assert ax.get_xscale() == "log"
-    assert len(ax.patches) == 1
-    render(figure)
-
-
-def test_counts_are_stacked():
-    figure = draw_verdicts(
-        pd.DataFrame({"holds": [1, 2], "does not hold": [3, 0]}, index=["a", "b"])
-    )
-    (ax,) = figure.axes
-    assert [bar.get_width() for bar in ax.patches] == [1, 2, 3, 0]
-    assert [bar.get_x() for bar in ax.patches] == [0, 0, 1, 2]
-    assert sorted(text.get_text() for text in ax.texts) == ["1", "2", "3"]
-    render(figure)
+def test_ties_are_shaded():
+    drawn, grid = drawing.axes(1, 1, width=3.0, height=2.0)
+    drawing.tie_band(grid[0, 0])
+    (band,) = grid[0, 0].patches
+    assert (band.get_y(), band.get_height()) == pytest.approx((-0.5, 1.0))
+    drawing.render(drawn)

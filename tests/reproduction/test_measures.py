@@ -4,21 +4,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, log_loss
 
-from fairridge import FairRidgeRegressor
-from reproduction.data import Data
+from fairridge import FairRidgeRegressor, ZafarRegressor
+from reproduction.data import Data, decided_rows
+from reproduction.matching import matched_path
 from reproduction.measures import (
+    Coefficients,
     Fold,
-    acceptance_gap,
-    classification_counts,
+    attribute_groups,
+    class_scores,
+    constant_path,
     errors,
-    explained_share,
-    f1,
-    group_counts,
+    gaps,
     largest_covariance,
-    pooled,
+    over_folds,
 )
+from reproduction.others import f1
 
 
 @pytest.fixture(scope="module")
@@ -31,75 +33,120 @@ def fold():
 
 
 @pytest.fixture(scope="module")
-def eta():
-    return np.random.default_rng(4).normal(size=(60, 3)) + 5.0
+def path(fold):
+    Z, y = fold.training
+    model = FairRidgeRegressor(sensitive=fold.sensitive)
+    return model.path(Z, y, unfairness=[0.0, 0.1, 1.0])
 
 
-def test_linear_predictors(fold):
-    model, (Z, y) = FairRidgeRegressor(sensitive=fold.sensitive), fold.training
-    path = model.path(Z, y, unfairness=[0.0, 0.1, 1.0])
+def test_linear_predictors(fold, path):
     found = fold.linear_predictors(path)
     rows = np.column_stack([fold.S, fold.X])
     for k, r in enumerate(path.unfairness):
         np.testing.assert_allclose(found[:, k], path.at(r).predict(rows), rtol=1e-9)
 
 
-def test_squared_errors(fold, eta):
-    found = errors(fold, eta)
-    for prefix, rows in (("train_", fold.train), ("", fold.test)):
-        expected = ((fold.y[rows, None] - eta[rows]) ** 2).sum(axis=0)
-        np.testing.assert_allclose(found[prefix + "squares"], expected, rtol=1e-9)
-        assert found[prefix + "n"] == len(rows)
-
-
-def test_shares_and_covariances(fold, eta):
-    eta = eta + fold.S[:, :1]
+def test_errors_and_dependence(fold, path):
+    eta, found = fold.linear_predictors(path), errors(fold, path)
+    train, test = fold.train, fold.test
     for k, one in enumerate(eta.T):
-        share = LinearRegression().fit(fold.S, one).score(fold.S, one)
-        assert explained_share(eta, fold.S)[k] == pytest.approx(share, rel=1e-9)
+        for prefix, rows in (("train_", train), ("", test)):
+            expected = np.sqrt(np.mean((fold.y[rows] - one[rows]) ** 2))
+            assert found[f"{prefix}rmse"][k] == pytest.approx(expected, rel=1e-9)
+        in_training, in_validation = (
+            LinearRegression().fit(fold.S[rows], one[rows]).score(fold.S[rows], one[rows])
+            for rows in (train, test)
+        )
+        assert found["train_dependence"][k] == pytest.approx(in_training, abs=1e-9)
+        adjusted = 1.0 - (1.0 - in_validation) * (15 - 1) / (15 - 2 - 1)
+        assert found["dependence"][k] == pytest.approx(adjusted, abs=1e-9)
+    for name, rows in (("covariance", train), ("test_covariance", test)):
+        expected = largest_covariance(eta[rows], fold.S[rows])
+        np.testing.assert_allclose(found[name], expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found["train_dependence"][:2], [0.0, 0.1], atol=1e-9)
+    assert found["active"].tolist() == [1.0, 1.0, 0.0]
+    assert found["share"][0] == 0.0  # whatever the predictions do in validation
+    assert found["dependence"][0] != 0.0
+
+
+def test_largest_covariance(fold):
+    eta = np.random.default_rng(4).normal(size=(60, 3)) + fold.S[:, :1]
+    for k, one in enumerate(eta.T):
         covariances = np.cov(np.column_stack([fold.S, one]).T)[:2, 2]
-        largest = largest_covariance(eta, fold.S)[k]
-        assert largest == pytest.approx(np.abs(covariances).max(), rel=1e-9)
+        assert largest_covariance(eta, fold.S)[k] == pytest.approx(np.abs(covariances).max())
 
 
-def test_collinear_and_constant_attributes_add_nothing(fold, eta):
-    S = np.column_stack([fold.S, fold.S.sum(axis=1), np.ones(60)])
-    np.testing.assert_allclose(explained_share(eta, S), explained_share(eta, fold.S), rtol=1e-9)
+def test_an_intercept_only_depends_on_nothing(fold):
+    found = errors(fold, constant_path(fold))
+    assert found["train_dependence"].tolist() == [0.0]
+    expected = np.std(fold.y[fold.train])
+    assert found["train_rmse"][0] == pytest.approx(expected)
 
 
-def test_a_constant_model_has_no_share(fold):
-    assert explained_share(np.ones((60, 1)), fold.S).tolist() == [0.0]
-
-
-def test_f1_is_scikit_learns():
+def test_scores_of_classes_are_scikit_learns(fold):
     rng = np.random.default_rng(5)
-    eta, y = rng.normal(size=(50, 2)), rng.integers(0, 2, 50).astype(float)
-    found = f1(classification_counts(eta, y))
-    np.testing.assert_allclose(found, [f1_score(y, one > 0) for one in eta.T])
-    # Nothing accepted.
-    assert f1(classification_counts(-np.ones((50, 1)), y)).tolist() == [0.0]
+    y = rng.integers(0, 2, 60).astype(float)
+    classes = Fold(fold.S, fold.X, fold.U, y, fold.train, fold.test)
+    models = Coefficients(rng.normal(size=2), rng.normal(size=(2, 2)), rng.normal(size=(2, 3)))
+    models.intercept[:] -= (classes.S @ models.alpha.T).mean(axis=0)
+    eta, found = classes.linear_predictors(models), class_scores(classes, models)
+    for prefix, rows in (("train_", fold.train), ("", fold.test)):
+        for k, one in enumerate(eta[rows].T):
+            assert found[f"{prefix}f1"][k] == pytest.approx(f1_score(y[rows], one > 0))
+            probability = 1 / (1 + np.exp(-one))
+            expected = 2 * log_loss(y[rows], probability, labels=[0, 1])
+            assert found[f"{prefix}deviance"][k] == pytest.approx(expected, rel=1e-6)
+
+
+def test_f1_of_random_predictions():
+    y = np.array([1.0, 1.0, 0.0, 0.0])
+    for likely in ([1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1]):
+        assert f1(np.array(likely, dtype=float), y) == pytest.approx(f1_score(y, likely))
+    assert f1(np.zeros(4), y) == 0.0
+    assert f1(np.full(4, 0.5), y) == pytest.approx(0.5)
 
 
 def test_gaps_between_groups():
-    # Column 0 splits the rows 6:4, column 1 is a number, column 2 marks a single row.
-    S = np.column_stack([np.repeat([0.0, 1.0], [6, 4]), np.arange(10.0), np.eye(10)[0]])
-    eta = np.column_stack([np.repeat([1.0, -1.0], 5), np.ones(10)])
-    counts = group_counts(eta, S)
-    assert counts[0, :, 0].tolist() == [6, 5, 4, 0]
-    assert counts[:, :, 1].sum() == 0
-    np.testing.assert_allclose(acceptance_gap(counts, minimum=0.2), [5 / 6, 0.0])
-    assert np.isnan(acceptance_gap(counts[:, :, 1:2])).all()
-    # Folds add up.
-    parts = group_counts(eta[:5], S[:5]) + group_counts(eta[5:], S[5:])
-    np.testing.assert_allclose(acceptance_gap(parts, minimum=0.2), [5 / 6, 0.0])
+    frame = pd.DataFrame({"sex": ["f", "m"] * 100, "age": np.arange(200.0), "x": 0.0})
+    data = Data(frame, pd.Series(np.zeros(200)), ["sex", "age"])
+    groups = attribute_groups(data)
+    assert [group.size for group in groups] == [2, 4]
+    fold = Fold.of(data, np.arange(200), np.arange(200))
+    by_sex, by_age = (
+        np.where(frame["sex"] == "m", 1.0, -1.0),
+        np.where(frame["age"] > 149, 1.0, -1.0),
+    )
+    eta = np.column_stack([by_sex, by_age, np.ones(200)])
+    np.testing.assert_allclose(gaps(fold, eta, groups), [1.0, 1.0, 0.0])
 
 
-def test_errors_are_pooled_over_rows():
+def test_measures_are_averaged_over_folds():
     folds = [
-        {"squares": np.array([2.0]), "n": np.array([1.0]), "train_squares": np.array([8.0]),
-         "train_n": np.array([2.0]), "active": np.array([1.0])},
-        {"squares": np.array([6.0]), "n": np.array([3.0]), "train_squares": np.array([10.0]),
-         "train_n": np.array([4.0]), "active": np.array([0.0])},
-    ]  # fmt: skip
-    found = {key: value.tolist() for key, value in pooled(folds).items()}
-    assert found == {"rmse": [np.sqrt(2.0)], "train_rmse": [np.sqrt(3.0)], "active": [0.5]}
+        {"a": {"rmse": np.array([1.0, 2.0])}, "b": {"rmse": np.array([v])}} for v in (3.0, 5.0)
+    ]
+    found = over_folds(folds, np.array([0.0, 0.1]))
+    assert found.to_dict("list") == {"model": ["a", "a", "b"], "r": [0.0, 0.1, 0.0],
+                                     "rmse": [1.0, 2.0, 4.0]}  # fmt: skip
+
+
+@pytest.mark.parametrize("bound", ["covariance", "correlation"])
+def test_zafars_model_at_a_given_share(bound):
+    rng = np.random.default_rng(6)
+    S = rng.normal(size=(500, 3)) * [1.0, 5.0, 0.1]
+    X = S @ rng.normal(size=(3, 4)) / [[1, 5, 0.1, 1]] + rng.normal(size=(500, 4))
+    y = X @ rng.normal(size=4) + rng.normal(size=500)
+    Z = np.column_stack([S, X])
+    data = Data(pd.DataFrame(Z, columns=list("abcdefg")), pd.Series(y), list("abc"))
+    fold = Fold.of(data, np.arange(500), np.arange(500))
+    model = ZafarRegressor(bound=bound, sensitive=[0, 1, 2])
+    unbounded = 1e12 if bound == "covariance" else 1.0
+    free = float(fold.training_shares(model.path(Z, y, unfairness=[unbounded]))[0])
+    targets = np.array([0.0, 0.01, 0.05, 0.2, 1.0])
+    found = fold.training_shares(matched_path(fold, model, Z, y, targets))
+    np.testing.assert_allclose(found, np.minimum(targets, free), rtol=5e-3, atol=1e-12)
+
+
+def test_rows_of_deciding_levels():
+    frame = pd.DataFrame({"work": ["a"] * 4 + ["b"] * 4 + ["c"] * 4, "x": range(12)})
+    labels = pd.Series(["n", "n", "y", "y"] + ["n"] * 4 + ["n", "n", "n", "y"])
+    assert decided_rows(frame, labels).tolist() == [False] * 4 + [True] * 8

@@ -110,6 +110,6 @@ def test_runs_have_their_own_folds_and_numbers():
 def test_rows_are_picked_by_their_values(outcome):
     table = outcome[0]
     found = pick(table, model="NCLM", term="S1")
-    assert len(found) == 51
+    assert len(found) == 55
     assert found["r"].is_monotonic_increasing
     assert len(pick(table, model="NCLM", term="S4")) == 0
