@@ -82,8 +82,21 @@ def _deviance_share(columns: Columns, model: Coefficients, shift: Floats) -> Val
     if null - full <= 1e-11 * size or not np.isfinite(size):
         return None
     rounding = 1e3 * max(columns.digits, EPS) * size / (null - full)
+    rounding += 3.0 * _rounding_of_deviance(columns, model) / (null - full)
     share = (full - without) / (full - null)
     return Value(share, rounding * (1.0 + abs(share)))
+
+
+def _rounding_of_deviance(columns: Columns, model: Coefficients) -> float:
+    """Return what the digits of U, which B and centers leave, can move the deviance by.
+
+    Of the squares of shifted columns little is left once they are centered, and the
+    coefficients of that are large.
+    """
+    size = np.abs(columns.U) @ np.abs(model.beta)
+    eta = model.eta(columns, sensitive=False)
+    slope = np.abs(columns.likelihood.gradient(eta)).reshape(size.shape)
+    return float(columns.digits * (slope * size.max(axis=0)).sum())
 
 
 def _nagelkerke(columns: Columns, model: Coefficients) -> Value | None:
@@ -139,7 +152,9 @@ def _individual(definition: str, columns: Columns, model: Coefficients, free: An
         float(sum((pairs * (t[:, None] - t) ** 2).sum() for t in (columns.S @ a).T))
         for a in (model.alpha, free.alpha)
     )
-    if theirs <= 0.0:
+    # S that moves η by rounding errors only has no share.
+    unit = variance(y[:, None], w) if family == "gaussian" else 1.0
+    if theirs <= 0.0 or variance(columns.S @ free.alpha, w) <= 1e-26 * unit:
         return None
     return Value(ours / theirs, 1e3 * columns.digits * (1.0 + ours / theirs))
 

@@ -25,6 +25,8 @@ __all__ = ["IndividualFairness"]
 
 # Products below this have lost digits to the end of the range of numbers.
 SMALLEST_PRODUCT = 1e-290
+# Variance of what S adds to η, relative to that of η or of the response, that is rounding.
+ROUNDING_OF_PREDICTORS = 1e-28
 
 NAMED: dict[str, Distance] = {
     "absolute": AbsoluteDifference(),
@@ -74,6 +76,8 @@ class IndividualFairness(Definition):
             return 0.0
         ours, theirs, _ = self._forms(fit)
         free = fit.unconstrained()
+        if _is_rounding(free):
+            return 0.0
         if fit.lambda_ > 0.0 and theirs > 0.0 and not _has_limit(free):
             raise ValueError(_without_limit(free))
         return ours / theirs if theirs > 0.0 else 0.0
@@ -131,6 +135,15 @@ class IndividualFairness(Definition):
         else:
             chosen = PairwiseDistance(self.distance)
         return chosen
+
+
+def _is_rounding(free: Fit) -> bool:
+    """Whether S moves the linear predictor of an unconstrained fit by rounding errors only."""
+    unit = 1.0  # of η, unless it has the unit of the response
+    if free.family.least_squares:
+        unit = float(np.trace(free.basis.target_scatter)) / free.basis.weight
+    size = max(unit, float(np.sum(free.predictor_variance)))
+    return float(np.sum(free.sensitive_variance)) <= ROUNDING_OF_PREDICTORS * size
 
 
 def _has_limit(free: Fit) -> bool:

@@ -84,6 +84,16 @@ class Point:
     separated: Floats | None = None
     passes: int = 0
 
+    def after(self, step: Floats) -> Point:
+        """Return the point after a short step, with what its derivatives say of the deviance."""
+        change = self.hessian @ step
+        return replace(
+            self,
+            theta=self.theta + step,
+            deviance=self.deviance + float((self.gradient + 0.5 * change) @ step),
+            gradient=self.gradient + change,
+        )
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -317,7 +327,10 @@ def _finished(state: _State, *, last: bool) -> Point:
     """Take the last step unseen, unless it is long: along a flat direction."""
     point, step = state.point, state.step
     small = np.abs(step).max(initial=0.0) <= 1e-6 * (1.0 + np.abs(point.theta).max(initial=0.0))
-    return replace(point, theta=point.theta + step if last and small else point.theta)
+    if not (last and small):
+        return point
+    # The objective stays as it is to all digits, but what the penalty gains the deviance loses.
+    return point.after(step)
 
 
 def _settled(objective: Objective, state: _State) -> bool:

@@ -192,7 +192,7 @@ class ZafarGLMProblem(CovarianceBound):
     ) -> Fit:
         self._separated.extend(self._models.flat(space, point))
         theta = point.theta if theta is None else theta
-        deviance = self._models.plain(point).deviance
+        deviance = max(self._models.plain(point).after(theta - point.theta).deviance, 0.0)
         return self._fit(space, float(theta[0]), theta[1:], deviance, lambda_)
 
     def unconstrained(self) -> Fit:
