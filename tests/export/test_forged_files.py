@@ -197,7 +197,7 @@ def test_a_number_beyond_the_range_of_floats_is_refused(fitted, path_of_model):
     document = json.loads(path_of_model.read_text())
     text = forge(document, ("fitted", "deviance_"), math.pi)
     path_of_model.write_text(text.replace(str(math.pi), "1e999"))
-    with pytest.raises(ValueError, match=r"model\.json' is no model file"):
+    with pytest.raises(ValueError, match=r"model\.json' is not a fairridge model file"):
         fairridge.load(path_of_model)
 
 

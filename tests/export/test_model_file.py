@@ -249,7 +249,7 @@ def test_what_is_no_fitted_model_of_ours_is_refused(path, workers):
 )
 def test_other_files_are_one_clear_error(path, content):
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"model\.json' is no model file of fairridge"):
+    with pytest.raises(ValueError, match=r"model\.json' is not a fairridge model file"):
         fairridge.load(path)
 
 
@@ -266,7 +266,9 @@ def test_a_changed_or_cut_file_is_noticed(fitted, path):
         text.replace('"unknown": "error"', '"unknown": "base"'),
     ):
         path.write_text(damaged)
-        with pytest.raises(ValueError, match=r"model\.json' is no model file .* or it is damaged"):
+        with pytest.raises(
+            ValueError, match=r"model\.json' is not a fairridge model file.* or it is damaged"
+        ):
             fairridge.load(path)
     # Another layout is the same file.
     path.write_text(json.dumps(json.loads(text), indent=8))
@@ -309,7 +311,7 @@ def test_other_formats_and_classes_are_named(fitted, path):
 def test_forged_values_are_refused(fitted, path, forged):
     fairridge.save(fitted("gaussian"), path)
     rewrite(path, lambda document: document["fitted"].update(alpha_=forged))
-    with pytest.raises(ValueError, match=r"model\.json' is no model file of fairridge"):
+    with pytest.raises(ValueError, match=r"model\.json' is not a fairridge model file"):
         fairridge.load(path)
 
 
@@ -325,7 +327,7 @@ def test_missing_parts_are_refused(fitted, path):
     for name in ("coef_", "_design"):
         fairridge.save(fitted("gaussian"), path)
         rewrite(path, lambda document, name=name: document["fitted"].pop(name))
-        with pytest.raises(ValueError, match="no model file of fairridge"):
+        with pytest.raises(ValueError, match="not a fairridge model file"):
             fairridge.load(path)
     fairridge.save(fitted("gaussian"), path)
     short = {"array": "float64", "shape": [2], "values": [1.0, 2.0]}

@@ -119,9 +119,11 @@ def test_a_class_can_be_chosen(fitted, workers):
     np.testing.assert_allclose(
         no.linear_predictor, explained_eta(two, workers.X, "no"), rtol=1e-9, atol=1e-12
     )
-    with pytest.raises(ValueError, match="label='x' is no class of this model"):
+    with pytest.raises(ValueError, match="label='x' is not a class of this model"):
         reasons(two, workers.X, label="x")
-    with pytest.raises(ValueError, match="label='x' is no class of this model; its classes: none"):
+    with pytest.raises(
+        ValueError, match="label='x' is not a class of this model; its classes: none"
+    ):
         reasons(fitted("gaussian"), workers.X, label="x")
 
 

@@ -97,7 +97,7 @@ def test_the_favorable_class_may_be_the_first(fitted, workers):
     np.testing.assert_allclose(
         bad.probability(bad.score(workers.X)), model.predict_proba(workers.X)[:, 0], rtol=1e-9
     )
-    with pytest.raises(ValueError, match="favorable='maybe' is no class of this model"):
+    with pytest.raises(ValueError, match="favorable='maybe' is not a class of this model"):
         scorecard(model, favorable="maybe")
 
 

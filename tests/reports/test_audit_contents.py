@@ -271,7 +271,7 @@ def test_rules_and_positive_classes(people, people_X):
     strict = fairridge.report(model, people_X, y, threshold=0.9, **options).contents
     assert strict.main.decisions.selected[k] < one.main.decisions.selected[k]
     assert "above 0.9" in strict.subject.rule
-    with pytest.raises(ValueError, match="'nope' is no class of y"):
+    with pytest.raises(ValueError, match="'nope' is not a class of y"):
         fairridge.report(model, people_X, y, positive="nope", **options)
     with pytest.raises(ValueError, match="the response is a number"):
         fairridge.report(

@@ -31,7 +31,7 @@ class Task:
     response, sensitive : tuple of str
         Names of columns.
     drop : tuple of str
-        Columns that are no part of the task: other responses.
+        Columns that are not part of the task, such as other responses.
     prepare : callable
         Changes to the columns.
     changes : str

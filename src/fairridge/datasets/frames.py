@@ -1,6 +1,6 @@
 """NumPy columns in, a frame of the user's own library out.
 
-pandas is no dependency of the library, so data travel as NumPy columns until
+pandas is not a dependency of the library, so data travel as NumPy columns until
 the last step, which builds a pandas, polars or pyarrow frame.
 """
 

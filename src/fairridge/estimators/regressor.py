@@ -142,7 +142,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         `bound_active_`: the bound changes the fit. `converged_`: the bound is met.
     isolated_ : dict of str to int
         Levels that decide the response, with the number of their rows; these
-        rows are no part of the fit and the bound. See `separation`.
+        rows take no part in the fit and the bound. See `separation`.
     certificate_ : Certificate or None
         What `confidence` found: `bound` (r), `training_bound` (r′), `confidence`,
         `upper` (what unfairness in the population may be), `method`, `n_rows`,

@@ -32,7 +32,7 @@ WHOLE = range(-(2**63), 2**64)
 
 @dataclass(frozen=True)
 class NotSaved:
-    """Stands for a function of yours, of which a file has the name only.
+    """Stands for a callable, of which a file has only the name.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ def decode(value: Any) -> Any:
 
 def _key(key: Any, where: str) -> str:
     if not isinstance(key, str):
-        raise TypeError(f"{where} has the key {key!r}, which is no string, and cannot be saved.")
+        raise TypeError(f"{where} has the key {key!r}, which is not a string and cannot be saved.")
     return key
 
 

@@ -85,7 +85,7 @@ def read_model(path: Any, classes: Mapping[str, type[Any]]) -> Any:
         raise ValueError(f"{os.fspath(path)!r} {error}") from None
     except DAMAGES as error:
         raise ValueError(
-            f"{os.fspath(path)!r} is no model file of fairridge, or it is damaged: {error}"
+            f"{os.fspath(path)!r} is not a fairridge model file, or it is damaged: {error}"
         ) from error
 
 
@@ -94,12 +94,12 @@ class _RefusedError(Exception):
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number of JSON.")
+    raise ValueError(f"{constant} is not a JSON number.")
 
 
 def _require_format(document: Any) -> None:
     if not isinstance(document, dict) or document.get("library") != "fairridge":
-        raise ValueError("it does not say so.")
+        raise ValueError('it lacks "library": "fairridge".')
     if document.get("format") != FORMAT:
         raise _RefusedError(
             f"has format {document.get('format')!r} (written by fairridge "

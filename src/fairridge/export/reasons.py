@@ -203,7 +203,7 @@ def _chosen(form: LinearForm, by_class: Floats, label: Any) -> tuple[Integers, f
         return eta.argmax(axis=0), 1.0
     if label not in form.labels:
         known = repr(form.labels) if form.labels else "none"
-        raise ValueError(f"label={label!r} is no class of this model; its classes: {known}.")
+        raise ValueError(f"label={label!r} is not a class of this model; its classes: {known}.")
     code = form.labels.index(label)
     if form.link == "logit":
         return np.zeros(n, dtype=np.intp), 1.0 if code == 1 else -1.0

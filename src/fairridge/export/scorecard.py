@@ -195,7 +195,7 @@ def _favorable(form: LinearForm, label: Any) -> tuple[Any, float]:
     labels = [0, 1] if form.classes is None else form.classes.tolist()
     label = labels[1] if label is None else label
     if label not in labels:
-        raise ValueError(f"favorable={label!r} is no class of this model: {labels!r}.")
+        raise ValueError(f"favorable={label!r} is not a class of this model: {labels!r}.")
     return label, 1.0 if labels.index(label) == 1 else -1.0
 
 

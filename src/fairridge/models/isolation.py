@@ -191,7 +191,7 @@ def isolate(engine: Engine, family: Family) -> Isolation | None:
     if not found:
         return None
     before, after = (_tally(rows, family, ())[-1] > 0.0 for rows in (engine, kept))
-    # Every class must stay, or some response that is no extreme, such as a count above 0.
+    # Every class must stay, or some response that is not extreme, such as a count above 0.
     stays = after[0] or (before == after).all()
     return Isolation(engine, kept, found, family, is_small=bool(stays))
 

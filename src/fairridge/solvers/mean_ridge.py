@@ -322,7 +322,7 @@ def _block_diagonal(blocks: Sequence[Floats]) -> Floats:
 def _moved(
     evaluate: Evaluate, state: MeanState, step: _Step, goals: Sequence[Goal]
 ) -> MeanState | None:
-    """Evaluate after a step; None where that is no minimum to go on from."""
+    """Evaluate after a step; None if that is not a minimum to go on from."""
     theta = state.at.theta + step.change
     after = evaluate(theta, step.multipliers)
     if not after.is_finite:

@@ -168,7 +168,7 @@ def compare(
     models : dict of str to estimator, optional
         By default all of this library, and the unconstrained model.
     task : {"regression", "classification"}, optional
-        By default classification where y is no number or has two values.
+        Classification by default if y is not numeric or has two values.
     favorable : label, "low" or "high", optional
         The outcome that people want, as in `fairridge.audit`; by default
         guessed from names. `Comparison.favorable` says what was taken.

@@ -206,7 +206,7 @@ def auxiliary_ridge_bias(
     The experiments of Komiyama et al. (2018) decorrelated X from S by ridge
     regression, Ũ = X − S(SᵀS + λI)⁻¹SᵀX. S and Ũ are then correlated, so the
     model is not as fair as it says: this returns how much, for the figure in
-    section 2.2 of Scutari, Panero and Proissl (2022). It is no way to fit a
+    section 2.2 of Scutari, Panero and Proissl (2022). It is not a way to fit a
     model. Always warns.
 
     Parameters

@@ -373,7 +373,7 @@ def _fairlearn() -> Any:
 
 def _fitted(mitigator: Any, Z: Floats, y: Integers, codes: Integers) -> None:
     with warnings.catch_warnings():
-        # What fairlearn does with pandas is no concern of our users.
+        # What fairlearn does with pandas does not concern our users.
         for category in (DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
         try:

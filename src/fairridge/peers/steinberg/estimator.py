@@ -44,7 +44,7 @@ class SteinbergRegressor(RegressorMixin, Peer):
     log ρ_k(s_k | ŷ)/P(s_k), with ρ_k the logistic (for more than two values,
     multinomial) regression of the attribute on ŷ.
 
-    γ says little by itself. By default it is the smallest from which on the
+    γ says little by itself. By default it is the smallest beyond which the
     share of VAR(ŷ) that S explains stays within `unfairness`; MI_k = 0 for all
     k means a share of zero, so every bound can be met. At r = 0 the model is
     that of γ → ∞, least squares without α.

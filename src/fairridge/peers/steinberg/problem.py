@@ -200,7 +200,7 @@ class SteinbergProblem:
     def choose(
         self, definition: Definition, bounds: Floats, tol: float, max_iter: int
     ) -> list[Choice]:
-        """Choose the smallest γ from which on each bound holds; ∞ for r = 0."""
+        """Choose the smallest γ beyond which each bound always holds; ∞ for r = 0."""
 
         def value(gamma: float) -> float:
             return definition.value(self.fit(gamma))

@@ -51,7 +51,7 @@ class ZafarRegressor(RegressorMixin, Zafar):
     bound : {"correlation", "covariance"}, default="correlation"
         What r bounds. "correlation": max_j |COR(Sⱼ, ŷ)|, by the c at which it is
         r, S standardized; it grows with c, so c is unique. Other b with the
-        same correlations may fit better: to find the best is no convex problem.
+        same correlations may fit better: finding the best is not a convex problem.
         "covariance": max_j |COV(Sⱼ, ŷ)|, divisor n − 1, in the units of S and y.
     at_zero : {"project", "drop"}, default="project"
         What r = 0 means. "project": least squares among all combinations of

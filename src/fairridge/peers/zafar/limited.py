@@ -25,7 +25,7 @@ __all__ = ["LimitedModels", "Solved"]
 
 Evaluation = Callable[[Floats, int], tuple[float, Floats, Floats | None]]
 
-# Slope of the correlation in the limit, in logarithms, below which it is no guide.
+# Slope of the correlation in the limit, in logarithms, below which it does not guide.
 LEAST_SLOPE = 0.02
 # A step this short, relative to θ, can be taken unseen at a minimum.
 SHORT_STEP = 1e-3

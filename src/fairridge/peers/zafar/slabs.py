@@ -148,7 +148,7 @@ def _on_active(Y: Floats, x: Floats, shift: Floats) -> Floats:
 
 
 def _in_span(Y: Floats, y: Floats) -> Floats | None:
-    """Return the coefficients of y in the columns of Y; None where it is no combination."""
+    """Return the coefficients of y in the columns of Y; None if it is not a combination of them."""
     Q, R = small_qr(Y)
     inside = Q.T @ y
     if np.linalg.norm(y - Q @ inside) > IN_SPAN:

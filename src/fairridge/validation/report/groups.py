@@ -111,7 +111,7 @@ def decision_rule(
         positive = find_label(favorable, labels)
     if positive is not None and str(positive) not in labels:
         known = ", ".join(map(repr, labels)) if labels else "none, the response is a number"
-        raise ValueError(f"positive={positive!r} is no class of y; the classes are {known}.")
+        raise ValueError(f"positive={positive!r} is not a class of y; the classes are {known}.")
     if len(labels) > 2:
         return _of_several(labels, positive, favorable, response)
     level, median = 0.0, ""
