@@ -24,11 +24,14 @@ def blocks_of(page):
     return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
 
 
+FOUND = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guides/*.md")])
 PAGES = [
     page
-    for page in ("README.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md"))))
+    for page in ("README.md", *(path.relative_to(ROOT).as_posix() for path in FOUND))
     if blocks_of(page)
 ]
+# Packages that a page shows and that need not be installed.
+OPTIONAL = ("array_api_strict", "fairlearn", "statsmodels")
 # What a newcomer tries first.
 FIRST = ("README.md", "docs/index.md")
 
@@ -38,6 +41,7 @@ def lines(text):
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask, to pandas
+@pytest.mark.filterwarnings("ignore:Setting a value on a Series")  # of fairlearn, to pandas
 @pytest.mark.parametrize(
     "page", [pytest.param(p, marks=() if p in FIRST else pytest.mark.slow) for p in PAGES]
 )
@@ -50,6 +54,9 @@ def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
             pytest.skip("fairml's data are not here: shared/reference/rda")
         monkeypatch.setenv("FAIRRIDGE_DATA", str(REFERENCE / "rda"))
         (tmp_path / "fairml-data").symlink_to(REFERENCE / "rda")
+    for package in OPTIONAL:
+        if any(re.search(rf"^(import|from) {package}\b", code, re.MULTILINE) for code, _ in blocks):
+            pytest.importorskip(package)
     (tmp_path / "tests").symlink_to(ROOT / "tests")  # the README reads a file of a clone
     monkeypatch.chdir(tmp_path)
     reader = {"__name__": "__main__"}  # who reads a page from its beginning

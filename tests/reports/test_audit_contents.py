@@ -243,6 +243,15 @@ def test_a_fitted_model_reports_on_its_own_data_only(people, people_X):
     assert not hasattr(fresh, "coef_")  # reporting fits nothing in place
 
 
+@pytest.mark.filterwarnings("ignore:.*certif")  # bounds beside the chosen one
+def test_a_certified_model_has_a_report(people, people_X):
+    """Its bound in training is that of the fit, whatever other bounds the report looks at."""
+    options = {"definition": "mean-parity", "sensitive": ["sex", "age"], "confidence": 0.9}
+    model = FairRidgeClassifier(0.1, **options).fit(people_X, people["binomial"])
+    page = fairridge.report(model, people_X, people["binomial"], cv=0, bootstrap=0)
+    assert f"In training it achieves {model.unfairness_:.2%}".replace("%", " %") in page.summary
+
+
 def test_warnings_of_the_fit_are_remarks(people, people_X):
     X = people_X.assign(same=1.0)
     model = FairRidgeRegressor(0.05, sensitive=["sex"])
