@@ -76,6 +76,11 @@ def test_everything_that_has_a_table_shows_it(model, people):
         (fairridge.proxies(model, X, n_folds=2), "tells sex (AUC)"),
         (reasons(model, X, top=2), "contribution"),
         (scorecard(model), "points"),
+        (fairridge.cross_validate(model, X, y, unfairness=[0.1, 1], cv=2), "polyline"),
+        (
+            fairridge.compare(X[["sex", "<b>"]], y, sensitive="sex", models={"a <model>": model}),
+            "a &lt;model&gt;",
+        ),
     ):
         html = found._repr_html_()
         assert expected in html, type(found)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["facts_html", "frame_html", "lines_html"]
+__all__ = ["facts_html", "frame_html", "lines_html", "table_html"]
 
 # Rows of a long table that are shown.
 MOST_ROWS = 20
@@ -24,7 +24,7 @@ def frame_html(frame: Any, title: str = "", notes: Iterable[str] = ()) -> str:
     import narwhals as nw
 
     columns = nw.from_native(frame, eager_only=True).to_dict(as_series=False)
-    return _table(columns, title, notes)
+    return table_html(columns, title, notes)
 
 
 def facts_html(facts: Sequence[tuple[str, str]], title: str = "") -> str:
@@ -64,7 +64,10 @@ def lines_html(x: Any, lines: Mapping[str, Any], label: str) -> str:
     )
 
 
-def _table(columns: Mapping[str, Sequence[Any]], title: str, notes: Iterable[str]) -> str:
+def table_html(
+    columns: Mapping[str, Sequence[Any]], title: str = "", notes: Iterable[str] = ()
+) -> str:
+    """Show columns by name, the first rows of them if they are long."""
     n_rows = len(next(iter(columns.values()), []))
     shown = range(min(n_rows, MOST_ROWS))
     # A column that is empty in all rows says nothing.

@@ -333,13 +333,30 @@ def test_compare(run, people_csv):
     base = ("compare", "people.csv", *ROLES, "-r", "0.02,0.1", "--models", "FRRM,NCLM", "--cv", 3)
     found = json.loads(run(*base, "--json").out)
     rows = {(row["model"], row["unfairness"]): row for row in found["models"]}
+    ridge, exact = "fair ridge (FRRM)", "Komiyama et al. (NCLM)"
     assert set(rows) == {
-        ("unconstrained", 1.0), ("FRRM", 0.02), ("FRRM", 0.1), ("NCLM", 0.02), ("NCLM", 0.1),
+        ("unconstrained", 1.0), (ridge, 0.02), (ridge, 0.1), (exact, 0.02), (exact, 0.1),
     }  # fmt: skip
-    assert rows["FRRM", 0.1]["train_share_of_means"] == pytest.approx(0.1)
+    assert rows[ridge, 0.1]["train_share_of_means"] == pytest.approx(0.1)
+    assert rows[ridge, 0.1]["decision_gap_error"] > 0.0
     shown = run(*base, "--out", "compared.csv")
     assert "NCLM" in shown.out
+    assert f"{rows[ridge, 0.1]['rmse']:.4g} ±{rows[ridge, 0.1]['rmse_error']:.4g}" in shown.out
+    fairness = shown.out.partition("Held out: fairness")[2].partition("Not shown")[0]
+    assert all(heading in fairness for heading in ("means", "gap", "ratio"))
     assert len(pd.read_csv("compared.csv")) == 5
+
+
+def test_compare_says_what_it_did_to_numbers_and_what_models_warn_of(run, people_csv):
+    base = ("compare", "people.csv", *ROLES, "--models", "FRRM,barycenter", "--cv", 2)
+    shown = run(*base)
+    assert "age is numeric, and these models need groups: Wasserstein bary" in shown.error
+    found = json.loads(run(*base, "--json").out)
+    assert found["notes"][0].startswith("age is numeric")
+    assert set(found["warnings"]) <= {row["model"] for row in found["models"]}
+
+
+def test_compare_refuses_counts(run, people_csv):
     counts = run("compare", "people.csv", "-y", "poisson", "-s", "sex", "--predictors", "income",
                  "--family", "poisson")  # fmt: skip
     assert counts.code == 2
@@ -406,3 +423,26 @@ def test_the_modeled_class_is_chosen_and_named(run):
     wrong = run(*base, "--positive", "GREAT")
     assert wrong.code == 2
     assert "positive='GREAT' is not a class of y: 'BAD', 'GOOD'." in wrong.error
+
+
+def test_audit_shows_intervals_and_calibration_in_narrow_terminals(run, people_csv):
+    base = ("audit", "people.csv", "-y", "hired", "-s", "sex", "-p", "score_of_hiring")
+    frame = pd.read_csv("people.csv")
+    rng = np.random.default_rng(0)
+    frame["hired"] = (rng.random(len(frame)) < 0.5).astype(int)
+    frame["score_of_hiring"] = rng.random(len(frame)) * 0.5 + 0.3 * frame["hired"]
+    frame.to_csv("people.csv", index=False)
+    facts = json.loads(run(*base, "--json").out)
+    assert facts["confidence"] == 0.95
+    for name in ("share_of_means", "decision_gap", "demographic_parity_ratio"):
+        assert facts[f"{name}_low"] <= facts[name] <= facts[f"{name}_high"]
+    assert facts["attributes"][0]["demographic_parity_ratio_low"] == pytest.approx(
+        facts["demographic_parity_ratio_low"]
+    )
+    group = facts["groups"][0]
+    assert group["auc_low"] < group["auc"] < group["auc_high"]
+    shown = run(*base).out
+    assert "obs − pred" in shown.split("Not shown")[0]
+    ratio = min(facts["groups"][:2], key=lambda one: one["adverse_impact_ratio"])
+    ends = f"{ratio['adverse_impact_ratio_low']:.2f}–{ratio['adverse_impact_ratio_high']:.2f}"
+    assert ends in shown

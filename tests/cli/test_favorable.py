@@ -76,7 +76,7 @@ def test_compare_measures_the_favorable_outcome(run, loans):
     for favorable in (0, 1):
         found = json.loads(run("compare", "loans.csv", *roles, "--favorable", favorable,
                                "--json").out)  # fmt: skip
-        ratios[favorable] = found["models"][0]["adverse_impact_ratio"]
+        ratios[favorable] = found["models"][0]["train_adverse_impact_ratio"]
         audited = _audited(run, favorable)
         assert ratios[favorable] == pytest.approx(audited["demographic_parity_ratio"])
     assert ratios[0] != ratios[1]

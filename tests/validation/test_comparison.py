@@ -1,21 +1,29 @@
 """All models on one data set, measured alike."""
 
+from html import unescape
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import ks_2samp, wasserstein_distance
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import log_loss, roc_auc_score
 
 from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
     KomiyamaRegressor,
     ReductionsClassifier,
+    ZafarRegressor,
+    audit,
     compare,
     cross_validate,
 )
 
+FRRM, FGRRM = "fair ridge (FRRM)", "fair ridge (FGRRM)"
+NCLM, ZLM = "Komiyama et al. (NCLM)", "Zafar et al. (ZLM)"
+BARYCENTER, CONVEX = "Wasserstein barycenter", "convex (Berk et al.)"
 FAIRNESS = [
     "train_share_of_means",
     "equality_of_opportunity",
@@ -39,7 +47,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def regression(people):
-    return compare(*people, sensitive="sex", unfairness=[0.02, 0.1])
+    return compare(*people, sensitive="sex", unfairness=[0.02, 0.1], cv=3)
 
 
 def test_every_regression_model_is_there(regression):
@@ -47,32 +55,32 @@ def test_every_regression_model_is_there(regression):
     assert regression.skipped == {}
     assert list(dict.fromkeys(table["model"])) == [
         "unconstrained",
-        "FRRM",
-        "NCLM",
-        "ZLM",
-        "Steinberg",
-        "barycenter",
-        "convex",
+        FRRM,
+        NCLM,
+        ZLM,
+        "Steinberg et al.",
+        BARYCENTER,
+        CONVEX,
     ]
     assert len(table) == 1 + 6 * 2
-    only_linear = ["share_of_eta", "train_share_of_eta"]
+    only_linear = ["share_of_eta", "train_share_of_eta", "share_of_eta_error"]
     numbers = table.select_dtypes("number")
     assert np.isfinite(numbers.drop(columns=only_linear).to_numpy()).all()
-    assert set(table["model"][numbers[only_linear].isna().any(axis=1)]) == {"barycenter"}
+    assert set(table["model"][numbers[only_linear].isna().any(axis=1)]) == {BARYCENTER}
     assert (table["seconds"] > 0).all()
 
 
 def test_models_that_bound_the_share_of_s_meet_the_bound(regression):
     table = regression.to_frame().set_index("model")
-    for name in ("FRRM", "NCLM"):
+    for name in (FRRM, NCLM):
         np.testing.assert_allclose(
             table.loc[name, "train_share_of_means"], table.loc[name, "unfairness"], atol=1e-8
         )
     np.testing.assert_allclose(
-        table.loc["ZLM", "max_correlation"], table.loc["ZLM", "unfairness"], atol=1e-8
+        table.loc[ZLM, "max_correlation"], table.loc[ZLM, "unfairness"], atol=1e-8
     )
     # The exact optimum among models of S and X at a bound.
-    exact, ridge = (table.loc[name, "train_loss"].to_numpy() for name in ("NCLM", "FRRM"))
+    exact, ridge = (table.loc[name, "train_loss"].to_numpy() for name in (NCLM, FRRM))
     assert (exact <= ridge + 1e-10).all()
     assert table.loc["unconstrained", "train_loss"] <= table["train_loss"].min() + 1e-10
 
@@ -140,14 +148,158 @@ def test_every_model_is_described_by_the_same_three_numbers(people):
     assert table.loc["b", ["share_of_means", "train_decision_gap"]].notna().all()
 
 
-def test_numbers_have_a_gap_beyond_the_median(regression, people):
+def test_numbers_have_a_gap_beyond_the_median(people):
     X, y = people
-    table = regression.to_frame()
-    assert "decision_gap" not in table
-    chosen = FairRidgeRegressor(0.1, sensitive="sex").fit(X, y).predict(X) > np.median(y)
-    rates = [chosen[X["sex"] == sex].mean() for sex in "fm"]
-    row = table[(table["model"] == "FRRM") & (table["unfairness"] == 0.1)].iloc[0]
-    assert row["train_decision_gap"] == pytest.approx(abs(rates[0] - rates[1]))
+    model = FairRidgeRegressor(0.1, sensitive="sex")
+    order = np.random.default_rng(0).permutation(len(y))
+    folds = [(order[100:], order[:100]), (order[:100], order[100:])]
+    options = {"unfairness": 0.1, "folds": folds}
+    row = compare(X, y, sensitive="sex", models={"a": model}, **options).to_frame().iloc[1]
+
+    def gap(train, test):
+        chosen = model.fit(X.iloc[train], y[train]).predict(X.iloc[test]) > np.median(y[train])
+        rates = [chosen[X["sex"].iloc[test] == sex].mean() for sex in "fm"]
+        return abs(rates[0] - rates[1]), min(rates) / max(rates), chosen.mean()
+
+    every = np.arange(len(y))
+    gaps = np.array([gap(*fold) for fold in folds])
+    for k, name in enumerate(("decision_gap", "adverse_impact_ratio", "selection_rate")):
+        assert row[f"train_{name}"] == pytest.approx(gap(every, every)[k]), name
+        assert row[name] == pytest.approx(gaps[:, k].mean()), name
+        assert row[f"{name}_error"] == pytest.approx(gaps[:, k].std(ddof=1) / np.sqrt(2)), name
+    validated = cross_validate(model, X, y, **options | {"unfairness": [0.1]}).to_frame()
+    np.testing.assert_allclose(validated["decision_gap"], gaps[:, 0])
+    # Rows read one by one, as with other definitions, decide alike.
+    read = FairRidgeRegressor(sensitive="sex", family="gaussian", definition="mean-parity")
+    found = cross_validate(read, X, y, unfairness=[0.1], folds=folds).to_frame()
+    np.testing.assert_allclose(found["decision_gap"], gaps[:, 0])
+
+
+def test_low_numbers_may_be_favorable(people):
+    X, y = people
+    options = {"sensitive": "sex", "models": [], "cv": 2}
+    high, low = (
+        compare(X, y, favorable=favorable, **options).to_frame().iloc[0]
+        for favorable in ("high", "low")
+    )
+    assert high["train_selection_rate"] == pytest.approx(1 - low["train_selection_rate"])
+    assert high["decision_gap"] == pytest.approx(low["decision_gap"])
+    assert low["train_adverse_impact_ratio"] == pytest.approx(
+        (1 - high["train_highest_selection_rate"]) / (1 - high["train_lowest_selection_rate"])
+    )
+
+
+@pytest.mark.slow
+def test_classes_are_compared_by_who_is_selected(people):
+    X, wage = people
+    y = np.where(wage > np.median(wage), "good", "bad")
+    order = np.random.default_rng(1).permutation(len(y))
+    folds = [(order[100:], order[:100]), (order[:100], order[100:])]
+    models = {"a": FairRidgeClassifier(sensitive="sex"), "b": ReductionsClassifier(sensitive="sex")}
+    found = compare(X, y, sensitive="sex", models=models, unfairness=0.1, folds=folds)
+    assert found.favorable.label == "good"
+    table = found.to_frame().set_index("model")
+    for name, model in models.items():
+        audits, scores = [], []
+        for train, test in folds:
+            fitted = model.set_params(unfairness=0.1).fit(X.iloc[train], y[train])
+            predicted = fitted.predict(X.iloc[test])
+            audits.append(audit(y[test], predicted, sensitive_features=X[["sex"]].iloc[test]))
+            p = fitted.predict_proba(X.iloc[test])[:, 1]
+            p = np.clip(p, np.finfo(float).eps, 1 - np.finfo(float).eps)
+            scores.append(
+                [
+                    (predicted == y[test]).mean(),
+                    roc_auc_score(y[test] == "good", p),
+                    log_loss(y[test] == "good", p),
+                ]
+            )
+        row = table.loc[name]
+        for measure, values in (
+            ("adverse_impact_ratio", [one.demographic_parity_ratio for one in audits]),
+            ("opportunity_difference", [one.equal_opportunity_difference for one in audits]),
+            ("decision_gap", [one.demographic_parity_difference for one in audits]),
+            *zip(("accuracy", "auc", "log_loss"), np.transpose(scores), strict=True),
+        ):
+            assert row[measure] == pytest.approx(np.mean(values), rel=1e-6), (name, measure)
+            error = np.std(values, ddof=1) / np.sqrt(2)
+            assert row[f"{measure}_error"] == pytest.approx(error, rel=1e-5, abs=1e-12)
+
+
+def test_models_may_be_named(people):
+    X, y = people
+    found = compare(X, y, sensitive="sex", models=["frrm", KomiyamaRegressor(sensitive="sex")])
+    assert list(found.to_frame()["model"]) == ["unconstrained", FRRM, "KomiyamaRegressor"]
+    one = compare(X, y, sensitive="sex", models=FRRM).to_frame()
+    pd.testing.assert_frame_equal(
+        one.drop(columns="seconds"), found.to_frame().iloc[:2].drop(columns="seconds")
+    )
+    with pytest.raises(ValueError, match="models='FGRRM' is not known; use names among FRRM"):
+        compare(X, y, sensitive="sex", models=["FGRRM"])
+    with pytest.raises(ValueError, match=r"has fair ridge \(FRRM\) twice"):
+        compare(X, y, sensitive="sex", models=["FRRM", "FRRM"])
+
+
+@pytest.mark.slow
+def test_numeric_attributes_become_quarters_for_models_that_need_groups(people):
+    X, wage = people
+    rng = np.random.default_rng(7)
+    X = X.assign(age=np.round(rng.normal(40, 10, len(X)), 2))
+    y = np.where(wage + 0.1 * X["age"] > np.median(wage) + 4, "good", "bad")
+    options = {"models": ["reductions"], "unfairness": 0.2, "cv": 2}
+    found = compare(X, y, sensitive=["sex", "age"], **options)
+    assert found.skipped == {}
+    (note,) = found.notes
+    quarters = audit(None, wage, sensitive_features=X[["age"]])["age"]
+    assert note.startswith("age is numeric, and these models need groups: reductions (fairlearn).")
+    assert ", ".join(group.group for group in quarters.groups) in note
+    # The same as by hand, measured on age itself.
+    labels = pd.cut(X["age"], [-np.inf, *np.quantile(X["age"], [0.25, 0.5, 0.75],
+                    method="inverted_cdf"), np.inf]).astype(str)  # fmt: skip
+    by_hand = ReductionsClassifier(0.2).fit(
+        X[["skill", "grade"]], y, sensitive_features=X[["sex"]].assign(age=labels)
+    )
+    p = by_hand.predict_proba(X[["skill", "grade"]])[:, 1]
+    S = np.column_stack([X["sex"] == "m", X["age"]])
+    share = LinearRegression().fit(S, p).score(S, p)
+    row = found.to_frame().set_index("model").loc["reductions (fairlearn)"]
+    assert row["train_share_of_means"] == pytest.approx(share)
+
+
+def test_quarters_of_attributes_apart_and_in_arrays(people):
+    X, y = people
+    age = np.round(np.random.default_rng(7).normal(40, 10, len(X)), 2)
+    options = {"models": ["Steinberg", "barycenter", "convex"], "unfairness": 0.1, "cv": 2}
+    columns = X[["skill", "grade"]].to_numpy()
+    apart = compare(columns, y, sensitive_features=age, **options)
+    inside = compare(np.column_stack([columns, age]), y, sensitive=[2], **options)
+    assert apart.skipped == inside.skipped == {}
+    assert len(apart.notes) == len(inside.notes) == 1
+    one, other = (found.to_frame().drop(columns="seconds") for found in (apart, inside))
+    pd.testing.assert_frame_equal(one, other, rtol=1e-6)
+    assert one["train_decision_gap"].notna().all()
+
+
+def test_warnings_are_kept_and_shown(people):
+    X, wage = people
+    y = np.where(wage > np.median(wage), "good", "bad")
+    models = {"short": FairRidgeClassifier(sensitive="sex", max_iter=1)}
+    found = compare(X, y, sensitive="sex", models=models, unfairness=0.01, cv=3)
+    assert set(found.warnings) == {"short"}
+    assert any("max_iter" in text for text in found.warnings["short"])
+    assert "unfairness=0.01 is not-converged in 3 of 3 folds" in found.warnings["short"]
+    for shown in (str(found), unescape(found._repr_html_())):
+        assert f"short: {found.warnings['short'][0]}" in shown
+
+
+def test_it_prints_held_out_measures_with_errors(regression):
+    text = str(regression)
+    row = regression.to_frame().iloc[1]
+    assert f"{row['rmse']:.4g} ±{row['rmse_error']:.4g}" in text
+    assert f"{row['share_of_means']:.1%} ±{row['share_of_means_error']:.1%}" in text
+    html = regression._repr_html_()
+    assert "Comparison, held out" in html
+    assert FRRM in html
 
 
 def test_several_bounds_are_those_one_by_one(people):
@@ -189,29 +341,38 @@ def test_classifiers(people):
     table = result.to_frame()
     assert result.skipped == {}
     assert result.loss_name == "mean deviance"
-    models = ["unconstrained", "FGRRM", "ZLRM", "reductions", "barycenter", "convex"]
+    models = [
+        "unconstrained",
+        FGRRM,
+        "Zafar et al. (ZLRM)",
+        "reductions (fairlearn)",
+        BARYCENTER,
+        CONVEX,
+    ]
     assert list(table["model"]) == models
     free = table.iloc[0]
     assert (table["train_share_of_means"][1:] < free["train_share_of_means"]).all()
     assert free["individual"] == pytest.approx(1.0)
 
 
-def test_models_that_do_not_apply_say_why():
-    rng = np.random.default_rng(2)
-    age = rng.normal(40, 10, 200)
-    X = np.column_stack([age, rng.normal(size=(200, 2)) + 0.05 * age[:, None]])
-    result = compare(X, X.sum(axis=1) + rng.normal(size=200), sensitive=[0])
-    assert set(result.skipped) == {"Steinberg", "barycenter", "convex"}
-    assert all("200 distinct" in reason for reason in result.skipped.values())
-    assert list(result.to_frame()["model"]) == ["unconstrained", "FRRM", "NCLM", "ZLM"]
+def test_models_that_do_not_apply_say_why(people):
+    X, y = people
+    refusing = {
+        "mine": FairRidgeRegressor(sensitive="sex"),
+        "other": ZafarRegressor(sensitive="no"),
+    }
+    result = compare(X, y, sensitive="sex", models=refusing)
+    assert set(result.skipped) == {"other"}
+    assert "left out other: " in str(result)
+    assert list(result.to_frame()["model"]) == ["unconstrained", "mine"]
 
 
 def test_more_than_two_classes(people):
     X, wage = people
     y = np.digitize(wage, [0.0, 2.0])
     result = compare(X, y, sensitive="sex", unfairness=0.05, task="classification", cv=3)
-    assert list(result.to_frame()["model"]) == ["unconstrained", "FGRRM", "convex"]
-    assert "Only binary" in result.skipped["ZLRM"]
+    assert list(result.to_frame()["model"]) == ["unconstrained", FGRRM, CONVEX]
+    assert "Only binary" in result.skipped["Zafar et al. (ZLRM)"]
 
 
 def test_sensitive_features_apart_and_other_frames(people):
@@ -229,10 +390,29 @@ def test_sensitive_features_apart_and_other_frames(people):
 def test_plot(regression):
     ax = regression.plot("max_correlation")
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels[:3] == ["unconstrained", "FRRM", "NCLM"]
+    assert labels[:3] == ["unconstrained", FRRM, NCLM]
     assert "correlation" in ax.get_xlabel()
     with pytest.raises(ValueError, match="measure='loss' is not known"):
         regression.plot("loss")
+    with pytest.raises(ValueError, match="score='auc' is not known"):
+        regression.plot(score="auc")
+
+
+def test_the_frontier_is_held_out_with_errors_both_ways(regression):
+    ax = regression.plot()
+    assert ax.get_xlabel() == "Share of means explained by S, held out"
+    assert ax.get_ylabel() == "RMSE, held out"
+    table = regression.to_frame()
+    own = table[table["model"] == FRRM].sort_values("share_of_means")
+    container = ax.containers[1]
+    line, _, (across, up) = container.lines
+    np.testing.assert_allclose(line.get_xdata(), own["share_of_means"])
+    np.testing.assert_allclose(line.get_ydata(), own["rmse"])
+    lengths = [np.ptp(segment[:, 0]) for segment in across.get_segments()]
+    np.testing.assert_allclose(lengths, 2 * 1.96 * own["share_of_means_error"])
+    heights = [np.ptp(segment[:, 1]) for segment in up.get_segments()]
+    np.testing.assert_allclose(heights, 2 * 1.96 * own["rmse_error"])
+    assert "low and left" in ax.get_title(loc="left")
 
 
 def test_bad_task_and_bounds(people):

@@ -41,14 +41,17 @@ AUDIT_COLUMNS = {
     "count": ("rows", "{:,}"),
     "mean_prediction": ("predicted", "{:.4g}"),
     "mean_response": ("observed", "{:.4g}"),
+    "calibration": ("obs − pred", "{:+.4g}"),
     "selection_rate": ("selected", "{:.1%}"),
-    "adverse_impact_ratio": ("ratio", "{:.3f}"),
+    "adverse_impact_ratio": ("ratio", "{:.2f}"),
     "true_positive_rate": ("TPR", "{:.1%}"),
     "false_positive_rate": ("FPR", "{:.1%}"),
+    "auc": ("AUC", "{:.3f}"),
+    "gini": ("Gini", "{:.3f}"),
+    "ks_of_classes": ("KS classes", "{:.3f}"),
     "standardized_mean_difference": ("SMD", "{:+.2f}"),
     "kolmogorov_smirnov": ("KS", "{:.3f}"),
     "wasserstein": ("Wasserstein", "{:.4g}"),
-    "calibration": ("obs − pred", "{:+.4g}"),
 }
 
 
@@ -252,18 +255,25 @@ def _references(options: AuditOptions) -> dict[str, str] | None:
 def _audit_facts(found: Any) -> dict[str, Any]:
     frame = arrow(found.to_frame())
     columns = {name: frame.column(name).to_pylist() for name in frame.column_names}
+    estimates = {
+        "share_of_eta": found.eta_share,
+        "share_of_means": found.means_share,
+        "decision_gap": found.parity_difference,
+        "demographic_parity_difference": found.parity_difference,
+        "demographic_parity_ratio": found.parity_ratio,
+        "equal_opportunity_difference": found.opportunity_difference,
+        "equalized_odds_difference": found.odds_difference,
+    }
+    attributes = arrow(found.attributes_frame())
     return {
         "kind": found.kind,
         "positive": found.positive,
         "favorable": favorable_facts(found.favorable),
         "threshold": found.threshold,
-        "share_of_eta": found.share_of_eta,
-        "share_of_means": found.r_squared,
-        "decision_gap": found.demographic_parity_difference,
+        "confidence": found.confidence,
+        **{key: value for name, one in estimates.items() for key, value in one.flat(name).items()},
         "max_correlation": found.max_correlation,
-        "demographic_parity_difference": found.demographic_parity_difference,
-        "demographic_parity_ratio": found.demographic_parity_ratio,
-        "equalized_odds_difference": found.equalized_odds_difference,
+        "attributes": attributes.to_pylist(),
         "groups": [
             {name: values[k] for name, values in columns.items()} for k in range(frame.num_rows)
         ],
@@ -299,10 +309,19 @@ def _cell(row: dict[str, Any], name: str) -> str:
     value = row[name]
     if value != value:
         return "–"
-    text = AUDIT_COLUMNS[name][1].format(value)
+    style = AUDIT_COLUMNS[name][1]
+    if name == "calibration":
+        from fairridge.metrics.audit_tables import observed_less_predicted
+
+        return style.format(observed_less_predicted(row))
+    text = style.format(value)
     if name == "group":
         return text + (" †" if row["small"] else "")
-    return text + (" ▼" if name == "adverse_impact_ratio" and row["adverse_impact"] else "")
+    if name != "adverse_impact_ratio":
+        return text
+    ends = [style.format(row[f"{name}_{end}"]) for end in ("low", "high")]
+    between = f" {ends[0]}–{ends[1]}" if ends[0] != ends[1] else ""
+    return f"{text}{between}" + (" ▼" if row["adverse_impact"] else "")
 
 
 def first_line(favorable: Any) -> str:

@@ -13,7 +13,7 @@ from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import AsJson, Favorable, Figures, Input, SafeCsv, Seed, Separator
 from fairridge.cli.outputs import arrow, check_place, write
-from fairridge.cli.terminal import progress, say, show_json
+from fairridge.cli.terminal import note, progress, say, show_json
 from fairridge.cli.terminal import table as show_table
 from fairridge.cli.training_data import Data, prepare
 
@@ -79,6 +79,8 @@ def _comparison_facts(found: Any) -> dict[str, Any]:
     return {
         "models": [dict(record) for record in found.records],
         "skipped": found.skipped,
+        "notes": found.notes,
+        "warnings": found.warnings,
         "loss": found.loss_name,
         "favorable": None if found.favorable is None else favorable_facts(found.favorable),
     }
@@ -118,7 +120,7 @@ def _chosen(
     """Return the models by name; options go to those that have them."""
     from fairridge.arguments import check_option
     from fairridge.estimators._isolating import SEPARATION
-    from fairridge.validation.comparison import CLASSIFIERS, REGRESSORS
+    from fairridge.validation.compared_models import CLASSIFIERS, REGRESSORS, in_words
 
     known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)
     for name in wanted:
@@ -128,7 +130,7 @@ def _chosen(
             )
     check_option("separation", options.separation, SEPARATION)
     sensitive = list(training.sensitive)
-    models = {name: known[name](sensitive=sensitive) for name in wanted or known}
+    models = {in_words(name): known[name](sensitive=sensitive) for name in wanted or known}
     given = {
         "separation": options.separation if options.separation != "isolate" else None,
         "blind": options.blind or None,
@@ -147,55 +149,20 @@ def _chosen(
     return models
 
 
-# Columns of the tables: name of the figure, heading and format.
-HELD_OUT = {
-    "unfairness": ("r", ".4g"),
-    "loss": ("", ".4g"),
-    "loss_error": ("±", ".2g"),
-    "share_of_eta": ("η", ".2%"),
-    "share_of_means": ("means", ".2%"),
-    "decision_gap": ("gap", ".1%"),
-}
-IN_TRAINING = {
-    "unfairness": ("r", ".4g"),
-    "train_share_of_eta": ("η", ".2%"),
-    "train_share_of_means": ("means", ".2%"),
-    "train_decision_gap": ("gap", ".1%"),
-    "max_correlation": ("max corr.", ".3f"),
-    "kolmogorov_smirnov": ("KS", ".3f"),
-    "adverse_impact_ratio": ("ratio", ".3f"),
-    "seconds": ("seconds", ".2f"),
-}
-LEGEND = (
-    "η, means: shares of the linear predictor and of predicted means that S explains. gap: "
-    "largest difference of decisions between groups. ratio: lowest adverse impact ratio."
-)
-
-
 def _show_comparison(found: Any) -> None:
+    from fairridge.validation.comparison_result import LEGEND, TABLES
+
     if found.favorable is not None:
         say(first_line(found.favorable))
-    _show_columns("Held out", HELD_OUT, found)
-    _show_columns("\nIn training", IN_TRAINING, found)
+    for title, columns in TABLES.items():
+        head, *rows = found.table(columns)
+        show_table(f"\n{title}", head, rows)
     say(LEGEND, style="dim")
+    for remark in (*found.notes, *_warnings(found)):
+        note(remark)
     for name, reason in found.skipped.items():
         say(f"Left out {name}: {reason}", style="dim")
 
 
-def _show_columns(title: str, columns: dict[str, tuple[str, str]], found: Any) -> None:
-    """Print those columns that some model has."""
-    shown = [name for name in columns if any(_known(record, name) for record in found.records)]
-
-    def cell(record: dict[str, Any], name: str) -> str:
-        return format(record[name], columns[name][1]) if _known(record, name) else "–"
-
-    show_table(
-        title,
-        ["model", *(columns[name][0] or found.loss_name for name in shown)],
-        [[record["model"], *(cell(record, name) for name in shown)] for record in found.records],
-    )
-
-
-def _known(record: dict[str, Any], name: str) -> bool:
-    value = record.get(name, float("nan"))
-    return bool(value == value)
+def _warnings(found: Any) -> list[str]:
+    return [f"{name}: {text}" for name, texts in found.warnings.items() for text in texts]

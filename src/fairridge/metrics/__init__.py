@@ -15,7 +15,7 @@ from fairridge.metrics.group_measures import (
     Correlation,
     GroupMeasures,
 )
-from fairridge.metrics.groups import Grouping, groupings
+from fairridge.metrics.groups import Grouping, groupings, weighted_quantiles
 from fairridge.metrics.held_out import explained_by_sensitive, scatter_of, sequential_share
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.telling import Telling, tell
@@ -66,4 +66,5 @@ __all__ = [
     "share_explained",
     "shares_of_fit",
     "tell",
+    "weighted_quantiles",
 ]

@@ -25,7 +25,9 @@ from fairridge.metrics.group_measures import (
 from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
 from fairridge.metrics.intervals import Estimate, mean_interval, rate_interval
 from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
-from fairridge.metrics.yardstick import sensitive_span, share_explained
+from fairridge.metrics.ranking import Ranking, ranking
+from fairridge.metrics.share_interval import share_interval
+from fairridge.metrics.yardstick import sensitive_span
 
 __all__ = ["audit"]
 
@@ -80,8 +82,12 @@ def audit(
         tells that nobody wants them; the first line of the audit says what was
         taken, and why.
     confidence : float, default=0.95
-        Level of the intervals: Wilson's for rates, Student's for means, with
-        Kish's effective number of rows where there are weights.
+        Level of the intervals: Wilson's for rates, Student's for means,
+        DeLong's for the AUC, Newcombe's for differences of rates, Welch's for
+        differences of means, the score interval for impact ratios (Koopman,
+        Miettinen and Nurminen), and a noncentral χ² for R². Weighted rows count
+        with Kish's effective number. Differences and ratios of an attribute
+        with more than two groups hold for the extremes over all pairs.
     bins : int, default=4
         Groups of a numeric attribute.
     small : int, default=30
@@ -123,7 +129,8 @@ def audit(
     partitions = groupings(table, outcomes.weight, bins=bins, intersections=intersections)
     references = _references(partitions, reference)
     case = _Case.of(outcomes, float(confidence), int(small))
-    r_squared, strongest, attribution = _dependence(table, outcomes)
+    strongest, attribution = _dependence(table, outcomes)
+    span = sensitive_span(indicator_columns(table)[0], outcomes.weight)
     return Audit(
         kind=outcomes.kind,
         positive=outcomes.positive,
@@ -136,10 +143,10 @@ def audit(
             _attribute(case, partition, reference)
             for partition, reference in zip(partitions, references, strict=True)
         ),
-        r_squared=r_squared,
+        means_share=share_interval(outcomes.score[:, None], span, outcomes.weight, case.confidence),
         strongest=strongest,
         attribution=attribution,
-        share_of_eta=_share_of_eta(linear_predictor, n_given, table, outcomes),
+        eta_share=_share_of_eta(linear_predictor, n_given, span, outcomes, case.confidence),
         _backend=table.backend,
     )
 
@@ -192,9 +199,9 @@ def _attribute(case: _Case, partition: Grouping, reference: int | None) -> Attri
     return AttributeAudit.of(
         partition.attribute,
         tuple(groups),
-        None if reference is None else groups[reference].selection_rate.value,
-        None if reference is None else partition.labels[reference],
+        reference,
         tuple(_calibration(case, partition, masks)),
+        case.confidence,
     )
 
 
@@ -219,6 +226,9 @@ def _measures(
         calibration=nothing if error is None else mean_interval(error, weight, confidence),
         rmse=NAN if error is None else float(np.sqrt(np.average(error**2, weights=weight))),
         distances=apart or Distances(NAN, NAN, NAN),
+        ranking=Ranking.undefined()
+        if response is None or outcomes.kind == "regression" or outcomes.labels
+        else ranking(response > 0.0, score, weight, confidence),
         **_rates(outcomes, rows, confidence),
     )
 
@@ -281,10 +291,8 @@ def _calibration(
             )
 
 
-def _dependence(
-    table: Table, outcomes: Outcomes
-) -> tuple[float, Correlation | None, Attribution | None]:
-    """R² of the predictions on S, the strongest correlation, and the split over attributes."""
+def _dependence(table: Table, outcomes: Outcomes) -> tuple[Correlation | None, Attribution | None]:
+    """Return the strongest correlation of predictions with S, and R² split over attributes."""
     S, names, owners = indicator_columns(table)
     share = outcomes.weight / outcomes.weight.sum()
     center = S[0]  # a value that occurs: constant columns come out as exactly zero
@@ -295,32 +303,31 @@ def _dependence(
     scale = np.sqrt(np.diag(covariance)[:q] * variance)
     usable = scale > 0.0
     if not usable.any():
-        return 0.0, None, None
+        return None, None
     correlation = np.divide(covariance[:q, q], scale, out=np.zeros(q), where=usable)
     k = int(np.argmax(np.abs(correlation)))
     strongest = Correlation(names[k], float(np.clip(correlation[k], -1.0, 1.0)))
     labels = [table.label(j) for j in range(table.shape[1])]
     if len(labels) > MOST_PLAYERS:
-        whole = lmg(covariance[:q, :q], covariance[:q, q], variance, [0] * q, ["all"])
-        return whole.total, strongest, None
-    split = lmg(
+        return strongest, None
+    return strongest, lmg(
         covariance[:q, :q], covariance[:q, q], variance, owners, labels, backend=table.backend
     )
-    return split.total, strongest, split
 
 
-def _share_of_eta(linear_predictor: Any, n_given: int, table: Table, outcomes: Outcomes) -> float:
+def _share_of_eta(
+    linear_predictor: Any, n_given: int, span: Floats, outcomes: Outcomes, confidence: float
+) -> Estimate:
     """Return R² of η on S, over classes if there are several; NaN without η."""
     if linear_predictor is None:
-        return NAN
+        return Estimate.undefined()
     eta: Floats = np.asarray(linear_predictor, dtype=np.float64)
     if len(eta) != n_given or not np.isfinite(eta).all():
         raise ValueError(
             f"linear_predictor must have a finite number for each of the {n_given} rows."
         )
     columns = eta.reshape(n_given, -1)[outcomes.keep]
-    span = sensitive_span(indicator_columns(table)[0], outcomes.weight)
-    return share_explained(columns, span, outcomes.weight, adjusted=False)
+    return share_interval(columns, span, outcomes.weight, confidence)
 
 
 def _references(

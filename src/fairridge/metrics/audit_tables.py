@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from fairridge._notebook import frame_html
@@ -16,8 +16,11 @@ from fairridge.metrics.group_measures import (
     GroupMeasures,
     defined,
 )
+from fairridge.metrics.intervals import Estimate
 
-__all__ = ["Audit"]
+UNDEFINED = Estimate.undefined()
+
+__all__ = ["Audit", "observed_less_predicted"]
 
 
 @dataclass(frozen=True)
@@ -38,15 +41,15 @@ class Audit:
         All rows together.
     attributes : tuple of AttributeAudit
         One per sensitive attribute, and one for all crossed if asked for.
-    r_squared : float
+    means_share : Estimate
         R² of the predictions regressed on all sensitive attributes: the share
-        of predicted means that S explains, in these rows.
+        of predicted means that S explains.
     strongest : Correlation or None
         The column of S with the largest |correlation| with the predictions;
         None where nothing varies.
     attribution : Attribution or None
         `r_squared` split over attributes; None for more than 15.
-    share_of_eta : float
+    eta_share : Estimate
         R² of the linear predictor on all sensitive attributes; NaN if the audit
         knows predictions only.
     """
@@ -59,10 +62,10 @@ class Audit:
     small: int
     overall: GroupMeasures
     attributes: tuple[AttributeAudit, ...]
-    r_squared: float
+    means_share: Estimate
     strongest: Correlation | None
     attribution: Attribution | None
-    share_of_eta: float = float("nan")
+    eta_share: Estimate = UNDEFINED
     _backend: Any = None
 
     def __getitem__(self, attribute: str) -> AttributeAudit:
@@ -73,29 +76,59 @@ class Audit:
         raise KeyError(f"no attribute {attribute!r}; there are {names}.")
 
     @property
+    def r_squared(self) -> float:
+        """R² of the predictions on S, in these rows."""
+        return self.means_share.value
+
+    @property
+    def share_of_eta(self) -> float:
+        """R² of the linear predictor on S, in these rows."""
+        return self.eta_share.value
+
+    @property
     def max_correlation(self) -> float:
         """Largest |correlation| of the predictions with a column of S."""
         return 0.0 if self.strongest is None else abs(self.strongest.value)
 
     @property
+    def parity_difference(self) -> Estimate:
+        """Largest minus smallest selection rate, of the attribute with the largest difference."""
+        return _extreme([a.parity_difference for a in self.attributes])
+
+    @property
+    def parity_ratio(self) -> Estimate:
+        """Smallest selection rate over the largest, of the attribute with the smallest ratio."""
+        return _extreme([a.parity_ratio for a in self.attributes], sign=-1.0)
+
+    @property
+    def opportunity_difference(self) -> Estimate:
+        """Difference of true positive rates, of the attribute with the largest."""
+        return _extreme([a.opportunity_difference for a in self.attributes])
+
+    @property
+    def odds_difference(self) -> Estimate:
+        """Equalized odds difference, of the attribute with the largest."""
+        return _extreme([a.odds_difference for a in self.attributes])
+
+    @property
     def demographic_parity_difference(self) -> float:
         """Largest over attributes."""
-        return _worst([a.demographic_parity_difference for a in self.attributes])
+        return self.parity_difference.value
 
     @property
     def demographic_parity_ratio(self) -> float:
         """Smallest over attributes."""
-        return -_worst([-a.demographic_parity_ratio for a in self.attributes])
+        return self.parity_ratio.value
 
     @property
     def equal_opportunity_difference(self) -> float:
         """Largest over attributes."""
-        return _worst([a.equal_opportunity_difference for a in self.attributes])
+        return self.opportunity_difference.value
 
     @property
     def equalized_odds_difference(self) -> float:
         """Largest over attributes."""
-        return _worst([a.equalized_odds_difference for a in self.attributes])
+        return self.odds_difference.value
 
     @property
     def standardized_mean_difference(self) -> float:
@@ -126,11 +159,7 @@ class Audit:
 
     def attributes_frame(self) -> Any:
         """Return one row per attribute."""
-        names = [f.name for f in fields(AttributeAudit) if f.name not in ("groups", "calibration")]
-        rows = [{name: getattr(part, name) for name in names} for part in self.attributes]
-        for row in rows:
-            row["reference"] = row["reference"] or ""
-        return make_frame(_columns(rows), self._backend)
+        return make_frame(_columns([part.flat() for part in self.attributes]), self._backend)
 
     def calibration_frame(self) -> Any:
         """Return responses against predictions by group and tenth of the predictions."""
@@ -173,60 +202,67 @@ class Audit:
         return frame_html(self.to_frame(), title, self._facts())
 
     def _facts(self) -> list[str]:
+        low, high = self.group_means
         strongest = "" if self.strongest is None else f", {self.strongest.column}"
         facts = [
-            f"{label}: {value:.4f}{where}"
-            for label, value, where in (
-                ("share of η explained by S (R²)", self.share_of_eta, ""),
-                ("share of predicted means explained by S (R²)", self.r_squared, ""),
-                (
-                    "gap of decisions between groups (demographic parity difference)",
-                    self.demographic_parity_difference,
-                    "",
-                ),
-                ("largest |correlation| with S", self.max_correlation, strongest),
-                (
-                    "largest standardized mean difference of a group",
-                    self.standardized_mean_difference,
-                    "",
-                ),
-            )
-            if value == value
-        ]
-        low, high = self.group_means
-        if low == low:
-            facts.append(f"mean predictions of groups: {low:.4g} to {high:.4g}")
-        for label, value in (
-            (
-                "lowest adverse impact ratio (demographic parity ratio)",
-                self.demographic_parity_ratio,
+            _fact("share of η explained by S (R²)", self.eta_share),
+            _fact("share of predicted means explained by S (R²)", self.means_share),
+            _fact(
+                "gap of decisions between groups (demographic parity difference)",
+                self.parity_difference,
             ),
-            ("equalized odds difference", self.equalized_odds_difference),
-        ):
-            if value == value:
-                facts.append(f"{label}: {value:.4f}")
-        return facts + [
-            f"below four fifths: {group.attribute} = {group.group}, "
-            f"ratio {group.adverse_impact_ratio:.2f}"
-            for group in self.flagged
+            f"largest |correlation| with S: {self.max_correlation:.4f}{strongest}",
+            _fact(
+                "largest standardized mean difference of a group",
+                Estimate.without_interval(self.standardized_mean_difference),
+            ),
+            f"mean predictions of groups: {low:.4g} to {high:.4g}" if low == low else "",
+            _fact("lowest adverse impact ratio (demographic parity ratio)", self.parity_ratio),
+            _fact("true positive rate difference (equal opportunity)", self.opportunity_difference),
+            _fact("equalized odds difference", self.odds_difference),
+            *(
+                f"below four fifths: {group.attribute} = {group.group}, "
+                f"ratio {group.impact_ratio.words('.2f')}"
+                for group in self.flagged
+            ),
         ]
+        return [fact for fact in facts if fact] + [self._level]
+
+    @property
+    def _level(self) -> str:
+        return f"in parentheses and brackets: {100 * self.confidence:g} % intervals"
+
+
+def _fact(label: str, found: Estimate) -> str:
+    return f"{label}: {found.words('.4f')}" if found.value == found.value else ""
 
 
 # Columns of the printed tables: name in the frame and heading.
 _SHOWN = {
     "mean_prediction": "prediction",
     "mean_response": "response",
+    "calibration": "obs − pred",
     "selection_rate": "selected",
     "adverse_impact_ratio": "ratio",
     "true_positive_rate": "TPR",
     "false_positive_rate": "FPR",
+    "auc": "AUC",
+    "ks_of_classes": "KS classes",
     "kolmogorov_smirnov": "KS",
     "rmse": "RMSE",
 }
 
 
+# Those with their intervals beside them.
+_WITH_INTERVAL = ("adverse_impact_ratio",)
+
+
+def _width(name: str) -> int:
+    return 20 if name in _WITH_INTERVAL else 10
+
+
 def _heading(name: str) -> str:
-    return f" {_SHOWN[name]:>10}"
+    return f" {_SHOWN[name]:>{_width(name)}}"
 
 
 def _any(overall: GroupMeasures, parts: Sequence[AttributeAudit], name: str) -> bool:
@@ -236,12 +272,31 @@ def _any(overall: GroupMeasures, parts: Sequence[AttributeAudit], name: str) -> 
 
 def _line(group: GroupMeasures, shown: Sequence[str]) -> str:
     row = group.flat()
-    cells = "".join(
-        f" {row[name]:>10.4g}" if row[name] == row[name] else f" {'':>10}" for name in shown
-    )
+    cells = "".join(f" {_cell(row, name):>{_width(name)}}" for name in shown)
     label = ("  " if group.attribute else "") + group.group
     label = label if len(label) <= 24 else label[:23] + "…"
     return f"{label:<24} {group.count:>8,}{cells}{' *' if group.small else ''}".rstrip()
+
+
+def _cell(row: dict[str, Any], name: str) -> str:
+    value = row[name]
+    if value != value:
+        return ""
+    if name in _WITH_INTERVAL and row[f"{name}_low"] < row[f"{name}_high"]:
+        return f"{value:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]"
+    return f"{observed_less_predicted(row):+.4g}" if name == "calibration" else f"{value:.4g}"
+
+
+def observed_less_predicted(row: dict[str, Any]) -> float:
+    """Return the calibration of a group, 0 if it is nothing but rounding."""
+    value: float = row["calibration"]
+    return value if abs(value) > 1e-12 * row["rmse"] else 0.0
+
+
+def _extreme(found: Sequence[Estimate], sign: float = 1.0) -> Estimate:
+    """Return the estimate with the largest value, or the smallest if the sign is negative."""
+    known = [one for one in found if one.value == one.value]
+    return max(known, key=lambda one: sign * one.value, default=UNDEFINED)
 
 
 def _worst(values: Sequence[float]) -> float:

@@ -73,7 +73,7 @@ class Decided:
         """Shares of each group's rows that are given each class; attributes of one group aside."""
         found = []
         for count, weight in zip(self.counts, self.weights, strict=True):
-            compared = weight[count >= SMALL]
+            compared = weight[(count >= SMALL) & weight.any(axis=1)]
             if len(compared) > 1:
                 found.append(compared / compared.sum(axis=1, keepdims=True))
         return found
@@ -86,6 +86,14 @@ class Decided:
         """
         gaps = [float(np.ptp(rates, axis=0).max()) for rates in self._rates]
         return max(gaps, default=float("nan"))
+
+    def shares(self, decision: int) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest share of a group that is given a class.
+
+        One number for each attribute that has two groups of at least 30 rows.
+        """
+        rates = [one[:, decision] for one in self._rates]
+        return np.array([one.min() for one in rates]), np.array([one.max() for one in rates])
 
     @property
     def impact_ratios(self) -> Floats:

@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import numpy as np
-
+from fairridge.metrics.contrasts import (
+    largest_mean_difference,
+    largest_rate_difference,
+    rate_ratio,
+    smallest_rate_ratio,
+)
 from fairridge.metrics.distances import Distances
 from fairridge.metrics.intervals import Estimate
+from fairridge.metrics.ranking import Ranking
 
 __all__ = ["AttributeAudit", "CalibrationBin", "Correlation", "GroupMeasures", "defined"]
 
 # The four-fifths rule of the Uniform Guidelines on Employee Selection Procedures (1978).
 FOUR_FIFTHS = 0.8
-NAN = float("nan")
+UNDEFINED = Estimate.undefined()
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,9 @@ class GroupMeasures:
         probabilities the root of the Brier score.
     distances : Distances
         From the rest of the rows, or from the reference group.
-    adverse_impact_ratio : float
+    ranking : Ranking
+        How well scores tell the classes apart here.
+    impact_ratio : Estimate
         Selection rate relative to the highest one, or to the reference group's.
     """
 
@@ -62,7 +69,13 @@ class GroupMeasures:
     calibration: Estimate
     rmse: float
     distances: Distances
-    adverse_impact_ratio: float = NAN
+    ranking: Ranking
+    impact_ratio: Estimate = UNDEFINED
+
+    @property
+    def adverse_impact_ratio(self) -> float:
+        """The value of `impact_ratio`."""
+        return self.impact_ratio.value
 
     @property
     def adverse_impact(self) -> bool:
@@ -79,9 +92,12 @@ class GroupMeasures:
         row: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, Estimate):
-                row[field.name] = value.value
-                row[f"{field.name}_low"], row[f"{field.name}_high"] = value.low, value.high
+            if isinstance(value, Ranking):
+                row |= value.auc.flat("auc") | value.gini.flat("gini")
+                row["ks_of_classes"] = value.ks_of_classes
+            elif isinstance(value, Estimate):
+                name = "adverse_impact_ratio" if field.name == "impact_ratio" else field.name
+                row |= value.flat(name)
             elif isinstance(value, Distances):
                 row |= {part.name: getattr(value, part.name) for part in fields(value)}
             else:
@@ -143,7 +159,8 @@ class AttributeAudit:
     """All groups of one attribute, and how far they are apart.
 
     Differences and ratios leave small groups out; they are NaN with fewer
-    than two groups, or where nothing is selected.
+    than two groups, or if nobody is selected. Their intervals hold for the
+    extremes over all pairs of groups; see `contrasts`.
 
     Attributes
     ----------
@@ -152,14 +169,14 @@ class AttributeAudit:
     groups : tuple of GroupMeasures
         One per group.
     reference : str or None
-        The group others are compared with, where one was named.
-    demographic_parity_difference, demographic_parity_ratio : float
+        The group others are compared with, if one was named.
+    parity_difference, parity_ratio : Estimate
         Largest minus smallest selection rate, and smallest over largest.
-    equal_opportunity_difference : float
+    opportunity_difference : Estimate
         The same difference of true positive rates.
-    equalized_odds_difference : float
+    odds_difference : Estimate
         The larger of the differences of true and of false positive rates.
-    mean_prediction_difference : float
+    mean_difference : Estimate
         Largest minus smallest mean prediction.
     calibration : tuple of CalibrationBin
         Responses against predictions, by group and tenth of the predictions.
@@ -168,11 +185,11 @@ class AttributeAudit:
     attribute: str
     groups: tuple[GroupMeasures, ...]
     reference: str | None
-    demographic_parity_difference: float
-    demographic_parity_ratio: float
-    equal_opportunity_difference: float
-    equalized_odds_difference: float
-    mean_prediction_difference: float
+    parity_difference: Estimate
+    parity_ratio: Estimate
+    opportunity_difference: Estimate
+    odds_difference: Estimate
+    mean_difference: Estimate
     calibration: tuple[CalibrationBin, ...]
 
     @classmethod
@@ -180,34 +197,74 @@ class AttributeAudit:
         cls,
         attribute: str,
         groups: tuple[GroupMeasures, ...],
-        best: float | None,
-        reference: str | None,
+        reference: int | None,
         calibration: tuple[CalibrationBin, ...],
+        confidence: float,
     ) -> AttributeAudit:
-        """Compare groups; `best` is the selection rate of the reference group, if there is one."""
+        """Compare groups; `reference` is the position of the reference group, if there is one."""
         compared = [group for group in groups if not group.small]
-        rates = defined([group.selection_rate.value for group in compared])
-        everywhere = defined([group.selection_rate.value for group in groups])
-        if best is None:
-            best = max(rates or everywhere, default=NAN)
-        true, false = (
-            _spread([getattr(group, name).value for group in compared])
-            for name in ("true_positive_rate", "false_positive_rate")
+        rates, true, false, means = (
+            [getattr(group, name) for group in compared]
+            for name in (
+                "selection_rate",
+                "true_positive_rate",
+                "false_positive_rate",
+                "mean_prediction",
+            )
         )
+        best = _best(groups, compared) if reference is None else groups[reference]
         return cls(
             attribute,
             tuple(
-                replace(group, adverse_impact_ratio=_ratio(group.selection_rate.value, best))
+                replace(group, impact_ratio=_impact_ratio(group, best, confidence))
                 for group in groups
             ),
-            reference,
-            _spread(rates),
-            _ratio(min(rates), max(rates)) if len(rates) > 1 else NAN,
-            true,
-            float(np.nanmax([true, false])) if true == true or false == false else NAN,
-            _spread([group.mean_prediction.value for group in compared]),
+            None if reference is None else groups[reference].group,
+            largest_rate_difference([rates], confidence),
+            smallest_rate_ratio(rates, confidence),
+            largest_rate_difference([true], confidence),
+            largest_rate_difference([true, false], confidence),
+            largest_mean_difference(means, confidence),
             calibration,
         )
+
+    @property
+    def demographic_parity_difference(self) -> float:
+        """Largest minus smallest selection rate."""
+        return self.parity_difference.value
+
+    @property
+    def demographic_parity_ratio(self) -> float:
+        """Smallest selection rate over the largest."""
+        return self.parity_ratio.value
+
+    @property
+    def equal_opportunity_difference(self) -> float:
+        """Largest minus smallest true positive rate."""
+        return self.opportunity_difference.value
+
+    @property
+    def equalized_odds_difference(self) -> float:
+        """The larger of the differences of true and of false positive rates."""
+        return self.odds_difference.value
+
+    @property
+    def mean_prediction_difference(self) -> float:
+        """Largest minus smallest mean prediction."""
+        return self.mean_difference.value
+
+    def flat(self) -> dict[str, Any]:
+        """Return one number per name; estimates become three."""
+        row: dict[str, Any] = {"attribute": self.attribute, "reference": self.reference or ""}
+        for name, found in (
+            ("demographic_parity_difference", self.parity_difference),
+            ("demographic_parity_ratio", self.parity_ratio),
+            ("equal_opportunity_difference", self.opportunity_difference),
+            ("equalized_odds_difference", self.odds_difference),
+            ("mean_prediction_difference", self.mean_difference),
+        ):
+            row |= found.flat(name)
+        return row
 
 
 def defined(values: Sequence[float]) -> list[float]:
@@ -215,10 +272,13 @@ def defined(values: Sequence[float]) -> list[float]:
     return [value for value in values if value == value]
 
 
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole > 0.0 else NAN
+def _best(groups: Sequence[GroupMeasures], compared: Sequence[GroupMeasures]) -> GroupMeasures:
+    """Return the group with the highest selection rate, small ones only if there are no others."""
+    known = [g for g in compared if g.selection_rate.value == g.selection_rate.value]
+    return max(known or groups, key=lambda group: group.selection_rate.value)
 
 
-def _spread(values: Sequence[float]) -> float:
-    found = defined(values)
-    return max(found) - min(found) if len(found) > 1 else NAN
+def _impact_ratio(group: GroupMeasures, best: GroupMeasures, confidence: float) -> Estimate:
+    if group is best:  # a ratio of a group to itself does not vary
+        return Estimate(1.0, 1.0, 1.0) if best.selection_rate.value > 0.0 else UNDEFINED
+    return rate_ratio(group.selection_rate, best.selection_rate, confidence)

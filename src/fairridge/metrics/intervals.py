@@ -9,7 +9,9 @@ from scipy.special import ndtri, stdtrit
 
 from fairridge._typing import Booleans, Floats
 
-__all__ = ["Estimate", "effective_size", "mean_interval", "rate_interval"]
+NAN = float("nan")
+
+__all__ = ["Estimate", "effective_size", "mean_interval", "rate_interval", "wilson_limits"]
 
 
 @dataclass(frozen=True)
@@ -20,16 +22,38 @@ class Estimate:
     ----------
     value, low, high : float
         The estimate and the ends of its interval.
+    size : float
+        Effective number of rows that it comes from, if it is of one group.
+    error : float
+        Its standard error, if it is the mean of one group.
     """
 
     value: float
     low: float
     high: float
+    size: float = NAN
+    error: float = NAN
 
     @classmethod
     def undefined(cls) -> Estimate:
         """Return an estimate from no rows at all."""
-        return cls(float("nan"), float("nan"), float("nan"))
+        return cls(NAN, NAN, NAN)
+
+    @classmethod
+    def without_interval(cls, value: float) -> Estimate:
+        """Return a value that rows tell, but not how well."""
+        return cls(value, NAN, NAN)
+
+    def flat(self, name: str) -> dict[str, float]:
+        """Return the value and the ends by name, for a row of a table."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
+    def words(self, style: str) -> str:
+        """Write the value, and the interval behind it if it has one that is not a point."""
+        text = format(self.value, style)
+        if not self.low < self.high:
+            return text
+        return f"{text} ({format(self.low, style)} to {format(self.high, style)})"
 
 
 def effective_size(weight: Floats) -> float:
@@ -49,13 +73,18 @@ def rate_interval(hits: Booleans, weight: Floats, confidence: float) -> Estimate
     if n == 0.0:
         return Estimate.undefined()
     p = min(float(weight[hits].sum() / weight.sum()), 1.0)
-    z = float(ndtri(0.5 + confidence / 2.0))
+    low, high = wilson_limits(np.array(p), np.array(n), float(ndtri(0.5 + confidence / 2.0)))
+    return Estimate(p, float(low), float(high), n)
+
+
+def wilson_limits(p: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
+    """Return the ends of Wilson's score intervals of shares p of n rows."""
     middle = p + z * z / (2.0 * n)
     half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
     scale = 1.0 + z * z / n
     # At p = 0 and p = 1 the interval ends there; rounding must not move it past the estimate.
-    low, high = float((middle - half) / scale), float((middle + half) / scale)
-    return Estimate(p, max(0.0, min(low, p)), min(1.0, max(high, p)))
+    low, high = np.minimum((middle - half) / scale, p), np.maximum((middle + half) / scale, p)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
 def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate:
@@ -65,7 +94,8 @@ def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate
         return Estimate.undefined()
     mean = float(np.average(values, weights=weight))
     if n <= 1.0 + 1e-9:
-        return Estimate(mean, float("nan"), float("nan"))
+        return Estimate(mean, NAN, NAN, n)
     variance = float(np.average((values - mean) ** 2, weights=weight)) * n / (n - 1.0)
-    half = float(stdtrit(n - 1.0, 0.5 + confidence / 2.0)) * np.sqrt(variance / n)
-    return Estimate(mean, mean - float(half), mean + float(half))
+    error = float(np.sqrt(variance / n))
+    half = float(stdtrit(n - 1.0, 0.5 + confidence / 2.0)) * error
+    return Estimate(mean, mean - half, mean + half, n, error)

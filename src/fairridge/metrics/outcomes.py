@@ -46,6 +46,8 @@ class Outcomes:
         What scores are compared with.
     favorable : Favorable
         The outcome that people want.
+    labels : bool
+        Whether classes were predicted, not scores.
     """
 
     kind: Kind
@@ -57,6 +59,7 @@ class Outcomes:
     positive: Any
     threshold: float | None
     favorable: Favorable
+    labels: bool = False
 
     @property
     def wanted(self) -> Booleans:
@@ -163,7 +166,16 @@ def _classification(
     truth = None if response is None else (response == positive).astype(np.float64)
     selected = (score > threshold) == favorable.high
     return Outcomes(
-        "classification", truth, score, selected, weight, keep, positive, threshold, favorable
+        "classification",
+        truth,
+        score,
+        selected,
+        weight,
+        keep,
+        positive,
+        threshold,
+        favorable,
+        labels,
     )
 
 

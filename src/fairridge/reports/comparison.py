@@ -1,4 +1,4 @@
-"""The figure of a comparison: accuracy against fairness."""
+"""The figure of a comparison: accuracy against unfairness."""
 
 from __future__ import annotations
 
@@ -22,30 +22,52 @@ class TradeOff:
     ----------
     model : str
         Its name.
-    unfairness, loss, standard_error : ndarray of shape (k,)
+    unfairness, score : ndarray of shape (k,)
         What it reached, sorted by unfairness.
+    score_error, unfairness_error : ndarray of shape (k,)
+        Their standard errors; NaN or 0 if there are none.
     """
 
     model: str
     unfairness: Floats
-    loss: Floats
-    standard_error: Floats
+    score: Floats
+    score_error: Floats
+    unfairness_error: Floats
 
 
 def plot_trade_off(
-    curves: Sequence[TradeOff], unfairness_name: str, loss_name: str, ax: Any = None
+    curves: Sequence[TradeOff],
+    unfairness_name: str,
+    score_name: str,
+    ax: Any = None,
+    *,
+    high: bool = False,
 ) -> Any:
-    """Draw loss over unfairness, one line per model (extra ``plot``); low and left is better."""
+    """Draw accuracy over unfairness, one line per model, with 95 % intervals (extra ``plot``).
+
+    Parameters
+    ----------
+    curves : sequence of TradeOff
+        The models.
+    unfairness_name, score_name : str
+        What the axes are called.
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+    high : bool, default=False
+        Whether a high score is better.
+    """
     ax = new_axes() if ax is None else ax
     for k, curve in enumerate(curves):
         ax.errorbar(
-            curve.unfairness, curve.loss, yerr=1.96 * curve.standard_error,
+            curve.unfairness, curve.score,
+            yerr=1.96 * curve.score_error, xerr=1.96 * curve.unfairness_error,
             color=COLORS[k % len(COLORS)], marker=MARKERS[k % len(MARKERS)],
             markersize=6, linewidth=1.6, capsize=3, label=curve.model,
         )  # fmt: skip
     ax.set_xlabel(unfairness_name)
-    ax.set_ylabel(loss_name)
-    ax.set_title("Accuracy against fairness: low and left is better", loc="left", fontsize=11)
+    ax.set_ylabel(score_name)
+    better = "high" if high else "low"
+    ax.set_title(f"Accuracy against fairness: {better} and left is better", loc="left", fontsize=11)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.legend(frameon=False)

@@ -4,137 +4,46 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 
-from fairridge._typing import ColumnNames, TableLike
+from fairridge._typing import ColumnNames, Floats, TableLike
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import as_table, make_frame, name_of, numeric_vector
+from fairridge.data import as_table, name_of, numeric_vector
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.families import Binomial, Gaussian
 from fairridge.metrics import (
     WORDS,
-    Audit,
     Dependence,
     Favorable,
-    audit,
     dependence,
     favorable_outcome,
     find_label,
 )
-from fairridge.peers.barycenter.classifier import BarycenterClassifier
-from fairridge.peers.barycenter.regressor import BarycenterRegressor
-from fairridge.peers.convex.estimators import ConvexFairClassifier, ConvexFairRegressor
-from fairridge.peers.komiyama.estimator import KomiyamaRegressor
-from fairridge.peers.reductions.estimator import ReductionsClassifier
-from fairridge.peers.steinberg.estimator import SteinbergRegressor
-from fairridge.peers.zafar.estimators import ZafarClassifier, ZafarRegressor
-from fairridge.reports import TradeOff, plot_trade_off
+from fairridge.validation.compared_models import (
+    REFERENCE,
+    chosen_models,
+    grouped,
+    needs_groups,
+    on_groups,
+)
+from fairridge.validation.comparison_result import SCORES, Comparison
 from fairridge.validation.cross_validation import FoldedData, fold_records
+from fairridge.validation.decision_rates import RATES
 from fairridge.validation.evaluate import mean_and_error
-from fairridge.validation.folds import check_models
-from fairridge.validation.foreign import ForeignData, gap_of_decisions, measures, predictions
+from fairridge.validation.foreign import ForeignData, decision_rates, measures, predictions
 from fairridge.validation.progress import Progress
 
 __all__ = ["Comparison", "compare"]
 
-
-REGRESSORS = {
-    "FRRM": FairRidgeRegressor,
-    "NCLM": KomiyamaRegressor,
-    "ZLM": ZafarRegressor,
-    "Steinberg": SteinbergRegressor,
-    "barycenter": BarycenterRegressor,
-    "convex": ConvexFairRegressor,
-}
-CLASSIFIERS = {
-    "FGRRM": FairRidgeClassifier,
-    "ZLRM": ZafarClassifier,
-    "reductions": ReductionsClassifier,
-    "barycenter": BarycenterClassifier,
-    "convex": ConvexFairClassifier,
-}
-UNFAIRNESS = {
-    **{name: f"{words}, on held-out rows" for name, words in WORDS.items()},
-    **{f"train_{name}": f"{words}, in training" for name, words in WORDS.items()},
-    "equality_of_opportunity": "equality of opportunity, in training",
-    "individual": "individual unfairness relative to no bound, in training",
-    "max_correlation": "largest |correlation| with S, in training",
-    "kolmogorov_smirnov": "largest Kolmogorov–Smirnov distance of a group, in training",
-    "wasserstein": "largest Wasserstein distance of a group, in training",
-}
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What several models reach on the same data, one record per model and bound.
-
-    Attributes
-    ----------
-    records : tuple of dict
-        The measurements.
-    skipped : dict of str to str
-        Models that do not apply, and why.
-    loss_name : str
-        What `loss` is.
-    favorable : Favorable or None
-        The outcome that impact ratios are about; None if none of several
-        classes was named.
-    """
-
-    records: tuple[dict[str, Any], ...]
-    skipped: dict[str, str]
-    loss_name: str
-    favorable: Favorable | None
-    _backend: Any = None
-
-    def to_frame(self) -> Any:
-        """Return one row per model and bound.
-
-        Columns: model, unfairness (the bound), status, train_loss, loss and
-        its standard error (over the folds); share_of_eta, share_of_means and
-        decision_gap, the numbers that every model is described by, means over
-        the folds, and the same in training as train_share_of_eta and so on (R²
-        on held-out rows is adjusted for chance; models known by their
-        predictions only have no η; numbers have a gap in training only, of
-        those beyond the median response);
-        equality_of_opportunity, individual (relative to the unconstrained
-        model), max_correlation, kolmogorov_smirnov, wasserstein (all in the
-        training rows, of predicted numbers or probabilities),
-        adverse_impact_ratio (lowest share of a group that gets the favorable
-        outcome, relative to the highest; numbers beyond the median response,
-        the likeliest class), opportunity_difference (of that share among those
-        with the favorable outcome; of classes only, both in training, and of
-        several classes only if one is named as favorable) and seconds (one
-        fit). What a model does not have is NaN.
-        """
-        names = list(self.records[0])
-        return make_frame({name: [r[name] for r in self.records] for name in names}, self._backend)
-
-    def plot(self, measure: str = "train_share_of_means", ax: Any = None) -> Any:
-        """Draw the cross-validated loss over a measure of unfairness.
-
-        Parameters
-        ----------
-        measure : str
-            A fairness column of `to_frame()`.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
-        check_option("measure", measure, tuple(UNFAIRNESS))
-        curves = []
-        for model in dict.fromkeys(record["model"] for record in self.records):
-            own = sorted(
-                (r for r in self.records if r["model"] == model), key=lambda r: float(r[measure])
-            )
-            columns = [np.array([r[k] for r in own]) for k in (measure, "loss", "loss_error")]
-            curves.append(TradeOff(model, *columns))
-        return plot_trade_off(curves, UNFAIRNESS[measure], f"{self.loss_name}, cross-validated", ax)
+# Statuses of models that meet their bound.
+MET = ("converged", "inactive")
 
 
 def compare(
@@ -144,7 +53,7 @@ def compare(
     sensitive: ColumnNames | None = None,
     sensitive_features: TableLike | None = None,
     unfairness: Any = 0.05,
-    models: Mapping[str, Any] | None = None,
+    models: Any = None,
     task: str | None = None,
     favorable: Any = None,
     response: str | None = None,
@@ -165,8 +74,12 @@ def compare(
     unfairness : float or array-like, default=0.05
         The bounds. What a bound means is each model's own affair; the table
         measures all models alike.
-    models : dict of str to estimator, optional
-        By default all of this library, and the unconstrained model.
+    models : list of str and estimators, or dict of str to estimator, optional
+        Names are those of this library: "FRRM", "NCLM", "ZLM", "Steinberg",
+        "barycenter" and "convex" for regression; "FGRRM", "ZLRM",
+        "reductions" (fairlearn's), "barycenter" and "convex" for
+        classification. By default all of them. The unconstrained model is
+        always there.
     task : {"regression", "classification"}, optional
         Classification by default if y is not numeric or has two values.
     favorable : label, "low" or "high", optional
@@ -181,12 +94,15 @@ def compare(
 
     Notes
     -----
-    A model that refuses the data (continuous S where groups are needed, more
-    than two classes, a missing library) is left out, and `skipped` says why.
+    A model that refuses the data (more than two classes, a missing library) is
+    left out, and `skipped` says why. Models that need groups get the quarters of
+    numeric attributes, and `notes` says so; they are measured on the attributes
+    as they are, like the others. What models warn of is kept in `warnings`.
+    Every bound has the result that it has if nothing else is asked for.
     """
     task = _task(y) if task is None else task
     check_option("task", task, ("regression", "classification"))
-    models = _models(models, task, sensitive)
+    chosen = chosen_models(models, task, sensitive)
     wanted = _favorable(favorable, y, response or name_of(y), task)
     if task == "regression":
         y = numeric_vector(y, len(y), "y")
@@ -197,45 +113,141 @@ def compare(
         X, {"": free}, y=y, sensitive_features=sensitive_features,
         cv=cv, repeats=1, folds=folds, random_state=random_state,
     )  # fmt: skip
-    dependence_of, decisions_of = _measure(data, task), _decisions(data, task, wanted)
+    folded = replace(folded, favorable=wanted)
+    dependence_of = _measure(data, task)
     base = dependence_of(_fitted(free, data, 1.0)[0]).individual
-    records, skipped = [], {}
+    case = _Case(data, folded, dependence_of, base, task)
+    by_group, cut = grouped(data, sensitive)
+    records: list[dict[str, Any]] = []
+    skipped: dict[str, str] = {}
+    warned: dict[str, tuple[str, ...]] = {}
+    on_quarters: list[str] = []
     n_folds = len(folded.places)
-    with Progress((1 + len(models)) * n_folds, progress) as bar:
-        for done, (name, model) in enumerate({"unconstrained": free, **models}.items(), start=1):
-            own = np.ones(1) if name == "unconstrained" else bounds
+    with Progress((1 + len(chosen)) * n_folds, progress) as bar:
+        for done, (name, model) in enumerate({REFERENCE: free, **chosen}.items(), start=1):
+            own, here = np.ones(1) if name == REFERENCE else bounds, case
+            if cut and needs_groups(model):
+                model, here = on_groups(model), case.on(by_group)
+                on_quarters.append(name)
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # the status says what they say
-                    fits = [_fitted(model, data, float(r)) for r in own]
-                    found, _ = fold_records(name, model, folded, own, n_jobs, bar)
-                records += [  # the records of a fold have one bound after the other
-                    _record(name, float(r), fit, data, dependence_of, base, found[k :: len(own)])
-                    | decisions_of(fit[0])
-                    | {"seconds": fit[1]}
-                    for k, (r, fit) in enumerate(zip(own, fits, strict=True))
-                ]
+                found, texts = here.records(name, model, own, n_jobs, bar)
+                records += found
+                warned |= {name: texts} if texts else {}
             except (ImportError, TypeError, ValueError) as reason:
                 skipped[name] = str(reason)
             bar.reach(done * n_folds)
-    loss = "mean deviance" if task == "classification" else "RMSE"
-    return Comparison(tuple(records), skipped, loss, wanted, as_table(X).backend)
+    return Comparison(
+        tuple(records),
+        skipped,
+        "mean deviance" if task == "classification" else "RMSE",
+        wanted,
+        _notes(cut, [name for name in on_quarters if name not in skipped]),
+        warned,
+        as_table(X).backend,
+    )
 
 
-def _models(models: Mapping[str, Any] | None, task: str, sensitive: Any) -> Mapping[str, Any]:
-    """Return the models asked for, or all that there are."""
-    if models is None:
-        known = CLASSIFIERS if task == "classification" else REGRESSORS
-        return {name: model(sensitive=sensitive) for name, model in known.items()}
-    if not isinstance(models, Mapping):
-        raise TypeError(
-            f"models must be a dict name → estimator, not a {type(models).__name__}; pass "
-            "models={name: model}."
+@dataclass(frozen=True)
+class _Case:
+    """What every model is fitted to and measured by.
+
+    Attributes
+    ----------
+    data : ForeignData
+        All rows.
+    folded : FoldedData
+        The same in folds.
+    dependence_of : callable
+        Measures a fitted model, in training.
+    base : float
+        Individual unfairness of the unconstrained model.
+    task : str
+        Regression or classification.
+    """
+
+    data: ForeignData
+    folded: FoldedData
+    dependence_of: Callable[[Any], Dependence]
+    base: float
+    task: str
+
+    def on(self, data: ForeignData) -> _Case:
+        """Return the same rows in another form."""
+        return replace(
+            self,
+            data=data,
+            folded=replace(self.folded, foreign=data),
+            dependence_of=_measure(data, self.task),
         )
-    if "unconstrained" in models:
-        raise ValueError("'unconstrained' is the name of the reference; call the model otherwise.")
-    check_models(models)
-    return models
+
+    def records(
+        self, name: str, model: Any, bounds: Floats, n_jobs: int | None, bar: Progress
+    ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+        """Return one record per bound, and what the model warned of."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fits = [_fitted(model, self.data, float(r)) for r in bounds]
+            found, _ = fold_records(name, model, self.folded, bounds, n_jobs, bar)
+        texts = [str(one.message) for one in caught]
+        records = []
+        for k, (r, (fitted, seconds)) in enumerate(zip(bounds, fits, strict=True)):
+            validated = found[k :: len(bounds)]  # a fold has one bound after the other
+            texts += _unmet(float(r), validated)
+            records.append(
+                {"model": name, "unfairness": float(r)}
+                | self._of(fitted, validated)
+                | {"seconds": seconds}
+            )
+        return records, tuple(dict.fromkeys(texts))
+
+    def _of(self, fitted: Any, validated: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return the measures of one model at one bound."""
+        data = self.data
+        in_training = measures(fitted, data, adjusted=False)
+        in_training |= decision_rates(fitted, data, tuple(data.groups), data, self.folded.favorable)
+        names = ["loss", *SCORES, *WORDS, *RATES]
+        nan, record = float("nan"), {"status": getattr(fitted, "status_", "converged")}
+        for values in (in_training, *validated):
+            if "accuracy" in values:
+                values["log_loss"] = values["loss"] / 2.0
+        held_out = np.array([[one.get(name, nan) for name in names] for one in validated])
+        for name, mean, error in zip(names, *mean_and_error(held_out), strict=True):
+            train = in_training.get(name, nan)
+            if mean == mean or train == train or name in WORDS:
+                record |= {
+                    name: float(mean),
+                    f"{name}_error": float(error) if mean == mean else nan,
+                }
+                record[f"train_{name}"] = train
+        found = self.dependence_of(fitted)
+        return record | {
+            "equality_of_opportunity": found.equality_of_opportunity,
+            "individual": found.individual / self.base if self.base > 0.0 else 0.0,
+            "max_correlation": found.correlation,
+            "kolmogorov_smirnov": found.kolmogorov_smirnov,
+            "wasserstein": found.wasserstein,
+        }
+
+
+def _unmet(r: float, validated: Sequence[dict[str, Any]]) -> list[str]:
+    """Say in how many folds a bound is not met, which their own warnings are about."""
+    counts = Counter(one["status"] for one in validated if one["status"] not in MET)
+    return [
+        f"unfairness={r:g} is {status} in {count} of {len(validated)} folds"
+        for status, count in counts.items()
+    ]
+
+
+def _notes(cut: dict[str, tuple[str, ...]], models: Iterable[str]) -> tuple[str, ...]:
+    """Say which models saw quarters of numeric attributes."""
+    names = ", ".join(models)
+    if not names:
+        return ()
+    return tuple(
+        f"{attribute} is numeric, and these models need groups: {names}. They get its quarters "
+        f"{', '.join(labels)}; all models are measured on {attribute} itself."
+        for attribute, labels in cut.items()
+    )
 
 
 def _task(y: Any) -> str:
@@ -293,67 +305,3 @@ def _favorable(favorable: Any, y: Any, response: str, task: str) -> Favorable | 
             )
         positive = named
     return favorable_outcome(favorable, response, positive, classes)
-
-
-def _decisions(
-    data: ForeignData, task: str, favorable: Favorable | None
-) -> Callable[[Any], dict[str, float]]:
-    """Return a function that compares whom a fitted model selects between groups."""
-
-    def of(model: Any) -> dict[str, float]:
-        if favorable is None:
-            return {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # models know their classes
-            found = audited(model)
-        ratio = {"adverse_impact_ratio": found.demographic_parity_ratio}
-        if task == "regression":
-            return {"train_decision_gap": found.demographic_parity_difference} | ratio
-        return ratio | {"opportunity_difference": found.equal_opportunity_difference}
-
-    def audited(model: Any) -> Audit:
-        assert favorable is not None
-        options: dict[str, Any] = {"sensitive_features": data.attributes, "kind": task}
-        if task == "regression":
-            options |= {"threshold": float(np.median(data.y)), "favorable": favorable.label}
-            return audit(data.y, predictions(model, data), **options)
-        chosen = predictions(model, data).argmax(axis=1)
-        positive = np.asarray(model.classes_)[chosen] == favorable.label
-        return audit((data.y == favorable.label).astype(int), positive.astype(int), **options)
-
-    return of
-
-
-def _record(
-    name: str,
-    r: float,
-    fit: tuple[Any, float],
-    data: ForeignData,
-    dependence_of: Callable[[Any], Dependence],
-    base: float,
-    validated: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """Return the measures of one model at one bound."""
-    fitted, _ = fit
-    found, nan = dependence_of(fitted), float("nan")
-    in_training = measures(fitted, data, adjusted=False)
-    in_training |= gap_of_decisions(fitted, data, data.groups)
-    # Numbers are decided by a threshold, which the folds do not know.
-    known = [name for name in WORDS if is_classifier(fitted) or name != "decision_gap"]
-    held_out = np.array([[one.get(name, nan) for name in ("loss", *known)] for one in validated])
-    (loss, *numbers), (error, *_) = mean_and_error(held_out)
-    return {
-        "model": name,
-        "unfairness": r,
-        "status": getattr(fitted, "status_", "converged"),
-        "train_loss": in_training["loss"],
-        "loss": float(loss),
-        "loss_error": float(error),
-        **dict(zip(known, map(float, numbers), strict=True)),
-        **{f"train_{name}": in_training.get(name, nan) for name in known},
-        "equality_of_opportunity": found.equality_of_opportunity,
-        "individual": found.individual / base if base > 0.0 else 0.0,
-        "max_correlation": found.correlation,
-        "kolmogorov_smirnov": found.kolmogorov_smirnov,
-        "wasserstein": found.wasserstein,
-    }

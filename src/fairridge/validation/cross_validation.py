@@ -10,18 +10,20 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 
+from fairridge._notebook import lines_html, table_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, make_frame, weights
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._training import Training, read_training
-from fairridge.metrics import BINS, encoded_groups
+from fairridge.metrics import BINS, Favorable, encoded_groups
 from fairridge.peers._peer import LinearModel
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.sources import RowMoments, RowSource
+from fairridge.validation.decision_rates import DecisionRates
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds, quiet_fits
-from fairridge.validation.foreign import ForeignData, foreign_fold, require_weights
+from fairridge.validation.foreign import ForeignData, class_code, foreign_fold, require_weights
 from fairridge.validation.linear import Scores, row_fold
 from fairridge.validation.moments import moment_folds, uses_moments
 from fairridge.validation.progress import Progress
@@ -92,6 +94,24 @@ class CrossValidation:
             name = self.loss_name[model] if measure in ("loss", "train_loss") else measure
             curves.append(ValidationCurve(model, name, np.array(bounds), means, errors))
         return curves
+
+    def _repr_html_(self) -> str:
+        curves = self.curves("loss")
+        rows = [
+            {"model": c.model, "unfairness": r, c.measure: mean, "standard error": error}
+            for c in curves
+            for r, mean, error in zip(c.unfairness, c.mean, c.standard_error, strict=True)
+        ]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        table = table_html(
+            {name: [row.get(name) for row in rows] for name in names},
+            "Cross-validation, mean over folds",
+        )
+        grids = {tuple(c.unfairness) for c in curves}
+        if len(grids) > 1 or len(curves) > 3:  # a small picture has room for three lines
+            return table
+        lines = {c.model: c.mean for c in curves}
+        return table + lines_html(curves[0].unfairness, lines, "bound on unfairness, r")
 
     def plot(self, measure: str = "loss", ax: Any = None) -> Any:
         """Draw a measure over r, one line per model with 95 % confidence intervals.
@@ -172,10 +192,12 @@ def cross_validate(
 
     with n the rows of the fold, whatever their weights, and q the rank of S
     there; they are missing if n ≤ q + 1. Models known by their predictions only
-    have no η, and Cox models no means. `decision_gap`, of classifiers, is the
-    largest difference between two groups of an attribute in the share of rows
-    that are given a class; numeric attributes are cut into quarters, and groups
-    of fewer than 30 validation rows are left out.
+    have no η, and Cox models no means. `decision_gap` is the largest difference
+    between two groups of an attribute in the share of rows that are given a
+    class, or of numbers in the share that is predicted to lie above the median
+    response of the training rows; numeric attributes are cut into quarters, and
+    groups of fewer than 30 validation rows are left out. Survival models and
+    rows in files have none.
     """
     named = models if isinstance(models, Mapping) else {type(models).__name__: models}
     if not named:
@@ -241,6 +263,10 @@ class FoldedData:
         As in `cross_validate`.
     repeated : list of list of (train, test)
         Positions among the rows with a positive weight, one list per repeat.
+    favorable : Favorable, optional
+        The outcome that people want: then selection rates are compared, too.
+    foreign : ForeignData, optional
+        The rows in another form, which models are fitted to by nothing but fit and predict.
     """
 
     X: Any
@@ -249,6 +275,8 @@ class FoldedData:
     sample_weight: Floats | None
     offset: Any
     repeated: list[list[Fold]]
+    favorable: Favorable | None = None
+    foreign: ForeignData | None = None
 
     @classmethod
     def of(
@@ -285,15 +313,17 @@ class FoldedData:
         """Return the scores of a model in every fold, one dict per bound, and what the loss is."""
         jobs = Parallel(n_jobs=n_jobs, return_as="generator")
         folds = [fold for one in self.repeated for fold in one]
-        if isinstance(model, LinearModel):
+        if isinstance(model, LinearModel) and self.foreign is None:
             training = read_training(
                 model, self.X, self.y, self.sensitive_features, self.sample_weight, self.offset
             )
             gaussian = training.response.family.least_squares
-            found = _linear_folds(model, training, folds, bounds, jobs)
+            found = _linear_folds(model, training, folds, bounds, jobs, self.favorable)
         else:
-            data, gaussian = self._foreign(name, model), not is_classifier(model)
-            found = jobs(delayed(foreign_fold)(model, data, fold, bounds) for fold in folds)
+            data, gaussian = self.foreign or self._foreign(name, model), not is_classifier(model)
+            found = jobs(
+                delayed(foreign_fold)(model, data, fold, bounds, self.favorable) for fold in folds
+            )
         return found, "RMSE" if gaussian else "mean deviance"
 
     def _foreign(self, name: str, model: Any) -> ForeignData:
@@ -318,16 +348,29 @@ class FoldedData:
 
 
 def _linear_folds(
-    model: LinearModel, training: Training, folds: list[Fold], bounds: Floats, jobs: Parallel
+    model: LinearModel,
+    training: Training,
+    folds: list[Fold],
+    bounds: Floats,
+    jobs: Parallel,
+    favorable: Favorable | None,
 ) -> Iterable[list[Scores]]:
+    rates = _rates(training, favorable)
     if uses_moments(model, training):
-        return moment_folds(model, training, folds, bounds)
+        return moment_folds(model, training, folds, bounds, rates)
     # Features that are fitted to each training set have no coefficients in common.
     warm_start = model._set_up(training).warm_start() if training.unmapped is None else None
-    groups = []
-    if training.response.classes is not None and isinstance(training.engine, MemoryEngine):
-        groups = encoded_groups(training.unmapped or training.engine.rows, bins=BINS)
     found: Iterable[list[Scores]] = jobs(
-        delayed(row_fold)(model, training, fold, bounds, warm_start, groups) for fold in folds
+        delayed(row_fold)(model, training, fold, bounds, warm_start, rates) for fold in folds
     )
     return found
+
+
+def _rates(training: Training, favorable: Favorable | None) -> DecisionRates | None:
+    """Return how decisions are compared, for models that decide."""
+    if training.response.family.reads == "times" or not isinstance(training.engine, MemoryEngine):
+        return None
+    groups = tuple(encoded_groups(training.unmapped or training.engine.rows, bins=BINS))
+    if training.response.classes is not None:
+        return DecisionRates(groups, class_code(training.response.classes, favorable))
+    return DecisionRates(groups, None if favorable is None else int(favorable.high))

@@ -16,7 +16,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.data import Table, as_table, dense_columns, learn_design
 from fairridge.metrics import (
     BINS,
-    Decided,
+    Favorable,
     GroupCodes,
     Grouping,
     groupings,
@@ -25,13 +25,15 @@ from fairridge.metrics import (
 )
 from fairridge.peers._peer import LinearModel
 from fairridge.validation import evaluate
+from fairridge.validation.decision_rates import DecisionRates, median_of
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores
 
 __all__ = [
     "ForeignData",
+    "class_code",
+    "decision_rates",
     "foreign_fold",
-    "gap_of_decisions",
     "measures",
     "predictions",
     "require_weights",
@@ -121,10 +123,12 @@ def require_weights(name: str, model: Any) -> None:
         )
 
 
-def foreign_fold(model: Any, data: ForeignData, fold: Fold, bounds: Floats) -> list[Scores]:
+def foreign_fold(
+    model: Any, data: ForeignData, fold: Fold, bounds: Floats, favorable: Favorable | None = None
+) -> list[Scores]:
     """Fit to the training rows for every bound, and measure on the validation rows."""
     train, test = (data.take(rows) for rows in fold)
-    groups = [one.take(fold[1]) for one in data.groups]
+    groups = tuple(one.take(fold[1]) for one in data.groups)
     found = []
     for r in bounds:
         fitted = clone(model).set_params(unfairness=float(r))
@@ -137,20 +141,50 @@ def foreign_fold(model: Any, data: ForeignData, fold: Fold, bounds: Floats) -> l
             "loss": of_test["loss"],
             "train_achieved": of_train["share_of_means"],
             "achieved": of_test["share_of_means"],
-            **gap_of_decisions(fitted, test, groups),
+            **decision_rates(fitted, test, groups, train, favorable),
             "status": getattr(fitted, "status_", "converged"),
         }
         found.append(own | of_test)
     return found
 
 
-def gap_of_decisions(model: Any, data: ForeignData, groups: list[GroupCodes]) -> dict[str, float]:
-    """Return the gap of decisions between groups, of a classifier."""
-    if not is_classifier(model):
-        return {}
+def decision_rates(
+    model: Any,
+    data: ForeignData,
+    groups: tuple[GroupCodes, ...],
+    train: ForeignData,
+    favorable: Favorable | None,
+) -> dict[str, float]:
+    """Compare the decisions of a fitted model between groups.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    data : ForeignData
+        The rows.
+    groups : tuple of GroupCodes
+        Their groups, by each attribute.
+    train : ForeignData
+        Training rows, by whose median response numbers are decided.
+    favorable : Favorable or None
+        The outcome that people want; without it there is a gap only.
+    """
     predicted = predictions(model, data)
-    decided = Decided.of(predicted.argmax(axis=1), groups, data.weights, predicted.shape[1])
-    return {"decision_gap": decided.gap}
+    if not is_classifier(model):
+        code = None if favorable is None else int(favorable.high)
+        threshold = median_of(train.y.astype(np.float64), train.weights)
+        return DecisionRates(groups, code).of_numbers(predicted, threshold, data.weights)
+    rates = DecisionRates(groups, class_code(model.classes_, favorable))
+    codes, decided = _codes(data.y, model.classes_), predicted.argmax(axis=1)
+    return rates.of_classes(decided, codes, data.weights, predicted.shape[1])
+
+
+def class_code(classes: NDArray[Any], favorable: Favorable | None) -> int | None:
+    """Return the position of the favorable class."""
+    if favorable is None:
+        return None
+    return [bool(label == favorable.label) for label in classes.tolist()].index(True)
 
 
 def predictions(model: Any, data: ForeignData) -> Floats:

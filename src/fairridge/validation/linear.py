@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,14 +15,15 @@ from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
-from fairridge.metrics import Decided, GroupCodes, scatter_of, sensitive_span, share_explained
+from fairridge.metrics import scatter_of, sensitive_span, share_explained
 from fairridge.models import FairBasis, Fit
 from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
+from fairridge.validation.decision_rates import DecisionRates, median_of
 from fairridge.validation.folds import Fold
 
-__all__ = ["Scores", "WrittenRows", "fold_scores", "row_fold"]
+__all__ = ["Scores", "WrittenRows", "fold_scores", "row_fold", "threshold_of"]
 
 # What one bound reached in one fold, by name of the measure.
 Scores = dict[str, Any]
@@ -88,7 +89,6 @@ class WrittenRows:
         self,
         family: Family,
         eta: Floats,
-        groups: Sequence[GroupCodes] = (),
         *,
         adjusted: bool = True,
     ) -> dict[str, float]:
@@ -100,8 +100,6 @@ class WrittenRows:
             The family of the response.
         eta : ndarray of shape (n, K)
             Linear predictors, without the offset.
-        groups : sequence of GroupCodes
-            Groups of the rows by each attribute, for models that decide.
         adjusted : bool, default=True
             Whether the rows are validation rows.
         """
@@ -109,15 +107,22 @@ class WrittenRows:
         columns = {"share_of_eta": eta}
         if family.reads != "times":
             columns["share_of_means"] = evaluate.outcomes(family, shifted)
-        found = {
+        return {
             name: share_explained(values, self.span, weight, adjusted=adjusted)
             for name, values in columns.items()
         }
-        if groups:
-            decided = cast(ClassFamily, family).likeliest(shifted)
-            n_classes = family.n_predictors + 1
-            found["decision_gap"] = Decided.of(decided, groups, weight, n_classes).gap
-        return found
+
+    def decided(
+        self, family: Family, eta: Floats, rates: DecisionRates, threshold: float | None
+    ) -> dict[str, float]:
+        """Compare decisions between groups: the likeliest class, or numbers above a threshold."""
+        engine, shifted = self.engine, self.with_offset(eta)
+        if threshold is not None:
+            means = evaluate.outcomes(family, shifted)[:, 0]
+            return rates.of_numbers(means, threshold, engine.weights)
+        decided, truth = cast(ClassFamily, family).likeliest(shifted), engine.response[:, 0]
+        n_classes = family.n_predictors + 1
+        return rates.of_classes(decided, truth.astype(np.intp), engine.weights, n_classes)
 
     def variance(self, raw: Floats) -> float:
         """VAR of [S, X] times coefficients, times n; over classes if there are several."""
@@ -131,7 +136,7 @@ def row_fold(
     fold: Fold,
     bounds: Floats,
     warm_start: Any,
-    groups: Sequence[GroupCodes] = (),
+    rates: DecisionRates | None = None,
 ) -> list[Scores]:
     """Fit to the training rows, and measure on the validation rows.
 
@@ -147,16 +152,27 @@ def row_fold(
         The bounds r.
     warm_start : object
         What the search may start from, or None.
-    groups : sequence of GroupCodes
-        Groups of all rows, by each attribute, for models that decide.
+    rates : DecisionRates, optional
+        How decisions are compared between groups of all rows.
     """
     train, test = training.fold(*fold)
     _require_response(training, train)
     problem: Any = model._problem_on(train, training.response)
     if warm_start is not None:
         problem.start_from(warm_start)
-    rows, own = WrittenRows.of(test), [one.take(fold[1]) for one in groups]
-    return [_row_scores(model, problem, one, rows, own) for one in model._solve(problem, bounds)]
+    rows, own = WrittenRows.of(test), None if rates is None else rates.take(fold[1])
+    threshold = threshold_of(training.response.family, train)
+    return [
+        _row_scores(model, problem, one, rows, own, threshold)
+        for one in model._solve(problem, bounds)
+    ]
+
+
+def threshold_of(family: Family, train: MemoryEngine) -> float | None:
+    """Return what numbers are decided by: the median response of the training rows."""
+    if family.reads != "numbers":
+        return None
+    return median_of(train.response[:, 0], train.weights)
 
 
 def _row_scores(
@@ -164,17 +180,19 @@ def _row_scores(
     problem: Problem,
     solution: Solution,
     rows: WrittenRows,
-    groups: Sequence[GroupCodes],
+    rates: DecisionRates | None,
+    threshold: float | None,
 ) -> Scores:
     fit, family = solution.fit, problem.family
     eta = rows.eta(problem.basis, fit)
+    decided = {} if rates is None else rows.decided(family, eta, rates, threshold)
     return fold_scores(
         problem,
         solution,
         rows.engine.n_rows,
         rows.accuracy(family, eta),
         rows.achieved(model._traits.definition, fit, eta),
-        rows.yardstick(family, eta, groups),
+        rows.yardstick(family, eta) | decided,
         rows.variance,
     )
 

@@ -8,8 +8,8 @@ moments. If that would lose digits the rows are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from fairridge.models.factor import WELL_CONDITIONED
 from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
+from fairridge.validation.decision_rates import DecisionRates, median_of
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores, fold_scores, row_fold
 
@@ -35,6 +36,9 @@ __all__ = [
     "uses_moments",
 ]
 
+
+# Compares decisions of several models, given their coefficients and constants.
+Decide = Callable[[Floats, Floats], list[dict[str, float]]]
 
 # A column that keeps less of its scatter in the training rows has lost digits to the subtraction.
 LEAST_LEFT = 0.1
@@ -59,23 +63,44 @@ def uses_moments(model: LinearModel, training: Training) -> bool:
 
 
 def moment_folds(
-    model: LinearModel, training: Training, folds: list[Fold], bounds: Floats
+    model: LinearModel,
+    training: Training,
+    folds: list[Fold],
+    bounds: Floats,
+    rates: DecisionRates | None = None,
 ) -> Iterator[list[Scores]]:
-    """Yield the scores of every fold, from moments if they carry the digits."""
+    """Yield the scores of every fold, from moments if they carry the digits.
+
+    Decisions are compared on the validation rows themselves, if `rates` say how.
+    """
     whole, engine = training.engine.moments(), training.engine
     for fold in folds:
         try:
             # Positions that do not divide the rows (hold-out, custom folds) have no complement.
             if not _divides(fold, training.n_rows):
                 raise RowsNeededError
-            part = training.engine_on(fold[1]).moments()
+            test = training.engine_on(fold[1])
+            part = test.moments()
             rest = whole - part
             _require_digits(whole, rest)
             require_independent(part, engine.n_sensitive)
             known = PrecomputedMoments(rest, engine.names, engine.n_sensitive, no_rows)
-            yield moment_fold(model, training.response, known, part, bounds)
+            decide = None if rates is None else _deciding(training, fold, test, rates)
+            yield moment_fold(model, training.response, known, part, bounds, decide=decide)
         except RowsNeededError:
-            yield row_fold(model, training, fold, bounds, None)
+            yield row_fold(model, training, fold, bounds, None, rates)
+
+
+def _deciding(training: Training, fold: Fold, test: MemoryEngine, rates: DecisionRates) -> Decide:
+    """Return a function of coefficients that compares decisions between groups of a fold."""
+    engine, own = cast(MemoryEngine, training.engine), rates.take(fold[1])
+    threshold = median_of(engine.response[fold[0], 0], engine.weights[fold[0]])
+
+    def decided(raw: Floats, level: Floats) -> list[dict[str, float]]:
+        scores = test.scores(raw) + level
+        return [own.of_numbers(column, threshold, test.weights) for column in scores.T]
+
+    return decided
 
 
 def _divides(fold: Fold, n: int) -> bool:
@@ -113,6 +138,7 @@ def moment_fold(
     part: Moments,
     bounds: Floats,
     root: Floats | None = None,
+    decide: Decide | None = None,
 ) -> list[Scores]:
     """Fit to training rows, and measure on others, of both of which only moments are known.
 
@@ -130,10 +156,19 @@ def moment_fold(
         The bounds r.
     root : ndarray, optional
         R with RᵀR the scatter of the validation rows, which carries more digits.
+    decide : callable, optional
+        Compares decisions between groups, given coefficients and constants of all bounds.
     """
     problem: Any = model._problem_on(training, response)
     solutions = model._solve(problem, bounds)
-    return [_moment_scores(model, problem, solution, part, root) for solution in solutions]
+    found = [_moment_scores(model, problem, solution, part, root) for solution in solutions]
+    if decide is None:
+        return found
+    basis, fits = problem.basis, [solution.fit for solution in solutions]
+    raw = np.array([basis.raw_coefficients(fit.alpha, fit.beta) for fit in fits])
+    level = np.array([fit.intercept + fit.alpha @ basis.center_sensitive for fit in fits])
+    decided = decide(raw, level - raw @ basis.center)
+    return [scores | rates for scores, rates in zip(found, decided, strict=True)]
 
 
 def _moment_scores(

@@ -34,7 +34,7 @@ RATES = (
     "true_positive_rate",
     "false_positive_rate",
     "precision",
-    "adverse_impact_ratio",
+    "impact_ratio",
 )
 
 
@@ -253,7 +253,7 @@ def _with_rates(scores: Audit, labels: Audit) -> Audit:
         replace(
             b,
             groups=tuple(merged(x, y) for x, y in zip(a.groups, b.groups, strict=True)),
-            mean_prediction_difference=a.mean_prediction_difference,
+            mean_difference=a.mean_difference,
             calibration=a.calibration,
         )
         for a, b in zip(scores.attributes, labels.attributes, strict=True)

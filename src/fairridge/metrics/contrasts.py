@@ -1,0 +1,165 @@
+"""Intervals for differences and ratios between groups, which have no rows in common.
+
+- Differences of shares: Newcombe's (1998) hybrid of Wilson's intervals.
+- Ratios of shares: the score interval of Koopman (1984), with the factor
+  n/(n − 1) of Miettinen and Nurminen (1985).
+- Differences of means: Welch's.
+
+Weighted rows count with Kish's effective number, as in the intervals of one
+group. The largest difference of all pairs of k groups, and the smallest ratio,
+have simultaneous intervals: with each pair at the level 1 − δ/m of m pairs, all
+intervals hold together with probability 1 − δ (Bonferroni), and then the true
+extreme lies between the extremes of their lower and of their upper ends. So
+nothing is gained by looking for the worst pair first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from fairridge._typing import Floats
+from fairridge.metrics.intervals import Estimate, wilson_limits
+
+__all__ = [
+    "largest_mean_difference",
+    "largest_rate_difference",
+    "rate_ratio",
+    "smallest_rate_ratio",
+]
+
+# Steps of bisection: fewer than binary digits, so that θ stays finite.
+STEPS = 50
+
+# Ends of the intervals of pairs (first, second), given the probability left out in each.
+Limits = Callable[[Sequence[Estimate], Sequence[Estimate], float], tuple[Floats, Floats]]
+
+
+def rate_ratio(first: Estimate, second: Estimate, confidence: float) -> Estimate:
+    """Return the ratio of the shares of two groups; NaN if the second is 0."""
+    if not second.value > 0.0 or not first.size > 0.0:
+        return Estimate.undefined()
+    low, high = _ratio_limits([first], [second], 1.0 - confidence)
+    return Estimate(first.value / second.value, float(low[0]), float(high[0]))
+
+
+def smallest_rate_ratio(groups: Sequence[Estimate], confidence: float) -> Estimate:
+    """Return the lowest share of a group over the highest, at most 1."""
+    known = [group for group in groups if group.value == group.value]
+    if len(known) < 2 or max(group.value for group in known) <= 0.0:
+        return Estimate.undefined()
+    low, high = _of_pairs(_ratio_limits, known, 1.0 - confidence)
+    with np.errstate(divide="ignore"):
+        lows, highs = np.append(low, 1.0 / high), np.append(high, 1.0 / low)
+    values = [group.value for group in known]
+    return Estimate(min(values) / max(values), float(lows.min()), min(float(highs.min()), 1.0))
+
+
+def largest_rate_difference(families: Sequence[Sequence[Estimate]], confidence: float) -> Estimate:
+    """Return the largest difference between shares of two groups.
+
+    Parameters
+    ----------
+    families : sequence of sequences of Estimate
+        Shares by group; of several kinds of share the largest difference of any counts.
+    confidence : float
+        Level of the interval.
+    """
+    return _largest(_difference_limits, families, confidence)
+
+
+def largest_mean_difference(groups: Sequence[Estimate], confidence: float) -> Estimate:
+    """Return the largest difference between means of two groups."""
+    return _largest(_mean_limits, [groups], confidence)
+
+
+def _largest(limits: Limits, families: Sequence[Sequence[Estimate]], confidence: float) -> Estimate:
+    known = [[group for group in groups if group.value == group.value] for groups in families]
+    compared = [groups for groups in known if len(groups) > 1]
+    if not compared:
+        return Estimate.undefined()
+    values = [[group.value for group in groups] for groups in compared]
+    lows, highs = [], []
+    for groups in compared:
+        low, high = _of_pairs(limits, groups, (1.0 - confidence) / len(compared))
+        lows += [low, -high]
+        highs += [high, -low]
+    return Estimate(
+        max(max(group) - min(group) for group in values),
+        # NaN if a group of one row has no interval: then the extremes have none.
+        max(float(np.concatenate(lows).max()), 0.0),
+        float(np.concatenate(highs).max()),
+    )
+
+
+def _of_pairs(limits: Limits, groups: Sequence[Estimate], outside: float) -> tuple[Floats, Floats]:
+    """Return the ends of intervals of all pairs that hold together."""
+    first, second = zip(*combinations(groups, 2), strict=True)
+    return limits(first, second, outside / len(first))
+
+
+# ---------------------------------------------------------------------- pairs
+
+
+def _columns(groups: Sequence[Estimate], *names: str) -> list[Floats]:
+    return [np.array([getattr(group, name) for group in groups]) for name in names]
+
+
+def _difference_limits(
+    first: Sequence[Estimate], second: Sequence[Estimate], outside: float
+) -> tuple[Floats, Floats]:
+    z = float(-ndtri(outside / 2.0))
+    (p1, n1), (p2, n2) = (_columns(groups, "value", "size") for groups in (first, second))
+    (l1, u1), (l2, u2) = wilson_limits(p1, n1, z), wilson_limits(p2, n2, z)
+    gap = p1 - p2
+    return gap - np.hypot(p1 - l1, u2 - p2), gap + np.hypot(u1 - p1, p2 - l2)
+
+
+def _mean_limits(
+    first: Sequence[Estimate], second: Sequence[Estimate], outside: float
+) -> tuple[Floats, Floats]:
+    names = ("value", "size", "error")
+    (m1, n1, e1), (m2, n2, e2) = (_columns(groups, *names) for groups in (first, second))
+    v1, v2 = e1**2, e2**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = (v1 + v2) ** 2 / (v1**2 / (n1 - 1.0) + v2**2 / (n2 - 1.0))
+    # Two constants have no error, whatever the degrees of freedom.
+    df = np.where(v1 + v2 > 0.0, df, 1.0)
+    half = stdtrit(df, 1.0 - outside / 2.0) * np.sqrt(v1 + v2)
+    return m1 - m2 - half, m1 - m2 + half
+
+
+def _ratio_limits(
+    first: Sequence[Estimate], second: Sequence[Estimate], outside: float
+) -> tuple[Floats, Floats]:
+    z = float(-ndtri(outside / 2.0))
+    (p1, n1), (p2, n2) = (_columns(groups, "value", "size") for groups in (first, second))
+
+    def end(wanted: float) -> Floats:
+        # The statistic falls as the ratio θ grows; bisect θ/(1 + θ).
+        low, high = np.zeros_like(p1), np.ones_like(p1)
+        for _ in range(STEPS):
+            middle = (low + high) / 2.0
+            above = _score(p1, n1, p2, n2, middle / (1.0 - middle)) > wanted
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        return np.asarray(low / (1.0 - low))
+
+    return np.where(p1 > 0.0, end(z), 0.0), np.where(p2 > 0.0, end(-z), np.inf)
+
+
+def _score(p1: Floats, n1: Floats, p2: Floats, n2: Floats, ratio: Floats) -> Floats:
+    """Return the score statistic of p₁ − θp₂, in the likeliest shares that have the ratio θ."""
+    n, x1, x2 = n1 + n2, n1 * p1, n2 * p2
+    a, b, c = n * ratio, -(n1 * ratio + x1 + n2 + x2 * ratio), x1 + x2
+    root = np.sqrt(np.maximum(b * b - 4.0 * a * c, 0.0))
+    # The smaller root, written so that nothing cancels where θ is small.
+    q2 = 2.0 * c / (root - b)
+    q1 = ratio * q2
+    variance = (q1 * (1.0 - q1) / n1 + ratio**2 * q2 * (1.0 - q2) / n2) * n / (n - 1.0)
+    gap = p1 - ratio * p2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = gap / np.sqrt(np.maximum(variance, 0.0))
+    return np.where(gap == 0.0, 0.0, found)

@@ -1,0 +1,180 @@
+"""Which models a comparison fits, what they are called, and on which form of S."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from fairridge.data import Levels, Table, as_table, learn_design, make_frame
+from fairridge.data.groups import MOST_VALUES
+from fairridge.estimators.classifier import FairRidgeClassifier
+from fairridge.estimators.regressor import FairRidgeRegressor
+from fairridge.metrics import BINS, groupings
+from fairridge.peers.barycenter.classifier import BarycenterClassifier
+from fairridge.peers.barycenter.regressor import BarycenterRegressor
+from fairridge.peers.convex.estimators import ConvexFairClassifier, ConvexFairRegressor
+from fairridge.peers.komiyama.estimator import KomiyamaRegressor
+from fairridge.peers.reductions.estimator import ReductionsClassifier
+from fairridge.peers.steinberg.estimator import SteinbergRegressor
+from fairridge.peers.zafar.estimators import ZafarClassifier, ZafarRegressor
+from fairridge.validation.folds import check_models
+from fairridge.validation.foreign import ForeignData
+
+__all__ = [
+    "CLASSIFIERS",
+    "REFERENCE",
+    "REGRESSORS",
+    "chosen_models",
+    "grouped",
+    "in_words",
+    "needs_groups",
+    "on_groups",
+]
+
+REFERENCE = "unconstrained"
+REGRESSORS = {
+    "FRRM": FairRidgeRegressor,
+    "NCLM": KomiyamaRegressor,
+    "ZLM": ZafarRegressor,
+    "Steinberg": SteinbergRegressor,
+    "barycenter": BarycenterRegressor,
+    "convex": ConvexFairRegressor,
+}
+CLASSIFIERS = {
+    "FGRRM": FairRidgeClassifier,
+    "ZLRM": ZafarClassifier,
+    "reductions": ReductionsClassifier,
+    "barycenter": BarycenterClassifier,
+    "convex": ConvexFairClassifier,
+}
+NAMES = {
+    "FRRM": "fair ridge (FRRM)",
+    "FGRRM": "fair ridge (FGRRM)",
+    "NCLM": "Komiyama et al. (NCLM)",
+    "ZLM": "Zafar et al. (ZLM)",
+    "ZLRM": "Zafar et al. (ZLRM)",
+    "Steinberg": "Steinberg et al.",
+    "barycenter": "Wasserstein barycenter",
+    "convex": "convex (Berk et al.)",
+    "reductions": "reductions (fairlearn)",
+}
+
+
+def in_words(name: str) -> str:
+    """Return what a model of this library is called in tables."""
+    return NAMES.get(name, name)
+
+
+def chosen_models(models: Any, task: str, sensitive: Any) -> dict[str, Any]:
+    """Return the models asked for by the names that tables show, or all that there are.
+
+    Parameters
+    ----------
+    models : None, str, estimator, mapping, or iterable of str and estimators
+        As in `compare`.
+    task : {"regression", "classification"}
+        Which models names are looked up among.
+    sensitive : object
+        Sensitive columns, for models that are known by name.
+    """
+    known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)
+    if models is None or isinstance(models, str):
+        models = known if models is None else [models]
+    elif isinstance(models, Mapping):
+        if REFERENCE in models:
+            raise ValueError(f"{REFERENCE!r} is the name of the reference; choose another name.")
+        check_models(models)
+        return dict(models)
+    elif hasattr(models, "get_params") or not isinstance(models, Iterable):
+        raise TypeError(
+            "models must be a dict name → estimator, or a list of names and estimators, not a "
+            f"{type(models).__name__}; pass models={{name: model}}."
+        )
+    found: dict[str, Any] = {}
+    for model in models:
+        by_name = isinstance(model, str)
+        name = in_words(_known_name(model, known)) if by_name else type(model).__name__
+        if name in found:
+            raise ValueError(f"models has {name} twice; name them in a dict name → estimator.")
+        found[name] = known[_known_name(model, known)](sensitive=sensitive) if by_name else model
+    check_models(found)
+    return found
+
+
+def _known_name(name: str, known: Mapping[str, Any]) -> str:
+    """Find the model that a name means, as it is written in tables or short."""
+    for short in known:
+        if name.lower() in (short.lower(), in_words(short).lower()):
+            return short
+    raise ValueError(f"models={name!r} is not known; use names among {', '.join(known)}.")
+
+
+def needs_groups(model: Any) -> bool:
+    """Whether a model of this library can only be fitted to groups."""
+    traits = getattr(model, "_traits", None)
+    return traits is not None and traits.needs_groups
+
+
+def grouped(data: ForeignData, sensitive: Any) -> tuple[ForeignData, dict[str, tuple[str, ...]]]:
+    """Cut numeric attributes into quarters, for models that need groups.
+
+    The models see the quarters. What they predict is measured on S as it is.
+
+    Parameters
+    ----------
+    data : ForeignData
+        Rows.
+    sensitive : object
+        Columns of X that are sensitive, if they are there.
+
+    Returns
+    -------
+    data : ForeignData
+        The same rows with S beside X; unchanged if all attributes are discrete.
+    cut : dict of str to tuple of str
+        Quarters, by attribute.
+    """
+    table = data.attributes
+    columns = [table.column(k) for k in range(table.shape[1])]
+    many = [
+        not isinstance(column, Levels) and len(np.unique(column)) > MOST_VALUES
+        for column in columns
+    ]
+    if not any(many):
+        return data, {}
+    partitions = groupings(table, data.weights, bins=BINS, intersections=False)
+    values, cut = [], {}
+    for column, numeric, partition in zip(columns, many, partitions, strict=True):
+        if numeric:
+            cut[partition.attribute] = partition.labels
+            values.append(np.array(partition.labels, dtype=object)[partition.codes])
+        elif isinstance(column, Levels):
+            values.append(np.array(column.levels, dtype=object)[column.codes])
+        else:
+            values.append(column)
+    X = data.X
+    if data.S is None:
+        table = as_table(data.X)
+        X = _safe_indexing(
+            X, list(learn_design(table, None, sensitive).positions_predictors), axis=1
+        )
+    texts = [[str(value) for value in column] for column in values]
+    return replace(data, X=X, S=_like(data.attributes, texts)), cut
+
+
+def _like(table: Table, columns: list[list[str]]) -> Any:
+    """Return columns in a frame of the same library and with the same names, or in an array."""
+    if table.backend is None:
+        return np.array(columns, dtype=object).T
+    names = [table.label(k) for k in range(table.shape[1])]
+    return make_frame(dict(zip(names, columns, strict=True)), table.backend)
+
+
+def on_groups(model: Any) -> Any:
+    """Return a model that takes S beside X."""
+    return clone(model).set_params(sensitive=None)

@@ -1,0 +1,222 @@
+"""What a comparison of models found: its table, how it prints, and its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fairridge._notebook import table_html
+from fairridge._typing import Floats
+from fairridge.arguments import check_option
+from fairridge.data import make_frame
+from fairridge.metrics import WORDS, Favorable
+from fairridge.reports import TradeOff, plot_trade_off
+from fairridge.validation.decision_rates import RATES
+
+__all__ = ["LEGEND", "SCORES", "TABLES", "Comparison"]
+
+# Measures of accuracy: words, and whether more of it is better.
+SCORES = {
+    "accuracy": ("Accuracy", True),
+    "auc": ("AUC", True),
+    "log_loss": ("Log-loss", False),
+    "rmse": ("RMSE", False),
+    "r_squared": ("R²", True),
+}
+UNFAIRNESS = {
+    **WORDS,
+    "opportunity_difference": RATES["opportunity_difference"],
+    **{f"train_{name}": f"{words}, in training" for name, words in WORDS.items()},
+    "equality_of_opportunity": "Equality of opportunity, in training",
+    "individual": "Individual unfairness relative to no bound, in training",
+    "max_correlation": "Largest |correlation| with S, in training",
+    "kolmogorov_smirnov": "Largest Kolmogorov–Smirnov distance of a group, in training",
+    "wasserstein": "Largest Wasserstein distance of a group, in training",
+}
+
+# Columns of printed tables, those that matter most first: heading and format.
+_BOUND = {"unfairness": ("r", ".4g")}
+_ACCURACY = {
+    "accuracy": ("accuracy", ".1%"),
+    "auc": ("AUC", ".3f"),
+    "log_loss": ("log-loss", ".3f"),
+    "rmse": ("RMSE", ".4g"),
+    "r_squared": ("R²", ".3f"),
+}
+_FAIRNESS = {
+    "share_of_means": ("means", ".1%"),
+    "decision_gap": ("gap", ".1%"),
+    "adverse_impact_ratio": ("ratio", ".2f"),
+    "opportunity_difference": ("TPR gap", ".1%"),
+    "share_of_eta": ("η", ".1%"),
+}
+_TRAINING = {
+    **{f"train_{name}": words for name, words in {**_ACCURACY, **_FAIRNESS}.items()},
+    "max_correlation": ("max corr.", ".3f"),
+    "kolmogorov_smirnov": ("KS", ".3f"),
+    "seconds": ("seconds", ".2f"),
+}
+TABLES = {
+    "Held out: accuracy": _BOUND | _ACCURACY,
+    "Held out: fairness": _BOUND | _FAIRNESS,
+    "In training": _BOUND | _TRAINING,
+}
+LEGEND = (
+    "means, η: shares of predicted means and of the linear predictor that S explains. gap: "
+    "largest difference of decisions between groups. ratio: lowest adverse impact ratio. "
+    "±: standard error over the folds."
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What several models reach on the same data, one record per model and bound.
+
+    Attributes
+    ----------
+    records : tuple of dict
+        The measurements.
+    skipped : dict of str to str
+        Models that do not apply, and why.
+    loss_name : str
+        What `loss` is.
+    favorable : Favorable or None
+        The outcome that impact ratios are about; None if none of several
+        classes was named.
+    notes : tuple of str
+        What was done to the data for some of the models.
+    warnings : dict of str to tuple of str
+        What models warned of, and bounds that were not met in some folds.
+    """
+
+    records: tuple[dict[str, Any], ...]
+    skipped: dict[str, str]
+    loss_name: str
+    favorable: Favorable | None
+    notes: tuple[str, ...] = ()
+    warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _backend: Any = None
+
+    def to_frame(self) -> Any:
+        """Return one row per model and bound.
+
+        Columns: model, unfairness (the bound) and status. Then on held-out
+        rows, each the mean over the folds, followed by its standard error
+        (`…_error`) and by the same in training (`train_…`): loss; accuracy, auc
+        and log_loss of classes, rmse and r_squared of numbers; share_of_eta,
+        share_of_means (R² on S, on held-out rows adjusted for chance; models
+        known by their predictions only have no η) and decision_gap;
+        selection_rate, lowest_selection_rate and highest_selection_rate of a
+        group, adverse_impact_ratio (the lowest of an attribute, relative to its
+        highest) and, of classes, opportunity_difference (of true positive
+        rates). Selected are those who are given the favorable class, or whose
+        prediction lies beyond the median response of the training rows; several
+        classes have selection rates only if one is named as favorable. Then, in
+        training, of predicted numbers or probabilities:
+        equality_of_opportunity, individual (relative to the unconstrained
+        model), max_correlation, kolmogorov_smirnov and wasserstein; and
+        seconds (one fit). What a model does not have is NaN.
+        """
+        names = list(dict.fromkeys(name for record in self.records for name in record))
+        missing = float("nan")
+        return make_frame(
+            {name: [record.get(name, missing) for record in self.records] for name in names},
+            self._backend,
+        )
+
+    def __str__(self) -> str:
+        parts = []
+        for title, columns in TABLES.items():
+            parts += [title, *_aligned(self.table(columns)), ""]
+        return "\n".join([*parts, LEGEND, *self.remarks()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *rows = self.table(_BOUND | _ACCURACY | _FAIRNESS)
+        columns = {name: [row[k] for row in rows] for k, name in enumerate(head)}
+        return table_html(columns, "Comparison, held out", [LEGEND, *self.remarks()])
+
+    def table(self, columns: dict[str, tuple[str, str]]) -> list[list[str]]:
+        """Return headings and cells as text, of those columns that some model has.
+
+        Parameters
+        ----------
+        columns : dict of str to (str, str)
+            Heading and format, by column of `to_frame()`.
+        """
+        shown = [name for name in columns if any(_known(record, name) for record in self.records)]
+        head = ["model", *(columns[name][0] for name in shown)]
+        return [head] + [
+            [record["model"], *(_cell(record, name, columns[name][1]) for name in shown)]
+            for record in self.records
+        ]
+
+    def remarks(self) -> list[str]:
+        """Return what one must know to read the table."""
+        return [
+            *([] if self.favorable is None else [str(self.favorable)]),
+            *self.notes,
+            *(f"{name}: {text}" for name, found in self.warnings.items() for text in found),
+            *(f"left out {name}: {reason}" for name, reason in self.skipped.items()),
+        ]
+
+    def plot(
+        self, measure: str = "share_of_means", score: str | None = None, ax: Any = None
+    ) -> Any:
+        """Draw the frontier: accuracy over unfairness, on held-out rows, with 95 % intervals.
+
+        Parameters
+        ----------
+        measure : str, default="share_of_means"
+            A fairness column of `to_frame()`; those in training have no intervals.
+        score : str, optional
+            A column of accuracy: by default accuracy of classes, rmse of numbers.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        check_option("measure", measure, tuple(UNFAIRNESS))
+        known = tuple(name for name in SCORES if _known(self.records[0], name))
+        score = known[0] if score is None else score
+        check_option("score", score, known)
+        curves = []
+        for model in dict.fromkeys(record["model"] for record in self.records):
+            own = [r for r in self.records if r["model"] == model and _known(r, measure)]
+            own.sort(key=lambda record: float(record[measure]))
+            x, y = (_column(own, name) for name in (measure, score))
+            errors = [_column(own, f"{name}_error", 0.0) for name in (score, measure)]
+            curves.append(TradeOff(model, x, y, *errors))
+        words, high = SCORES[score]
+        in_training = measure not in (*WORDS, "opportunity_difference")
+        where = UNFAIRNESS[measure] + ("" if in_training else ", held out")
+        return plot_trade_off(curves, where, f"{words}, held out", ax, high=high)
+
+
+def _known(record: dict[str, Any], name: str) -> bool:
+    value = record.get(name, float("nan"))
+    return bool(value == value)
+
+
+def _column(records: Iterable[dict[str, Any]], name: str, missing: float = np.nan) -> Floats:
+    return np.array([record.get(name, missing) for record in records], dtype=np.float64)
+
+
+def _cell(record: dict[str, Any], name: str, style: str) -> str:
+    if not _known(record, name):
+        return "–"
+    error = f" ±{record[f'{name}_error']:{style}}" if _known(record, f"{name}_error") else ""
+    return f"{record[name]:{style}}{error}"
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]

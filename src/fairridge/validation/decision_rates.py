@@ -1,0 +1,97 @@
+"""Whom models select, compared between groups: gaps, impact ratios and true positive rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.metrics import Decided, GroupCodes, weighted_quantiles
+
+__all__ = ["RATES", "DecisionRates", "median_of"]
+
+# What is said of decisions beside their gap if an outcome is favorable.
+RATES = {
+    "selection_rate": "Share selected",
+    "lowest_selection_rate": "Lowest share selected of a group",
+    "highest_selection_rate": "Highest share selected of a group",
+    "adverse_impact_ratio": "Lowest adverse impact ratio",
+    "opportunity_difference": "Difference of true positive rates",
+}
+
+
+@dataclass(frozen=True)
+class DecisionRates:
+    """How decisions are compared between groups.
+
+    Attributes
+    ----------
+    groups : tuple of GroupCodes
+        Groups of the rows, by each attribute.
+    favorable : int, optional
+        Code of the favorable decision: a class, or for numbers 1 above the
+        threshold and 0 otherwise. Without it decisions have a gap only.
+    """
+
+    groups: tuple[GroupCodes, ...]
+    favorable: int | None = None
+
+    def take(self, rows: Integers) -> DecisionRates:
+        """Return these rows only."""
+        return replace(self, groups=tuple(one.take(rows) for one in self.groups))
+
+    def of_classes(
+        self, decided: Integers, truth: Integers, weight: Floats, n_classes: int
+    ) -> dict[str, float]:
+        """Compare decisions for classes.
+
+        Parameters
+        ----------
+        decided, truth : ndarray of shape (n,)
+            Codes of the class that rows are given, and of their own.
+        weight : ndarray of shape (n,)
+            Weights.
+        n_classes : int
+            Number of classes.
+        """
+        counted = Decided.of(decided, self.groups, weight, n_classes)
+        found = self._of(counted)
+        if self.favorable is None:
+            return found
+        own = truth == self.favorable
+        among = self.take(np.flatnonzero(own)).groups
+        true = Decided.of(decided[own], among, weight[own], n_classes)
+        # As in audits, a group is small by all of its rows.
+        lowest, highest = replace(true, counts=counted.counts).shares(self.favorable)
+        return found | {"opportunity_difference": _largest(highest - lowest)}
+
+    def of_numbers(self, predicted: Floats, threshold: float, weight: Floats) -> dict[str, float]:
+        """Compare decisions by a threshold of predicted numbers."""
+        decided = (predicted > threshold).astype(np.intp)
+        return self._of(Decided.of(decided, self.groups, weight, 2))
+
+    def _of(self, counted: Decided) -> dict[str, float]:
+        found = {"decision_gap": counted.gap}
+        if self.favorable is None:
+            return found
+        lowest, highest = counted.shares(self.favorable)
+        total = counted.weights[0].sum(axis=0)
+        return found | {
+            "selection_rate": float(total[self.favorable] / total.sum()),
+            "lowest_selection_rate": -_largest(-lowest),
+            "highest_selection_rate": _largest(highest),
+            "adverse_impact_ratio": float(counted.impact_ratios[self.favorable]),
+        }
+
+
+def _largest(values: Sequence[float] | Floats) -> float:
+    return float(max(values, default=float("nan")))
+
+
+def median_of(values: Floats, weight: Floats) -> float:
+    """Return the median of training responses: what numbers are decided by."""
+    if np.ptp(weight) == 0.0:
+        return float(np.median(values))
+    return float(weighted_quantiles(values, weight, [0.5])[0])

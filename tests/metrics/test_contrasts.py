@@ -1,0 +1,282 @@
+"""Intervals of differences, ratios, areas and shares: statsmodels, scipy, brute force, coverage."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+from fairridge.metrics import audit, sensitive_span
+from fairridge.metrics.contrasts import (
+    largest_mean_difference,
+    largest_rate_difference,
+    rate_ratio,
+    smallest_rate_ratio,
+)
+from fairridge.metrics.intervals import mean_interval, rate_interval
+from fairridge.metrics.ranking import ranking
+from fairridge.metrics.share_interval import share_interval
+
+
+def rate(hits, n, confidence=0.95):
+    return rate_interval(np.arange(n) < hits, np.ones(n), confidence)
+
+
+counts = st.tuples(st.integers(2, 120), st.floats(0.02, 0.98)).map(
+    lambda pair: (max(1, min(round(pair[0] * pair[1]), pair[0] - 1)), pair[0])
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(first=counts, second=counts, confidence=st.floats(0.6, 0.99))
+def test_two_groups_have_the_intervals_of_statsmodels(first, second, confidence):
+    a, b = rate(*first), rate(*second)
+    found = rate_ratio(a, b, confidence)
+    options = {"alpha": 1 - confidence}
+    low, high = confint_proportions_2indep(
+        *first, *second, compare="ratio", method="score", **options
+    )
+    np.testing.assert_allclose([found.low, found.high], [low, high], rtol=1e-5)
+    gap = largest_rate_difference([[a, b]], confidence)
+    low, high = confint_proportions_2indep(
+        *first, *second, compare="diff", method="newcomb", **options
+    )
+    assert gap.value == pytest.approx(abs(a.value - b.value))
+    # An absolute difference: an interval around 0 is folded there.
+    np.testing.assert_allclose(gap.high, max(high, -low), rtol=1e-9)
+    np.testing.assert_allclose(gap.low, max(low, -high, 0.0), rtol=1e-9, atol=1e-12)
+
+
+def test_nobody_selected_in_a_group():
+    found = rate_ratio(rate(0, 40), rate(20, 40), 0.95)
+    _, high = confint_proportions_2indep(0, 40, 20, 40, compare="ratio", method="score")
+    assert found.value == found.low == 0.0
+    assert found.high == pytest.approx(high, rel=1e-5)
+    assert np.isnan(rate_ratio(rate(3, 40), rate(0, 40), 0.95).value)
+    assert np.isnan(smallest_rate_ratio([rate(0, 40), rate(0, 30)], 0.95).value)
+
+
+def test_a_ratio_and_its_inverse_have_the_same_interval():
+    a, b = rate(12, 50), rate(30, 60)
+    one, other = rate_ratio(a, b, 0.9), rate_ratio(b, a, 0.9)
+    np.testing.assert_allclose([1 / other.high, 1 / other.low], [one.low, one.high], rtol=1e-10)
+    both = smallest_rate_ratio([b, a], 0.9)
+    np.testing.assert_allclose([both.low, both.high], [one.low, one.high], rtol=1e-10)
+
+
+def test_means_have_welchs_interval():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(3.0, 1.0, 12), rng.normal(1.0, 4.0, 50)
+    groups = [mean_interval(values, np.ones(len(values)), 0.95) for values in (x, y)]
+    found = largest_mean_difference(groups, 0.9)
+    expected = stats.ttest_ind(x, y, equal_var=False).confidence_interval(0.9)
+    np.testing.assert_allclose([found.low, found.high], [max(expected.low, 0.0), expected.high])
+    one_row = mean_interval(np.array([2.0]), np.ones(1), 0.95)
+    assert np.isnan(largest_mean_difference([groups[0], one_row], 0.9).high)
+
+
+def test_extremes_of_several_groups_hold_for_all_pairs_together():
+    groups = [rate(10, 50), rate(20, 60), rate(45, 80)]
+    pairs = [largest_rate_difference([pair], 1 - 0.05 / 3) for pair in combinations(groups, 2)]
+    found = largest_rate_difference([groups], 0.95)
+    assert found.value == pytest.approx(45 / 80 - 10 / 50)
+    assert found.low == pytest.approx(max(pair.low for pair in pairs))
+    assert found.high == pytest.approx(max(pair.high for pair in pairs))
+    ratios = [smallest_rate_ratio(pair, 1 - 0.05 / 3) for pair in combinations(groups, 2)]
+    least = smallest_rate_ratio(groups, 0.95)
+    assert least.low == pytest.approx(min(one.low for one in ratios))
+    assert least.high == pytest.approx(min(one.high for one in ratios))
+    # Two kinds of rates share the level.
+    odds = largest_rate_difference([groups[:2], groups[1:]], 0.95)
+    halves = [largest_rate_difference([part], 0.975) for part in (groups[:2], groups[1:])]
+    assert odds.high == pytest.approx(max(half.high for half in halves))
+
+
+def test_weights_count_with_their_effective_number():
+    rng = np.random.default_rng(1)
+    hits, weight = rng.random(80) < 0.4, rng.integers(1, 5, 80).astype(float)
+    first, second = (rate_interval(hits[k::2], weight[k::2], 0.95) for k in (0, 1))
+    n = [weight[k::2].sum() ** 2 / (weight[k::2] ** 2).sum() for k in (0, 1)]
+    low, high = confint_proportions_2indep(
+        first.value * n[0], n[0], second.value * n[1], n[1], compare="ratio", method="score"
+    )
+    found = rate_ratio(first, second, 0.95)
+    np.testing.assert_allclose([found.low, found.high], [low, high], rtol=1e-5)
+
+
+def delong(positive, score):
+    """Variance of the AUC by its definition, pair by pair."""
+    x, y = score[positive], score[~positive]
+    right = (x[:, None] > y) + 0.5 * (x[:, None] == y)
+    variance = right.mean(axis=1).var(ddof=1) / len(x) + right.mean(axis=0).var(ddof=1) / len(y)
+    return right.mean(), variance
+
+
+def test_areas_have_delongs_interval():
+    rng = np.random.default_rng(2)
+    positive = rng.random(150) < 0.3
+    score = np.round(rng.normal(size=150) + positive, 1)  # ties
+    found = ranking(positive, score, np.full(150, 2.5), 0.9)
+    area, variance = delong(positive, score)
+    half = stats.norm.ppf(0.95) * np.sqrt(variance) / (area * (1 - area))
+    ends = [1 / (1 + (1 - area) / area * np.exp(-sign * half)) for sign in (-1, 1)]
+    np.testing.assert_allclose([found.auc.low, found.auc.high], ends, rtol=1e-10)
+    assert found.auc.value == pytest.approx(area)
+    assert found.gini.value == pytest.approx(2 * area - 1)
+    ks = stats.ks_2samp(score[positive], score[~positive]).statistic
+    assert found.ks_of_classes == pytest.approx(ks)
+
+
+def test_weighted_areas_are_those_of_repeated_rows():
+    rng = np.random.default_rng(3)
+    positive, score = rng.random(60) < 0.5, np.round(rng.normal(size=60), 1)
+    weight = rng.integers(1, 4, 60)
+    repeated = np.repeat(np.arange(60), weight)
+    found = ranking(positive, score, weight.astype(float), 0.95)
+    other = ranking(positive[repeated], score[repeated], np.ones(len(repeated)), 0.95)
+    assert found.auc.value == pytest.approx(other.auc.value)
+    assert found.ks_of_classes == pytest.approx(other.ks_of_classes)
+
+
+def test_areas_without_an_interval():
+    perfect = ranking(np.arange(9) > 4, np.arange(9.0), np.ones(9), 0.95)
+    assert perfect.auc.value == 1.0
+    assert np.isnan(perfect.auc.low)
+    assert np.isnan(ranking(np.ones(5, dtype=bool), np.arange(5.0), np.ones(5), 0.95).auc.value)
+
+
+def test_scores_rank_and_labels_do_not():
+    rng = np.random.default_rng(4)
+    group, p = rng.choice(["a", "b"], 300), rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    found = audit(y, p, sensitive_features=group)
+    assert found["s0"].groups[0].ranking.auc.value == pytest.approx(
+        delong(y[group == "a"] == 1, p[group == "a"])[0]
+    )
+    assert {"auc", "auc_low", "gini", "gini_high", "ks_of_classes"} <= set(found.to_frame().columns)
+    labels = audit(y, (p > 0.5).astype(int), sensitive_features=group).to_frame()
+    assert not {"auc", "gini", "ks_of_classes"} & set(labels.columns)
+
+
+def test_shares_of_normal_data_have_the_noncentral_interval():
+    """With one normal column the odds have the unit 1/(n(1 − ρ)), about."""
+    rng = np.random.default_rng(5)
+    n = 40_000
+    s = rng.normal(size=(n, 1))
+    f = 0.3 * s + rng.normal(size=(n, 1))
+    found = share_interval(f, sensitive_span(s, np.ones(n)), np.ones(n), 0.95)
+    correlation = stats.pearsonr(s[:, 0], f[:, 0])
+    assert found.value == pytest.approx(correlation.statistic**2, rel=1e-10)
+    low, high = correlation.confidence_interval(0.95)
+    np.testing.assert_allclose([found.low, found.high], [low**2, high**2], rtol=0.01)
+
+
+def test_shares_that_may_be_nothing_begin_at_zero():
+    rng = np.random.default_rng(6)
+    s, weight = rng.normal(size=(100, 3)), np.ones(100)
+    span = sensitive_span(s, weight)
+    found = share_interval(rng.normal(size=(100, 1)), span, weight, 0.95)
+    assert found.low == 0.0 < found.value < found.high < 0.3
+    explained = share_interval(s[:, :1], span, weight, 0.95)
+    assert explained.value == pytest.approx(1.0)
+    assert np.isnan(explained.low)
+    assert share_interval(np.ones((100, 1)), span, weight, 0.95).value == 0.0
+
+
+def test_the_unit_of_weights_changes_no_interval_of_a_share():
+    rng = np.random.default_rng(7)
+    s, weight = rng.normal(size=(200, 2)), rng.uniform(0.5, 2.0, 200)
+    f = s[:, :1] + rng.normal(size=(200, 1))
+    one, other = (
+        share_interval(f, sensitive_span(s, w), w, 0.9) for w in (weight, 1000.0 * weight)
+    )
+    np.testing.assert_allclose([one.low, one.high], [other.low, other.high], rtol=1e-9)
+
+
+def test_intervals_are_in_everything_that_shows_an_audit():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 400)})
+    p = np.clip(rng.random(400) * (0.7 + 0.3 * (frame["sex"] == "m")), 0, 1)
+    y = (rng.random(400) < p).astype(int)
+    found = audit(y, p, sensitive_features=frame, confidence=0.9)
+    part = found["sex"]
+    group = min(part.groups, key=lambda one: one.adverse_impact_ratio)
+    best = max(part.groups, key=lambda one: one.adverse_impact_ratio)
+    expected = rate_ratio(group.selection_rate, best.selection_rate, 0.9)
+    assert group.impact_ratio == expected
+    # With two groups nothing is simultaneous, and both ways of asking agree.
+    assert part.parity_ratio.low == pytest.approx(expected.low)
+    assert found.parity_ratio == part.parity_ratio
+    table = found.to_frame()
+    assert table["adverse_impact_ratio_low"].min() == pytest.approx(expected.low)
+    assert part.flat()["demographic_parity_ratio_high"] == part.parity_ratio.high
+    text = str(found)
+    assert f"[{expected.low:.3f}, {expected.high:.3f}]" in text
+    share = found.means_share
+    assert f"S (R²): {share.value:.4f} ({share.low:.4f} to {share.high:.4f})" in text
+    assert "90 % intervals" in text
+    assert f"{group.calibration.value:+.4g}" in text
+    assert "obs − pred" in text
+
+
+# ---------------------------------------------------------------------- coverage
+
+
+def covered(intervals, truth):
+    return np.mean([one.low <= truth <= one.high for one in intervals])
+
+
+@pytest.mark.slow
+def test_ratios_and_differences_cover_the_truth():
+    rng = np.random.default_rng(10)
+    rates, sizes = np.array([0.2, 0.3, 0.35]), np.array([60, 90, 120])
+    draws = [
+        [rate(hits, n) for hits, n in zip(rng.binomial(sizes, rates), sizes, strict=True)]
+        for _ in range(500)
+    ]
+    pairs = covered([rate_ratio(one[0], one[2], 0.9) for one in draws], 0.2 / 0.35)
+    assert abs(pairs - 0.9) <= 0.04
+    # Bonferroni is cautious, never bold.
+    assert covered([smallest_rate_ratio(one, 0.9) for one in draws], 0.2 / 0.35) >= 0.87
+    assert covered([largest_rate_difference([one], 0.9) for one in draws], 0.15) >= 0.87
+    same = [[rate(hits, 80) for hits in rng.binomial(80, 0.3, 3)] for _ in range(300)]
+    assert covered([largest_rate_difference([one], 0.9) for one in same], 0.0) >= 0.87
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effect", [0.0, 0.2, 0.6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shares_cover_the_truth(effect, weighted):
+    """Skewed predictions with a spread that depends on a group of a quarter of the rows."""
+    rng = np.random.default_rng(11)
+
+    def sample(n):
+        s = (rng.random(n) < 0.25).astype(float)
+        f = effect * s + rng.gamma(2.0, 0.3 + 0.2 * s) - 2.0 * (0.3 + 0.2 * s)
+        weight = rng.uniform(0.5, 1.5, n) if weighted else np.ones(n)
+        return s[:, None], f[:, None], weight
+
+    between = effect**2 * 0.25 * 0.75
+    within = 2.0 * (0.75 * 0.3**2 + 0.25 * 0.5**2)
+    found = []
+    for _ in range(600):
+        s, f, weight = sample(300)
+        found.append(share_interval(f, sensitive_span(s, weight), weight, 0.9))
+    # If there is nothing to find, only the lower end can miss it.
+    level = 0.9 if effect else 0.95
+    assert abs(covered(found, between / (between + within)) - level) <= 0.03
+
+
+@pytest.mark.slow
+def test_areas_cover_the_truth():
+    rng = np.random.default_rng(12)
+    found = []
+    for _ in range(800):
+        positive = rng.random(200) < 0.25
+        score = rng.normal(size=200) + positive
+        found.append(ranking(positive, score, rng.uniform(0.5, 1.5, 200), 0.9).auc)
+    assert 0.87 <= covered(found, stats.norm.cdf(1 / np.sqrt(2))) <= 0.93
