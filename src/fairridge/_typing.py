@@ -23,6 +23,7 @@ __all__ = [
     "ColumnNames",
     "Floats",
     "Integers",
+    "MissingValues",
     "TableLike",
     "Unfairness",
     "UnknownLevels",
@@ -37,4 +38,6 @@ ColumnNames = str | int | Sequence[str | int]
 # One bound for all of S, or one for each of several attributes by name.
 Unfairness = float | Mapping[str, float]
 # How to handle a category at prediction time that was absent when fitting.
-UnknownLevels = Literal["error", "base"]
+UnknownLevels = Literal["error", "base", "mean"]
+# How to handle missing values of S and X.
+MissingValues = Literal["error", "level"]

@@ -1,6 +1,7 @@
 """Options of models: rare levels, levels that decide the response, blind models, controls."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -164,3 +165,24 @@ def test_levels_left_are_those_of_the_library(rows):
             model.fit(rows[["sex", "skill", "town"]], rows["skill"] ** 2, sample_weight=given)
             wanted = sum(name.startswith("town[") for name in model.coef_names_)
             assert training_data._levels_left(table, "town", least, weight) - 1 == wanted
+
+
+def test_a_report_names_columns_whose_rare_levels_are_merged(run, rows):
+    options = ("report", "rows.csv", *ROLES, "--drop", "job", "--cv", 0, "--bootstrap", 0)
+    assert run(*options, "--min-frequency", 20, "--out", "merged.html").code == 0
+    assert run(*options, "--out", "plain.html").code == 0
+    merged, plain = (Path(name).read_text() for name in ("merged.html", "plain.html"))
+    assert "min_frequency=20" in merged
+    assert "min_frequency=" not in plain
+
+
+def test_a_report_takes_missing_values(run, rows):
+    rows.loc[::11, "skill"] = np.nan
+    rows.to_csv("rows.csv", index=False)
+    options = ("--drop", "job,town", "--cv", 0, "--bootstrap", 0)
+    shown = run("report", "rows.csv", *ROLES, *options, "--missing", "level", "--out", "a.html")
+    assert shown.code == 0, shown.error
+    fit = run("fit", "rows.csv", *ROLES, *options[:2], "--missing", "level", "--out", "m.json")
+    assert fit.code == 0, fit.error
+    shown = run("report", "rows.csv", "-y", "hired", "-m", "m.json", *options, "--out", "b.html")
+    assert shown.code == 0, shown.error

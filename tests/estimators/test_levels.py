@@ -125,12 +125,26 @@ def test_an_unseen_level_is_an_error_that_names_it(grades, frame_of, sensitive):
         predictions(model, frame_of, ["b", "q"])
 
 
-@pytest.mark.parametrize("sensitive", ["s", "grade"])
-def test_an_unseen_level_may_stand_for_the_base(grades, frame_of, sensitive):
+def test_an_unseen_level_may_stand_for_the_base(grades, frame_of):
     columns, y = grades
-    model = FairRidgeRegressor(sensitive=sensitive, unknown="base").fit(frame_of(columns), y)
+    model = FairRidgeRegressor(sensitive="s", unknown="base").fit(frame_of(columns), y)
     q, b, c = predictions(model, frame_of, ["q", "b", "c"])
     assert q == b != c
+
+
+@pytest.mark.parametrize(("sensitive", "unknown"), [("s", "mean"), ("grade", "base")])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_unseen_level_may_be_the_average_of_the_training_rows(
+    grades, frame_of, sensitive, unknown, weighted
+):
+    columns, y = grades
+    weight = np.arange(1.0, 61.0) if weighted else np.ones(60)
+    model = FairRidgeRegressor(sensitive=sensitive, unknown=unknown)
+    model.fit(frame_of(columns), y, sample_weight=weight)
+    everyone = predictions(model, frame_of, columns["grade"])
+    q, b = predictions(model, frame_of, ["q", "b"])
+    np.testing.assert_allclose(q, np.average(everyone, weights=weight), rtol=1e-12)
+    assert abs(q - b) > 0.1
 
 
 def test_an_unseen_level_stands_for_the_base_in_use_not_for_the_first_declared(

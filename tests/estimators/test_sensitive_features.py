@@ -179,7 +179,7 @@ def test_sensitive_features_that_are_no_table_are_an_error(numbers, shape):
         FairRidgeRegressor().fit(numbers.X, numbers.y, sensitive_features=np.zeros(shape))
 
 
-def test_an_unseen_level_of_sensitive_features_is_an_error_or_the_base(workers):
+def test_an_unseen_level_of_sensitive_features_is_an_error_or_their_average(workers):
     sex = workers.columns["sex"]
     for unknown in ("error", "base"):
         model = FairRidgeRegressor(unknown=unknown)
@@ -189,8 +189,11 @@ def test_an_unseen_level_of_sensitive_features_is_an_error_or_the_base(workers):
             with pytest.raises(ValueError, match="'sex' has the level 'q'"):
                 model.predict(workers.X, sensitive_features=new)
         else:
-            base = pd.Series(["f", *sex[1:]], name="sex")
-            np.testing.assert_array_equal(
-                model.predict(workers.X, sensitive_features=new),
-                model.predict(workers.X, sensitive_features=base),
+            f, m = (
+                model.predict(workers.X, sensitive_features=pd.Series([s, *sex[1:]], name="sex"))
+                for s in "fm"
             )
+            share = np.mean([s == "m" for s in sex])
+            found = model.predict(workers.X, sensitive_features=new)
+            np.testing.assert_array_equal(found[1:], f[1:])
+            np.testing.assert_allclose(found[0], f[0] + share * (m[0] - f[0]), rtol=1e-12)

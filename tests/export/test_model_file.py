@@ -377,11 +377,12 @@ def test_arrays_round_trip(shape, dtype, seed):
 def test_what_cannot_be_saved_is_named():
     with pytest.raises(TypeError, match=r"covariance=… is a .*LinearRegression, which cannot"):
         encode(LinearRegression(), "covariance=…")
-    with pytest.raises(TypeError, match="value has the key 1"):
-        encode({1: 2}, "value")
+    with pytest.raises(TypeError, match=r"value has the key \(1, 2\)"):
+        encode({(1, 2): 2}, "value")
     with pytest.raises(TypeError, match="value is an array of complex128"):
         encode(np.array([1j]), "value")
     assert decode(encode(NotSaved("a.b"), "value")) == NotSaved("a.b")
+    assert decode(encode({1: 2.0, 0: 0.5}, "value")) == {1: 2.0, 0: 0.5}
 
 
 def test_fingerprints_tell_data_apart(workers):

@@ -13,6 +13,7 @@ from fairridge.cli.comparing import compare
 from fairridge.cli.data_sets import datasets
 from fairridge.cli.deciding import choose, monitor
 from fairridge.cli.demonstration import demo
+from fairridge.cli.deploying import export, reasons
 from fairridge.cli.errors import explain, notes
 from fairridge.cli.examples import epilog
 from fairridge.cli.fitting import fit, path
@@ -31,7 +32,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Regression models that are fair to a degree you choose.",
 )
-for command in (fit, path, predict, audit, compare, choose, monitor, report, datasets, demo):
+COMMANDS = (
+    fit, path, predict, reasons, export, audit, compare, choose, monitor, report, datasets, demo,
+)  # fmt: skip
+for command in COMMANDS:
     app.command(epilog=epilog(command.__name__))(command)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairridge.cli.errors import BadInputError
 
-__all__ = ["Kinds", "is_text", "kinds_of_model", "typed"]
+__all__ = ["Kinds", "is_text", "kinds_of_model", "readable", "typed"]
 
 EPOCH = date(1970, 1, 1)
 CURRENCY = "$€£¥"
@@ -50,7 +50,7 @@ class _Reading:
 
 def kinds_of_model(model: Any) -> Kinds:
     """Return the columns that held texts when a model was fitted: they are texts again."""
-    from fairridge.data.encoding import CategoricalColumn
+    from fairridge.data.columns import CategoricalColumn
 
     design = model._design
     columns = [
@@ -220,3 +220,29 @@ def _refusal(texts: list[str], name: str, kinds: Kinds) -> str:
             f"and {texts[-1]!r}; write all of them in one."
         )
     return f"--numeric {name}: {bad!r} is not a number; mend it, or leave the column out."
+
+
+def readable(column: Any) -> tuple[Any, dict[str, Any]]:
+    """Read the numbers or dates among texts.
+
+    Returns
+    -------
+    column : pyarrow ChunkedArray
+        Numbers; null for other texts.
+    others : dict of str to ndarray of bool
+        Every other text, and its rows.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    coded = column.combine_chunks()
+    coded = coded if hasattr(coded, "dictionary") else coded.dictionary_encode()
+    texts = [str(text).strip() for text in coded.dictionary.to_pylist()]
+    good = [text for text in texts if (_numbers([text]) or _dates([text])) is not None]
+    # What is read must be written in one way.
+    found = (_numbers(good) or _dates(good)) if good else None
+    known = {} if found is None else dict(zip(good, found.numbers, strict=True))
+    numbers = pa.array([known.get(text) for text in texts], pa.float64()).take(coded.indices)
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    others = {text: np.equal(codes, k) for k, text in enumerate(texts) if text not in known}
+    return pa.chunked_array([numbers]), others

@@ -21,8 +21,9 @@ __all__ = ["compare"]
 
 # Options of columns and models that the compared models do not share.
 OMITTED = (
-    "event", "weight", "offset", "max_levels",
+    "event", "weight", "offset", "max_levels", "missing", "unknown",
     "unfairness", "definition", "penalty", "predictor_penalty", "ties", "link", "positive",
+    "confidence", "certification",
 )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ RULES = {
 }
 
 
-@gathered(omit=("unfairness", "event", "offset", "ties"))
+@gathered(omit=("unfairness", "event", "offset", "ties", "confidence", "certification"))
 def choose(
     data: Input,
     columns: Columns,

@@ -14,12 +14,21 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "fairridge fit credit.csv --response Credit_risk --sensitive Age,Gender "
         "--drop Foreign_worker",
         "fairridge fit builtin:german_credit --blind --min-frequency 20",
+        "fairridge fit builtin:communities_crime --inference",
+        "fairridge fit builtin:communities_crime --unfairness 0.2 --confidence 0.95",
     ),
     "path": (
         "fairridge path builtin:communities_crime --bounds 0,0.05,0.1,1",
         "fairridge path credit.csv --response Credit_risk --sensitive Gender --out path.csv",
     ),
     "predict": ("fairridge predict credit.csv --model model.json --out scores.csv",),
+    "reasons": (
+        "fairridge reasons credit.csv --model model.json --direction down --out letters.csv",
+    ),
+    "export": (
+        "fairridge export --model model.json --to sql --dialect postgres --out score.sql",
+        "fairridge export --model model.json --to python --out score.py",
+    ),
     "audit": (
         "fairridge audit scores.csv --prediction probability_GOOD --response Credit_risk "
         "--positive GOOD --sensitive Age,Gender",

@@ -11,9 +11,11 @@ from fairridge.cli.model_tables import (
     SHORT_PATH,
     announce,
     announce_size,
+    inference_rows,
     model_facts,
     path_columns,
     save_figure,
+    show_certificate,
     show_model,
     show_path,
 )
@@ -37,6 +39,10 @@ def fit(
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to save the model.")
     ] = None,
+    inference: Annotated[
+        bool,
+        typer.Option("--inference", help="Show standard errors and intervals of coefficients."),
+    ] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Show all coefficients, however many.")
     ] = False,
@@ -48,15 +54,22 @@ def fit(
     with waiting("fitting"):
         model = make_model(training, options)
         model.fit(training.X, training.y, **training.options)
+        inferred = None
+        if inference:
+            inferred = model.inference(training.X, training.y, **training.options)
     if out is not None:
         from fairridge import save
 
         save(model, out)
     if as_json:
-        show_json(model_facts(model, training) | {"saved": out})
+        more = {} if inferred is None else {"inference": inference_rows(inferred)}
+        show_json(model_facts(model, training) | more | {"saved": out})
         return
     announce(training)
     show_model(model, everything)
+    show_certificate(model)
+    if inferred is not None:
+        say(f"\n{inferred}")
     if out is not None:
         say(f"Saved: {out}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ __all__ = [
     "SHORT_PATH",
     "announce",
     "announce_size",
+    "inference_rows",
     "model_facts",
     "path_columns",
     "save_figure",
+    "show_certificate",
     "show_model",
     "show_path",
 ]
@@ -109,6 +112,7 @@ def model_facts(model: Any, training: Data) -> dict[str, Any]:
         **(dict.fromkeys(WORDS) | model.dependence_),
         "lambda": model.lambda_,
         "status": model.status_,
+        "certificate": None if model.certificate_ is None else asdict(model.certificate_),
         "isolated": model.isolated_,
         "blind": model.blind,
         "controls": list(training.controls),
@@ -127,6 +131,28 @@ def model_facts(model: Any, training: Data) -> dict[str, Any]:
             for row in summary.coefficients
         ],
     }
+
+
+def show_certificate(model: Any) -> None:
+    """Say what a certified bound promises for the population."""
+    found = model.certificate_
+    if found is None:
+        return
+    certain = f"with {found.confidence:.4g} confidence, by {found.method}, {found.n_rows:,} rows"
+    if found.granted:
+        say(f"Certificate: unfairness in the population is at most {found.upper:.4g} {certain}.")
+        say(
+            f"For that the model was fitted with the bound {found.training_bound:.4g}.", style="dim"
+        )
+    else:
+        say(f"No certificate: unfairness may be {found.upper:.4g} {certain}.")
+
+
+def inference_rows(found: Any) -> list[dict[str, Any]]:
+    """Return the table of coefficients with standard errors, for machines."""
+    frame = arrow(found.to_frame())
+    rows: list[dict[str, Any]] = frame.to_pylist()
+    return rows
 
 
 def path_columns(found: Any) -> dict[str, Any]:

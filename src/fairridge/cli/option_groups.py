@@ -14,6 +14,8 @@ from fairridge.cli.inputs import names
 from fairridge.cli.options import (
     Blind,
     Categorical,
+    Certify,
+    Confidence,
     Controls,
     Date,
     Definition,
@@ -24,6 +26,7 @@ from fairridge.cli.options import (
     Link,
     MaxLevels,
     MinFrequency,
+    Missing,
     Numeric,
     Offset,
     Penalty,
@@ -35,6 +38,7 @@ from fairridge.cli.options import (
     Separation,
     Ties,
     Unfairness,
+    Unknown,
     Weight,
 )
 
@@ -62,6 +66,8 @@ class Columns:
         Rows, or share of them, below which levels of a predictor are merged.
     max_levels : int or None
         Most levels of a column of text; None for the library's rule.
+    missing, unknown : str
+        What missing values and unseen levels do.
     """
 
     response: Response = None
@@ -78,6 +84,8 @@ class Columns:
     date: Date = None
     min_frequency: MinFrequency = None
     max_levels: MaxLevels = None
+    missing: Missing = "error"
+    unknown: Unknown = "error"
     family: Family = None
 
     @property
@@ -107,6 +115,8 @@ class ModelOptions:
     predictor_penalty: PredictorPenalty = 0.0
     separation: Separation = "isolate"
     blind: Blind = False
+    confidence: Confidence = None
+    certification: Certify = "auto"
     ties: Ties = None
     link: Link = None
     positive: Positive = None

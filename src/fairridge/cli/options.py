@@ -11,6 +11,8 @@ __all__ = [
     "Bins",
     "Blind",
     "Categorical",
+    "Certify",
+    "Confidence",
     "Controls",
     "Date",
     "Definition",
@@ -24,6 +26,7 @@ __all__ = [
     "Link",
     "MaxLevels",
     "MinFrequency",
+    "Missing",
     "Model",
     "Numeric",
     "Offset",
@@ -32,7 +35,9 @@ __all__ = [
     "PredictorPenalty",
     "Predictors",
     "Response",
+    "RowsOut",
     "SafeCsv",
+    "SavedModel",
     "Seed",
     "Sensitive",
     "Separation",
@@ -42,6 +47,7 @@ __all__ = [
     "Threshold",
     "Ties",
     "Unfairness",
+    "Unknown",
     "Weight",
 ]
 
@@ -147,6 +153,26 @@ MinFrequency = Annotated[
         rich_help_panel=DATA,
         help="Merge levels of predictors with fewer rows into '(other)', where unknown levels go, "
         "too; below 1, with a smaller share of the rows.",
+    ),
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        "--missing",
+        metavar="error|level",
+        rich_help_panel=DATA,
+        help="What missing values of S and predictors are: an error, or a level of their own, and "
+        "of numbers the mean beside a column that says so.",
+    ),
+]
+Unknown = Annotated[
+    str,
+    typer.Option(
+        "--unknown",
+        metavar="error|base|mean",
+        rich_help_panel=DATA,
+        help="What levels do that the model has not seen: an error, the base level (of S the "
+        "average), or the average.",
     ),
 ]
 Controls = Annotated[
@@ -257,6 +283,24 @@ Blind = Annotated[
         help="Use sensitive attributes to fit and bound, and not to predict.",
     ),
 ]
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        "--confidence",
+        metavar="P",
+        rich_help_panel=MODEL,
+        help="Confidence with which the bound holds for the population, not just in training.",
+    ),
+]
+Certify = Annotated[
+    str,
+    typer.Option(
+        "--certification",
+        metavar="auto|closed-form|draws|held-out",
+        rich_help_panel=MODEL,
+        help="How --confidence is reached.",
+    ),
+]
 Ties = Annotated[
     str | None,
     typer.Option(
@@ -307,6 +351,18 @@ Figures = Annotated[
 Model = Annotated[
     str | None,
     typer.Option("--model", "-m", metavar="FILE", help="Model file that fit has written."),
+]
+SavedModel = Annotated[
+    str, typer.Option("--model", "-m", metavar="FILE", help="Model file that fit has written.")
+]
+RowsOut = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="CSV or Parquet with all columns; CSV to the screen by default.",
+    ),
 ]
 Seed = Annotated[
     int,

@@ -4,37 +4,64 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from fairridge.arguments import check_option
+from fairridge.cli.bad_rows import ON_BAD_ROW, find_bad_rows
 from fairridge.cli.column_types import kinds_of_model, typed
 from fairridge.cli.errors import BadInputError, naming
 from fairridge.cli.inputs import Source, check_columns, read
-from fairridge.cli.options import AsJson, Input, Offset, SafeCsv, Separator, Stream
+from fairridge.cli.options import (
+    AsJson,
+    Input,
+    Offset,
+    RowsOut,
+    SafeCsv,
+    SavedModel,
+    Separator,
+    Stream,
+)
 from fairridge.cli.outputs import as_csv, check_place, write
 from fairridge.cli.streams import is_stream, write_predictions
 from fairridge.cli.terminal import note, show_json, waiting
 
-__all__ = ["linear_predictors", "load_model", "model_rows", "predict", "scored_columns"]
+__all__ = [
+    "free_name",
+    "input_columns",
+    "linear_predictors",
+    "load_model",
+    "model_rows",
+    "predict",
+    "scored_columns",
+]
 
 
 def predict(
     data: Input,
-    model: Annotated[
-        str,
-        typer.Option("--model", "-m", metavar="FILE", help="Model file that fit has written."),
-    ],
-    out: Annotated[
+    model: SavedModel,
+    out: RowsOut = None,
+    unknown: Annotated[
         str | None,
         typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV or Parquet with all columns; CSV to the screen by default.",
+            "--unknown",
+            metavar="error|base|mean",
+            help="What levels do that the model has not seen; by default what it was fitted with.",
         ),
     ] = None,
+    on_bad_row: Annotated[
+        str,
+        typer.Option(
+            "--on-bad-row",
+            metavar="error|skip|flag",
+            help="What happens to rows that cannot be predicted: error stops, skip leaves them "
+            "out, flag keeps them without predictions. The column reason says why.",
+        ),
+    ] = "error",
     offset: Offset = None,
     separator: Separator = None,
     stream: Stream = False,
@@ -43,22 +70,30 @@ def predict(
 ) -> None:
     """Predict new rows, to the last bit as the model did when it was saved."""
     check_place(out, data, model)
+    check_option("on_bad_row", on_bad_row, ON_BAD_ROW)
     fitted = load_model(model)
+    if unknown is not None:
+        fitted.set_params(unknown=unknown)
     if is_stream(data, stream):
         if as_json:
             raise BadInputError("--json needs the rows in memory; leave --stream or --json out.")
+        if on_bad_row != "error":
+            raise BadInputError("--on-bad-row needs the rows in memory; leave --stream out.")
         written = write_predictions(fitted, data, out, offset)
         note(f"{written:,} rows with predictions: {out}")
         return
     with waiting("reading and predicting"):
         source = read(data, separator, kinds_of_model(fitted).categorical)
-        scores = scored_columns(fitted, source, offset)
+        if on_bad_row == "error":
+            scores = scored_columns(fitted, source, offset)
+        else:
+            source, scores = _scored_where_possible(fitted, source, offset, on_bad_row)
     if as_json:
         show_json({name: column.to_pylist() for name, column in scores.items()})
         return
     result = source.table
     for name, column in scores.items():
-        result = result.append_column(_free_name(name, result.column_names), column)
+        result = result.append_column(free_name(name, result.column_names), column)
     if out is None:
         sys.stdout.write(as_csv(result, safe=safe_csv))
         return
@@ -86,6 +121,38 @@ def scored_columns(model: Any, source: Source, offset: str | None = None) -> dic
     return {name: pa.array(column) for name, column in predictor(_typed(predictor, source)).items()}
 
 
+def _scored_where_possible(
+    model: Any, source: Source, offset: str | None, on_bad_row: str
+) -> tuple[Source, dict[str, Any]]:
+    """Return rows and scores, null for rows that cannot be predicted, or without these rows."""
+    import numpy as np
+    import pyarrow as pa
+
+    from fairridge.sources.predictions import BOTH, Predictor
+
+    predictor = Predictor(model, BOTH, offset)
+    table, reasons = find_bad_rows(model, _typed(predictor, source), offset)
+    good = np.array([not reason for reason in reasons], dtype=bool)
+    if not good.any():
+        raise BadInputError(f"no row of {source.name} can be predicted: {reasons[0]}.")
+    scores = {name: pa.array(column) for name, column in predictor(table.filter(good)).items()}
+    if not good.all():
+        fate = "left out" if on_bad_row == "skip" else "without predictions"
+        note(f"{int((~good).sum()):,} of {len(good):,} rows {fate}: {_commonest(reasons)}.")
+    if on_bad_row == "skip":
+        return replace(source, table=source.table.filter(good)), scores
+    places = pa.array(np.cumsum(good) - 1, mask=~good)
+    found = {name: column.take(places) for name, column in scores.items()}
+    return source, found | {"reason": pa.array([reason or None for reason in reasons])}
+
+
+def _commonest(reasons: list[str]) -> str:
+    """Name the commonest reasons."""
+    counts = Counter(reason for reason in reasons if reason).most_common()
+    shown = "; ".join(f"{reason} ({count:,})" for reason, count in counts[:3])
+    return shown + (f" and {len(counts) - 3} more reasons" if len(counts) > 3 else "")
+
+
 def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
     """Return all columns that a model knows, sensitive ones included, as it read them at fit."""
     design = model._design
@@ -107,14 +174,20 @@ def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
 def linear_predictors(model: Any, source: Source) -> Any:
     """Return η of every row, without an offset; None for models that are not linear."""
     from fairridge.peers._peer import LinearModel
-    from fairridge.sources.predictions import Predictor
 
     if not isinstance(model, LinearModel):
         return None
+    return model._linear_predictor(*input_columns(model, source, quiet=True), None)
+
+
+def input_columns(model: Any, source: Source, *, quiet: bool = False) -> tuple[Any, Any]:
+    """Return X and, if it is separate, S, with the columns that predictions read."""
+    from fairridge.sources.predictions import Predictor
+
     predictor = Predictor(model, "predict", None)
-    table = _typed(predictor, source, quiet=True)
+    table = _typed(predictor, source, quiet=quiet)
     X, S = (table.select(list(columns)) for columns in predictor.inputs)
-    return model._linear_predictor(X, S if S.num_columns else None, None)
+    return X, S if S.num_columns else None
 
 
 def _typed(predictor: Any, source: Source, *, quiet: bool = False) -> Any:
@@ -134,7 +207,8 @@ def _typed(predictor: Any, source: Source, *, quiet: bool = False) -> Any:
     return table.append_column(offset, source.table.column(offset))
 
 
-def _free_name(name: str, taken: list[str]) -> str:
+def free_name(name: str, taken: list[str]) -> str:
+    """Return a name that no column has."""
     while name in taken:
         name = f"{name}_"
     return name

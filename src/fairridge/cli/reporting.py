@@ -53,7 +53,7 @@ class ReportOptions:
 
 
 # --positive is the class that scores are of, and not one that is modeled.
-@gathered(omit=("positive",))
+@gathered(omit=("positive", "confidence", "certification"))
 def report(
     data: Input,
     columns: Columns,
@@ -110,6 +110,7 @@ def _known_model(place: str, columns: Columns, options: ModelOptions) -> Any:
     """Read a model file; raise if there are options for a new model."""
     own = ("controls", "min_frequency")
     given = [name for name in own if getattr(columns, name) is not None]
+    given += [name for name in ("missing", "unknown") if getattr(columns, name) != "error"]
     defaults = vars(ModelOptions())
     given += [name for name, value in vars(options).items() if value != defaults[name]]
     if given:
@@ -122,6 +123,7 @@ def _known_columns(model: Any, columns: Columns) -> Columns:
     """Take columns from a model file where none are named."""
     return replace(
         columns,
+        missing=getattr(model, "missing", "error"),
         sensitive=_known_sensitive(model, columns.sensitive),
         predictors=_known_predictors(model, columns.predictors),
         categorical=[*(columns.categorical or ()), *kinds_of_model(model).categorical],

@@ -78,6 +78,8 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
         controls=check_controls(columns.controls, first, source.roles.predictors),
         min_frequency=columns.min_frequency,
         max_levels=columns.max_levels,
+        missing=columns.missing,
+        unknown=columns.unknown,
     )
 
 

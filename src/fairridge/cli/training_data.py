@@ -58,6 +58,8 @@ class Data:
         Rows, or share of them, below which levels of a predictor are merged.
     max_levels : int or None
         Most levels of a column of text; None for the library's rule.
+    missing, unknown : str
+        What missing values and unseen levels do.
     encoded : int or None
         How many columns X has once levels are written out; None if nobody has
         counted them.
@@ -77,6 +79,8 @@ class Data:
     controls: tuple[str, ...] = ()
     min_frequency: float | None = None
     max_levels: int | None = None
+    missing: str = "error"
+    unknown: str = "error"
     encoded: int | None = None
 
     @property
@@ -98,8 +102,12 @@ def make_model(data: Data, options: ModelOptions) -> Any:
         "predictor_penalty": options.predictor_penalty,
         "separation": options.separation,
         "blind": options.blind,
+        "confidence": options.confidence,
+        "certification": options.certification,
         "controls": list(data.controls) or None,
         "min_frequency": data.min_frequency,
+        "missing": data.missing,
+        "unknown": data.unknown,
     }
     if data.max_levels is not None:
         # Levels of rows in memory have been counted, and the user wants so many.
@@ -144,7 +152,8 @@ def prepare(source: Source, columns: Columns) -> Data:
     used = [name for name in source.columns if name in {*roles.sensitive, *roles.predictors}]
     _check_kinds(kinds, source)
     every = [*used, *roles.target, *roles.others]
-    table, remarks = _complete(source, every, columns.drop_missing)
+    kept = used if columns.missing == "level" else []
+    table, remarks = _complete(source, every, columns.drop_missing, kept)
     table, notes = typed(table, [*used, *roles.others], kinds)
     # A date is an unlikely response, and a number of days an unlikely answer.
     table, more = typed(table, roles.target, kinds, dates=False)
@@ -165,6 +174,8 @@ def prepare(source: Source, columns: Columns) -> Data:
         controls=roles.controls,
         min_frequency=columns.min_frequency,
         max_levels=columns.max_levels,
+        missing=columns.missing,
+        unknown=columns.unknown,
         encoded=sum(levels),
     )
 
@@ -273,8 +284,10 @@ def _predictors(
     ]
 
 
-def _complete(source: Source, used: list[str], drop_missing: bool) -> tuple[Any, tuple[str, ...]]:
-    """Return the columns in use without missing values, and what that cost."""
+def _complete(
+    source: Source, used: list[str], drop_missing: bool, kept: Sequence[str]
+) -> tuple[Any, tuple[str, ...]]:
+    """Return the columns in use, without missing values but in some, and what that cost."""
     import pyarrow.compute as pc
 
     table = source.table.select(used)
@@ -283,22 +296,25 @@ def _complete(source: Source, used: list[str], drop_missing: bool) -> tuple[Any,
         column = table.column(name)
         if column.null_count == len(column):
             raise BadInputError(f"column {name!r} is empty; leave it out: --drop {name}.")
+        if name in kept and not drop_missing:
+            continue
         gone = pc.is_null(column, nan_is_null=True)
         missing = pc.sum(gone).as_py()
         if missing and not drop_missing:
             raise BadInputError(
                 f"column {name!r} has {missing} missing value{'s'[: missing > 1]}; leave such "
-                f"rows out with --drop-missing, or the column with --drop {name}."
+                f"rows out with --drop-missing, or the column with --drop {name}, or learn from "
+                "what is missing with --missing level."
             )
         here = pc.invert(gone)
         keep = here if keep is None else pc.and_(keep, here)
     if not drop_missing:
         return table, ()
-    kept = table.filter(keep)
-    if kept.num_rows == 0:
+    complete = table.filter(keep)
+    if complete.num_rows == 0:
         raise BadInputError(f"every row of {source.name} has a missing value.")
-    lost = table.num_rows - kept.num_rows
-    return kept, (f"Left out {lost:,} rows with missing values.",) if lost else ()
+    lost = table.num_rows - complete.num_rows
+    return complete, (f"Left out {lost:,} rows with missing values.",) if lost else ()
 
 
 def _levels(table: Any, used: Sequence[str], columns: Columns, roles: _Roles) -> list[int]:
@@ -316,7 +332,7 @@ def _levels(table: Any, used: Sequence[str], columns: Columns, roles: _Roles) ->
         least = columns.min_frequency if name in roles.predictors else None
         count = _levels_left(table, name, least, columns.weight)
         if count > most:
-            example = column[0].as_py()
+            example = column.drop_null()[0].as_py()
             raise BadInputError(
                 f"column {name!r} is text with {count:,} different values in "
                 f"{table.num_rows:,} rows, such as {example!r}: too many for categories. "
@@ -333,15 +349,18 @@ def _levels_left(table: Any, name: str, least: float | None, weight: str | None)
     import numpy as np
 
     from fairridge.data import numeric_vector
-    from fairridge.data.encoding import CategoricalColumn
+    from fairridge.data.columns import CategoricalColumn
 
     coded = table.column(name).combine_chunks()
     coded = coded if hasattr(coded, "dictionary") else coded.dictionary_encode()
-    levels, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False)
+    levels = coded.dictionary.to_pylist()
+    # The last code is that of missing values.
+    codes = coded.indices.fill_null(len(levels)).to_numpy(zero_copy_only=False)
     given = None if weight is None else numeric_vector(table.column(weight), len(codes), weight)
-    sums = np.bincount(codes, weights=given, minlength=len(levels))
+    *sums, gone = np.bincount(codes, weights=given, minlength=len(levels) + 1).tolist()
     known = {level: float(size) for level, size in zip(levels, sums, strict=True) if size > 0.0}
-    return len(CategoricalColumn.learn(name, known, least).levels) if known else 0
+    learned = CategoricalColumn.learn(name, known, least, float(gone)) if known else None
+    return 0 if learned is None else len(learned.levels)
 
 
 def _target(table: Any, target: tuple[str, ...]) -> Any:

@@ -1,5 +1,6 @@
 """Frames in, encoded columns out: validation, encoding, names, levels."""
 
+from fairridge.data.columns import Missing, Unknown
 from fairridge.data.design import (
     MAX_LEVELS,
     Design,
@@ -7,17 +8,11 @@ from fairridge.data.design import (
     most_levels,
     require_few_levels,
 )
-from fairridge.data.encoding import (
-    Encoding,
-    Indicators,
-    Piece,
-    Slab,
-    Unknown,
-    dense_columns,
-)
+from fairridge.data.encoding import Encoding, dense_columns
 from fairridge.data.frames import make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
+from fairridge.data.pieces import Indicators, Piece, Slab
 from fairridge.data.rows import RowLevel, Rows
 from fairridge.data.table import Table, as_native, as_table
 from fairridge.data.vectors import (
@@ -35,6 +30,7 @@ __all__ = [
     "Indicators",
     "Levels",
     "MappedEncoding",
+    "Missing",
     "Piece",
     "RowLevel",
     "Rows",

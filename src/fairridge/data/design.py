@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge._warnings import warn_user
 from fairridge.arguments import check_count
-from fairridge.data.encoding import (
-    CategoricalColumn,
-    Encoding,
-    Piece,
-    Unknown,
-    encode_columns,
-    unique_names,
-)
+from fairridge.data.columns import CategoricalColumn, Missing, Unknown, for_sensitive
+from fairridge.data.encoding import Encoding, encode_columns, unique_names
+from fairridge.data.locating import column_positions, located
 from fairridge.data.maps import MappedEncoding, learn_map
+from fairridge.data.pieces import Piece
 from fairridge.data.table import Table, as_table
 
 __all__ = ["MAX_LEVELS", "Design", "learn_design", "most_levels", "require_few_levels"]
@@ -102,7 +96,7 @@ class Design:
             )
         ends = np.cumsum([0, *(len(column.encoded_names) for column in self.predictors.columns)])
         found: list[int] = []
-        for position in _positions(controls, self.names, self.n_columns, "controls"):
+        for position in column_positions(controls, self.names, self.n_columns, "controls"):
             if position not in self.positions_predictors:
                 label = position if self.names is None else self.names[position]
                 raise ValueError(
@@ -178,26 +172,35 @@ class Design:
             )
         return as_table(sensitive_features, argument="sensitive_features", devices=True)
 
-    def encode(self, X: Table, S: Table | None, unknown: Unknown, *, estimator_name: str) -> Pieces:
+    def encode(
+        self,
+        X: Table,
+        S: Table | None,
+        unknown: Unknown,
+        *,
+        estimator_name: str,
+        groups: bool = False,
+    ) -> Pieces:
         """Encode new rows: the pieces of S and of X.
 
         Parameters
         ----------
         X, S : Table
             New rows; S only where it was separate at fit.
-        unknown : {"error", "base"}
-            What an unseen level does.
+        unknown : {"error", "base", "mean"}
+            What an unseen level does; see `for_sensitive` for S.
         estimator_name : str
             Name of the estimator, for messages.
+        groups : bool
+            Whether S must name groups, so that an unseen level cannot be an average.
         """
         names, n_columns, places = self._expected(X)
-        where = _located(X, names, n_columns, "X", estimator_name)
+        where = located(X, names, n_columns, "X", estimator_name)
         predictors = self.predictors.pieces(X, [where[k] for k in places], unknown)
+        rule = unknown if groups else for_sensitive(unknown)
         if not self.separate:
-            sensitive = self.sensitive.pieces(
-                X, [where[k] for k in self.positions_sensitive], unknown
-            )
-            return sensitive, predictors
+            places = self.positions_sensitive
+            return self.sensitive.pieces(X, [where[k] for k in places], rule), predictors
         if S is None:
             raise ValueError(
                 f"this {estimator_name} was fitted with sensitive_features=…: pass "
@@ -209,8 +212,8 @@ class Design:
                 "pass one row of each per observation."
             )
         width = len(self.positions_sensitive)
-        where = _located(S, self.sensitive_names, width, "sensitive_features", estimator_name)
-        return self.sensitive.pieces(S, where, unknown), predictors
+        where = located(S, self.sensitive_names, width, "sensitive_features", estimator_name)
+        return self.sensitive.pieces(S, where, rule), predictors
 
     def _expected(self, X: Table) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]]:
         """Return names and number of columns that X must have, and where predictors are there.
@@ -267,6 +270,7 @@ def learn_design(
     max_levels: Any = MAX_LEVELS,
     weight: Floats | None = None,
     min_frequency: Any = None,
+    missing: Missing = "error",
 ) -> Design:
     """Split and encode the columns of a training table.
 
@@ -284,6 +288,8 @@ def learn_design(
         Count or share below which levels of a predictor are merged.
     max_levels : int or None
         See `require_few_levels`.
+    missing : {"error", "level"}
+        See `encode_columns`.
     """
     if (S is None) == (sensitive is None):
         raise ValueError(
@@ -297,13 +303,13 @@ def learn_design(
         chosen, rest = tuple(range(S.shape[1])), tuple(everything)
         source = S
     else:
-        chosen = _positions(sensitive, X.names, X.shape[1], "sensitive")
+        chosen = column_positions(sensitive, X.names, X.shape[1], "sensitive")
         taken = set(chosen)
         rest = tuple(k for k in everything if k not in taken)
         source = X
     design = Design(
-        encode_columns(source, chosen),
-        encode_columns(X, rest, weight, min_frequency),
+        encode_columns(source, chosen, weight, None, missing),
+        encode_columns(X, rest, weight, min_frequency, missing),
         chosen,
         rest,
         X.names,
@@ -327,77 +333,3 @@ def _no_overlap(X: Table, S: Table) -> None:
             f"column {name!r} is both in X and in sensitive_features; take it out of X, "
             "or name it in sensitive=[…] and leave sensitive_features out."
         )
-
-
-def _positions(
-    columns: Any, names: tuple[str, ...] | None, n_columns: int, argument: str
-) -> tuple[int, ...]:
-    """Positions of some columns of X, in the order in which an argument names them."""
-    single = isinstance(columns, str) or np.ndim(columns) == 0
-    wanted: Sequence[Any] = [columns] if single else list(columns)
-    if not wanted:
-        raise ValueError(f"{argument}=[] names no column; name at least one column of X.")
-    positions = tuple(_position(item, names, n_columns, argument) for item in wanted)
-    for k, position in enumerate(positions):
-        if position in positions[:k]:
-            label = f"x{position}" if names is None else names[position]
-            raise ValueError(f"{argument} names column {label!r} more than once.")
-    return positions
-
-
-def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument: str) -> int:
-    if isinstance(item, str):
-        if names is None:
-            raise ValueError(
-                f"{argument} names the column {item!r}, but X has no column names; "
-                f"pass a frame, or positions such as {argument}=[0]."
-            )
-        if item not in names:
-            raise ValueError(f"X has no column {item!r}; it has {', '.join(names)}.")
-        return names.index(item)
-    if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
-        raise TypeError(f"{argument} holds {item!r}; use column names or integer positions.")
-    if not -n_columns <= item < n_columns:
-        raise ValueError(
-            f"{argument} names column {item}, but X has {n_columns} column(s), "
-            f"0 to {n_columns - 1}."
-        )
-    return int(item) % n_columns
-
-
-def _located(
-    table: Table, names: tuple[str, ...] | None, n_columns: int, argument: str, estimator_name: str
-) -> list[int]:
-    """Where each column of the fit stands in a new table: by name if both have names."""
-    if names is not None and table.names is not None:
-        places = {name: k for k, name in enumerate(table.names)}
-        known = set(names)
-        missing = [name for name in names if name not in places]
-        extra = [name for name in table.names if name not in known]
-        if missing or extra:
-            raise ValueError(
-                "; ".join(
-                    [
-                        f"{argument} lacks column {name!r}, which was there at fit"
-                        for name in missing
-                    ]
-                    + [
-                        f"{argument} has column {name!r}, which was not there at fit"
-                        for name in extra
-                    ]
-                )
-                + ". Pass the columns of the fit; their order does not matter."
-            )
-        return [places[name] for name in names]
-    if table.shape[1] != n_columns:
-        raise ValueError(
-            f"{argument} has {table.shape[1]} features, but {estimator_name} is expecting "
-            f"{n_columns} features as input."
-        )
-    if names is not None:
-        warn_user(
-            f"{argument} does not have valid feature names, but {estimator_name} was fitted with "
-            "feature names: columns are taken by position.",
-            UserWarning,
-        )
-    return list(range(n_columns))

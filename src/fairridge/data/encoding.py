@@ -11,173 +11,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
+from fairridge.data.columns import (
+    CategoricalColumn,
+    ColumnEncoding,
+    FilledColumn,
+    Missing,
+    NumericColumn,
+    Unknown,
+    encoded_piece,
+    missing_message,
+)
 from fairridge.data.levels import Levels
+from fairridge.data.pieces import Indicators, Piece, Slab, merged_slabs
 from fairridge.data.table import Table
 
-__all__ = [
-    "OTHER",
-    "CategoricalColumn",
-    "Encoding",
-    "Indicators",
-    "NumericColumn",
-    "Piece",
-    "Slab",
-    "Unknown",
-    "dense_columns",
-    "encode_columns",
-    "unique_names",
-]
-
-Unknown = Literal["error", "base"]
-
-# The level of rows whose own levels are rare.
-OTHER = "(other)"
-
-
-@dataclass(frozen=True)
-class Slab:
-    """Numeric columns of shape (n, k), of any real type: a view of the input."""
-
-    values: NDArray[Any]
-
-    @property
-    def width(self) -> int:
-        """Number of encoded columns."""
-        return int(self.values.shape[1])
-
-    def take(self, rows: Integers) -> Slab:
-        """Return these rows only."""
-        return Slab(self.values[rows])
-
-    def columns(self, start: int, stop: int) -> Slab:
-        """Return some of the encoded columns."""
-        return Slab(self.values[:, start:stop])
-
-
-@dataclass(frozen=True)
-class Indicators:
-    """0/1 columns of one categorical: `codes` says which is 1, -1 the base level."""
-
-    codes: Integers
-    width: int
-
-    def take(self, rows: Integers) -> Indicators:
-        """Return these rows only."""
-        return Indicators(self.codes[rows], self.width)
-
-    def columns(self, start: int, stop: int) -> Indicators:
-        """Return some of the encoded columns."""
-        inside = (self.codes >= start) & (self.codes < stop)
-        return Indicators(np.where(inside, self.codes - start, -1), stop - start)
-
-    def dense(self) -> Floats:
-        """Write the 0/1 columns out."""
-        return (self.codes[:, None] == np.arange(self.width)).astype(np.float64)
-
-
-Piece = Slab | Indicators
-
-
-@dataclass(frozen=True)
-class NumericColumn:
-    """A number, boolean or integer: itself."""
-
-    name: str
-
-    @property
-    def encoded_names(self) -> tuple[str, ...]:
-        """Names of the encoded columns."""
-        return (self.name,)
-
-
-@dataclass(frozen=True)
-class CategoricalColumn:
-    """A categorical: one 0/1 column per level but the base.
-
-    The base is the first level that has rows, so that declared but empty
-    levels never make the columns collinear; an empty level has a column of
-    zeros and hence the coefficient 0.
-
-    Attributes
-    ----------
-    name : str
-        The input column.
-    levels : tuple
-        In order.
-    base : int
-        Position of the base level.
-    empty : tuple of int
-        Positions of levels without rows.
-    merges : bool
-        Whether the base level is "(other)", which rows of all other levels
-        have: those that were rare at fit, and those that were not there.
-    """
-
-    name: str
-    levels: tuple[Any, ...]
-    base: int
-    empty: tuple[int, ...] = ()
-    merges: bool = False
-
-    @classmethod
-    def learn(cls, name: str, weights: dict[Any, float], min_frequency: Any) -> CategoricalColumn:
-        """Choose the base, and merge rare levels.
-
-        Parameters
-        ----------
-        name : str
-            The input column.
-        weights : dict
-            Weight of each level, in order; some level has rows.
-        min_frequency : int, float or None
-            Levels of less weight are merged, or, below 1, of a smaller share.
-        """
-        least = 0.0 if min_frequency is None else float(min_frequency)
-        least *= sum(weights.values()) if 0.0 < least < 1.0 else 1.0
-        if not any(0.0 < weight < least for weight in weights.values()):
-            present = [weight > 0.0 for weight in weights.values()]
-            empty = tuple(k for k, here in enumerate(present) if not here)
-            return cls(name, tuple(weights), present.index(True), empty)
-        kept = (level for level, weight in weights.items() if weight >= least and level != OTHER)
-        return cls(name, (OTHER, *kept), 0, merges=True)
-
-    def unknown(self, otherwise: Unknown) -> Unknown:
-        """Return what a level does that is not one of these."""
-        return "base" if self.merges else otherwise
-
-    @property
-    def encoded_names(self) -> tuple[str, ...]:
-        """Names of the encoded columns, ``column[level]``."""
-        others = (level for k, level in enumerate(self.levels) if k != self.base)
-        return tuple(f"{self.name}[{level}]" for level in others)
-
-    def indicators(self, column: Levels, unknown: Unknown) -> Indicators:
-        """Code rows by the levels seen at fit."""
-        codes = column.recode(self.levels).codes
-        if (codes == -1).any():
-            raise ValueError(missing_message(self.name))
-        unseen = codes == -2
-        if unseen.any():
-            if self.unknown(unknown) == "error":
-                level = column.levels[column.codes[np.argmax(unseen)]]
-                raise ValueError(
-                    f"column {self.name!r} has the level {level!r}, which was not there at fit "
-                    f"(levels: {_listed(self.levels)}). Use unknown='base' to treat such rows "
-                    f"as the base level {self.levels[self.base]!r}."
-                )
-            codes = np.where(unseen, self.base, codes)
-        # Levels after the base move down by one; the base itself becomes -1.
-        shifted = np.where(codes > self.base, codes - 1, codes)
-        return Indicators(np.where(codes == self.base, -1, shifted), len(self.levels) - 1)
-
-
-ColumnEncoding = NumericColumn | CategoricalColumn
+__all__ = ["Encoding", "dense_columns", "encode_columns", "unique_names"]
 
 
 @dataclass(frozen=True)
@@ -186,7 +40,7 @@ class Encoding:
 
     Attributes
     ----------
-    columns : tuple of NumericColumn or CategoricalColumn
+    columns : tuple of NumericColumn, FilledColumn or CategoricalColumn
         In the order in which they are encoded.
     renamed : tuple of (int, str)
         Encoded columns whose names another one has already, by position, and
@@ -217,9 +71,9 @@ class Encoding:
     def as_given(self) -> tuple[bool, ...]:
         """Which encoded columns have the name of an input column."""
         return tuple(
-            isinstance(column, NumericColumn)
+            name == column.name and not isinstance(column, CategoricalColumn)
             for column in self.columns
-            for _ in column.encoded_names
+            for name in column.encoded_names
         )
 
     def called(self, names: Sequence[str]) -> Encoding:
@@ -256,9 +110,9 @@ class Encoding:
         """Encode the columns of a table at these positions, one per column of this encoding."""
         if table.is_numeric_array and self.all_numeric:
             return tuple(Slab(table.source[:, run]) for run in _runs(positions))
-        return _merged(
+        return merged_slabs(
             [
-                _piece(column, table.column(position), unknown)
+                encoded_piece(column, table.column(position), unknown)
                 for column, position in zip(self.columns, positions, strict=True)
             ]
         )
@@ -291,14 +145,27 @@ def encode_columns(
     positions: Sequence[int],
     weight: Floats | None = None,
     min_frequency: Any = None,
+    missing: Missing = "error",
 ) -> Encoding:
     """Learn names, levels and base levels from a table without zero-weight rows.
 
-    See `CategoricalColumn.learn` for `min_frequency`.
+    Parameters
+    ----------
+    table : Table
+        The columns.
+    positions : sequence of int
+        Which of them.
+    weight : ndarray of shape (n,) or None
+        Weights of the rows.
+    min_frequency : int, float or None
+        See `CategoricalColumn.learn`.
+    missing : {"error", "level"}
+        Whether a missing value is a level, and a missing number its mean beside
+        a column that says so.
     """
-    if table.is_numeric_array:
+    if table.is_numeric_array and missing == "error":
         return Encoding(tuple(NumericColumn(table.label(position)) for position in positions))
-    learned = (_learn(table, position, weight, min_frequency) for position in positions)
+    learned = (_learn(table, position, weight, min_frequency, missing) for position in positions)
     return Encoding(tuple(learned))
 
 
@@ -329,95 +196,32 @@ def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> Floats:
     return matrix
 
 
-def missing_message(name: str) -> str:
-    """Say that a column has missing values."""
-    return (
-        f"column {name!r} contains NaN or missing values; "
-        "drop those rows or impute them before fitting."
-    )
-
-
 def _learn(
-    table: Table, position: int, weight: Floats | None, min_frequency: Any
+    table: Table, position: int, weight: Floats | None, min_frequency: Any, missing: Missing
 ) -> ColumnEncoding:
     name, column = table.label(position), table.column(position)
     if not isinstance(column, Levels):
-        return NumericColumn(name)
-    known = column.codes >= 0
-    counts = np.bincount(
-        column.codes[known], None if weight is None else weight[known], len(column.levels)
-    )
-    if not counts.any():
+        return NumericColumn(name) if missing == "error" else _number(name, column, weight)
+    # The last count is of missing values.
+    codes = np.where(column.codes < 0, len(column.levels), column.codes)
+    *counts, gone = np.bincount(codes, weight, len(column.levels) + 1).tolist()
+    if not any(counts) and not (gone and missing == "level"):
         raise ValueError(missing_message(name))
-    weights = dict(zip(column.levels, counts.tolist(), strict=True))
-    return CategoricalColumn.learn(name, weights, min_frequency)
-
-
-def _piece(encoding: ColumnEncoding, column: NDArray[Any] | Levels, unknown: Unknown) -> Piece:
-    if isinstance(encoding, NumericColumn):
-        if isinstance(column, Levels):
-            raise ValueError(
-                f"column {encoding.name!r} held numbers at fit but now holds "
-                f"levels such as {column.levels[0]!r}; convert it to numbers."
-            )
-        return Slab(column.reshape(-1, 1))
-    if not isinstance(column, Levels):
-        raise ValueError(
-            f"column {encoding.name!r} held the levels {_listed(encoding.levels)} at fit but now "
-            "holds numbers; convert it to the same levels."
-        )
-    return encoding.indicators(column, unknown)
-
-
-def _merged(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Read neighboring numeric columns as one slab if they lie evenly in memory.
-
-    pandas keeps columns of one type in one block, and one slab of k columns is
-    read several times faster than k slabs of one.
-    """
-    merged: list[Piece] = []
-    run: list[Slab] = []
-    for piece in pieces:
-        if isinstance(piece, Slab) and (not run or _continues(run, piece)):
-            run.append(piece)
-            continue
-        merged.extend(_one_slab(run))
-        run = [piece] if isinstance(piece, Slab) else []
-        if not run:
-            merged.append(piece)
-    return (*merged, *_one_slab(run))
-
-
-def _one_slab(run: Sequence[Slab]) -> list[Slab]:
-    if len(run) < 2:
-        return list(run)
-    first = run[0].values
-    strides = (first.strides[0], _address(run[1]) - _address(run[0]))
-    view = np.lib.stride_tricks.as_strided(
-        first, (first.shape[0], len(run)), strides, writeable=False
+    weights = dict(zip(column.levels, map(float, counts), strict=True))
+    return CategoricalColumn.learn(
+        name, weights, min_frequency, float(gone) if missing == "level" else None
     )
-    return [Slab(view)]
 
 
-def _continues(run: Sequence[Slab], new: Slab) -> bool:
-    """Whether a column lies in the same block as the run, one even step further."""
-    first, values = run[0].values, new.values
-    same = first.dtype == values.dtype and first.strides[0] == values.strides[0]
-    if not same or _owner(first) is not _owner(values):
-        return False
-    step = _address(new) - _address(run[-1])
-    return step != 0 and (len(run) == 1 or step == _address(run[1]) - _address(run[0]))
-
-
-def _address(slab: Slab) -> int:
-    return int(slab.values.__array_interface__["data"][0])
-
-
-def _owner(values: NDArray[Any]) -> Any:
-    """Return the array whose memory a view looks into."""
-    while isinstance(values.base, np.ndarray):
-        values = values.base
-    return values
+def _number(name: str, column: NDArray[Any], weight: Floats | None) -> ColumnEncoding:
+    """Learn a number that may be missing."""
+    gone = np.isnan(column) if column.dtype.kind == "f" else np.zeros(1, dtype=bool)
+    if gone.all() and gone.size == len(column):
+        raise ValueError(f"column {name!r} has no value at all; leave it out.")
+    if not gone.any():
+        return NumericColumn(name)
+    known = None if weight is None else weight[~gone]
+    return FilledColumn(name, float(np.average(column[~gone].astype(np.float64), weights=known)))
 
 
 def _runs(positions: Sequence[int]) -> list[slice]:
@@ -429,8 +233,3 @@ def _runs(positions: Sequence[int]) -> list[slice]:
         else:
             runs.append(slice(position, position + 1))
     return runs
-
-
-def _listed(levels: Sequence[Any], maximum: int = 8) -> str:
-    shown = ", ".join(repr(level) for level in levels[:maximum])
-    return shown + (", …" if len(levels) > maximum else "")

@@ -8,14 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.data.encoding import (
-    CategoricalColumn,
-    Encoding,
-    Indicators,
-    Piece,
-    Unknown,
-    missing_message,
-)
+from fairridge.data.columns import CategoricalColumn, Unknown, missing_message
+from fairridge.data.encoding import Encoding
+from fairridge.data.pieces import Indicators, Piece
 
 __all__ = ["Groups", "attribute_values", "group_codes", "learn_groups", "require_discrete"]
 

@@ -15,7 +15,9 @@ import numpy as np
 from sklearn.base import clone
 
 from fairridge._typing import Floats
-from fairridge.data.encoding import Encoding, Piece, Slab, Unknown, dense_columns
+from fairridge.data.columns import Unknown
+from fairridge.data.encoding import Encoding, dense_columns
+from fairridge.data.pieces import Piece, Slab
 from fairridge.data.table import Table
 
 __all__ = ["MappedEncoding", "learn_map"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.data.encoding import Indicators, Piece, Slab
+from fairridge.data.pieces import Indicators, Piece, Slab
 
 __all__ = ["RowLevel", "Rows"]
 

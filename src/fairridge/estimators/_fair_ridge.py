@@ -10,6 +10,7 @@ import numpy as np
 from fairridge._typing import (
     ColumnNames,
     Floats,
+    MissingValues,
     TableLike,
     Unfairness,
     UnknownLevels,
@@ -104,6 +105,7 @@ class FairRidge(FairModel):
         controls: ColumnNames | None = None,
         confidence: float | None = None,
         certification: Certification = "auto",
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -123,6 +125,7 @@ class FairRidge(FairModel):
         self.controls = controls
         self.confidence = confidence
         self.certification = certification
+        self.missing = missing
 
     @property
     def _bounded(self) -> Definition:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairridge._warnings import warn_user
 from fairridge.data import Design, MappedEncoding, RowLevel
-from fairridge.data.encoding import CategoricalColumn
+from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._checks import listed
 from fairridge.estimators._training import Training

@@ -107,6 +107,9 @@ class FairModel(BaseEstimator):
     predictor_map: Any = None
     max_levels: Any = MAX_LEVELS
     controls: Any = None
+    missing: Any = "error"
+    # What a level may do at predict that was not there at fit.
+    _unknown_rules: tuple[str, ...] = ("error", "base", "mean")
     # Whether rows may be in arrays on another device.
     _sums_on_devices = False
     coef_: Floats
@@ -163,7 +166,7 @@ class FairModel(BaseEstimator):
     def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
         """Return η of shape (n,), or (n, K) for several classes."""
         check_is_fitted(self)
-        check_option("unknown", self.unknown, ("error", "base"))
+        check_option("unknown", self.unknown, self._unknown_rules)
         table, name, design = as_table(X, devices=True), type(self).__name__, self._reads
         coefficients, attributes = design.to_encoded(np.atleast_2d(self.coef_)), None
         if self._traits.needs_sensitive:

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from fairridge._typing import Floats
 from fairridge.data import Table, as_native, is_missing, numeric_vector
 from fairridge.data.vectors import labels
+from fairridge.estimators._class_weights import class_weights
 from fairridge.families import Binomial, Cox, Family, Multinomial
 from fairridge.metrics import find_label
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
@@ -126,11 +127,14 @@ class Classes:
         Whether more classes are refused.
     positive : object
         The class that is modeled, if it is not the second of two.
+    class_weight : dict, "balanced" or None
+        Weights of the classes in the deviance.
     """
 
     link: Any = "logit"
     only_two: bool = False
     positive: Any = None
+    class_weight: Any = None
     has_labels = True
 
     def read(self, y: Any, inputs: Inputs) -> Response:
@@ -140,7 +144,8 @@ class Classes:
         known, codes = np.unique(truth, return_inverse=True)
         classes = self._in_order(known)
         codes = codes if classes is known else 1 - codes
-        family = self._family(classes)
+        sizes = np.bincount(codes, inputs.weight, len(classes)).astype(np.float64)
+        family = self._family(classes, sizes)
         values = codes.astype(np.float64)[:, None]
         if len(classes) == 2:
             return Response(family, values, values, classes)
@@ -152,7 +157,7 @@ class Classes:
         # Several of each, because a label per row would look like numbers.
         check_classification_targets(np.repeat(classes, 4))
         classes = self._in_order(classes)
-        family = self._family(classes)
+        family = self._family(classes, None)
         nothing = np.empty((0, 1 if len(classes) == 2 else len(classes)))
         return Response(family, np.empty((0, 1)), nothing, classes), Labels(classes)
 
@@ -171,13 +176,14 @@ class Classes:
             raise ValueError(f"positive={self.positive!r} is not a class of y: {known}.")
         return classes[::-1] if len(classes) == 2 and found == classes[0] else classes
 
-    def _family(self, classes: NDArray[Any]) -> Family:
+    def _family(self, classes: NDArray[Any], sizes: Floats | None) -> Family:
         if len(classes) < 2:
             raise ValueError(
                 f"y has one class only, {np.asarray(classes[0]).item()!r}; a classifier needs at "
                 "least two classes."
             )
-        of_two = Binomial(self.link)  # refuses an unknown link
+        weights = class_weights(self.class_weight, classes.tolist(), sizes)
+        of_two = Binomial(self.link, weights if len(classes) == 2 else None)  # refuses other links
         if len(classes) == 2:
             return of_two
         if self.only_two:
@@ -190,7 +196,7 @@ class Classes:
                 f"link={self.link!r} is for two classes, and y has {len(classes)}; use "
                 "link='logit'."
             )
-        return Multinomial(len(classes))
+        return Multinomial(len(classes), weights)
 
 
 @dataclass(frozen=True)

@@ -128,11 +128,17 @@ def read_training(
     model: FairModel, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> Training:
     """Read what a model is fitted to, wherever its rows are."""
-    check_option("unknown", model.unknown, ("error", "base"))
+    check_option("unknown", model.unknown, model._unknown_rules)
+    check_option("missing", model.missing, ("error", "level"))
     if model.sensitive_map is not None and model._traits.needs_groups:
         raise ValueError(
             f"{type(model).__name__} divides people into groups, and sensitive_map makes numbers "
             "of them: leave it out, and merge or cut the attributes beforehand."
+        )
+    if model.missing != "error" and (in_place(X) or isinstance(X, RowSource | RowMoments)):
+        raise ValueError(
+            "missing='level' needs the rows in main memory, to look for missing values before the "
+            "first sums: pass a frame or a NumPy array, or fill them in beforehand."
         )
     if in_place(X):
         found = read_device(model, X, y, sensitive_features, sample_weight, offset)
@@ -313,6 +319,7 @@ def _read_rows(
         model.max_levels,
         inputs.weight,
         _min_frequency(model),
+        model.missing,
     )
     pieces = design.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
     rows = Rows(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sklearn.base import ClassifierMixin
 
-from fairridge._typing import ColumnNames, Unfairness, UnknownLevels
+from fairridge._typing import ColumnNames, MissingValues, Unfairness, UnknownLevels
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _labels
 from fairridge.estimators._fair_ridge import FairRidge
@@ -55,9 +55,11 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         λ₂ in −2 log-likelihood + λ₂‖β‖², for standardized U.
     standardize : bool, default=True
         Whether the penalties see standardized columns.
-    unknown : {"error", "base"}, default="error"
+    unknown : {"error", "base", "mean"}, default="error"
         How to handle a category at prediction time that was absent when fitting:
-        raise an error, or treat it as the base level.
+        raise an error, treat it as the base level, or take the average of its
+        0/1 columns in training. A sensitive attribute has no base level that
+        strangers belong to: with "base" as with "mean" it takes its average.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Maps the encoded columns of X, or of S, to features.
     tol : float, default=1e-10
@@ -100,6 +102,18 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         models), by draws of what the rows leave open about the population
         ("auto" for others), or by tests on half of the rows, which the model
         is then not fitted to.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X: raise an error, or learn from
+        them. Then a missing category is the level "(missing)", and a missing
+        number is the mean of the others, beside a 0/1 column
+        ``name[(missing)]`` if values were missing when fitting.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in the deviance that the fit minimizes, by label
+        (others have 1), or inversely proportional to their sample weight, as in
+        scikit-learn. Decorrelation, and bounds on variances and on predicted
+        means, are of the rows as they are; a share of deviance, the default
+        for classes, is of the deviance that the fit minimizes, as are
+        `deviance_`, `loglik_` and `explained_deviance_`.
 
     Attributes
     ----------
@@ -131,6 +145,8 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         controls: ColumnNames | None = None,
         confidence: float | None = None,
         certification: Certification = "auto",
+        missing: MissingValues = "error",
+        class_weight: Any = None,
     ) -> None:
         super().__init__(
             unfairness,
@@ -151,9 +167,11 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
             controls=controls,
             confidence=confidence,
             certification=certification,
+            missing=missing,
         )
         self.link = link
         self.positive = positive
+        self.class_weight = class_weight
 
     predict = _labels.predict
     predict_proba = _labels.predict_proba
@@ -162,7 +180,7 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
 
     @property
     def _response_kind(self) -> Classes:
-        return Classes(self.link, positive=self.positive)
+        return Classes(self.link, positive=self.positive, class_weight=self.class_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,14 @@ from typing import Any, Literal
 
 from sklearn.base import RegressorMixin
 
-from fairridge._typing import ColumnNames, TableLike, Unfairness, UnknownLevels, VectorLike
+from fairridge._typing import (
+    ColumnNames,
+    MissingValues,
+    TableLike,
+    Unfairness,
+    UnknownLevels,
+    VectorLike,
+)
 from fairridge.arguments import check_flag
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _means
@@ -59,9 +66,11 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
     standardize : bool, default=True
         Whether the penalties see columns of S and U divided by their standard
         deviations (divisor n). Results are always on the original scale.
-    unknown : {"error", "base"}, default="error"
+    unknown : {"error", "base", "mean"}, default="error"
         How to handle a category at prediction time that was absent when fitting:
-        raise an error, or treat it as the base level.
+        raise an error, treat it as the base level, or take the average of its
+        0/1 columns in training. A sensitive attribute has no base level that
+        strangers belong to: with "base" as with "mean" it takes its average.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Maps the encoded columns of X, or of S, to features: splines, kernels,
         principal components. Predictors are decorrelated in feature space.
@@ -105,6 +114,11 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         models), by draws of what the rows leave open about the population
         ("auto" for others), or by tests on half of the rows, which the model
         is then not fitted to.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X: raise an error, or learn from
+        them. Then a missing category is the level "(missing)", and a missing
+        number is the mean of the others, beside a 0/1 column
+        ``name[(missing)]`` if values were missing when fitting.
 
     Attributes
     ----------
@@ -194,6 +208,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         controls: ColumnNames | None = None,
         confidence: float | None = None,
         certification: Certification = "auto",
+        missing: MissingValues = "error",
     ) -> None:
         super().__init__(
             unfairness,
@@ -214,6 +229,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
             controls=controls,
             confidence=confidence,
             certification=certification,
+            missing=missing,
         )
         self.family = family
 

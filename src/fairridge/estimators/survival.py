@@ -9,6 +9,7 @@ import numpy as np
 from fairridge._typing import (
     ColumnNames,
     Floats,
+    MissingValues,
     TableLike,
     Unfairness,
     UnknownLevels,
@@ -51,9 +52,11 @@ class FairRidgeSurvival(FairRidge):
         λ₂ in −2 log partial likelihood + λ₂‖β‖², for standardized U.
     standardize : bool, default=True
         Whether the penalties see standardized columns.
-    unknown : {"error", "base"}, default="error"
+    unknown : {"error", "base", "mean"}, default="error"
         How to handle a category at prediction time that was absent when fitting:
-        raise an error, or treat it as the base level.
+        raise an error, treat it as the base level, or take the average of its
+        0/1 columns in training. A sensitive attribute has no base level that
+        strangers belong to: with "base" as with "mean" it takes its average.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Maps the encoded columns of X, or of S, to features: splines, kernels,
         principal components. Predictors are decorrelated in feature space.
@@ -101,6 +104,11 @@ class FairRidgeSurvival(FairRidge):
         models), by draws of what the rows leave open about the population
         ("auto" for others), or by tests on half of the rows, which the model
         is then not fitted to.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X: raise an error, or learn from
+        them. Then a missing category is the level "(missing)", and a missing
+        number is the mean of the others, beside a 0/1 column
+        ``name[(missing)]`` if values were missing when fitting.
 
     Attributes
     ----------
@@ -134,6 +142,7 @@ class FairRidgeSurvival(FairRidge):
         controls: ColumnNames | None = None,
         confidence: float | None = None,
         certification: Certification = "auto",
+        missing: MissingValues = "error",
     ) -> None:
         super().__init__(
             unfairness,
@@ -154,6 +163,7 @@ class FairRidgeSurvival(FairRidge):
             controls=controls,
             confidence=confidence,
             certification=certification,
+            missing=missing,
         )
         self.ties = ties
 

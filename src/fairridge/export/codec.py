@@ -17,7 +17,7 @@ import numpy as np
 from fairridge import fairness, families, penalties
 from fairridge.data import Design, Encoding
 from fairridge.data.annotations import require_annotated
-from fairridge.data.encoding import CategoricalColumn, NumericColumn
+from fairridge.data.columns import CategoricalColumn, FilledColumn, NumericColumn
 from fairridge.export.training import TrainingColumns
 from fairridge.inference import Certificate
 
@@ -56,8 +56,8 @@ class NotSaved:
 
 def _known() -> dict[str, type[Any]]:
     """Dataclasses that a file may contain: those of the design, and all public ones of the axes."""
-    own: list[type[Any]] = [Design, Encoding, NumericColumn, CategoricalColumn, TrainingColumns]
-    own.append(Certificate)
+    own: list[type[Any]] = [Design, Encoding, NumericColumn, FilledColumn, CategoricalColumn]
+    own += [TrainingColumns, Certificate]
     axes = (families, fairness, penalties)
     public = [getattr(module, name) for module in axes for name in module.__all__]
     own += [item for item in public if isinstance(item, type) and is_dataclass(item)]
@@ -90,6 +90,8 @@ def encode(value: Any, where: str) -> Any:
     if isinstance(value, tuple):
         return {"tuple": [encode(item, where) for item in value]}
     if isinstance(value, dict):
+        if any(isinstance(key, bool | int | float | np.generic) for key in value):  # labels
+            return {"pairs": [[encode(key, where), encode(value[key], where)] for key in value]}
         return {"dict": {_key(key, where): encode(item, where) for key, item in value.items()}}
     if isinstance(value, np.ndarray):
         return _array(value, where)
@@ -196,6 +198,7 @@ DECODERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "array": _decode_array,
     "tuple": lambda value: tuple(decode(item) for item in value["tuple"]),
     "dict": lambda value: {key: decode(item) for key, item in value["dict"].items()},
+    "pairs": lambda value: {decode(key): decode(item) for key, item in value["pairs"]},
     "float": _decode_float,
     "object": _decode_object,
     "function": lambda value: NotSaved(str(value["function"])),

@@ -19,7 +19,14 @@ from fairridge.data import (
     Unknown,
     dense_columns,
 )
-from fairridge.data.encoding import CategoricalColumn, NumericColumn
+from fairridge.data.columns import (
+    MISSING,
+    CategoricalColumn,
+    ColumnEncoding,
+    FilledColumn,
+    NumericColumn,
+    for_sensitive,
+)
 from fairridge.export.training import TrainingColumns
 from fairridge.families.base import Link
 
@@ -32,7 +39,7 @@ class InputColumn:
 
     Attributes
     ----------
-    encoding : NumericColumn or CategoricalColumn
+    encoding : NumericColumn, FilledColumn or CategoricalColumn
         Its name, and its levels.
     sensitive : bool
         Whether it belongs to S.
@@ -40,7 +47,7 @@ class InputColumn:
         Its encoded columns.
     """
 
-    encoding: NumericColumn | CategoricalColumn
+    encoding: ColumnEncoding
     sensitive: bool
     encoded: slice
 
@@ -53,6 +60,43 @@ class InputColumn:
     def role(self) -> str:
         """Return "sensitive" or "predictor"."""
         return "sensitive" if self.sensitive else "predictor"
+
+    def level_values(self, coefficients: Floats) -> dict[Any, Floats]:
+        """Return what each level adds to η, the base level included.
+
+        Levels that were merged into "(other)" are not among them, nor is it itself.
+
+        Parameters
+        ----------
+        coefficients : ndarray of shape (m, q+p)
+            Of all encoded columns.
+        """
+        encoding = self._levels
+        values = np.insert(coefficients[:, self.encoded], encoding.base, 0.0, axis=1).T
+        found = dict(zip(encoding.levels, values, strict=True))
+        if encoding.merges:
+            del found[encoding.levels[encoding.base]]
+        return found
+
+    def unseen(self, coefficients: Floats, unknown: Unknown) -> Floats | None:
+        """Return what a level adds to η that was not there at fit; None if it is an error."""
+        row = self._levels.unseen(for_sensitive(unknown) if self.sensitive else unknown)
+        return None if row is None else coefficients[:, self.encoded] @ row
+
+    def missing(self, coefficients: Floats, unknown: Unknown) -> Floats | None:
+        """Return what a missing value adds to η; None if it is an error."""
+        own = coefficients[:, self.encoded]
+        if isinstance(self.encoding, FilledColumn):
+            return own @ np.array([self.encoding.mean, 1.0])
+        if isinstance(self.encoding, NumericColumn) or not self.encoding.takes_missing:
+            return None
+        known = self.level_values(coefficients).get(MISSING)
+        return self.unseen(coefficients, unknown) if known is None else known
+
+    @property
+    def _levels(self) -> CategoricalColumn:
+        assert isinstance(self.encoding, CategoricalColumn)
+        return self.encoding
 
 
 @dataclass(frozen=True)
@@ -73,7 +117,7 @@ class LinearForm:
         Moments of all training columns, including those of S if S is left out.
     family : Family
         Links η to the mean.
-    unknown : {"error", "base"}
+    unknown : {"error", "base", "mean"}
         What an unseen level does.
     classes : ndarray or None
         Labels, for classifiers.
@@ -139,6 +183,21 @@ class LinearForm:
     def all_numeric(self) -> bool:
         """Whether every input column is a number."""
         return all(isinstance(column.encoding, NumericColumn) for column in self.columns)
+
+    def refuse_missing(self, purpose: str, what: str) -> None:
+        """Raise if missing values of a column have coefficients."""
+        for column in self.columns:
+            encoding = column.encoding
+            known = (
+                MISSING in encoding.levels and encoding.takes_missing
+                if isinstance(encoding, CategoricalColumn)
+                else isinstance(encoding, FilledColumn)
+            )
+            if known:
+                raise ValueError(
+                    f"{purpose} has no missing values, and this {self.estimator_name} learned "
+                    f"from those of column {column.name!r} (missing='level'): {what}"
+                )
 
     def contributions(self, X: Table, S: Table | None) -> Floats:
         """Split η − η̄ over the input columns, where η̄ is η at the training means.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.data.encoding import CategoricalColumn
+from fairridge.data.columns import OTHER, CategoricalColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["to_onnx"]
@@ -30,10 +30,12 @@ def to_onnx(model: Any) -> Any:
     classes, ``probabilities``: the metadata ``classes`` has the labels of its
     columns as JSON, and ``positive`` the class that is modeled, of two.
 
-    A level that was not there at fit is an error or the base level, as
-    `unknown` says. Probabilities of the probit link are exact to 1e-7 only,
-    because runtimes have its function in 32 bits. NaN gives NaN, but a
-    predicted label cannot be missing: look for NaN before.
+    A level that was not there at fit is an error or what `unknown` says. With
+    ``missing="level"`` a missing number is NaN, and a missing level the text
+    "(missing)"; columns are then inputs of their own. Otherwise NaN gives NaN,
+    but a predicted label cannot be missing: look for NaN before. Probabilities
+    of the probit link are exact to 1e-7 only, because runtimes have its function
+    in 32 bits.
 
     Parameters
     ----------
@@ -123,31 +125,34 @@ def _term(graph: _Graph, column: InputColumn, form: LinearForm) -> str:
     taken = ("", "linear_predictor", "prediction", "probabilities")
     if column.name in taken or column.name.startswith(OWN):
         raise ValueError(f"{column.name!r} cannot be the name of an input in ONNX; rename it.")
-    own = form.coefficients[:, column.encoded]
-    encoding = column.encoding
-    if not isinstance(encoding, CategoricalColumn):
+    unknown, coefficients = form.unknown, form.coefficients
+    if not isinstance(column.encoding, CategoricalColumn):
         graph.inputs.append(graph.value(column.name, "DOUBLE", ["n", 1]))
-        return graph.node("Mul", column.name, graph.constant(own.T.copy()))
-    kind, levels = _levels(column.name, encoding)
+        slopes = graph.constant(coefficients[:, [column.encoded.start]].T.copy())
+        term, gone = graph.node("Mul", column.name, slopes), column.missing(coefficients, unknown)
+        if gone is None:
+            return term
+        return graph.node("Where", graph.node("IsNaN", column.name), graph.constant(gone), term)
+    # A column whose levels were all merged says nothing, but its encoder needs some level.
+    values = column.level_values(coefficients) or {OTHER: np.zeros(len(coefficients))}
+    kind, levels = _levels(column.name, list(values))
     graph.inputs.append(graph.value(column.name, kind, ["n", 1]))
+    unseen = column.unseen(coefficients, unknown)
     # (n, 1, levels) of 0 and 1; `zeros` says whether an unseen level is all 0 or an error.
     marks = graph.node(
-        "OneHotEncoder",
-        column.name,
-        domain="ai.onnx.ml",
-        zeros=int(encoding.unknown(form.unknown) == "base"),
-        **levels,
+        "OneHotEncoder", column.name, domain="ai.onnx.ml", zeros=int(unseen is not None), **levels
     )
     marks = graph.node("Cast", marks, to=graph.onnx.TensorProto.DOUBLE)
     marks = graph.node("Squeeze", marks, graph.constant(np.array([1], dtype=np.int64)))
-    # All other levels are the base level where rare ones were merged into it.
-    merges = encoding.merges and own.size
-    values = own if merges else np.insert(own, encoding.base, 0.0, axis=1)
-    return graph.node("MatMul", marks, graph.constant(values.T.copy()))
+    table = np.array(list(values.values()))
+    if unseen is None or not unseen.any():
+        return graph.node("MatMul", marks, graph.constant(table))
+    # Levels add what they differ from an unseen one, which is all zeros.
+    differences = graph.node("MatMul", marks, graph.constant(table - unseen))
+    return graph.node("Add", differences, graph.constant(unseen))
 
 
-def _levels(name: str, encoding: CategoricalColumn) -> tuple[str, dict[str, Any]]:
-    levels = list((encoding.merges and encoding.levels[1:]) or encoding.levels)
+def _levels(name: str, levels: list[Any]) -> tuple[str, dict[str, Any]]:
     if all(isinstance(level, str) for level in levels):
         return "STRING", {"cats_strings": levels}
     integers = (int, np.integer)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pprint import pformat
 from typing import Any
 
 import numpy as np
 
-from fairridge.data.encoding import CategoricalColumn
+from fairridge.data.columns import CategoricalColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["to_python"]
@@ -25,8 +26,9 @@ INTERCEPT = {intercept}
 # One coefficient per number, one per level of everything else.
 NUMBERS = {numbers}
 LEVELS = {levels}
-# Columns whose other levels count as the base level.
-OTHERS_ARE_BASE = {others}
+# What levels add that were not there at fit, and missing values; others are errors.
+OTHERS = {others}
+MISSING = {missing}
 '''
 SCORES = '''
 
@@ -34,18 +36,23 @@ def linear_predictors(row, offset=0.0):
     """Return the list of linear predictors of one row."""
     found = [level + offset for level in INTERCEPT]
     for name in [*NUMBERS, *LEVELS]:
-        if row.get(name) is None:
-            raise ValueError(f"{name!r} is missing.")
-    for name, coefficients in NUMBERS.items():
-        value = float(row[name])
-        if not math.isfinite(value):
-            raise ValueError(f"{name!r} is {value}, not a finite number.")
-        found = [eta + c * value for eta, c in zip(found, coefficients)]
-    for name, levels in LEVELS.items():
-        if row[name] in levels:
-            found = [eta + c for eta, c in zip(found, levels[row[name]])]
-        elif name not in OTHERS_ARE_BASE:
-            raise ValueError(f"{name!r} has the unknown level {row[name]!r}.")
+        value = row.get(name)
+        if value is None or value != value:
+            if name not in MISSING:
+                raise ValueError(f"{name!r} is missing.")
+            terms = MISSING[name]
+        elif name in NUMBERS:
+            value = float(value)
+            if not math.isfinite(value):
+                raise ValueError(f"{name!r} is {value}, not a finite number.")
+            terms = [c * value for c in NUMBERS[name]]
+        elif value in LEVELS[name]:
+            terms = LEVELS[name][value]
+        elif name in OTHERS:
+            terms = OTHERS[name]
+        else:
+            raise ValueError(f"{name!r} has the unknown level {value!r}.")
+        found = [eta + term for eta, term in zip(found, terms)]
     return found
 '''
 MEANS = {
@@ -102,8 +109,9 @@ def to_python(model: Any) -> str:
     ``linear_predictor`` and ``prediction``; for two classes also the
     probability of the class that is modeled, such as ``probability_GOOD``; for
     more classes ``linear_predictor`` and ``probability`` of each. A missing
-    value, or a level that was not there at fit, raises a ValueError that names
-    the column.
+    value (unless ``missing="level"``), or a level that was not there at fit
+    (unless ``unknown`` says what it does), raises a ValueError that names the
+    column.
 
     Parameters
     ----------
@@ -130,13 +138,8 @@ def to_python(model: Any) -> str:
             }
         ),
         levels=_written({name: _levels(form, column) for name, column in levels.items()}),
-        others=_written(
-            [
-                name
-                for name, column in levels.items()
-                if _encoding(column).unknown(form.unknown) == "base" or _encoding(column).merges
-            ]
-        ),
+        others=_written(_known(levels.values(), "unseen", form)),
+        missing=_written(_known(form.columns, "missing", form)),
     )
     return head + SCORES + _prediction(form)
 
@@ -157,25 +160,24 @@ def _prediction(form: LinearForm) -> str:
 
 def _levels(form: LinearForm, column: InputColumn) -> dict[Any, list[float]]:
     """Coefficients of every level, the base level included."""
-    encoding, own = _encoding(column), form.coefficients[:, column.encoded]
-    values = np.insert(own, encoding.base, 0.0, axis=1).T.tolist()
-    levels = [level.item() if isinstance(level, np.generic) else level for level in encoding.levels]
-    strange = [level for level in levels if not isinstance(level, (str, int, float))]
+    found = {
+        level.item() if isinstance(level, np.generic) else level: values.tolist()
+        for level, values in column.level_values(form.coefficients).items()
+    }
+    strange = [level for level in found if not isinstance(level, (str, int, float))]
     if strange:
         kind = type(strange[0]).__name__
         raise ValueError(
             f"the level {strange[0]!r} of column {column.name!r} is a {kind}, which a plain "
             "Python module cannot hold; use strings."
         )
-    found = dict(zip(levels, values, strict=True))
-    if encoding.merges:  # the base level is all levels that are not named
-        del found[levels[encoding.base]]
     return found
 
 
-def _encoding(column: InputColumn) -> CategoricalColumn:
-    assert isinstance(column.encoding, CategoricalColumn)
-    return column.encoding
+def _known(columns: Iterable[InputColumn], method: str, form: LinearForm) -> dict[str, list[float]]:
+    """Return what unseen levels or missing values add, of columns where they are no errors."""
+    found = {c.name: getattr(c, method)(form.coefficients, form.unknown) for c in columns}
+    return {name: values.tolist() for name, values in found.items() if values is not None}
 
 
 def _written(value: Any) -> str:

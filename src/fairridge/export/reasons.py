@@ -230,5 +230,9 @@ def _values(
 
 def _texts(column: Floats | Levels) -> list[str]:
     if isinstance(column, Levels):
-        return [str(column.levels[code]) for code in column.codes]
-    return [f"{value:g}" if isinstance(value, float) else str(value) for value in column.tolist()]
+        texts = [str(level) for level in column.levels]
+        return ["missing" if code < 0 else texts[code] for code in column.codes]
+    return [
+        "missing" if value != value else f"{value:g}" if isinstance(value, float) else str(value)
+        for value in column.tolist()
+    ]

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from fairridge.data import Design, Encoding
+from fairridge.data import Design, Encoding, Missing, Unknown
 from fairridge.data.annotations import LARGEST, conforms, is_number
-from fairridge.data.encoding import OTHER, CategoricalColumn
+from fairridge.data.columns import OTHER, CategoricalColumn
 from fairridge.export.training import TrainingColumns
 from fairridge.fairness import resolve_definition
 from fairridge.families import Binomial, Cox, Multinomial, resolve_regression_family
@@ -271,6 +271,8 @@ def _is_categorical(column: CategoricalColumn) -> bool:
         and (levels[column.base] == OTHER or not column.merges)
         and all(empty in places for empty in column.empty)
         and len(set(column.empty)) == len(column.empty)
+        and len(column.shares) == len(levels)
+        and all(0.0 <= share <= 1.0 for share in column.shares)
     )
 
 
@@ -288,6 +290,12 @@ def _is_posterior(value: Any, facts: Facts) -> bool:
         (value == value.T).all()
         and (np.linalg.eigvalsh(value) >= -1e-9 * np.abs(value).max(initial=0.0)).all()
     )
+
+
+def _is_class_weight(value: Any, facts: Facts) -> bool:
+    if not isinstance(value, dict):
+        return value is None or value == "balanced"
+    return all(conforms(k, Level) and is_number(w) and w > 0.0 for k, w in value.items())
 
 
 def _survives(facts: Facts) -> bool:
@@ -310,7 +318,8 @@ PARAMETERS: dict[str, Rule] = {
         lambda value, facts: value is None or (is_number(value) and bool(0.0 < value < 1.0)),
     ),
     "certification": _typed(Certification, "a way to certify a bound"),
-    "unknown": _typed(Literal["error", "base"], "'error' or 'base'"),
+    "unknown": _typed(Unknown, "'error', 'base' or 'mean'"),
+    "missing": _typed(Missing, "'error' or 'level'"),
     "predictor_map": _typed(NoneType, "None"),
     "sensitive_map": _typed(NoneType, "None"),
     "tol": _parameter(0.0),
@@ -322,6 +331,7 @@ PARAMETERS: dict[str, Rule] = {
     "positive": Rule(
         "None or a label", lambda value, facts: value is None or conforms(value, Level)
     ),
+    "class_weight": Rule("None, 'balanced' or numbers by label", _is_class_weight),
     "ties": _typed(Literal["breslow", "efron"], "'breslow' or 'efron'"),
     "bound": _typed(Literal["correlation", "covariance"], "'correlation' or 'covariance'"),
     "at_zero": _typed(Literal["project", "drop"], "'project' or 'drop'"),

@@ -19,10 +19,17 @@ from sklearn.preprocessing import OneHotEncoder
 
 from fairridge._typing import Integers
 from fairridge.data import Unknown, make_frame
-from fairridge.data.encoding import CategoricalColumn
+from fairridge.data.columns import CategoricalColumn, for_sensitive
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["to_sklearn"]
+
+# Encoders: their names, whether rare levels were merged, whether unseen levels are the base level.
+KINDS = (
+    ("levels", False, False),
+    ("open levels", False, True),
+    ("merged levels", True, True),
+)
 
 
 def to_sklearn(model: Any) -> Any:
@@ -37,7 +44,9 @@ def to_sklearn(model: Any) -> Any:
 
     It is for predicting only: fitting it again forgets fairness. Missing
     values are refused, except that with ``unknown="base"`` the encoder takes a
-    missing category, too, for the base level.
+    missing category, too, for the base level. An encoder has no averages: where
+    an unseen level would have one (S, or ``unknown="mean"``) it is refused.
+    Models that learned from missing values (``missing="level"``) are refused.
 
     Parameters
     ----------
@@ -45,6 +54,7 @@ def to_sklearn(model: Any) -> Any:
         A fitted linear model of fairridge.
     """
     form = linear_form(model, "to_sklearn").without_sensitive()
+    form.refuse_missing("to_sklearn", "use to_sql, to_python or to_onnx.")
     if form.link in ("probit", "cloglog"):
         raise ValueError(
             f"scikit-learn has no model with the {form.link} link of this {form.estimator_name}; "
@@ -98,23 +108,30 @@ def _encoder(form: LinearForm) -> tuple[Any, Integers]:
     if plain:
         steps.append(("numbers", "passthrough", [where for where, _ in plain]))
         order += [column.encoded.start for _, column in plain]
-    for name, merges in (("levels", False), ("merged levels", True)):
+    for name, merges, ignores in KINDS:
         # A column whose levels are all rare says nothing, and is left out.
         chosen = [
             (where, column)
             for where, column in columns
-            if getattr(column.encoding, "merges", None) is merges
+            if isinstance(column.encoding, CategoricalColumn)
+            and (column.encoding.merges, _ignores(column, form.unknown)) == (merges, ignores)
             and not (merges and column.encoded.start == column.encoded.stop)
         ]
         if chosen:
-            encoder, places = _one_hot([column for _, column in chosen], merges, form.unknown)
+            encoder, places = _one_hot([column for _, column in chosen], merges, ignores)
             steps.append((name, encoder, [where for where, _ in chosen]))
             order += places
     return ColumnTransformer(steps).fit(_example(form)), np.array(order, dtype=np.intp)
 
 
+def _ignores(column: InputColumn, unknown: Unknown) -> bool:
+    """Whether an unseen level counts as the base level."""
+    encoding: Any = column.encoding
+    return encoding.unknown(for_sensitive(unknown) if column.sensitive else unknown) == "base"
+
+
 def _one_hot(
-    columns: list[InputColumn], merges: bool, unknown: Unknown
+    columns: list[InputColumn], merges: bool, ignores: bool
 ) -> tuple[OneHotEncoder, list[int]]:
     """Return an encoder of levels, and the encoded columns in the order it returns them.
 
@@ -134,7 +151,7 @@ def _one_hot(
     encoder = OneHotEncoder(
         categories=levels,
         drop=None if merges else np.array(bases, dtype=object),
-        handle_unknown="ignore" if merges or unknown == "base" else "error",
+        handle_unknown="ignore" if ignores else "error",
         sparse_output=False,
     )
     return encoder, order

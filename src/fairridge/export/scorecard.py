@@ -12,7 +12,7 @@ from fairridge._notebook import frame_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.data import as_table, make_frame
-from fairridge.data.encoding import CategoricalColumn
+from fairridge.data.columns import CategoricalColumn, FilledColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["Scorecard", "ScorecardLine", "scorecard"]
@@ -159,6 +159,12 @@ def scorecard(
         Whether to round points to integers.
     """
     form = linear_form(model, "scorecard").without_sensitive()
+    for column in form.columns:
+        if isinstance(column.encoding, FilledColumn):
+            raise ValueError(
+                f"a scorecard has no points for a missing number, and {column.name!r} has a "
+                "coefficient for it (missing='level'); cut it into intervals before fitting."
+            )
     if form.link != "logit":
         raise ValueError(
             f"a scorecard turns the log odds of two outcomes into points; this "

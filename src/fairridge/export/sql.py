@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from fairridge._typing import Floats
 from fairridge.data import Unknown
-from fairridge.data.encoding import CategoricalColumn
+from fairridge.data.columns import CategoricalColumn
 from fairridge.export.dialects import DIALECTS, Dialect
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
@@ -42,9 +41,9 @@ def to_sql(
     two classes also the probability of the class that is modeled, such as
     ``probability_GOOD``; for more classes ``linear_predictor`` and
     ``probability`` of each, with the label in the name. A row with a missing
-    value, with NaN or infinity, or with a level that was not there at fit
-    (unless ``unknown="base"``) is predicted as NULL, because a query cannot
-    refuse a single row.
+    value (unless ``missing="level"``), with NaN or infinity, or with a level that
+    was not there at fit (unless ``unknown`` says what it does) is predicted as
+    NULL, because a query cannot refuse a single row.
 
     Parameters
     ----------
@@ -90,36 +89,41 @@ def _sums(form: LinearForm, d: Dialect, offset: str | None) -> list[str]:
     sums = []
     for intercept, coefficients in zip(form.intercept, form.coefficients, strict=True):
         terms = [d.number(intercept)]
-        terms += [_term(column, coefficients, d, form.unknown) for column in form.columns]
+        terms += [_term(column, coefficients[None], d, form.unknown) for column in form.columns]
         if offset is not None:
             terms.append(f"CAST({d.identifier(offset)} AS {d.double})")
         sums.append("\n    + ".join(terms))
     return sums
 
 
-def _term(column: InputColumn, coefficients: Any, d: Dialect, unknown: Unknown) -> str:
-    name, encoding = d.identifier(column.name), column.encoding
-    own = coefficients[column.encoded]
-    if not isinstance(encoding, CategoricalColumn):
-        return f"{d.number(own[0])} * CAST({name} AS {d.double})"
-    levels, values = list(encoding.levels), np.insert(own, encoding.base, 0.0).tolist()
-    if encoding.merges:  # all other levels are the base level
-        del levels[encoding.base], values[encoding.base]
-    if all(isinstance(level, str) for level in levels):
-        d.require_distinct(column.name, levels)
+def _term(column: InputColumn, coefficients: Floats, d: Dialect, unknown: Unknown) -> str:
+    """Write what one column adds to one linear predictor; NULL if `predict` would refuse it."""
+    name = d.identifier(column.name)
+    gone = _number(column.missing(coefficients, unknown), d)
+    if not isinstance(column.encoding, CategoricalColumn):
+        number = f"{d.number(coefficients[0, column.encoded.start])} * CAST({name} AS {d.double})"
+        return f"CASE WHEN {name} IS NULL THEN {gone} ELSE {number} END" if gone else number
+    values = column.level_values(coefficients)
+    if all(isinstance(level, str) for level in values):
+        d.require_distinct(column.name, list(values))
         compared = f"CAST({name} AS {d.text}){d.collation}"
     else:
         compared = name
     cases = " ".join(
-        f"WHEN {d.literal(level)} THEN {d.number(value)}"
-        for level, value in zip(levels, values, strict=True)
+        f"WHEN {d.literal(level)} THEN {_number(value, d)}" for level, value in values.items()
     )
-    # A missing value stays missing, also where unseen levels count as the base level.
-    other = f"CASE WHEN {name} IS NOT NULL THEN {d.number(0.0)} END"
-    if not levels:
-        return other
-    ending = f"ELSE {other} " if encoding.unknown(unknown) == "base" else ""
-    return f"CASE {compared} {cases} {ending}END"
+    other = _number(column.unseen(coefficients, unknown), d)
+    # Unless it is a level, a missing value stays missing, whatever unseen levels do.
+    ending = [f"WHEN {name} IS NULL THEN {gone}"] if gone else []
+    ending += [f"WHEN {name} IS NOT NULL THEN {other}"] if other else []
+    rest = f"CASE {' '.join(ending)} END" if ending else "NULL"
+    if not values:
+        return rest
+    return f"CASE {compared} {cases} {f'ELSE {rest} ' if ending else ''}END"
+
+
+def _number(value: Floats | None, d: Dialect) -> str:
+    return "" if value is None else d.number(float(value[0]))
 
 
 def _inverse_link(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:

@@ -12,6 +12,7 @@ from fairridge._arrays import at_least, joined, namespace, special
 from fairridge._typing import Floats, Integers
 from fairridge.families._single import SinglePredictor, quasi_loglik
 from fairridge.families.base import Reads
+from fairridge.families.class_weights import ClassWeights, check_class_weights, weight_of_two
 from fairridge.families.distances import AbsoluteDifference, ClassDifference, Distance
 from fairridge.families.links import LINKS
 
@@ -26,9 +27,12 @@ class Binomial(SinglePredictor):
     ----------
     link : {"logit", "probit", "cloglog"}, default="logit"
         μ = 1/(1 + e^−η), Φ(η) or 1 − exp(−e^η).
+    class_weights : tuple of two floats, optional
+        Weights of y = 0 and y = 1 in the deviance, beside those of the rows.
     """
 
     link: Literal["logit", "probit", "cloglog"] = "logit"
+    class_weights: ClassWeights = None
     name = "binomial"
     reads: ClassVar[Reads] = "classes"
     proportion = True
@@ -37,6 +41,7 @@ class Binomial(SinglePredictor):
         if self.link not in LINKS:
             known = ", ".join(map(repr, LINKS))
             raise ValueError(f"link={self.link!r} is not known; use one of {known}.")
+        check_class_weights(self.class_weights, 2)
 
     @property
     def distance(self) -> Distance:
@@ -46,7 +51,9 @@ class Binomial(SinglePredictor):
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """−2(y log μ + (1 − y) log(1 − μ))."""
         link = LINKS[self.link]
-        return link.scaled_deviance(y, eta, log_size) if log_size else link.deviance(y, eta)
+        unit = link.scaled_deviance(y, eta, log_size) if log_size else link.deviance(y, eta)
+        weights = self.class_weights
+        return unit if weights is None else weight_of_two(weights, y) * unit
 
     def log_size(self, shift: float) -> float:
         """Return 0 for links under which deviances grow with η itself."""
@@ -54,7 +61,20 @@ class Binomial(SinglePredictor):
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """Its derivatives in η; 2(μ − y) and 2μ(1 − μ) for the logit."""
-        return LINKS[self.link].derivatives(y, eta)
+        first, second = LINKS[self.link].derivatives(y, eta)
+        if self.class_weights is None:
+            return first, second
+        weight = weight_of_two(self.class_weights, y)
+        return weight * first, weight * second
+
+    def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        """Return an intercept near that of the null model."""
+        if self.class_weights is None:
+            return super().initial_intercepts(y, weight, offset)
+        # Classes weigh as much as if their rows did; y may be the mean of several rows.
+        mean = float(np.average(y[:, 0], weights=weight))
+        weighted = self.class_weights[1] * mean / float(weight_of_two(self.class_weights, mean))
+        return super().initial_intercepts(np.full_like(y, weighted), weight, offset)
 
     def to_eta(self, mu: Floats) -> Floats:
         """Return η for a probability."""
@@ -104,6 +124,8 @@ class QuasiBinomial(Binomial):
     Parameters
     ----------
     link : {"logit", "probit", "cloglog"}, default="logit"
+        As in `Binomial`.
+    class_weights : tuple of two floats, optional
         As in `Binomial`.
     """
 

@@ -12,6 +12,7 @@ from scipy.linalg import helmert
 from fairridge._arrays import as_float64, namespace, to_device
 from fairridge._typing import Floats, Integers
 from fairridge.families.base import FreeModels, Link, Reads, Share
+from fairridge.families.class_weights import ClassWeights, check_class_weights
 from fairridge.families.distances import ClassDifference, Distance
 from fairridge.families.means import PredictedMeans
 from fairridge.families.sums import RowSums, weighted_outer
@@ -32,9 +33,12 @@ class Multinomial:
     ----------
     n_classes : int
         K; the response holds codes 0 to K − 1.
+    class_weights : tuple of float, optional
+        Weights of the classes in the deviance, beside those of the rows.
     """
 
     n_classes: int
+    class_weights: ClassWeights = None
     name = "multinomial"
     reads: ClassVar[Reads] = "classes"
     link: ClassVar[Link] = "softmax"
@@ -43,6 +47,9 @@ class Multinomial:
     has_intercept = True
     separable = True
     share: ClassVar[Share] = "deviance"
+
+    def __post_init__(self) -> None:
+        check_class_weights(self.class_weights, self.n_classes)
 
     @property
     def n_predictors(self) -> int:
@@ -62,6 +69,7 @@ class Multinomial:
     def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return log frequencies of the classes, as contrasts."""
         counts = np.bincount(y[:, 0].astype(np.intp), weights=weight, minlength=self.n_classes)
+        counts = counts * np.array(self.class_weights or 1.0)
         return np.log(counts / counts.sum()) @ self.contrasts
 
     def unit(self, mean: float) -> float:
@@ -72,6 +80,8 @@ class Multinomial:
         """Return −2 log-likelihood and its derivatives in the contrasts."""
         xp, C = namespace(eta), to_device(self.contrasts, eta)
         chosen = self.chosen(y)
+        if self.class_weights is not None:
+            weight = weight * (chosen @ to_device(np.array(self.class_weights), eta))
         scores = eta @ C.T
         highest = xp.max(scores, axis=1, keepdims=True)
         odds = xp.exp(scores - highest)

@@ -21,7 +21,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import Encoding, MappedEncoding
-from fairridge.data.encoding import CategoricalColumn
+from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import binary_columns
 from fairridge.fairness import MeanParity
 from fairridge.families.means import PredictedMeans

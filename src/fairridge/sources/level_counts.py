@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fairridge.data import Design, Encoding, Levels, as_table
 from fairridge.data.annotations import conforms, require_annotated
-from fairridge.data.encoding import CategoricalColumn, NumericColumn, missing_message
+from fairridge.data.columns import CategoricalColumn, NumericColumn, missing_message
 from fairridge.outputs import writing
 from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import kept_rows

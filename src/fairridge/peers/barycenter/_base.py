@@ -51,6 +51,8 @@ class Barycenter(FairModel):
     """Any model, with its predictions moved to the barycenter of the groups."""
 
     _score_name: ClassVar[str]
+    # People of a new group are in one of the groups, or nothing is known of them.
+    _unknown_rules = ("error", "base")
 
     def __init__(
         self,
@@ -254,7 +256,7 @@ class Barycenter(FairModel):
 
     def _moved_predictions(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
         check_is_fitted(self)
-        check_option("unknown", self.unknown, ("error", "base"))
+        check_option("unknown", self.unknown, self._unknown_rules)
         if offset is not None:
             raise ValueError(f"{type(self).__name__} takes no offset.")
         design = self._design
@@ -263,6 +265,7 @@ class Barycenter(FairModel):
             design.attributes(sensitive_features, estimator_name=type(self).__name__),
             self.unknown,
             estimator_name=type(self).__name__,
+            groups=True,
         )
         Z = dense_columns((*pieces[0], *pieces[1]), design.encoded_names)
         codes = self._groups.codes(attribute_values(pieces[0]), self.unknown)

@@ -41,9 +41,9 @@ class BlindExactRegressor(RegressorMixin, Peer):
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`. Neither is needed after that.
-    unknown : {"error", "base"}, default="error"
-        How to handle a category at prediction time that was absent when
-        fitting: raise an error, or treat it as the base level.
+    unknown : {"error", "base", "mean"}, default="error"
+        What a level that was not there at fit does at predict; see
+        `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features first.
 

@@ -129,8 +129,9 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
     bins : int, default=10
         Number of quantile bins of y. Equal values share a bin; a response
         with few distinct values has as many outcomes as that.
-    unknown : {"error", "base"}, default="error"
-        What a level that was not there at fit does at predict.
+    unknown : {"error", "base", "mean"}, default="error"
+        What a level that was not there at fit does at predict; see
+        `FairRidgeRegressor`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None
@@ -212,8 +213,9 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
         be discrete.
     strength : float, optional
         λ itself, instead of a bound.
-    unknown : {"error", "base"}, default="error"
-        What a level that was not there at fit does at predict.
+    unknown : {"error", "base", "mean"}, default="error"
+        What a level that was not there at fit does at predict; see
+        `FairRidgeRegressor`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None

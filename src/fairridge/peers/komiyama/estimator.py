@@ -64,8 +64,9 @@ class KomiyamaRegressor(RegressorMixin, Peer):
         a function from the (n, q+p) array of columns to a (q+p, q+p) matrix, of
         which the blocks of S and of U are used. `unfairness_` is again the
         share itself. Takes no weights.
-    unknown : {"error", "base"}, default="error"
-        What a level that was not there at fit does at predict.
+    unknown : {"error", "base", "mean"}, default="error"
+        What a level that was not there at fit does at predict; see
+        `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features before they are decorrelated.
 

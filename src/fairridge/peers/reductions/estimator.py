@@ -76,8 +76,9 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         standardized columns), which does not depend on the units of the columns.
     max_iter : int, default=50
         Rounds of the exponentiated gradient at most.
-    unknown : {"error", "base"}, default="error"
-        What a level that was not there at fit does at predict.
+    unknown : {"error", "base", "mean"}, default="error"
+        What a level that was not there at fit does at predict; see
+        `FairRidgeRegressor`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None
@@ -356,7 +357,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         check_is_fitted(self)
         if offset is not None:
             raise ValueError(f"{type(self).__name__} takes no offset.")
-        check_option("unknown", self.unknown, ("error", "base"))
+        check_option("unknown", self.unknown, self._unknown_rules)
         design, name = self._design.without_sensitive(), type(self).__name__
         _, pieces = design.encode(as_table(X), None, self.unknown, estimator_name=name)
         return self._mixture(dense_columns(pieces, design.predictors.names)) - 0.5

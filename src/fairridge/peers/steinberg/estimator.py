@@ -60,8 +60,9 @@ class SteinbergRegressor(RegressorMixin, Peer):
         be discrete: categories, or numbers with at most 20 distinct values.
     gamma : float, optional
         γ itself, instead of a bound.
-    unknown : {"error", "base"}, default="error"
-        What a level that was not there at fit does at predict.
+    unknown : {"error", "base", "mean"}, default="error"
+        What a level that was not there at fit does at predict; see
+        `FairRidgeRegressor`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None

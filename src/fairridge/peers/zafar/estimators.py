@@ -57,8 +57,9 @@ class ZafarRegressor(RegressorMixin, Zafar):
         What r = 0 means. "project": least squares among all combinations of
         predictors without covariance with S. "drop": least squares on those
         predictors that have none, usually the intercept alone, as in R's fairml.
-    unknown : {"error", "base"}, default="error"
-        What a level that was not there at fit does at predict.
+    unknown : {"error", "base", "mean"}, default="error"
+        What a level that was not there at fit does at predict; see
+        `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features first.
 
@@ -146,8 +147,9 @@ class ZafarClassifier(ClassifierMixin, Zafar):
     at_zero : {"project", "drop"}, default="project"
         What r = 0 means: all combinations of predictors without covariance with
         S, or only those predictors that have none.
-    unknown : {"error", "base"}, default="error"
-        What a level that was not there at fit does at predict.
+    unknown : {"error", "base", "mean"}, default="error"
+        What a level that was not there at fit does at predict; see
+        `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features first.
     tol : float, default=1e-10

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
+from fairridge.data.columns import OTHER
 from fairridge.estimators._checks import listed, warn_of_bound
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._isolating import isolated_levels
@@ -129,7 +130,8 @@ def read_case(
     if not hasattr(model, "deviance_"):  # else the user has seen them when the model was fitted
         for warning in caught:
             warn_user(warning.message)
-    remarks = [str(warning.message) for warning in caught] + _isolated(problem, training)
+    remarks = [str(warning.message) for warning in caught]
+    remarks += _isolated(problem, training) + _merged(training, model)
     return Case(
         fresh, inputs, training, problem, bounds, solutions, chosen, tuple(dict.fromkeys(remarks))
     )
@@ -156,6 +158,18 @@ def _isolated(problem: Problem, training: Training) -> list[str]:
         f"{sum(levels.values()):,} row(s) of {listed(list(levels))} are isolated, since all rows "
         "of such a level have the same outcome: the model is fitted to the other rows, the bound "
         "is about those, and each of these levels has a coefficient of its own."
+    ]
+
+
+def _merged(training: Training, model: Any) -> list[str]:
+    """Say which predictors have rare levels that were merged."""
+    columns = getattr(training.design.predictors, "columns", ())
+    names = [column.name for column in columns if getattr(column, "merges", False)]
+    if not names:
+        return []
+    return [
+        f"Rare levels of {listed(names)} are merged into {OTHER!r} "
+        f"(min_frequency={model.min_frequency:g}), which takes levels that were not there, too."
     ]
 
 

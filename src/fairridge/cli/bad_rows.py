@@ -1,0 +1,68 @@
+"""Rows that a model cannot predict: found one by one, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairridge.cli.column_types import is_text, readable
+
+__all__ = ["ON_BAD_ROW", "find_bad_rows"]
+
+ON_BAD_ROW = ("error", "skip", "flag")
+
+
+def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list[str]]:
+    """Say of every row why it cannot be predicted.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model.
+    table : pyarrow Table
+        The columns that it reads, and the offset.
+    offset : str or None
+        Name of the offset.
+
+    Returns
+    -------
+    table : pyarrow Table
+        Text where numbers were at fit read as numbers, or missing.
+    reasons : list of str
+        Empty for rows that can be predicted.
+    """
+    import numpy as np
+
+    from fairridge.data import as_table
+    from fairridge.data.columns import CategoricalColumn, NumericColumn, for_sensitive
+    from fairridge.data.faults import column_faults
+
+    design = model._reads
+    reasons = np.full(table.num_rows, "", dtype=object)
+
+    def add(rows: Any, reason: str) -> None:
+        first = rows & (reasons == "")
+        reasons[first] = reason
+        more = rows & ~first
+        reasons[more] = [f"{known}; {reason}" for known in reasons[more]]
+
+    columns = [
+        (column, for_sensitive(model.unknown) if encoding is design.sensitive else model.unknown)
+        for encoding in (design.sensitive, design.predictors)
+        for column in getattr(encoding, "inner", encoding).columns
+    ]
+    if offset is not None:
+        columns.append((NumericColumn(offset), "error"))
+    for column, unknown in columns:
+        values = table.column(column.name)
+        if not isinstance(column, CategoricalColumn) and is_text(values.type):
+            values, bad = readable(values)
+            table = table.set_column(table.column_names.index(column.name), column.name, values)
+            for text, rows in bad.items():
+                add(rows, f"{column.name!r} is {text!r}, not a number")
+            gone = np.logical_or.reduce([*bad.values()]) if bad else False
+        else:
+            gone = False
+        read = as_table(table.select([column.name])).column(0)
+        for rows, reason in column_faults(column, read, unknown):
+            add(rows & ~np.asarray(gone), reason)
+    return table, reasons.tolist()

@@ -1,0 +1,44 @@
+"""Which rows a model cannot predict, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairridge._typing import Booleans
+from fairridge.data.columns import CategoricalColumn, ColumnEncoding, FilledColumn, Unknown
+from fairridge.data.levels import Levels
+from fairridge.data.table import Column
+
+__all__ = ["Fault", "column_faults"]
+
+# Rows, and what is wrong with them.
+Fault = tuple[Booleans, str]
+
+
+def column_faults(encoding: ColumnEncoding, column: Column, unknown: Unknown) -> list[Fault]:
+    """Find the rows whose value in a column `predict` refuses.
+
+    Parameters
+    ----------
+    encoding : ColumnEncoding
+        What was learned of the column.
+    column : ndarray or Levels
+        Its values in new rows, of the kind they had at fit.
+    unknown : {"error", "base", "mean"}
+        What an unseen level does in this column.
+    """
+    name = encoding.name
+    if isinstance(encoding, CategoricalColumn) and isinstance(column, Levels):
+        codes = encoding.codes(column)
+        found: list[Fault] = [(codes == -1, f"{name!r} is missing")]
+        if encoding.unseen(unknown) is not None:
+            return found
+        for code in np.unique(column.codes[codes == -2]):
+            level = "missing, which it never was" if code < 0 else repr(column.levels[code])
+            found.append((column.codes == code, f"{name!r} is {level}, not a level at fit"))
+        return found
+    numbers = np.asarray(column, dtype=np.float64)
+    found = [(np.isinf(numbers), f"{name!r} is infinite")]
+    if not isinstance(encoding, FilledColumn):
+        found.append((np.isnan(numbers), f"{name!r} is missing"))
+    return found

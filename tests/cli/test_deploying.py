@@ -1,0 +1,145 @@
+"""Reasons and exports from the command line, and what fit shows of standard errors and bounds."""
+
+import json
+import pickle
+
+import duckdb
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+
+from fairridge import load
+from fairridge.export import reasons, scorecard
+
+COLUMNS = ["sex", "skill", "town"]
+
+
+@pytest.fixture
+def people(run):
+    rng = np.random.default_rng(6)
+    n = 400
+    sex = rng.choice(["f", "m"], n)
+    frame = pd.DataFrame(
+        {"key": np.arange(n), "sex": sex, "skill": rng.normal(size=n) + 0.6 * (sex == "m")}
+    )
+    frame["town"] = rng.choice(["x", "y", "z"], n)
+    good = frame["skill"] + (frame["town"] == "z") + rng.logistic(size=n) > 0.0
+    frame["loan"] = np.where(good, "repaid", "default")
+    frame.to_csv("people.csv", index=False)
+    done = run("fit", "people.csv", "-y", "loan", "-s", "sex", "--drop", "key", "-o", "m.json")
+    assert done.code == 0, done.error
+    return frame
+
+
+def test_reasons_are_sentences_beside_the_rows(run, people):
+    done = run(
+        "reasons", "people.csv", "-m", "m.json", "--top", 1, "--direction", "down", "--label",
+        "repaid", "--names", "skill=what you can do", "--template", "{rank}. {attribute}: {value}",
+        "-o", "letters.csv",
+    )  # fmt: skip
+    assert done.code == 0, done.error
+    found = pd.read_csv("letters.csv", keep_default_na=False)
+    assert found["key"].tolist() == people["key"].tolist()
+    expected = reasons(
+        load("m.json"), people[COLUMNS], top=1, direction="down", label="repaid"
+    ).sentences("{rank}. {attribute}: {value}", names={"skill": "what you can do"})
+    assert found["reason_1"].tolist() == [row[0] if row else "" for row in expected]
+    assert any(text.startswith("1. what you can do: ") for text in found["reason_1"])
+    shown = json.loads(run("reasons", "people.csv", "-m", "m.json", "--json").out)["reasons"]
+    assert shown == reasons(load("m.json"), people[COLUMNS]).sentences()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--label", "maybe"), "--label maybe is not a class of the model: default, repaid."),
+        (("--names", "skill"), "--names skill must be a column and words"),
+        (("--names", "wage=pay"), "names has 'wage', which is not a reason"),
+        (("--direction", "left"), "direction='left' is not known"),
+        (("--template", "{color}"), "the template '{color}' cannot be filled in"),
+    ],
+)
+def test_bad_reasons_are_one_line(run, people, options, message):
+    done = run("reasons", "people.csv", "-m", "m.json", *options)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.error
+    assert done.error.count("\n") == 1
+
+
+def test_exports_predict_what_the_model_predicts(run, people):
+    model, X = load("m.json"), people[COLUMNS]
+    expected = model.predict_proba(X)[:, 1]
+    for to, *options in (
+        ("sql", "--keep", "key", "--table", "people"), ("python",), ("onnx",), ("sklearn",),
+    ):  # fmt: skip
+        done = run("export", "-m", "m.json", "--to", to, *options, "-o", f"out.{to}")
+        assert done.code == 0, done.error
+    with duckdb.connect() as connection, open("out.sql") as query:
+        connection.register("people", people)
+        found = connection.execute(query.read()).df()
+    assert found["key"].tolist() == people["key"].tolist()
+    np.testing.assert_allclose(found["probability_repaid"], expected, rtol=1e-9)
+    module = {}
+    with open("out.python") as source:
+        exec(source.read(), module)
+    rows = [module["predict"](row)["probability_repaid"] for row in X.to_dict("records")]
+    np.testing.assert_allclose(rows, expected, rtol=1e-9)
+    with open("out.sklearn", "rb") as file:
+        pipeline = pickle.load(file)
+    np.testing.assert_allclose(pipeline.predict_proba(X)[:, 1], expected, rtol=1e-9)
+    session = onnxruntime.InferenceSession("out.onnx")
+    inputs = {
+        name: X[[name]].to_numpy(np.float64 if name == "skill" else object) for name in COLUMNS
+    }
+    (found,) = session.run(["probabilities"], inputs)
+    np.testing.assert_allclose(found[:, 1], expected, rtol=1e-9)
+
+
+def test_scorecards_are_tables(run, people):
+    assert run("export", "-m", "m.json", "--to", "scorecard", "-o", "card.csv").code == 0
+    expected = pd.DataFrame(scorecard(load("m.json")).to_frame())
+    found = pd.read_csv("card.csv", keep_default_na=False)
+    assert found["level"].tolist() == expected["level"].tolist()
+    np.testing.assert_allclose(found["points"], expected["points"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--to", "excel"), "--to excel is not known; use one of sql, python"),
+        (("--to", "onnx", "--dialect", "mysql"), "--dialect is for --to sql"),
+        (("--to", "sql", "--dialect", "access"), "dialect='access' is not known"),
+    ],
+)
+def test_bad_exports_are_one_line(run, people, options, message):
+    done = run("export", "-m", "m.json", *options, "-o", "out")
+    assert (done.code, done.out) == (2, "")
+    assert message in done.error
+    assert done.error.count("\n") == 1
+
+
+def test_standard_errors_are_shown(run, people):
+    roles = ("people.csv", "-y", "loan", "-s", "sex", "--drop", "key", "--inference")
+    shown = run("fit", *roles)
+    assert shown.code == 0, shown.error
+    assert "town[z]" in shown.out.partition("std err")[2]
+    rows = json.loads(run("fit", *roles, "--json").out)["inference"]
+    model = load("m.json")
+    expected = model.inference(people[COLUMNS], people["loan"])
+    assert [row["term"] for row in rows] == list(expected.names)
+    np.testing.assert_allclose([row["standard_error"] for row in rows], expected.standard_errors)
+
+
+def test_certified_bounds_are_shown(run, people):
+    roles = ("people.csv", "-y", "skill", "-s", "sex", "--drop", "key", "-r", 0.1)
+    shown = run("fit", *roles, "--confidence", 0.9)
+    assert shown.code == 0, shown.error
+    assert "Certificate: unfairness in the population is at most 0.1 with 0.9" in shown.out
+    found = json.loads(run("fit", *roles, "--confidence", 0.9, "--json").out)["certificate"]
+    assert found["granted"]
+    assert found["training_bound"] < 0.1 == found["bound"]
+    assert json.loads(run("fit", *roles, "--json").out)["certificate"] is None
+    done = run("fit", *roles, "--confidence", 0.9, "--certification", "magic")
+    assert done.code == 2
+    assert "magic" in done.error

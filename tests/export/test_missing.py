@@ -1,0 +1,106 @@
+"""Missing values and unseen levels do in exports what they do in the model."""
+
+import duckdb
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from fairridge.export import reasons, scorecard, to_onnx, to_python, to_sklearn, to_sql
+
+N = 120
+
+
+def rows(seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "race": rng.choice(["p", "q", "r"], N),
+            "number": rng.normal(5.0, 2.0, N),
+            "text": rng.choice(["a", "b", "c"], N),
+        }
+    ).astype({"text": object, "race": object})
+    frame.loc[::7, "number"] = np.nan
+    frame.loc[1::9, "text"] = None
+    return frame
+
+
+@pytest.fixture(params=["base", "mean"])
+def model(request):
+    frame = rows(0)
+    y = frame["number"].fillna(7.0) + (frame["race"] == "q") + (frame["text"] == "c")
+    noise = np.random.default_rng(1).normal(size=N)
+    model = FairRidgeRegressor(0.1, sensitive="race", missing="level", unknown=request.param)
+    return model.fit(frame, y + noise)
+
+
+@pytest.fixture
+def new():
+    frame = rows(2)
+    frame.loc[2, "race"] = "stranger"
+    frame.loc[3, "text"] = "new"
+    return frame
+
+
+def test_queries(model, new):
+    with duckdb.connect() as connection:
+        nulls = new.astype({"number": object}).where(new.notna(), None)
+        connection.execute("CREATE TABLE data (race VARCHAR, number DOUBLE, text VARCHAR)")
+        connection.executemany("INSERT INTO data VALUES (?, ?, ?)", nulls.values.tolist())
+        found = connection.execute(to_sql(model)).df()["prediction"]
+    np.testing.assert_allclose(found, model.predict(new), rtol=1e-10)
+
+
+def test_modules_of_python(model, new):
+    module = {}
+    exec(to_python(model), module)
+    found = [module["predict"](row)["prediction"] for row in new.to_dict("records")]
+    np.testing.assert_allclose(found, model.predict(new), rtol=1e-10)
+
+
+def test_graphs(model, new):
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    text = new.fillna({"text": "(missing)"})
+    inputs = {
+        name: text[[name]].to_numpy(np.float64 if name == "number" else object) for name in text
+    }
+    (found,) = session.run(["prediction"], inputs)
+    np.testing.assert_allclose(found[:, 0], model.predict(new), rtol=1e-10)
+
+
+def test_scikit_learn_refuses_models_of_missing_values(model):
+    with pytest.raises(ValueError, match=r"to_sklearn has no missing values.*'number'"):
+        to_sklearn(model)
+
+
+def test_scikit_learn_has_no_average_of_unseen_levels():
+    frame = rows(0).dropna()
+    model = FairRidgeRegressor(0.1, sensitive="race", unknown="base")
+    model.fit(frame, frame["number"] + (frame["race"] == "q"))
+    exported = to_sklearn(model)
+    np.testing.assert_allclose(exported.predict(frame), model.predict(frame), rtol=1e-10)
+    with pytest.raises(ValueError, match="unknown categories"):
+        exported.predict(frame.assign(race="stranger"))
+
+
+def test_scorecards_have_points_for_missing_levels_but_not_for_missing_numbers():
+    frame = rows(0)
+    noise = np.random.default_rng(1).normal(size=N)
+    y = np.where((frame["text"] == "c") + noise > 0.5, "good", "poor")
+    model = FairRidgeClassifier(0.1, sensitive="race", missing="level", predictor_penalty=1.0)
+    with pytest.raises(ValueError, match="no points for a missing number, and 'number'"):
+        scorecard(model.fit(frame, y))
+    card = scorecard(model.fit(frame[["race", "text"]], y), rounded=False)
+    assert "(missing)" in card.to_frame()["level"].tolist()
+    eta = model.decision_function(frame[["race", "text"]])
+    expected = card.offset + card.factor * eta
+    np.testing.assert_allclose(card.score(frame[["race", "text"]]), expected, rtol=1e-10)
+
+
+def test_reasons_say_that_a_value_is_missing(model, new):
+    found = reasons(model, new, top=None)
+    np.testing.assert_allclose(found.linear_predictor, model.predict(new), rtol=1e-10)
+    number, text = (found.attributes.index(name) for name in ("number", "text"))
+    assert (found.values[0][number], found.values[1][text]) == ("missing", "missing")
+    assert found.values[3][text] == "new"
