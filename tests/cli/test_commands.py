@@ -379,6 +379,30 @@ def test_report(run, people_csv):
                            "--bootstrap", 0, "--json").out)  # fmt: skip
     assert again["unfairness"] == 0.1
     assert again["dependence"]["held_out"] is None
+    assert again["inference"]["refused"] is None
+    income = again["inference"]["coefficients"]["income"]
+    assert income["low"] < income["high"]
+    assert 0.1 < again["inference"]["population"]["upper"] < 1.0
+
+
+def test_report_on_new_rows(run, people_csv):
+    run("fit", "people.csv", *ROLES, "-r", 0.1, "--out", "model.json")
+    people = pd.read_csv("people.csv")
+    people.assign(income=people["income"] + 50.0).to_csv("later.csv", index=False)
+    base = ("report", "later.csv", "-y", "gaussian", "-m", "model.json", "--new-rows")
+    found = json.loads(run(*base, "--json").out)
+    assert (found["unfairness"], found["bound_is_on"]) == (0.1, "share_of_eta")
+    assert found["rows"] == len(people)
+    assert found["drift"][0]["name"] == "income"
+    assert found["drift"][0]["psi"] > 0.25
+    # R² on S takes no notice of a shift of everybody.
+    assert found["measures"][0]["value"] == pytest.approx(0.1, abs=0.01)
+    shown = run(*base, "--out", "later.html")
+    assert "have shifted" in shown.out
+    assert "Have the columns changed?" in Path("later.html").read_text(encoding="utf-8")
+    missing = run("report", "later.csv", *ROLES, "--new-rows")
+    assert missing.code == 2
+    assert "--new-rows validates a model file: name it with --model FILE." in missing.error
 
 
 def test_progress_shows_on_a_terminal_once_it_takes_time(monkeypatch):

@@ -144,7 +144,7 @@ def test_a_pickled_model_taken_from_a_path_holds_no_rows(numbers):
     at = FairRidgeRegressor(sensitive=[0]).path(numbers.Z, numbers.y).at(0.1)
     again = pickle.loads(pickle.dumps(at))
     np.testing.assert_array_equal(again.predict(numbers.Z), at.predict(numbers.Z))
-    assert len(pickle.dumps(at)) < 4000
+    assert len(pickle.dumps(at)) < 6000  # deciles of every column included
 
 
 @pytest.mark.parametrize("output", ["pandas", "polars"])

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import unicodedata
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_coefficients_are_those_of_the_path(page, binomial_report, people, peopl
             "[...document.querySelectorAll('table.coefficients tbody tr')].map("
             "row => [...row.children].map(cell => cell.textContent))"
         )
-        found = {row[0]: row[2] for row in rows}
+        found = {row[0]: row[1] for row in rows}
         for j, name in enumerate(path.sensitive_names):
             assert found[name] == numbers.number(path.alpha[position, j], 4)
         for j, name in enumerate(path.predictor_names):
@@ -155,7 +156,7 @@ def test_held_out_or_training_rows(page, binomial_report):
     page.run("document.querySelector('input[name=rows][value=training]').click()")
     table = page.run(
         "[...document.querySelector('table.groups').querySelectorAll('tbody tr')].map("
-        "row => row.children[4].querySelector('span').textContent)"
+        "row => row.children[2].querySelector('span').textContent)"
     )
     groups = training.audits[contents.chosen].attributes[0].groups
     for text, group in zip(table, groups, strict=True):
@@ -173,7 +174,7 @@ def test_classes_to_choose_from(browser, people, people_X, tmp_path):
         model, people_X, people["multinomial"], tmp_path / "m.html", cv=2, bootstrap=2
     )
     browser.open(tmp_path / "m.html")
-    cell = "document.querySelector('table.groups tbody tr').children[2].textContent"
+    cell = "document.querySelector('table.groups tbody tr').children[4].textContent"
     outcomes = [one.outcome for one in report.contents.samples[: len(report.contents.samples) // 2]]
     found = []
     for outcome in outcomes:
@@ -206,6 +207,11 @@ def test_scripts_among_the_names_do_not_run(browser, people, tmp_path):
     assert NASTY in browser.run("document.querySelector('#groups h3').textContent")
     first = browser.run("document.querySelector('table.groups tbody th').textContent")
     assert first in (NASTY, IMAGE)
+
+
+def squeezed(text):
+    """Text without spaces, hyphens and ligatures, which a printed line may have anywhere."""
+    return re.sub(r"[\s\u00ad\u2010-]+", "", unicodedata.normalize("NFKC", text))
 
 
 def luminance(color):
@@ -249,6 +255,87 @@ def test_nothing_sticks_out(page, width):
         assert page.run("document.documentElement.scrollWidth") <= width
     finally:
         page.resize(1280, 900)
+
+
+def test_key_figures_follow_the_slider(page, binomial_report):
+    contents = binomial_report.contents
+    first = "document.querySelector('.key div:nth-child(2) dd').textContent"
+    assert page.run(first) == numbers.percent(contents.achieved[contents.chosen], 2)
+    page.run("document.querySelectorAll('[data-go]')[2].click()")
+    assert page.run(first) == numbers.percent(contents.achieved[contents.free], 2)
+    assert page.run("document.querySelector('.key dd').textContent") == "no bound"
+
+
+def test_a_phone_shows_what_matters(page):
+    page.resize(390, 800)
+    try:
+        sizes = page.run(
+            "[...document.querySelectorAll('svg.chart text')].filter("
+            "t => getComputedStyle(t).display !== 'none').map(t => { const c = t.closest('svg');"
+            "return parseFloat(getComputedStyle(t).fontSize) * c.getBoundingClientRect().width"
+            " / c.viewBox.baseVal.width })"
+        )
+        assert len(sizes) > 50
+        assert min(sizes) >= 10
+        for table, heading in (("groups", "Ratio"), ("coefficients", "95 % interval")):
+            right = page.run(
+                f"[...document.querySelectorAll('table.{table} thead th')].find("
+                f"h => h.textContent === {json.dumps(heading)}).getBoundingClientRect().right"
+            )
+            assert right <= 390, heading
+        assert (
+            page.run(
+                "Math.min(...[...document.querySelectorAll('td, th, p, dd, li')].map("
+                "e => parseFloat(getComputedStyle(e).fontSize)))"
+            )
+            >= 11
+        )
+    finally:
+        page.resize(1280, 900)
+
+
+HEADINGS = (
+    "[...document.querySelectorAll('h2, h3, h4, figcaption, summary')].map(h => h.textContent)"
+)
+
+
+def test_paper_is_complete(page):
+    folded = page.run("document.querySelectorAll('details:not([open])').length")
+    assert folded > 0
+    headings = {squeezed(text) for text in page.run(HEADINGS)}
+    sheets = page.printed_lines()
+    text = squeezed("".join(line for lines in sheets for line in lines))
+    # What is folded on the screen, and what only a pointer shows there.
+    last = page.run(
+        "[...document.querySelectorAll('details:last-of-type tbody tr:last-child th')].at(-1)"
+        ".textContent"
+    )
+    assert squeezed(last) in text
+    for words in ("Kolmogorov–Smirnov distance", "standardized mean difference", "Standard error"):
+        assert squeezed(words) in text
+    # Captions side by side are one line on paper.
+    assert [one for one in headings if one not in text and "Calibration" not in one] == []
+    for lines in sheets[:-1]:
+        assert squeezed(lines[-1]) not in headings
+    assert page.run("document.querySelectorAll('details:not([open])').length") == folded
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_new_rows_open_without_errors(browser, people, people_X, tmp_path, width):
+    first = np.arange(len(people)) % 2 == 0
+    model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
+    model.fit(people_X[first], people["binomial"][first])
+    place = tmp_path / "new.html"
+    fairridge.report(model, people_X[~first], people["binomial"][~first], place, new_rows=True)
+    browser.resize(width, 800)
+    try:
+        browser.open(place)
+        assert browser.messages == []
+        assert browser.requests == [place.as_uri()]
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        assert "PSI" in browser.run("document.querySelector('#drift').textContent")
+    finally:
+        browser.resize(1280, 900)
 
 
 def test_reads_without_a_script(browser, files, binomial_report):

@@ -43,7 +43,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "monitor": (
         "fairridge monitor credit.csv --model model.json --state watch.json --unfairness 0.1",
     ),
-    "report": ("fairridge report builtin:german_credit --unfairness 0.05 --cv 5 --bootstrap 20",),
+    "report": (
+        "fairridge report builtin:german_credit --unfairness 0.05 --cv 5 --bootstrap 20",
+        "fairridge report credit.csv --model model.json --response Credit_risk --new-rows "
+        "--out later.html",
+    ),
     "demo": ("fairridge demo",),
 }
 

@@ -50,6 +50,14 @@ class ReportOptions:
         str | None, typer.Option("--made-on", metavar="TEXT", help="Date, for the record.")
     ] = None
     seed: Seed = 0
+    new_rows: Annotated[
+        bool,
+        typer.Option(
+            "--new-rows",
+            help="Validate the model of --model on rows that it has not seen: whether its bound "
+            "holds there, groups, calibration, and drift of the columns.",
+        ),
+    ] = False
 
 
 # --positive is the class that scores are of, and not one that is modeled.
@@ -72,6 +80,8 @@ def report(
 ) -> None:
     """Write the audit report: one HTML file that opens from disk."""
     check_place(out, data, model)
+    if made.new_rows and model is None:
+        raise BadInputError("--new-rows validates a model file: name it with --model FILE.")
     fitted = None if model is None else _known_model(model, columns, options)
     columns = columns if fitted is None else _known_columns(fitted, columns)
     training = prepare(read(data, separator, columns.kinds.categorical), columns)
@@ -80,7 +90,8 @@ def report(
         fitted = make_model(training, options) if fitted is None else fitted
         written = _reported(fitted, training, out, made, positive=positive, progress=step)
     if as_json:
-        show_json(_facts(written, training, out))
+        facts = _new_facts if made.new_rows else _facts
+        show_json(facts(written, training, out))
         return
     announce(training)
     say(written.summary)
@@ -187,5 +198,35 @@ def _facts(written: Any, training: Data, out: str) -> dict[str, Any]:
             "training": first.training[k],
             "held_out": None if first.held_out is None else first.held_out[k],
         },
+        "inference": _inference(contents.uncertainty),
+        "summary": written.summary,
+    }
+
+
+def _inference(found: Any) -> dict[str, Any]:
+    """Return standard errors, the interval in the population and the certificate."""
+    return {
+        "refused": found.refusal or None,
+        "covariance": found.covariance or None,
+        "level": found.level,
+        "coefficients": {name: vars(one) for name, one in found.raw.items()} or None,
+        "population": None if found.population is None else vars(found.population),
+        "no_population": found.no_population or None,
+        "certificate": None if found.certificate is None else vars(found.certificate),
+    }
+
+
+def _new_facts(written: Any, training: Data, out: str) -> dict[str, Any]:
+    contents = written.contents
+    return {
+        "report": str(Path(out).resolve()),
+        "family": training.family,
+        "favorable": contents.subject.favorable or None,
+        "rows": contents.subject.n_rows,
+        "unfairness": contents.unfairness[0],
+        "bound_is_on": contents.bounded or None,
+        "measures": [vars(one) for one in (*contents.measures, *contents.accuracy)],
+        "drift": [vars(one) for one in contents.drift],
+        "no_drift": contents.no_drift or None,
         "summary": written.summary,
     }

@@ -40,7 +40,7 @@ from fairridge.sources import RowMoments, RowSource
 from fairridge.sources.federated import rows_of_party
 from fairridge.sources.stream import StreamEngine
 
-__all__ = ["bands", "inference", "row_products"]
+__all__ = ["bands", "inference", "inference_on", "row_products"]
 
 WEIGHTS = ("sampling", "frequency")
 
@@ -89,28 +89,52 @@ def inference(
     training = read_training(self, X, y, sensitive_features, sample_weight, offset)
     if self.confidence is not None:
         training = set_aside(self, training)
-    title = type(self).__name__
     engine = training.engine if clusters is not None else _with_moments(self, training.engine)
     with threads_for_passes(training.engine, training.response.family):
         problem = self._problem_on(engine, training.response)
         if clusters is not None and sample_weight is not None:
             clusters = np.asarray(clusters)[np.asarray(sample_weight) > 0]
-        return inference_of(
+        return inference_on(
+            self,
+            training,
             problem,
-            _restored(self, problem),
-            description_of(self),
             covariance=covariance,
             clusters=_of_kept(clusters, problem),
             frequency=frequency,
-            order=_order(self),
-            labels=getattr(self, "classes_", None),
-            title=title,
-            backend=training.backend,
-            coefficients=np.column_stack([np.atleast_1d(self.intercept_), self._raw_coefficients]),
             products=products,
             known=engine is not training.engine,
-            read=_Reader(self._reads, self._traits.needs_sensitive, self.unknown, title),
         )
+
+
+def inference_on(
+    model: Any, training: Training, problem: PenalizedProblem, **options: Any
+) -> Inference:
+    """Return standard errors of a fitted model that is set up on its rows.
+
+    Parameters
+    ----------
+    model : FairRidge
+        The fitted model.
+    training : Training
+        Its training data.
+    problem : PenalizedProblem
+        The model on them, for every λ.
+    **options
+        As in `inference_of`.
+    """
+    title = type(model).__name__
+    return inference_of(
+        problem,
+        _restored(model, problem),
+        description_of(model),
+        order=_order(model),
+        labels=getattr(model, "classes_", None),
+        title=title,
+        backend=training.backend,
+        coefficients=np.column_stack([np.atleast_1d(model.intercept_), model._raw_coefficients]),
+        read=_Reader(model._reads, model._traits.needs_sensitive, model.unknown, title),
+        **options,
+    )
 
 
 @dataclass(frozen=True)

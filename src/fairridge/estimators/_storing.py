@@ -9,12 +9,22 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge.arguments import check_bound
+from fairridge.data.columns import CategoricalColumn
+from fairridge.data.profiles import (
+    ColumnProfile,
+    NumberSample,
+    column_profiles,
+    encoding_of,
+    level_shares,
+    shares_of_means,
+)
 from fairridge.engines import MemoryEngine, Moments
 from fairridge.estimators._training import Training
 from fairridge.export import LinearForm, TrainingColumns, fingerprint
 from fairridge.metrics import decided_by, group_differences, shares_of_fit
 from fairridge.models import FairBasis, Fit
 from fairridge.search import CompressedProblem, Problem, Solution
+from fairridge.sources.stream import StreamEngine
 
 __all__ = [
     "describe",
@@ -90,6 +100,7 @@ def store_solution(
     model.explained_by_sensitive_ = basis.explained
     model._training = TrainingColumns.of(basis, fit)
     model._moments = _moments(training, problem)
+    model._profiles = _profiles_of(training)
     _store_dependence(model, training, fit)
     model.n_iter_ = problem.engine.passes
 
@@ -100,6 +111,26 @@ def _moments(training: Training, problem: Problem) -> Moments | None:
     few = len(engine.names) <= MOST_COLUMNS and not isinstance(problem, CompressedProblem)
     summed = few and problem.family.least_squares and isinstance(engine, MemoryEngine)
     return engine.moments() if summed else None
+
+
+def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
+    """Describe the columns of S, then of X, without another pass over rows elsewhere.
+
+    Moments alone tell no deciles, and rows on other devices are not looked at.
+    """
+    design, engine = training.design, training.engine
+    columns = (*encoding_of(design.sensitive).columns, *encoding_of(design.predictors).columns)
+    if isinstance(engine, MemoryEngine):
+        rows = engine.rows if training.unmapped is None else training.unmapped
+        pieces = (*rows.sensitive, *rows.predictors)
+        shares = level_shares(columns, pieces, rows.weight)
+        sample = NumberSample.of(pieces, rows.n_rows, rows.weight)
+        return column_profiles(columns, shares, sample, rows.n_rows)
+    some = engine.first.sample if isinstance(engine, StreamEngine) else None
+    shares = []
+    if any(isinstance(column, CategoricalColumn) for column in columns):
+        shares = shares_of_means(columns, engine.moments().mean)
+    return column_profiles(columns, shares, some, training.n_rows)
 
 
 def _store_dependence(model: Any, training: Training, fit: Fit) -> None:

@@ -18,6 +18,7 @@ from fairridge import fairness, families, penalties
 from fairridge.data import Design, Encoding
 from fairridge.data.annotations import require_annotated
 from fairridge.data.columns import CategoricalColumn, FilledColumn, NumericColumn
+from fairridge.data.profiles import ColumnProfile
 from fairridge.export.training import TrainingColumns
 from fairridge.inference import Certificate
 
@@ -57,7 +58,7 @@ class NotSaved:
 def _known() -> dict[str, type[Any]]:
     """Dataclasses that a file may contain: those of the design, and all public ones of the axes."""
     own: list[type[Any]] = [Design, Encoding, NumericColumn, FilledColumn, CategoricalColumn]
-    own += [TrainingColumns, Certificate]
+    own += [TrainingColumns, Certificate, ColumnProfile]
     axes = (families, fairness, penalties)
     public = [getattr(module, name) for module in axes for name in module.__all__]
     own += [item for item in public if isinstance(item, type) and is_dataclass(item)]

@@ -23,6 +23,8 @@ FORMAT = 1
 # The frame library of the training data is a matter of the machine, not of the model; its moments
 # only save inference a pass.
 LEFT_OUT = {"_backend": None, "_moments": None}
+# What files of earlier versions lack, and what stands for it.
+ADDED: dict[str, Any] = {"_profiles": ()}
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
@@ -123,7 +125,7 @@ def _model(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
     for key in known:
         if key not in parameters:
             raise ValueError(f"{key!r} is missing.")
-    for key, value in {**parameters, **learned, **LEFT_OUT}.items():
+    for key, value in {**ADDED, **parameters, **learned, **LEFT_OUT}.items():
         setattr(model, key, _decoded(key, value, number=key in learned))
     require_sound(model)
     return model

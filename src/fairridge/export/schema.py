@@ -19,6 +19,7 @@ from sklearn.base import is_classifier
 from fairridge.data import Design, Encoding, Missing, Unknown
 from fairridge.data.annotations import LARGEST, conforms, is_number
 from fairridge.data.columns import OTHER, CategoricalColumn
+from fairridge.data.profiles import ColumnProfile
 from fairridge.export.training import TrainingColumns
 from fairridge.fairness import resolve_definition
 from fairridge.families import Binomial, Cox, Multinomial, resolve_regression_family
@@ -231,6 +232,17 @@ def _is_training(value: Any, facts: Facts) -> bool:
     )
 
 
+def _are_profiles(value: Any, facts: Facts) -> bool:
+    design = facts.design
+    parts = (design.sensitive, design.predictors)
+    known = {column.name for part in parts for column in part.columns}
+    return (
+        conforms(value, tuple[ColumnProfile, ...])
+        and all(one.name in known for one in value)
+        and all(one.is_sound for one in value)
+    )
+
+
 def _is_design(design: Any, facts: Facts) -> bool:
     if not isinstance(design, Design):
         return False
@@ -397,6 +409,7 @@ FITTED: dict[str, Rule] = {
     "explained_deviance_": _numbers(infinite=True),
     "explained_by_sensitive_": _numbers("p"),
     "_training": Rule("moments of the training columns that fit together", _is_training),
+    "_profiles": Rule("how the training columns were distributed", _are_profiles),
     "event_times_": _numbers("e", when=_survives),
     "_log_hazard": _numbers("e", infinite=True, when=_survives),
     "cumulative_hazard_": _numbers("e", minimum=0.0, infinite=True, when=_survives),

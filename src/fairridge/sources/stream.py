@@ -18,6 +18,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
+from fairridge.data.profiles import MOST_TRAVELING, NumberSample
 from fairridge.engines import MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import BaselineSweep, CoxSweep
@@ -60,6 +61,8 @@ class FirstPass:
         Σ w offset.
     log_sums : ndarray
         Logarithms of sums from which a family with the log link starts.
+    sample : NumberSample
+        Some rows of the numeric columns.
     """
 
     moments: Moments
@@ -68,6 +71,7 @@ class FirstPass:
     response: Floats
     offset: float
     log_sums: Floats
+    sample: NumberSample
 
     @classmethod
     def of(cls, engine: MemoryEngine, family: Family | None) -> FirstPass:
@@ -77,6 +81,8 @@ class FirstPass:
         if check is not None:
             check(y[:, 0])
         log_sums = np.empty(0) if ask is None else ask(y, weight, offset)
+        rows = engine.rows
+        pieces = (*rows.sensitive, *rows.predictors)
         return cls(
             engine.moments(),
             y.min(axis=0),
@@ -84,6 +90,7 @@ class FirstPass:
             weight @ y,
             0.0 if offset is None else float(weight @ offset),
             log_sums,
+            NumberSample.of(pieces, rows.n_rows, rows.weight, MOST_TRAVELING),
         )
 
     def __add__(self, other: FirstPass) -> FirstPass:
@@ -94,6 +101,7 @@ class FirstPass:
             self.response + other.response,
             self.offset + other.offset,
             np.logaddexp(self.log_sums, other.log_sums),
+            self.sample + other.sample,
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fairridge.reports.html.contents import ReportContents, Sample
+from fairridge.reports.html.contents import Audited, Sample
 from fairridge.reports.html.markup import Html, element
 
 __all__ = ["Board", "view_of"]
@@ -26,11 +26,11 @@ class Board:
 
     Parameters
     ----------
-    contents : ReportContents
+    contents : Audited
         What the report shows.
     """
 
-    def __init__(self, contents: ReportContents) -> None:
+    def __init__(self, contents: Audited) -> None:
         self.contents = contents
         self.views = [view_of(sample) for sample in contents.samples]
         self._texts: dict[str, list[str]] = {}

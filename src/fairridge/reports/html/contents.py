@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.metrics import Attribution, Audit
+from fairridge.metrics import AttributeAudit, Attribution, Audit
+from fairridge.reports.html.evidence import Scoring, Uncertainty
 
 __all__ = [
+    "Audited",
+    "Crossed",
     "Curve",
     "Decisions",
     "Predictor",
@@ -160,6 +163,20 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Crossed:
+    """Groups of two attributes together.
+
+    Attributes
+    ----------
+    chosen, free : AttributeAudit
+        At the chosen bound, and without one.
+    """
+
+    chosen: AttributeAudit
+    free: AttributeAudit
+
+
+@dataclass(frozen=True)
 class Term:
     """One coefficient over the bounds.
 
@@ -216,18 +233,42 @@ class Sighted:
     accuracy: tuple[Curve, ...]
 
 
-@dataclass(frozen=True)
-class ReportContents:
-    """Everything that an audit report shows.
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """Groups of rows that one or more models are judged on.
 
     Attributes
     ----------
     subject : Subject
         What was modeled.
     unfairness : ndarray of shape (m,)
-        Bounds, increasing; the last one bounds nothing.
+        Bounds, increasing.
     chosen : int
         Position of the bound that was chosen.
+    samples : tuple of Sample
+        Group metrics.
+    intersections : tuple of Crossed
+        Groups of two attributes together, in the rows of `main`.
+    """
+
+    subject: Subject
+    unfairness: Floats
+    chosen: int
+    samples: tuple[Sample, ...]
+    intersections: tuple[Crossed, ...] = ()
+
+    @property
+    def main(self) -> Sample:
+        """The sample to show first."""
+        return self.samples[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportContents(Audited):
+    """Everything that an audit report shows, beside its groups; the last bound is none.
+
+    Attributes
+    ----------
     achieved : ndarray of shape (m,)
         What the bound is on, in training.
     lambda_ : ndarray of shape (m,)
@@ -254,19 +295,18 @@ class ReportContents:
         R²_S split over attributes, one per bound; empty where there is none.
     predictors : tuple of Predictor
         How much S knows of each, most first.
-    samples : tuple of Sample
-        Group metrics.
     isolated : dict of str to int
         Rows by level that the model and its bound are without.
     separating : tuple of str
         Columns that decide the response in the chosen model.
     sighted : Sighted or None
         The same model with S, if this one is blind.
+    uncertainty : Uncertainty
+        Standard errors of the chosen model, and what they say of the population.
+    scoring : Scoring or None
+        How one score is computed.
     """
 
-    subject: Subject
-    unfairness: Floats
-    chosen: int
     achieved: Floats
     lambda_: Floats
     status: tuple[str, ...]
@@ -280,10 +320,11 @@ class ReportContents:
     left_out: int
     attribution: tuple[Attribution, ...]
     predictors: tuple[Predictor, ...]
-    samples: tuple[Sample, ...]
     isolated: dict[str, int] = field(default_factory=dict)
     separating: tuple[str, ...] = ()
     sighted: Sighted | None = None
+    uncertainty: Uncertainty = field(default_factory=Uncertainty)
+    scoring: Scoring | None = None
 
     @property
     def free(self) -> int:
@@ -301,8 +342,3 @@ class ReportContents:
         """Share of means explained by S, where those are not the linear predictors themselves."""
         curve = self.yardstick.get("share_of_means")
         return None if curve is None or self.subject.link == "identity" else curve.best_known
-
-    @property
-    def main(self) -> Sample:
-        """The sample to show first."""
-        return self.samples[0]

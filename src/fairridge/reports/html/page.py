@@ -24,12 +24,13 @@ from fairridge.reports.html.sections import (
     sources_section,
     summary_section,
     trade_off_section,
+    words_section,
 )
 from fairridge.reports.html.sections.parts import name_of_bound
 from fairridge.reports.html.sections.summary import sentences
 from fairridge.reports.html.svg import PathScale
 
-__all__ = ["AuditReport", "render_report"]
+__all__ = ["AuditReport", "Report", "document", "head_of", "render_report"]
 
 LINKS = {
     "summary": "Summary",
@@ -39,12 +40,31 @@ LINKS = {
     "sources": "Sources",
     "alternatives": "Alternatives",
     "limits": "Limits",
+    "words": "Words",
     "record": "Record",
 }
 
 
-@dataclass(frozen=True)
-class AuditReport:
+class Report:
+    """A page about a model, which `html` holds, and its findings in words."""
+
+    contents: Any
+    html: Any
+
+    def _repr_html_(self) -> str:
+        # A page of its own: its style sheet and script must not meet the notebook's.
+        return (
+            f'<iframe srcdoc="{escape(self.html, quote=True)}" '
+            'style="width:100%;height:720px;border:1px solid #ccc"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        title = self.contents.subject.title
+        return f"{type(self).__name__}({title!r}, {len(self.html):,} characters)"
+
+
+@dataclass(frozen=True, repr=False)
+class AuditReport(Report):
     """An audit report.
 
     Attributes
@@ -65,16 +85,6 @@ class AuditReport:
         """The findings in plain words."""
         return "\n\n".join(sentences(self.contents))
 
-    def _repr_html_(self) -> str:
-        # A page of its own: its style sheet and script must not meet the notebook's.
-        return (
-            f'<iframe srcdoc="{escape(self.html, quote=True)}" '
-            'style="width:100%;height:720px;border:1px solid #ccc"></iframe>'
-        )
-
-    def __repr__(self) -> str:
-        return f"AuditReport({self.contents.subject.title!r}, {len(self.html):,} characters)"
-
 
 def render_report(contents: ReportContents) -> str:
     """Return the page.
@@ -92,8 +102,8 @@ def render_report(contents: ReportContents) -> str:
         sources_section(contents, board),
         comparison_section(contents, board),
         limits_section(contents),
-        record_section(contents),
     ]
+    sections += [words_section(sections), record_section(contents)]
     body = element(
         "body",
         element("a", "Skip to the summary", href="#summary", class_="skip"),
@@ -105,13 +115,20 @@ def render_report(contents: ReportContents) -> str:
                 id="series"),
         element("script", Html(_asset("report.js"))),
     )  # fmt: skip
-    return "<!doctype html>\n" + element("html", _head(contents), body, lang="en") + "\n"
+    return document(head_of(contents.subject.title), body)
 
 
-def _head(contents: ReportContents) -> Html:
+def document(head: Html, body: Html) -> str:
+    """Return the whole file."""
+    return "<!doctype html>\n" + element("html", head, body, lang="en") + "\n"
+
+
+def head_of(title: str, *, script: bool = True) -> Html:
+    """Return the head of a page, whose policy lets the page's own script run, or none."""
     digest = b64encode(sha256(_asset("report.js").encode()).digest()).decode()
+    allowed = f"'sha256-{digest}'" if script else "'none'"
     policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
         "base-uri 'none'; form-action 'none'"
     )
     return element(
@@ -120,7 +137,7 @@ def _head(contents: ReportContents) -> Html:
         element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
-        element("title", contents.subject.title),
+        element("title", title),
         element("style", Html(_asset("report.css"))),
     )
 

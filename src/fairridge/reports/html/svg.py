@@ -188,7 +188,7 @@ class Chart:
         return element(
             "svg", element("title", title), body, class_="chart", role="img",
             viewBox=f"0 0 {self.scale.width:g} {height:g}", data_left=f"{LEFT:g}",
-            data_room=f"{self.scale.room:g}",
+            data_room=f"{self.scale.room:g}", style=f"--w:{self.scale.width:g}",
         )  # fmt: skip
 
     def plot(

@@ -17,7 +17,8 @@ from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._isolating import isolated_levels
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_inputs, read_training
-from fairridge.reports.html import Refits, Sample
+from fairridge.exceptions import BoundWarning
+from fairridge.reports.html import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
 from fairridge.validation.folds import quiet_fits
 from fairridge.validation.report.rows import Measured, in_memory
@@ -59,7 +60,7 @@ class ReportOptions:
 
 @dataclass(frozen=True)
 class Case:
-    """A model, its data, and its solutions at all bounds."""
+    """A model, its data, and its solutions at all bounds; `fitted` is the chosen one."""
 
     model: Any
     inputs: Inputs
@@ -69,6 +70,23 @@ class Case:
     solutions: list[Solution]
     chosen: int
     remarks: tuple[str, ...]
+    fitted: Any = None
+
+    @property
+    def training_bounds(self) -> Floats:
+        """Bounds in training; smaller than those in the population, if these are certified."""
+        return np.array(
+            [
+                float(r) if one.certificate is None else one.certificate.training_bound
+                for r, one in zip(self.bounds, self.solutions, strict=True)
+            ]
+        )
+
+    @property
+    def in_training(self) -> Any:
+        """The model with a bound in training alone, for refits to parts of the rows."""
+        certified = getattr(self.model, "confidence", None) is not None
+        return clone(self.model).set_params(confidence=None) if certified else self.model
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,7 @@ class Found:
     refits: Refits | None
     samples: tuple[Sample, ...]
     folds: int
+    intersections: tuple[Crossed, ...] = ()
 
 
 def report_bounds(chosen: float, free: float, maximum: float, points: int) -> Floats:
@@ -120,7 +139,11 @@ def read_case(
         ends = fresh._solve(problem, np.array([float(model.unfairness), maximum]))
         points = POINTS if training.n_rows <= MANY_ROWS else FEW_POINTS
         bounds = report_bounds(float(model.unfairness), ends[1].achieved, maximum, points)
-        solutions = fresh._solve(problem, bounds)
+        with warnings.catch_warnings():
+            # That other bounds are not certified is nobody's concern here.
+            if getattr(fresh, "confidence", None) is not None:
+                warnings.simplefilter("ignore", BoundWarning)
+            solutions = fresh._solve(problem, bounds)
         chosen = int(np.flatnonzero(bounds == float(model.unfairness))[0])
         # A certified bound is interpolated between models that depend on all bounds asked for.
         solutions[chosen] = ends[0]
@@ -133,7 +156,15 @@ def read_case(
     remarks = [str(warning.message) for warning in caught]
     remarks += _isolated(problem, training) + _merged(training, model)
     return Case(
-        fresh, inputs, training, problem, bounds, solutions, chosen, tuple(dict.fromkeys(remarks))
+        fresh,
+        inputs,
+        training,
+        problem,
+        bounds,
+        solutions,
+        chosen,
+        tuple(dict.fromkeys(remarks)),
+        clone(fresh)._store(training, problem, solutions[chosen]),
     )
 
 

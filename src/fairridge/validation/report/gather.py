@@ -25,10 +25,12 @@ from fairridge.validation.report.case import (
     read_case,
     sighted_case,
 )
-from fairridge.validation.report.groups import Audience, Rule, audited, decision_rule
+from fairridge.validation.report.groups import Audience, Rule, audited, crossed, decision_rule
 from fairridge.validation.report.record import subject_of
 from fairridge.validation.report.rows import Measured, measure_folds, measure_training, refit
+from fairridge.validation.report.scoring import scoring_of
 from fairridge.validation.report.terms import attributions, coefficient_terms, known_of_predictors
+from fairridge.validation.report.uncertainty import uncertainty_of
 
 __all__ = ["gather"]
 
@@ -91,6 +93,9 @@ def gather(
         isolated=isolated_levels(case.problem, training.design),
         separating=tuple(case.solutions[case.chosen].separating),
         sighted=_sighted(case, options, audience, rule),
+        uncertainty=uncertainty_of(case),
+        scoring=scoring_of(case.fitted),
+        intersections=found.intersections,
     )
 
 
@@ -119,12 +124,14 @@ def _measured(
     held_out = refits = None
     bar.stage = "held-out folds"
     if folds:
-        held_out = measure_folds(model, training, problem, case.bounds, folds, bar.step)
+        held_out = measure_folds(
+            case.in_training, training, problem, case.training_bounds, folds, bar.step
+        )
     bar.stage = "refits"
     if count:
         rng = np.random.default_rng(options.random_state)
-        bound = float(case.bounds[case.chosen])
-        refits = refit(model, training, problem, bound, count, rng, bar.step)
+        bound = float(case.training_bounds[case.chosen])
+        refits = refit(case.in_training, training, problem, bound, count, rng, bar.step)
     bar.stage = "groups"
     samples: tuple[Sample, ...] = ()
     # Many small matrices. Models know their classes: that a bound leaves them no better than
@@ -137,7 +144,11 @@ def _measured(
                     audience, rule, measured.eta, rows,
                     bins=options.bins, small=options.small, step=bar.step,
                 )  # fmt: skip
-    return Found(in_training, held_out, refits, samples, len(folds))
+        eta = (in_training if held_out is None else held_out).eta
+        pairs = crossed(
+            audience, rule, eta[case.chosen], eta[-1], bins=options.bins, small=options.small
+        )
+    return Found(in_training, held_out, refits, samples, len(folds), pairs)
 
 
 def _audience(case: Case) -> Audience:

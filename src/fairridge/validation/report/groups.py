@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
@@ -23,12 +24,14 @@ from fairridge.metrics import (
     find_label,
     groupings,
 )
-from fairridge.reports.html import Decisions, Sample
+from fairridge.reports.html import Crossed, Decisions, Sample
 from fairridge.validation.report.rows import Step
 
-__all__ = ["Audience", "Rule", "audited", "decision_rule"]
+__all__ = ["Audience", "Rule", "audited", "crossed", "decision_rule"]
 
 
+# Pairs of attributes whose groups are crossed.
+MOST_PAIRS = 6
 RATES = (
     "selection_rate",
     "true_positive_rate",
@@ -197,6 +200,35 @@ def audited(
     )
 
 
+def crossed(
+    audience: Audience, rule: Rule, chosen: Floats, free: Floats, *, bins: int, small: int
+) -> tuple[Crossed, ...]:
+    """Compare groups of two attributes at a time, for the first outcome.
+
+    Parameters
+    ----------
+    audience : Audience
+        Who the predictions are about.
+    rule : Rule
+        Who counts as selected.
+    chosen, free : ndarray of shape (n, K)
+        Linear predictors at the chosen bound, and without one.
+    bins, small : int
+        As in `fairridge.audit`.
+    """
+    both, k = [_scores(audience, eta) for eta in (chosen, free)], rule.outcomes[0]
+    decided = [_decided(audience, rule, scores) for scores in both]
+    found = []
+    for pair in list(combinations(range(audience.attributes.shape[1]), 2))[:MOST_PAIRS]:
+        own = replace(audience, attributes=audience.attributes.select(pair))
+        audits = [
+            _audit(own, rule, scores, selected, k, bins, small, intersections=True)
+            for scores, selected in zip(both, decided, strict=True)
+        ]
+        found.append(Crossed(*(one.attributes[-1] for one in audits)))
+    return tuple(found)
+
+
 def _scores(audience: Audience, eta: Floats) -> dict[int, Floats]:
     """Return what decisions rest on: probabilities of classes, means, or log hazard ratios."""
     family = audience.family
@@ -221,8 +253,10 @@ def _audit(
     k: int,
     bins: int,
     small: int,
+    intersections: bool = False,
 ) -> Audit:
     options: dict[str, Any] = {
+        "intersections": intersections,
         "sensitive_features": audience.attributes,
         "sample_weight": audience.weight,
         "bins": bins,

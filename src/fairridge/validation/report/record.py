@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from fairridge.data import MappedEncoding, name_of
 from fairridge.estimators._training import Training
@@ -17,7 +16,7 @@ from fairridge.validation.report.case import Case, Found, ReportOptions, class_l
 from fairridge.validation.report.fingerprint import fingerprint
 from fairridge.validation.report.groups import Rule
 
-__all__ = ["subject_of"]
+__all__ = ["settings_of", "subject_of", "versions"]
 
 
 def subject_of(case: Case, y: Any, options: ReportOptions, rule: Rule, found: Found) -> Subject:
@@ -42,10 +41,8 @@ def subject_of(case: Case, y: Any, options: ReportOptions, rule: Rule, found: Fo
         rule=rule.words,
         favorable="" if rule.favorable is None else str(rule.favorable),
         record=_record(case, options, found),
-        settings=tuple(
-            (key, _shown(value)) for key, value in sorted(case.model.get_params(False).items())
-        ),
-        versions=_versions(),
+        settings=settings_of(case.model),
+        versions=versions(),
     )
 
 
@@ -72,10 +69,12 @@ def _record(case: Case, options: ReportOptions, found: Found) -> tuple[tuple[str
         "Weights": "given" if inputs.weight is not None else "none",
         "Offset": "given" if inputs.offset is not None else None,
         "Fingerprint of the rows (SHA-256)": digest,
-        "Fingerprint in the model file": _model_fingerprint(case),
+        # So that a report finds its model.
+        "Fingerprint in the model file": str(case.fitted.fingerprint_),
         "Bound r": f"{solution.unfairness:g}",
         "Penalty λ(r)": f"{solution.fit.lambda_:.6g}",
         "Search": solution.choice.status,
+        "Deviance explained, D²": f"{case.fitted.explained_deviance_:.4g}",
         "Held-out rows": f"{found.folds} folds, {seed}" if found.folds else "none",
         "Refits": f"{found.refits.count}, {seed}" if found.refits else "none",
         "Variance of S dropped by its map": _dropped(case.training),
@@ -84,18 +83,18 @@ def _record(case: Case, options: ReportOptions, found: Found) -> tuple[tuple[str
     return tuple((label, value) for label, value in record.items() if value is not None)
 
 
-def _model_fingerprint(case: Case) -> str:
-    """Return what `fingerprint_` of the fitted model says, so that a report finds its model."""
-    fitted = clone(case.model)._store(case.training, case.problem, case.solutions[case.chosen])
-    return str(fitted.fingerprint_)
-
-
 def _dropped(training: Training) -> str | None:
     mapped = training.design.sensitive
     return f"{mapped.dropped:.4g}" if isinstance(mapped, MappedEncoding) else None
 
 
-def _versions() -> tuple[tuple[str, str], ...]:
+def settings_of(model: Any) -> tuple[tuple[str, str], ...]:
+    """Return the parameters of a model as text."""
+    return tuple((key, _shown(value)) for key, value in sorted(model.get_params(False).items()))
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """Return the versions of the software."""
     from fairridge._version import __version__
 
     others = ("numpy", "scipy", "scikit-learn")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fairridge.arguments import check_count
+from fairridge.arguments import check_count, check_flag
 from fairridge.outputs import writing
 from fairridge.peers._peer import LinearModel
-from fairridge.reports.html import AuditReport
+from fairridge.reports.html import AuditReport, NewRowsReport
 from fairridge.validation.report.case import ReportOptions
 from fairridge.validation.report.gather import gather
+from fairridge.validation.report.new_rows import gather_new_rows
 
 __all__ = ["report"]
 
@@ -36,8 +37,9 @@ def report(
     small: int = 30,
     source: str | None = None,
     date: str | None = None,
+    new_rows: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
-) -> AuditReport:
+) -> AuditReport | NewRowsReport:
     """Write one self-contained HTML file for a validator or a regulator.
 
     The same arguments write the same file, byte by byte.
@@ -48,7 +50,7 @@ def report(
         A linear model of fairridge. If it is fitted, it must have been fitted
         to these data; otherwise it is fitted for the report.
     X, y, sensitive_features, sample_weight, offset
-        The training data, as in `fit`.
+        The training data, as in `fit`; or other rows, with `new_rows`.
     out : str or path-like, optional
         Where to write the page; by default it is only returned.
     title, response : str, optional
@@ -78,12 +80,17 @@ def report(
         marked as small.
     source, date : str, optional
         For the record: where the data come from, and a date.
+    new_rows : bool, default=False
+        Whether these are rows that the fitted model has not seen, to validate
+        it on: whether the bound holds there, groups and calibration, and how
+        far each column has drifted from the training rows. Intervals rest on
+        `bootstrap` resamplings of the rows (200 by default); `cv` has no part.
     progress : callable, optional
         Called with the stage, the steps done and the number of steps.
 
     Returns
     -------
-    AuditReport
+    AuditReport, or NewRowsReport if `new_rows`
         The page, and what it shows.
     """
     if not isinstance(model, LinearModel):
@@ -97,8 +104,12 @@ def report(
         title, response, cv, bootstrap, random_state, threshold, positive, favorable, bins,
         small, source, date,
     )  # fmt: skip
-    contents = gather(model, X, y, sensitive_features, sample_weight, offset, options, progress)
-    page = AuditReport(contents)
+    data = X, y, sensitive_features, sample_weight, offset
+    page: AuditReport | NewRowsReport
+    if check_flag("new_rows", new_rows):
+        page = NewRowsReport(gather_new_rows(model, *data, options))
+    else:
+        page = AuditReport(gather(model, *data, options, progress))
     if out is not None:
         with writing(out) as file:
             file.write(page.html.encode())

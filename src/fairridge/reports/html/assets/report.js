@@ -101,6 +101,16 @@
     else delete root.dataset.theme;
   }
 
+  // Paper has no triangle to click: what is folded is printed, and folded again.
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = all("details:not([open])");
+    for (const one of folded) one.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const one of folded) one.open = false;
+  });
+
   slider.addEventListener("input", show);
   for (const button of all("[data-go]")) {
     button.addEventListener("click", () => moveTo(Number(button.dataset.go)));

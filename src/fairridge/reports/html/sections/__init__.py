@@ -9,6 +9,7 @@ from fairridge.reports.html.sections.record import record_section
 from fairridge.reports.html.sections.sources import sources_section
 from fairridge.reports.html.sections.summary import summary_section
 from fairridge.reports.html.sections.trade_off import trade_off_section
+from fairridge.reports.html.sections.words import words_section
 
 __all__ = [
     "coefficients_section",
@@ -20,4 +21,5 @@ __all__ = [
     "sources_section",
     "summary_section",
     "trade_off_section",
+    "words_section",
 ]

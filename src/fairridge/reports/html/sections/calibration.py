@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairridge.metrics import AttributeAudit, CalibrationBin
-from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.contents import Audited
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.sections.parts import figure
+from fairridge.reports.html.sections.parts import figure, legend
 from fairridge.reports.html.svg import nice_ticks, tick_labels
 
 __all__ = ["calibration_figure"]
@@ -17,7 +17,7 @@ COLORS = 8
 
 
 def calibration_figure(
-    part: AttributeAudit, shown: Sequence[int], contents: ReportContents
+    part: AttributeAudit, shown: Sequence[int], contents: Audited
 ) -> Html | None:
     """Draw mean responses against mean predictions; None where there are no responses."""
     names = [part.groups[k].group for k in shown if not part.groups[k].small]
@@ -43,14 +43,14 @@ def calibration_figure(
         class_="chart square",
         role="img",
         viewBox=f"0 0 {SIZE:g} {SIZE:g}",
+        style=f"--w:{SIZE:g}",
     )
-    remark = (
-        "Points near the line are calibrated. Tenths of all predictions; groups by color as in "
-        "the chart beside it."
-    )
+    remark = "Points near the line are calibrated. Tenths of all predictions; groups by color."
+    colors = [(f"c{color % COLORS}", part.groups[k].group) for color, k in enumerate(shown)]
     return figure(
         f"Calibration at the chosen bound, {contents.main.rows} rows",
         drawing,
+        legend(colors),
         element("p", remark, class_="note"),
     )
 

@@ -8,7 +8,9 @@ from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents, Term
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import number, signed
-from fairridge.reports.html.sections.parts import bar, figure, legend, section, term
+from fairridge.reports.html.sections.parts import bar, figure, legend, section
+from fairridge.reports.html.sections.scoring import interval_text, scoring_part
+from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.svg import Chart, Line, PathScale
 
 __all__ = ["coefficients_section"]
@@ -29,13 +31,25 @@ def coefficients_section(contents: ReportContents, board: Board, scale: PathScal
             "Predictors enter after what the sensitive attributes explain of them has been taken "
             "out, so that whatever depends on the sensitive attributes is in their own "
             "coefficients; the bound shrinks those. Standardized means times the column's "
-            "standard deviation. Point at a row to find its line.",
+            "standard deviation. Point at a row to find its line. ",
+            _about_errors(contents),
         ),
         _profile(contents, scale),
         _table(contents, board),
         element("p", f"{left} more, with smaller coefficients, are not shown.", class_="note")
         if left
         else None,
+        scoring_part(contents),
+    )
+
+
+def _about_errors(contents: ReportContents) -> str:
+    found = contents.uncertainty
+    if not found.fair:
+        return f"There are no standard errors: {found.refusal}" if found.refusal else ""
+    return (
+        f"Intervals are at {100 * found.level:g} % ({found.covariance}) and for the chosen bound; "
+        "they are about this fair model, not about effects without the bound."
     )
 
 
@@ -63,11 +77,11 @@ def _profile(contents: ReportContents, scale: PathScale) -> Html:
         lines.append(Line(one.standardized, style, _label(one), term=k))
     entries.append(("faint", "predictors"))
     # Predictors first, so that the sensitive attributes lie on top.
-    chart = Chart(scale.wider(960.0), contents.chosen).draw(
+    chart = Chart(scale.wider(680.0), contents.chosen).draw(
         lines[::-1],
         title="Standardized coefficients over the bound",
         label="standardized coefficient",
-        height=360.0,
+        height=300.0,
         dots=len(lines) <= MOST_LINES,
     )
     return figure("Profile: how coefficients move with the bound", chart, legend(entries))
@@ -77,10 +91,11 @@ def _table(contents: ReportContents, board: Board) -> Html:
     largest = max(float(np.abs(one.standardized).max()) for one in contents.terms)
     head = [
         "Column",
+        term("Coefficient"),
+        *([term("95 % interval")] if contents.uncertainty.fair else []),
+        term("Standardized"),
+        term("Against no bound"),
         "Role",
-        term("Coefficient", "on the original scale of the column"),
-        term("Standardized", "coefficient times standard deviation"),
-        term("Against no bound", "standardized, less that of the model without a bound"),
     ]
     rows = [_row(contents, board, k, largest) for k in range(len(contents.terms))]
     shown, more = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
@@ -105,12 +120,13 @@ def _part(caption: str, head: list[Html | str], rows: list[Html]) -> Html:
 
 def _row(contents: ReportContents, board: Board, k: int, largest: float) -> Html:
     one, chosen = contents.terms[k], contents.chosen
-    free = float(one.standardized[contents.free])
+    free, errors = float(one.standardized[contents.free]), contents.uncertainty.fair
+    key = f"{one.outcome}: {one.name}" if one.outcome else one.name
     return element(
         "tr",
         element("th", _label(one), scope="row"),
-        element("td", "sensitive" if one.sensitive else "predictor"),
         element("td", board.text([number(float(v), 4) for v in one.values])),
+        element("td", interval_text(errors.get(key)), class_="interval") if errors else None,
         bar(
             board.text([signed(float(v)) for v in one.standardized]),
             largest,
@@ -118,5 +134,6 @@ def _row(contents: ReportContents, board: Board, k: int, largest: float) -> Html
             both_ways=True,
         ),
         element("td", board.text([signed(float(v) - free) for v in one.standardized])),
+        element("td", "sensitive" if one.sensitive else "predictor"),
         data_term=k,
     )

@@ -10,11 +10,13 @@ import numpy as np
 
 from fairridge.metrics import AttributeAudit, Estimate, GroupMeasures
 from fairridge.reports.html.board import Board, view_of
-from fairridge.reports.html.contents import ReportContents, Sample
+from fairridge.reports.html.contents import Audited, Sample
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, count, number, percent, ratio, signed, span
 from fairridge.reports.html.sections.calibration import calibration_figure
-from fairridge.reports.html.sections.parts import bar, figure, legend, section, table, term
+from fairridge.reports.html.sections.intersections import intersections_part
+from fairridge.reports.html.sections.parts import bar, figure, legend, section, table
+from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.svg import Chart, Line, PathScale
 
 __all__ = ["groups_section"]
@@ -33,8 +35,8 @@ class _Column:
 
     Attributes
     ----------
-    name, meaning : str
-        Heading, and what it means.
+    name : str
+        Heading, one of `MEANINGS`.
     text : callable
         What a cell shows.
     interval : callable, optional
@@ -44,14 +46,13 @@ class _Column:
     """
 
     name: str
-    meaning: str
     text: Callable[[GroupMeasures], str]
     interval: Callable[[GroupMeasures], str] | None = None
     bar: bool = False
 
 
-def groups_section(contents: ReportContents, board: Board, scale: PathScale) -> Html:
-    """Return one table and one chart per attribute."""
+def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> Html:
+    """Return one table per attribute, and charts; those over bounds need a scale."""
     audit = contents.main.audits[contents.chosen]
     intro = (
         f"A row is selected when {contents.subject.rule}. Distances compare a group with all "
@@ -70,11 +71,12 @@ def groups_section(contents: ReportContents, board: Board, scale: PathScale) -> 
             _attribute(contents, board, scale, position, maximum)
             for position in range(len(audit.attributes))
         ],
+        intersections_part(contents),
         element("p", marks, class_="note"),
     )
 
 
-def _most_groups(contents: ReportContents) -> int:
+def _most_groups(contents: Audited) -> int:
     """As many groups of an attribute as keep the file small."""
     columns = _columns(contents)
     texts = sum(2 if column.interval else 1 for column in columns) + 1
@@ -84,7 +86,7 @@ def _most_groups(contents: ReportContents) -> int:
 
 
 def _attribute(
-    contents: ReportContents, board: Board, scale: PathScale, position: int, maximum: int
+    contents: Audited, board: Board, scale: PathScale | None, position: int, maximum: int
 ) -> Html:
     part = contents.main.audits[contents.chosen].attributes[position]
     # The largest groups, in their own order.
@@ -98,7 +100,7 @@ def _attribute(
         element("p", f"{left} smaller groups are not shown.", class_="note") if left else None,
         element(
             "div",
-            _chart(contents, scale, position, shown[:MOST_LINES]),
+            None if scale is None else _chart(contents, scale, position, shown[:MOST_LINES]),
             calibration_figure(part, shown[:MOST_LINES], contents),
             class_="pair",
         ),
@@ -106,14 +108,14 @@ def _attribute(
     )
 
 
-def _table(contents: ReportContents, board: Board, position: int, shown: Sequence[int]) -> Html:
+def _table(contents: Audited, board: Board, position: int, shown: Sequence[int]) -> Html:
     columns = _columns(contents)
     part = contents.main.audits[contents.chosen].attributes[position]
     first = sum(len(p.groups) for p in contents.main.audits[0].attributes[:position])
     changes = contents.main.decisions is not None
-    head = ["Group", "Rows", *(term(column.name, column.meaning) for column in columns)]
+    head = ["Group", "Rows", *(term(column.name) for column in columns)]
     if changes:
-        head.append(term("Changed", "selected only here / only by the model without a bound"))
+        head.append(term("Changed"))
     rows = []
     for k in shown:
         group = part.groups[k]
@@ -126,9 +128,7 @@ def _table(contents: ReportContents, board: Board, position: int, shown: Sequenc
     return table(f"Groups of {part.attribute}", head, rows, class_="groups")
 
 
-def _cell(
-    contents: ReportContents, board: Board, column: _Column, position: int, group: int
-) -> Html:
+def _cell(contents: Audited, board: Board, column: _Column, position: int, group: int) -> Html:
     def of(sample: Sample, k: int) -> GroupMeasures:
         return sample.audits[k].attributes[position].groups[group]
 
@@ -154,32 +154,24 @@ def _changed(group: int) -> Callable[[Sample, int], str]:
     return text
 
 
-def _columns(contents: ReportContents) -> list[_Column]:
+def _columns(contents: Audited) -> list[_Column]:
     """Columns that are defined somewhere."""
     classes = contents.main.audits[0].kind == "classification"
 
     mean = partial(_mean, classes=classes)
+    # The columns that matter most come first: a phone shows no more.
     columns = [
-        _Column("Predicted", "mean of the predicted numbers or probabilities",
-                mean("mean_prediction"), _interval("mean_prediction", classes)),
-        _Column("Observed", "mean of the observed responses, or their rate",
-                mean("mean_response")),
-        _Column("Selected", "share of the group that is selected",
-                _rate("selection_rate"), _interval("selection_rate", True), bar=True),
-        _Column("Ratio", "adverse impact ratio: selection rate over the highest one", _ratio),
-        _Column("SMD", "standardized mean difference of predictions to all other rows",
-                lambda g: signed(g.distances.standardized_mean_difference, 2)),
-        _Column("KS", "Kolmogorov–Smirnov distance to all other rows: 0 is the same distribution",
-                lambda g: ratio(g.distances.kolmogorov_smirnov)),
-        _Column("Wasser\u00adstein", "how far predictions must be moved to match all other rows",
-                lambda g: number(g.distances.wasserstein)),
-        _Column("TPR", "true positive rate: share selected among those with the favorable outcome",
-                _rate("true_positive_rate"), _interval("true_positive_rate", True)),
-        _Column("FPR", "false positive rate: share selected among the others",
-                _rate("false_positive_rate"), _interval("false_positive_rate", True)),
-        _Column("Cali\u00adbration", "mean of observed minus predicted: 0 is calibrated",
-                lambda g: _points(g.calibration.value, classes)),
-    ]  # fmt: skip
+        _Column("Selected", _rate("selection_rate"), _interval("selection_rate", True), bar=True),
+        _Column("Ratio", _ratio),
+        _Column("Predicted", mean("mean_prediction"), _interval("mean_prediction", classes)),
+        _Column("Observed", mean("mean_response")),
+        _Column("TPR", _rate("true_positive_rate"), _interval("true_positive_rate", True)),
+        _Column("FPR", _rate("false_positive_rate"), _interval("false_positive_rate", True)),
+        _Column("Cali\u00adbration", lambda g: _points(g.calibration.value, classes)),
+        _Column("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
+        _Column("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),
+        _Column("Wasser\u00adstein", lambda g: number(g.distances.wasserstein)),
+    ]
     groups = [
         group
         for sample in contents.samples
@@ -215,7 +207,7 @@ def _points(value: float, classes: bool) -> str:
     return f"{signed(100 * value, 1)} pt" if classes else number(value)
 
 
-def _chart(contents: ReportContents, scale: PathScale, position: int, shown: Sequence[int]) -> Html:
+def _chart(contents: Audited, scale: PathScale, position: int, shown: Sequence[int]) -> Html:
     """Draw selection rates, or mean predictions where nobody is selected, over the bounds."""
     selected = contents.main.decisions is not None
     what = "selection_rate" if selected else "mean_prediction"

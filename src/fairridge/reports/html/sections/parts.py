@@ -19,7 +19,6 @@ __all__ = [
     "name_of_bound",
     "section",
     "table",
-    "term",
 ]
 
 
@@ -81,11 +80,6 @@ def bar(child: Html, largest: float, shown: float, *, both_ways: bool = False) -
         data_bar=f"{largest:.6g}",
         style=f"--v:{max(-1.0, min(1.0, width)):.4f}",
     )
-
-
-def term(name: str, meaning: str) -> Html:
-    """Make a heading that explains itself."""
-    return element("abbr", name, title=meaning)
 
 
 def name_of_bound(contents: ReportContents, position: int) -> str:

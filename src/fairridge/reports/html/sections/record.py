@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.contents import Audited, ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import section
+from fairridge.reports.html.sections.promises import population_fact
 
 __all__ = ["record_section"]
 
 MOST_NAMES = 60
 
 
-def record_section(contents: ReportContents) -> Html:
+def record_section(contents: Audited) -> Html:
     """Return data, settings and versions."""
     subject = contents.subject
     outcome = f"{subject.response} = {subject.outcome}" if subject.outcome else subject.response
@@ -25,6 +26,8 @@ def record_section(contents: ReportContents) -> Html:
         ("Selected when", subject.rule),
         *subject.record,
     )
+    if isinstance(contents, ReportContents):
+        model += (("R² of η on S in the population", population_fact(contents)),)
     return section(
         "record",
         "For the record",

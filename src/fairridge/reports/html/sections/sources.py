@@ -8,7 +8,8 @@ from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, percent
-from fairridge.reports.html.sections.parts import bar, section, table, term
+from fairridge.reports.html.sections.parts import bar, section, table
+from fairridge.reports.html.sections.words import term
 
 __all__ = ["sources_section"]
 
@@ -44,9 +45,9 @@ def _attributes(contents: ReportContents, board: Board) -> list[Html]:
         )
     head = [
         "Attribute",
-        term("Its share", "mean of what it adds, over all orders of the attributes (Shapley)"),
-        term("Alone", "what it explains by itself"),
-        term("Added last", "what it adds to all the others"),
+        term("Its share"),
+        term("Alone"),
+        term("Added last"),
     ]
     return [
         element("h3", "Which attributes"),
@@ -65,15 +66,9 @@ def _predictors(contents: ReportContents) -> list[Html]:
     if not shown:
         return []
     carries = any(math.isfinite(one.carries) for one in shown)
-    head = ["Predictor", term("S explains", "share of its variance that S explains")]
+    head = ["Predictor", term("S explains")]
     if carries:
-        head.append(
-            term(
-                "Carries without a bound",
-                "of what S explains of the unconstrained scores, the part that runs through "
-                "this predictor; negative where it works against the rest",
-            )
-        )
+        head.append(term("Carries without a bound"))
     rows = []
     largest = 100.0 * shown[0].explained
     for one in shown:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fairridge.reports.html.alternatives import lowest_ratio
 from fairridge.reports.html.board import Board
-from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.contents import Curve, ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import bound, count, percent, ratio
 from fairridge.reports.html.sections.blindness import price_of_blindness
@@ -17,6 +19,7 @@ from fairridge.reports.html.sections.parts import (
     name_of_bound,
     section,
 )
+from fairridge.reports.html.sections.promises import other_prices, population_text
 
 __all__ = ["sentences", "summary_section"]
 
@@ -31,40 +34,73 @@ def summary_section(contents: ReportContents, board: Board) -> Html:
         element(
             "div",
             element("div", [element("p", text) for text in sentences(contents)], class_="lead"),
-            element("dl", _key_figures(contents), class_="key"),
+            element("dl", _key_figures(contents, board), class_="key"),
             class_="overview",
         ),
     )
 
 
-def _key_figures(contents: ReportContents) -> list[Html]:
-    """Show the chosen model in few numbers; they stay where they are when the slider moves."""
-    k, curve, first = contents.chosen, contents.dependence, contents.accuracy[0]
+def _key_figures(contents: ReportContents, board: Board) -> list[Html]:
+    """Show the model at the slider's bound in few numbers."""
+    chosen, curve, first = contents.chosen, contents.dependence, contents.accuracy[0]
     refits, note = contents.refits, ""
     if refits is not None and refits.count:
         note = f"; refits {amount(contents, refits.low, 1)} to {amount(contents, refits.high, 1)}"
-    own = "" if contents.bounds_eta else note
-    figures = [
-        ("Bound", name_of_bound(contents, k), _status(contents.status[k])),
-        ("Achieved", amount(contents, contents.achieved[k]), f"in training{own}"),
+    held = curve.held_out
+
+    def refitted(k: int, here: bool) -> str:
+        return note if here and k == chosen else ""
+
+    def share(one: Curve) -> Callable[[int], str]:
+        return lambda k: percent(float(one.best_known[k]), 2)
+
+    def beside(one: Curve, bounded: bool) -> Callable[[int], str]:
+        def text(k: int) -> str:
+            training = f"training {percent(float(one.training[k]), 2)}"
+            where = "in training" if one.held_out is None else f"held out; {training}"
+            return where + refitted(k, bounded)
+
+        return text
+
+    figures: list[tuple[str, Callable[[int], str], Callable[[int], str]]] = [
+        ("Bound", lambda k: name_of_bound(contents, k), lambda k: _status(contents.status[k])),
+        (
+            "Achieved",
+            lambda k: amount(contents, contents.achieved[k]),
+            lambda k: f"in training{refitted(k, not contents.bounds_eta)}",
+        ),
     ]
-    if not contents.bounds_eta and curve.held_out is not None:
-        figures.append(("The same, held out", amount(contents, curve.held_out[k]), ""))
+    if not contents.bounds_eta and held is not None:
+        figures.append(("The same, held out", lambda k: amount(contents, held[k]), lambda k: ""))
     for key, one in contents.yardstick.items():
-        training = f"training {percent(float(one.training[k]), 2)}"
-        where = "in training" if one.held_out is None else f"held out; {training}"
-        where += note if contents.bounds_eta and key == "share_of_eta" else ""
-        figures.append((one.name, percent(float(one.best_known[k]), 2), where))
+        bounded = contents.bounds_eta and key == "share_of_eta"
+        figures.append((one.name, share(one), beside(one, bounded)))
     free = measure_text(first.name, float(first.best_known[contents.free]))
-    here = measure_text(first.name, float(first.best_known[k]))
-    figures.append((first.name, here, f"{free} without a bound"))
-    lowest = lowest_ratio(contents, 0, k)
-    if np.isfinite(lowest):
-        verdict = "below four fifths" if lowest < FOUR_FIFTHS else "no group below four fifths"
-        figures.append(("Lowest adverse impact ratio", ratio(lowest), verdict))
+    figures.append(
+        (
+            first.name,
+            lambda k: measure_text(first.name, float(first.best_known[k])),
+            lambda k: f"{free} without a bound",
+        )
+    )
+    lowest = [lowest_ratio(contents, 0, k) for k in range(len(contents.unfairness))]
+    if np.isfinite(lowest[chosen]):
+        verdicts = ("no group below four fifths", "below four fifths")
+        figures.append(
+            (
+                "Lowest adverse impact ratio",
+                lambda k: ratio(lowest[k]),
+                lambda k: verdicts[lowest[k] < FOUR_FIFTHS],
+            )
+        )
     return [
-        element("div", element("dt", name), element("dd", value), element("dd", note, class_="of"))
-        for name, value, note in figures
+        element(
+            "div",
+            element("dt", name),
+            element("dd", board.each(value)),
+            element("dd", board.each(of), class_="of"),
+        )
+        for name, value, of in figures
     ]
 
 
@@ -86,7 +122,9 @@ def sentences(contents: ReportContents) -> list[str]:
         _asked(contents),
         _isolated(contents),
         _came_out(contents),
+        population_text(contents),
         _cost(contents),
+        other_prices(contents),
         price_of_blindness(contents),
         _decisions(contents),
         _groups(contents),

@@ -1,0 +1,107 @@
+"""What the chosen model is like in the population, and what the bound costs in other respects."""
+
+from __future__ import annotations
+
+import math
+
+from fairridge.inference import Certificate
+from fairridge.metrics import Audit
+from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.numbers import count, number, percent
+from fairridge.reports.html.sections.parts import amount
+
+__all__ = [
+    "certificate_text",
+    "largest_miscalibration",
+    "other_prices",
+    "population_fact",
+    "population_text",
+    "shown_calibration",
+]
+
+
+def population_text(contents: ReportContents) -> str:
+    """Say what is known of the unfairness in the population; "" if nothing is."""
+    found = contents.uncertainty.population
+    parts = []
+    if found is not None:
+        parts.append(
+            f"For people from the same population who are not in these rows, the sensitive "
+            f"attributes explain between {percent(found.lower, 2)} and {percent(found.upper, 2)} "
+            f"of the variance of the linear predictor of this model, with "
+            f"{100 * found.confidence:g} % confidence."
+        )
+    if contents.uncertainty.certificate is not None:
+        parts.append(certificate_text(contents, contents.uncertainty.certificate))
+    return " ".join(parts)
+
+
+def population_fact(contents: ReportContents) -> str:
+    """Write the interval of unfairness in the population, or why there is none."""
+    found = contents.uncertainty
+    if found.population is not None:
+        one = found.population
+        ends = f"{percent(one.lower, 2)} to {percent(one.upper, 2)}"
+        return f"{ends} ({100 * one.confidence:g} % interval)"
+    return f"not known: {found.no_population or found.refusal}"
+
+
+def certificate_text(contents: ReportContents, found: Certificate) -> str:
+    """Say what a certificate promises."""
+    sure, upper = f"{100 * found.confidence:g} % confidence", amount(contents, found.upper)
+    if found.granted:
+        return (
+            f"The bound is certified: with {sure} it holds in the population, too. For that the "
+            f"model was fitted with the bound {number(found.training_bound)} in training."
+        )
+    rows = (
+        "no number of rows is known to be enough"
+        if found.rows_needed is None
+        else f"about {count(found.rows_needed)} rows would be needed, and there are "
+        f"{count(found.n_rows)}"
+    )
+    return (
+        f"The bound is not certified with {sure}: {rows}. The model is the fit at r = 0, whose "
+        f"unfairness in the population may be up to {upper}."
+    )
+
+
+def other_prices(contents: ReportContents) -> str:
+    """Say what the bound does to error rates and calibration of groups."""
+    if contents.main.outcome or contents.chosen == contents.free:
+        return ""
+    here, free = (contents.main.audits[k] for k in (contents.chosen, contents.free))
+    parts = []
+    odds, before = here.equalized_odds_difference, free.equalized_odds_difference
+    if math.isfinite(odds) and math.isfinite(before):
+        parts.append(
+            f"true or false positive rates differ by up to {percent(odds)} between groups, "
+            f"against {percent(before)} without a bound (equalized odds)"
+        )
+    off, before = largest_miscalibration(here), largest_miscalibration(free)
+    if math.isfinite(off) and math.isfinite(before):
+        parts.append(
+            f"mean predictions of a group differ from what was observed by up to "
+            f"{shown_calibration(here, off)}, against {shown_calibration(free, before)} "
+            "(calibration)"
+        )
+    if not parts:
+        return ""
+    text = "; ".join(parts)
+    return f"What the bound does to other ideas of fairness: {text}."
+
+
+def largest_miscalibration(audit: Audit) -> float:
+    """Return the largest |observed − predicted| of a group that is not small."""
+    values = [
+        abs(group.calibration.value)
+        for part in audit.attributes
+        for group in part.groups
+        if not group.small and math.isfinite(group.calibration.value)
+    ]
+    return max(values, default=float("nan"))
+
+
+def shown_calibration(audit: Audit, value: float) -> str:
+    """Write how far predictions are off: in points if they are probabilities."""
+    return f"{100 * value:.1f} points" if audit.kind == "classification" else number(value)

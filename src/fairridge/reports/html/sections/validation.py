@@ -1,0 +1,211 @@
+"""Sections of a report on new rows: what the bound has come to, and how columns have changed."""
+
+from __future__ import annotations
+
+import math
+
+from fairridge.reports.html.markup import Html, element
+from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
+from fairridge.reports.html.sections.parts import bar, section, table
+from fairridge.reports.html.sections.promises import largest_miscalibration, shown_calibration
+from fairridge.reports.html.sections.words import term
+from fairridge.reports.html.validation_contents import Drift, Measure, NewRowsContents
+
+__all__ = ["drift_section", "measures_section", "new_rows_sentences"]
+
+STABLE, SHIFTED = 0.1, 0.25
+# Of ten equal parts the index is below this many times its mean in 98 of 100 samples.
+CHANCE = 2.2
+FOUR_FIFTHS = 0.8
+
+
+def new_rows_sentences(contents: NewRowsContents) -> list[str]:
+    """Say what became of the bound, of the groups and of the columns."""
+    favorable = contents.subject.favorable
+    parts = [
+        f"{favorable[0].upper()}{favorable[1:]}." if favorable else "",
+        _bound(contents),
+        _accuracy(contents),
+        _groups(contents),
+        _drift(contents),
+    ]
+    return [part for part in parts if part]
+
+
+def measures_section(contents: NewRowsContents) -> Html:
+    """Return the findings, and the numbers they rest on."""
+    rows = [_row(one) for one in (*contents.measures, *contents.accuracy)]
+    note = (
+        "Shares explained by S are adjusted for chance on the new rows, and can be negative there. "
+    )
+    if contents.refits:
+        note += f"Intervals hold 95 % of {contents.refits} resamplings of the new rows."
+    return section(
+        "summary",
+        "In plain words",
+        element("div", [element("p", text) for text in new_rows_sentences(contents)],
+                class_="lead"),
+        element("h3", "Then and now"),
+        table("The model in training and on the new rows",
+              ["Measure", "In training", "New rows", "Interval"], rows),
+        element("p", note, class_="note"),
+    )  # fmt: skip
+
+
+def drift_section(contents: NewRowsContents) -> Html:
+    """Return how each column has changed since the fit."""
+    rows = [_drift_row(contents, one) for one in contents.drift]
+    head = ["Column", term("PSI"), term("By chance"), "Verdict", "Changed most", "Then", "Now",
+            "Role"]  # fmt: skip
+    return section(
+        "drift",
+        "Have the columns changed?",
+        element(
+            "p",
+            "Each column of the new rows against what the model remembers of its training rows: "
+            "shares of levels, and tenths of numbers.",
+        ),
+        table("Drift of the columns", head, rows) if rows else None,
+        element("p", contents.no_drift, class_="note") if contents.no_drift else None,
+    )
+
+
+def _row(one: Measure) -> list[Html | str]:
+    interval = MISSING
+    if math.isfinite(one.low):
+        interval = f"{_text(one, one.low)} to {_text(one, one.high)}"
+    return [one.name, _text(one, one.training), _text(one, one.value), interval]
+
+
+def _text(one: Measure, value: float) -> str:
+    if one.is_share:
+        return percent(value, 2)
+    return ratio(value) if one.key in ("auc", "r_squared", "concordance") else number(value, 4)
+
+
+def _bound(contents: NewRowsContents) -> str:
+    r, subject = float(contents.unfairness[0]), contents.subject
+    text = (
+        f"The model was fitted with the bound r = {bound(r)} on unfairness ({subject.definition}). "
+    )
+    if contents.certificate is not None and contents.certificate.granted:
+        text += (
+            f"With {100 * contents.certificate.confidence:g} % confidence it was to hold in the "
+            "population of the training rows. "
+        )
+    if not contents.bounded:
+        shares = " and ".join(
+            f"{percent(one.value, 2)} of the {_what(one)}, against "
+            f"{percent(one.training, 2)} in training"
+            for one in contents.measures
+            if one.key.startswith("share")
+        )
+        return (
+            f"{text}What it is on is not measured on other rows. On these {count(subject.n_rows)} "
+            f"new rows the sensitive attributes explain {shares}."
+        )
+    one = next(one for one in contents.measures if one.key == contents.bounded)
+    interval = ""
+    if math.isfinite(one.low):
+        interval = f" (95 % interval {percent(one.low, 2)} to {percent(one.high, 2)})"
+    return (
+        f"{text}On these {count(subject.n_rows)} new rows the sensitive attributes explain "
+        f"{percent(one.value, 2)}{interval} of the {_what(one)}, against "
+        f"{percent(one.training, 2)} in training: {verdict(one, r)}."
+    )
+
+
+def verdict(one: Measure, r: float) -> str:
+    """Compare a measure on new rows with the bound."""
+    if one.value <= r:
+        return "within the bound"
+    if not math.isfinite(one.low):
+        return "above the bound"
+    if one.low > r:
+        return "above the bound, and by more than chance explains"
+    return "above the bound, by no more than chance may explain"
+
+
+def _what(one: Measure) -> str:
+    return {
+        "share_of_eta": "variance of the linear predictor",
+        "share_of_means": "variance of the predicted means",
+    }[one.key]
+
+
+def _accuracy(contents: NewRowsContents) -> str:
+    one = contents.accuracy[0]
+    return f"{one.name} is {_text(one, one.value)} on the new rows."
+
+
+def _groups(contents: NewRowsContents) -> str:
+    if contents.main.outcome:
+        return ""
+    audit, parts = contents.main.audits[0], []
+    groups = [
+        group
+        for part in audit.attributes
+        for group in part.groups
+        if not group.small and math.isfinite(group.adverse_impact_ratio)
+    ]
+    if groups:
+        worst = min(groups, key=lambda group: group.adverse_impact_ratio)
+        below = "below" if worst.adverse_impact_ratio < FOUR_FIFTHS else "not below"
+        parts.append(
+            f"the lowest adverse impact ratio is {ratio(worst.adverse_impact_ratio)} "
+            f"({worst.attribute} {worst.group}), {below} four fifths"
+        )
+    if math.isfinite(audit.equalized_odds_difference):
+        gap = percent(audit.equalized_odds_difference)
+        parts.append(f"true or false positive rates differ by up to {gap} between groups")
+    off = largest_miscalibration(audit)
+    if math.isfinite(off):
+        parts.append(
+            "mean predictions of a group differ from what was observed by up to "
+            f"{shown_calibration(audit, off)}"
+        )
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _drift(contents: NewRowsContents) -> str:
+    if not contents.drift:
+        return contents.no_drift
+    moved, some = (
+        [one for one in contents.drift if _change(one) == word] for word in ("shifted", "changed")
+    )
+    total = len(contents.drift)
+    if not moved and not some:
+        return (
+            f"None of the {total} columns has changed much since the fit: PSI is below {STABLE}, "
+            "or no larger than chance makes it."
+        )
+    parts = []
+    for found, words in ((moved, f"have shifted (PSI of {SHIFTED} or more)"),
+                         (some, f"have changed somewhat (PSI of {STABLE} or more)")):  # fmt: skip
+        if found:
+            names = ", ".join(one.name for one in found[:6])
+            more = f" and {len(found) - 6} more" if len(found) > 6 else ""
+            parts.append(f"{len(found)} of {total} columns {words}: {names}{more}")
+    return f"{'; '.join(parts)}."
+
+
+def _change(one: Drift) -> str:
+    """Name a change; few rows make the index large by themselves."""
+    if one.psi < STABLE or one.psi < CHANCE * one.by_chance:
+        return "stable"
+    return "shifted" if one.psi >= SHIFTED else "changed"
+
+
+def _drift_row(contents: NewRowsContents, one: Drift) -> list[Html | str]:
+    largest = max(contents.drift[0].psi, SHIFTED)
+    return [
+        one.name,
+        bar(element("span", ratio(one.psi)), largest, one.psi),
+        ratio(one.by_chance),
+        _change(one),
+        one.part,
+        percent(one.before),
+        percent(one.now),
+        "sensitive" if one.sensitive else "predictor",
+    ]

@@ -1,0 +1,105 @@
+"""Drift of columns: new rows against what a model remembers of its training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.data import Piece
+from fairridge.data.columns import CategoricalColumn
+from fairridge.data.pieces import Indicators
+from fairridge.data.profiles import (
+    ColumnProfile,
+    NumberSample,
+    encoding_of,
+    level_shares,
+    share_between,
+)
+from fairridge.reports.html import Drift
+
+__all__ = ["drift_of", "stability_index"]
+
+# Shares below this count as this: an empty level would be infinitely far away.
+FLOOR = 1e-4
+# Averages stand for these, of which no shares can be told.
+UNKNOWN_LEVELS = "Columns are not compared: some rows have levels unknown to the model."
+NOTHING_KEPT = (
+    "The model remembers nothing of {} that new rows could be compared with: its file was written "
+    "by an earlier version of fairridge, or it was fitted to moments or on a GPU. Fit it again to "
+    "see how columns change."
+)
+
+
+def drift_of(
+    model: Any, pieces: Sequence[Piece], n_rows: int, weight: Floats | None
+) -> tuple[tuple[Drift, ...], str]:
+    """Compare the encoded columns of new rows with those at fit, those that changed most first.
+
+    Returns
+    -------
+    drift : tuple of Drift
+    missing : str
+        Which columns cannot be compared, and why; "" if all can.
+    """
+    design = model._design
+    sensitive, predictors = (
+        encoding_of(part).columns for part in (design.sensitive, design.predictors)
+    )
+    columns = (*sensitive, *predictors)
+    coded = sum(isinstance(piece, Indicators) for piece in pieces)
+    if coded < sum(isinstance(column, CategoricalColumn) for column in columns):
+        return (), UNKNOWN_LEVELS
+    known = {one.name: one for one in model._profiles}
+    levels = iter(level_shares(columns, pieces, weight))
+    numbers, at = NumberSample.of(pieces, n_rows, weight, most=max(n_rows, 1)), 0
+    found, unknown = [], []
+    for k, column in enumerate(columns):
+        profile = known.get(column.name)
+        if isinstance(column, CategoricalColumn):
+            shares = next(levels)
+        else:
+            values, at = numbers.values[:, at], at + len(column.encoded_names)
+            if profile is not None:
+                shares = share_between(profile.edges, values, numbers.weight)
+        if profile is None:
+            unknown.append(column.name)
+        else:
+            found.append(_drift(profile, shares, n_rows, k < len(sensitive)))
+    found.sort(key=lambda one: -one.psi)
+    what = "its columns" if not found else f"some columns ({', '.join(unknown[:6])})"
+    return tuple(found), NOTHING_KEPT.format(what) if unknown else ""
+
+
+def stability_index(before: Floats, now: Floats) -> float:
+    """Return the population stability index, Σ (now − before) log(now/before)."""
+    old, new = np.maximum(before, FLOOR), np.maximum(now, FLOOR)
+    return float(((new - old) * np.log(new / old)).sum())
+
+
+def _drift(profile: ColumnProfile, shares: Floats, n_rows: int, sensitive: bool) -> Drift:
+    before = profile.shares
+    k = int(np.argmax(np.abs(shares - before)))
+    occupied = int(((before > 0.0) | (shares > 0.0)).sum())
+    # To first order the index is a χ² statistic over the numbers of rows.
+    by_chance = (occupied - 1) * (1.0 / n_rows + 1.0 / profile.n_rows)
+    part = profile.levels[k] if profile.levels else _tenth(profile.edges, k)
+    return Drift(
+        profile.name,
+        sensitive,
+        stability_index(before, shares),
+        by_chance,
+        part,
+        float(before[k]),
+        float(shares[k]),
+    )
+
+
+def _tenth(edges: Floats, k: int) -> str:
+    if k == 0:
+        return f"up to {edges[0]:.4g}"
+    if k == len(edges):
+        return f"above {edges[-1]:.4g}"
+    return f"{edges[k - 1]:.4g} to {edges[k]:.4g}"

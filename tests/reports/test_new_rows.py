@@ -1,0 +1,187 @@
+"""Reports on rows that a model was not fitted to."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import roc_auc_score
+
+import fairridge
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
+from fairridge.validation.report.drift import stability_index
+
+
+@pytest.fixture(scope="module")
+def halves(people, people_X):
+    first = np.arange(len(people)) % 2 == 0
+    return first, people_X[first], people_X[~first]
+
+
+@pytest.fixture(scope="module")
+def classifier(people, halves):
+    first, X, _ = halves
+    model = FairRidgeClassifier(0.02, definition="mean-parity", sensitive=["sex", "age"])
+    return model.fit(X, people["binomial"][first])
+
+
+@pytest.fixture(scope="module")
+def validated(classifier, people, halves):
+    first, _, X = halves
+    return fairridge.report(classifier, X, people["binomial"][~first], new_rows=True, bootstrap=40)
+
+
+def measure(report, key):
+    (found,) = [
+        one for one in (*report.contents.measures, *report.contents.accuracy) if one.key == key
+    ]
+    return found
+
+
+def test_the_numbers_are_those_of_the_new_rows(validated, classifier, people, halves):
+    first, _, X = halves
+    y = people["binomial"][~first]
+    score = classifier.predict_proba(X)[:, 1]
+    auc = roc_auc_score(y == classifier.classes_[1], score)
+    assert measure(validated, "auc").value == pytest.approx(auc)
+    S = np.column_stack([X["sex"] == "male", X["age"]])
+    n, r2 = len(X), LinearRegression().fit(S, score).score(S, score)
+    adjusted = 1 - (1 - r2) * (n - 1) / (n - 3)
+    found = measure(validated, "share_of_means")
+    assert found.value == pytest.approx(adjusted)
+    assert found.training == classifier.unfairness_
+    assert found.low < found.value < found.high
+    assert validated.contents.bounded == "share_of_means"
+    groups = validated.contents.main.audits[0].attributes[0].groups
+    for group in groups:
+        own = (X["sex"] == group.group).to_numpy()
+        assert group.count == own.sum()
+        assert group.mean_prediction.value == pytest.approx(score[own].mean())
+
+
+def test_it_says_whether_the_bound_holds(validated, classifier, people, halves):
+    assert "bound" in validated.summary
+    first, _, X = halves
+    moved = X.assign(age=X["age"].iloc[0] + np.where(X["sex"] == "male", 400.0, 0.0))
+    worse = fairridge.report(classifier, moved, people["binomial"][~first], new_rows=True)
+    assert "above the bound, and by more than chance explains" in worse.summary
+    assert "have shifted" in worse.summary
+    assert worse.contents.drift[0].name == "age"
+
+
+def test_drift_is_the_population_stability_index(classifier, people, halves):
+    first, X, new = halves
+    y = people["binomial"][~first]
+    changed = new.assign(region="west")
+    found = fairridge.report(classifier, changed, y, new_rows=True, bootstrap=0).contents
+    region = next(one for one in found.drift if one.name == "region")
+    before = X["region"].value_counts(normalize=True)
+    old, now = before.to_numpy(), np.maximum((before.index == "west").astype(float), 1e-4)
+    assert region.psi == pytest.approx(((now - old) * np.log(now / old)).sum())
+    assert (region.part, region.now) == ("west", 1.0)
+    assert region.before == pytest.approx(before["west"])
+    assert found.drift[0] == region
+    # The training rows themselves have not moved.
+    own = fairridge.report(classifier, X, people["binomial"][first], new_rows=True, bootstrap=0)
+    assert all(one.psi == pytest.approx(0.0, abs=1e-12) for one in own.contents.drift)
+
+
+def test_chance_alone_makes_as_much_drift_as_it_says():
+    rng = np.random.default_rng(0)
+    n, m = 400, 700
+    found = [
+        stability_index(rng.multinomial(m, [0.1] * 10) / m, rng.multinomial(n, [0.1] * 10) / n)
+        for _ in range(400)
+    ]
+    assert np.mean(found) == pytest.approx(9 * (1 / n + 1 / m), rel=0.1)
+
+
+def test_columns_may_come_in_another_order(classifier, validated, people, halves):
+    first, _, X = halves
+    other = X[X.columns[::-1]]
+    again = fairridge.report(
+        classifier, other, people["binomial"][~first], new_rows=True, bootstrap=40
+    )
+    assert again.contents.measures == validated.contents.measures
+    assert again.contents.drift == validated.contents.drift
+
+
+def test_the_page_is_the_same_every_time_and_needs_no_script(validated, classifier, people, halves):
+    first, _, X = halves
+    y = people["binomial"][~first]
+    again = fairridge.report(classifier, X, y, new_rows=True, bootstrap=40)
+    assert again.html == validated.html
+    assert "<script" not in validated.html
+    assert "PSI" in validated.html
+    assert validated._repr_html_().startswith("<iframe")
+    assert repr(validated).startswith("NewRowsReport(")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "counts", "classes", "times", "blind", "separate"])
+def test_every_kind_of_model(kind, people, halves):
+    first, X, new = halves
+    sensitive, options, column = ["sex", "age"], {}, "gaussian"
+    model = FairRidgeRegressor(0.05, sensitive=sensitive)
+    if kind == "counts":
+        model, column = FairRidgeRegressor(0.05, family="poisson", sensitive=sensitive), "poisson"
+        options = {"offset": np.full(len(new), 0.3)}
+    elif kind == "classes":
+        model, column = FairRidgeClassifier(0.05, sensitive=sensitive), "multinomial"
+    elif kind == "blind":
+        model = FairRidgeRegressor(0.05, sensitive=sensitive, blind=True)
+    if kind == "times":
+        rng = np.random.default_rng(5)
+        answer = pd.DataFrame(
+            {"time": rng.exponential(size=len(people)), "event": rng.random(len(people)) < 0.7}
+        )
+        model = FairRidgeSurvival(0.05, sensitive=sensitive).fit(X, answer[first])
+    elif kind == "separate":
+        answer = people[column]
+        model = FairRidgeRegressor(0.05).fit(
+            X.drop(columns=sensitive), answer[first], sensitive_features=X[sensitive]
+        )
+        options = {"sensitive_features": new[sensitive]}
+        new = new.drop(columns=sensitive)
+    else:
+        answer = people[column]
+        model = model.fit(X, answer[first])
+    page = fairridge.report(model, new, answer[~first], new_rows=True, bootstrap=5, **options)
+    assert page.contents.no_drift == ""
+    assert len(page.contents.drift) == 5
+    assert np.isfinite(measure(page, "share_of_eta").value)
+    assert page.html.count("<section") == 5
+
+
+def test_bad_input_is_named(classifier, people, halves):
+    first, _, X = halves
+    y = people["binomial"][~first].astype(str)
+    with pytest.raises(ValueError, match="y has the class 'maybe', which was not there at fit"):
+        fairridge.report(classifier, X, np.where(y == y.iloc[0], "maybe", y), new_rows=True)
+    with pytest.raises(ValueError, match=r"region.*'north pole', which was not there at fit"):
+        fairridge.report(classifier, X.assign(region="north pole"), y, new_rows=True)
+    with pytest.raises(ValueError, match="pass y"):
+        fairridge.report(classifier, X, None, new_rows=True)
+    with pytest.raises(ValueError, match="not fitted"):
+        fairridge.report(FairRidgeRegressor(sensitive=["sex"]), X, y, new_rows=True)
+    with pytest.raises(ValueError, match="these are not the data"):
+        fairridge.report(classifier, X, people["binomial"][~first])
+
+
+def test_levels_unknown_to_the_model_leave_the_columns_uncompared():
+    rng = np.random.default_rng(71)
+    X = pd.DataFrame({"s": rng.choice(["a", "b"], 200), "x": rng.normal(size=200)})
+    y = X["x"] + rng.normal(size=200)
+    model = FairRidgeRegressor(0.1, sensitive="s", unknown="mean").fit(X, y)
+    text = "some rows have levels unknown to the model"
+    assert text not in fairridge.report(model, X, y, new_rows=True).html
+    new = X.assign(s=np.where(np.arange(200) == 0, "q", X["s"]))
+    assert text in fairridge.report(model, new, y, new_rows=True).html
+
+
+def test_numbers_that_may_be_missing_have_reports():
+    rng = np.random.default_rng(72)
+    X = pd.DataFrame({"s": rng.choice(["a", "b"], 200), "x": rng.normal(size=200)})
+    y = X["x"] + rng.normal(size=200)
+    gaps = X.assign(x=X["x"].where(np.arange(200) > 5))
+    model = FairRidgeRegressor(0.1, sensitive="s", missing="level").fit(gaps, y)
+    assert "x[(missing)]" in fairridge.report(model, gaps, y, cv=0, bootstrap=0).html
+    assert fairridge.report(model, gaps, y, new_rows=True).html
