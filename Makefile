@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.ready-for-demo
+DOCS   := $(VENV)/.ready-for-docs
+LOWEST := .venv-lowest
+PYTHONS := 3.11 3.12 3.13 3.14
 TESTS  ?= tests
 BROWSERS := chromium chromium-browser google-chrome chrome
 # Spark is a large package, and its tests run only where Java is.
@@ -15,18 +18,24 @@ REPRODUCE ?= all --out reproduce-output
 SIMULATE ?= --out simulate-output --docs docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all browser check format bench reproduce simulate docs clean
+.PHONY: help demo test test-all test-lowest test-pythons browser check types format bench \
+	reproduce simulate pictures docs docs-publish dist clean
 
 help:
 	@echo "make demo    fit fair paths on two data sets, show the trade-off, write the audit reports"
 	@echo "make test    run the tests that take moments"
 	@echo "make test-all  run all tests: clusters, browsers, wheels and long reproductions as well"
+	@echo "make test-lowest  run the tests of make test with the lowest versions pyproject.toml allows"
+	@echo "make test-pythons  run them with every Python from 3.11 to 3.14 that is installed"
 	@echo "make check   format, lint, types, import layers"
+	@echo "make types   compare the types that checkers see with the package at runtime"
 	@echo "make format  rewrite the code in the house format"
 	@echo "make bench   measure against other libraries"
 	@echo "make reproduce  compute every figure and claim of the paper; goes on where it stopped"
 	@echo "make simulate  measure coverage, certificates, rules and monitors; goes on where it stopped"
+	@echo "make pictures  take the pictures of README and site anew; needs Chromium"
 	@echo "make docs    build the documentation into site/"
+	@echo "make dist    build sdist and wheel into dist/, and try them in a clean environment"
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -49,6 +58,22 @@ test: $(READY)
 test-all: $(READY) browser
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto $(TESTS)
 
+# The lower bounds of pyproject.toml are promises, too.
+test-lowest:
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tools/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --upgrade pip
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
+		--editable ".[dev]"
+	SCIPY_ARRAY_API=1 $(LOWEST)/bin/python -m pytest -n auto -m "not slow" $(TESTS)
+
+test-pythons:
+	@for version in $(PYTHONS); do \
+		if command -v python$$version >/dev/null; then \
+			$(MAKE) test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
+		else echo "python$$version is not installed: skipped"; fi; \
+	done
+
 # The audit report is tested in a real browser; without one these tests skip with the reason.
 browser:
 	@for name in $(BROWSERS); do command -v $$name && exit; done; \
@@ -63,6 +88,10 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+types: $(READY)
+	$(BIN)/python -m mypy.stubtest fairridge --mypy-config-file pyproject.toml \
+		--allowlist tools/stubtest-allowlist.txt --concise
+
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -76,9 +105,26 @@ reproduce: $(READY)
 simulate: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m simulations $(SIMULATE)
 
-docs: $(READY)
+pictures: $(READY) browser
+	$(BIN)/python -m tools.pictures
+
+$(DOCS): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
-	$(BIN)/mkdocs build --strict
+	touch $(DOCS)
+
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Adds the version of pyproject.toml to the branch gh-pages, and makes it the latest one.
+docs-publish: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --push --update-aliases \
+		$$($(BIN)/python -c "import fairridge; print(fairridge.__version__)") latest
+	$(BIN)/mike set-default --push latest
+
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	FAIRRIDGE_DIST=dist $(BIN)/python -m pytest -m slow tests/test_dist.py
 
 clean:
-	rm -rf $(VENV) site build dist demo-output bench-output reproduce-output simulate-output
+	rm -rf .venv .venv-* site build dist demo-output bench-output reproduce-output simulate-output

@@ -33,7 +33,7 @@ PAGES = [
 # Packages that a page shows and that need not be installed.
 OPTIONAL = ("array_api_strict", "fairlearn", "statsmodels")
 # What a newcomer tries first.
-FIRST = ("README.md", "docs/index.md")
+FIRST = ("docs/index.md",)
 
 
 def lines(text):

@@ -143,7 +143,7 @@ def test_kernel_ridge_identity():
     ones = np.column_stack([np.ones(n), S])
     M = np.eye(n) - ones @ np.linalg.pinv(ones)
     K = M @ rbf_kernel(X, gamma=0.4) @ M
-    expected = ones @ np.linalg.lstsq(ones, y)[0] + K @ np.linalg.solve(
+    expected = ones @ np.linalg.lstsq(ones, y, rcond=None)[0] + K @ np.linalg.solve(
         K + penalty * np.eye(n), M @ y
     )
     np.testing.assert_allclose(model.predict(X, sensitive_features=S), expected, atol=1e-8)

@@ -91,9 +91,7 @@ def _from_polars(native: Any) -> Levels:
     else:
         text = native.cast(str)
         levels = tuple(text.drop_nulls().unique().sort().to_list())
-        codes = text.replace_strict(
-            list(levels), list(range(len(levels))), default=None, return_dtype=int
-        )
+        codes = text.replace_strict(list(levels), list(range(len(levels))), default=None).cast(int)
     return Levels(codes.fill_null(-1).to_numpy().astype(np.intp), levels)
 
 
