@@ -44,6 +44,7 @@ from fairridge.estimators._isolating import (
     without_isolated,
 )
 from fairridge.estimators._model import PENALTY_OR_FEWER, FairModel, Traits
+from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import Response
 from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
@@ -89,13 +90,13 @@ class FairRidge(FairModel):
         unfairness: Unfairness = 0.05,
         *,
         sensitive: ColumnNames | None = None,
-        definition: Any = "statistical-parity",
-        penalty: Any = "ridge",
+        definition: DefinitionLike = "statistical-parity",
+        penalty: PenaltyLike = "ridge",
         predictor_penalty: float = 0.0,
         standardize: bool = True,
         unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
+        predictor_map: FeatureMap = None,
+        sensitive_map: FeatureMap = None,
         tol: float = 1e-10,
         max_iter: int = 100,
         separation: Literal["isolate", "warn", "error"] = "isolate",

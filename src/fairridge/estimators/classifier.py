@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from sklearn.base import ClassifierMixin
@@ -10,6 +11,7 @@ from fairridge._typing import ColumnNames, MissingValues, Unfairness, UnknownLev
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _labels
 from fairridge.estimators._fair_ridge import FairRidge
+from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import Classes
 from fairridge.inference import Certification
 
@@ -129,13 +131,13 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         sensitive: ColumnNames | None = None,
         link: Literal["logit", "probit", "cloglog"] = "logit",
         positive: Any = None,
-        definition: Any = "statistical-parity",
-        penalty: Any = "ridge",
+        definition: DefinitionLike = "statistical-parity",
+        penalty: PenaltyLike = "ridge",
         predictor_penalty: float = 0.0,
         standardize: bool = True,
         unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
+        predictor_map: FeatureMap = None,
+        sensitive_map: FeatureMap = None,
         tol: float = 1e-10,
         max_iter: int = 100,
         separation: Literal["isolate", "warn", "error"] = "isolate",
@@ -146,7 +148,7 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         confidence: float | None = None,
         certification: Certification = "auto",
         missing: MissingValues = "error",
-        class_weight: Any = None,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
     ) -> None:
         super().__init__(
             unfairness,

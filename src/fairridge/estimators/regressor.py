@@ -18,6 +18,7 @@ from fairridge.arguments import check_flag
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _means
 from fairridge.estimators._fair_ridge import FairRidge
+from fairridge.estimators._parameters import DefinitionLike, FamilyLike, FeatureMap, PenaltyLike
 from fairridge.estimators._posterior import posterior_deviation
 from fairridge.estimators._responses import NumericResponse
 from fairridge.families import resolve_regression_family
@@ -191,14 +192,14 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         unfairness: Unfairness = 0.05,
         *,
         sensitive: ColumnNames | None = None,
-        family: Any = "gaussian",
-        definition: Any = "statistical-parity",
-        penalty: Any = "ridge",
+        family: FamilyLike = "gaussian",
+        definition: DefinitionLike = "statistical-parity",
+        penalty: PenaltyLike = "ridge",
         predictor_penalty: float = 0.0,
         standardize: bool = True,
         unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
+        predictor_map: FeatureMap = None,
+        sensitive_map: FeatureMap = None,
         tol: float = 1e-10,
         max_iter: int = 100,
         separation: Literal["isolate", "warn", "error"] = "isolate",

@@ -17,6 +17,7 @@ from fairridge._typing import (
 )
 from fairridge.data import MAX_LEVELS
 from fairridge.estimators._fair_ridge import FairRidge
+from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import SurvivalTimes
 from fairridge.estimators._training import Training, read_scored
 from fairridge.families.cox_sweep import BaselineHazard
@@ -125,13 +126,13 @@ class FairRidgeSurvival(FairRidge):
         unfairness: Unfairness = 0.05,
         *,
         sensitive: ColumnNames | None = None,
-        definition: Any = "statistical-parity",
-        penalty: Any = "ridge",
+        definition: DefinitionLike = "statistical-parity",
+        penalty: PenaltyLike = "ridge",
         predictor_penalty: float = 0.0,
         standardize: bool = True,
         unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
+        predictor_map: FeatureMap = None,
+        sensitive_map: FeatureMap = None,
         ties: Literal["breslow", "efron"] = "breslow",
         tol: float = 1e-10,
         max_iter: int = 100,

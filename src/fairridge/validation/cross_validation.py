@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 
 from fairridge._notebook import lines_html, table_html
-from fairridge._typing import Floats
+from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, make_frame, weights
 from fairridge.engines import MemoryEngine
@@ -128,18 +128,18 @@ class CrossValidation:
 
 def cross_validate(
     models: Any,
-    X: Any,
-    y: Any = None,
+    X: TableLike,
+    y: VectorLike | None = None,
     *,
-    sensitive_features: Any = None,
-    unfairness: Any = PAPER_BOUNDS,
+    sensitive_features: TableLike | None = None,
+    unfairness: VectorLike = PAPER_BOUNDS,
     cv: Any = 10,
     repeats: int = 1,
     folds: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    sample_weight: Any = None,
-    offset: Any = None,
+    sample_weight: VectorLike | None = None,
+    offset: VectorLike | None = None,
     progress: bool = False,
 ) -> CrossValidation:
     """Cross-validate fair models for several bounds, on the same folds.
