@@ -53,6 +53,7 @@ def draw(markdown: str) -> dict[str, bytes]:
     # The same ids on every build, and letters that the browser can search.
     style = {"svg.hashsalt": "fairridge", "svg.fonttype": "none"}
     # tests/docs/ holds that pages cause no warnings, but for those of other libraries.
+    plt.close("all")  # whatever was drawn before
     with _scratch_folder(), plt.rc_context(style), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for part in parts:

@@ -120,6 +120,8 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
     """
     design, engine = training.design, training.engine
     columns = (*encoding_of(design.sensitive).columns, *encoding_of(design.predictors).columns)
+    if len(columns) > MOST_COLUMNS:  # nobody looks through so many
+        return ()
     if isinstance(engine, MemoryEngine):
         rows = engine.rows if training.unmapped is None else training.unmapped
         pieces = (*rows.sensitive, *rows.predictors)
