@@ -56,7 +56,7 @@ def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
         (tmp_path / "fairml-data").symlink_to(REFERENCE / "rda")
     for package in OPTIONAL:
         if any(re.search(rf"^(import|from) {package}\b", code, re.MULTILINE) for code, _ in blocks):
-            pytest.importorskip(package)
+            pytest.importorskip(package, reason=f"{package} is not installed")
     (tmp_path / "tests").symlink_to(ROOT / "tests")  # the README reads a file of a clone
     monkeypatch.chdir(tmp_path)
     reader = {"__name__": "__main__"}  # who reads a page from its beginning

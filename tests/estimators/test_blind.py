@@ -380,7 +380,7 @@ def test_sql_has_no_column_of_s(model, people):
 
 
 def test_onnx_has_no_input_of_s(model):
-    pytest.importorskip("onnx")
+    pytest.importorskip("onnx", reason="onnx is not installed")
     graph = export.to_onnx(model)
     inputs = {item.name for item in graph.graph.input}
     assert "hours" in inputs

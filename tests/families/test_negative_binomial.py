@@ -226,8 +226,8 @@ def test_the_estimate_is_saved_with_the_model(data, tmp_path):
 
 
 def test_it_is_exported_as_a_model_with_the_log_link(data):
-    onnxruntime = pytest.importorskip("onnxruntime")
-    duckdb = pytest.importorskip("duckdb")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     Z, y, _, _ = data
     model = fair(0.05).fit(Z, y)
     np.testing.assert_allclose(to_sklearn(model).predict(Z), model.predict(Z), rtol=1e-12)

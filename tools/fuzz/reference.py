@@ -96,7 +96,7 @@ def _rounding_of_deviance(columns: Columns, model: Coefficients) -> float:
     size = np.abs(columns.U) @ np.abs(model.beta)
     eta = model.eta(columns, sensitive=False)
     slope = np.abs(columns.likelihood.gradient(eta)).reshape(size.shape)
-    return float(columns.digits * (slope * size.max(axis=0)).sum())
+    return float(columns.digits * (slope * size).sum())
 
 
 def _nagelkerke(columns: Columns, model: Coefficients) -> Value | None:

@@ -175,7 +175,7 @@ def _levels(form: LinearForm, column: InputColumn) -> dict[Any, list[float]]:
 
 
 def _known(columns: Iterable[InputColumn], method: str, form: LinearForm) -> dict[str, list[float]]:
-    """Return what unseen levels or missing values add, of columns where they are no errors."""
+    """Return what unseen levels or missing values add, of columns that allow them."""
     found = {c.name: getattr(c, method)(form.coefficients, form.unknown) for c in columns}
     return {name: values.tolist() for name, values in found.items() if values is not None}
 

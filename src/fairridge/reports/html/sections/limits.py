@@ -39,8 +39,8 @@ LIMITS = (
     ),
     (
         "Ratios are a screen.",
-        "The four-fifths rule is a rule of thumb, unstable in small groups; it is no "
-        "judgment that a practice is lawful or not.",
+        "The four-fifths rule is a rule of thumb, unstable in small groups; it does "
+        "not decide whether a practice is lawful.",
     ),
 )
 OWN_SCALE = (
