@@ -106,6 +106,7 @@ def test_a_path_draws_what_it_achieved(people):
     assert ys[0] > ys[1] > ys[2]  # down is up in SVG
 
 
+@pytest.mark.slow
 def test_a_report_is_a_page_in_the_notebook(model, people):
     X, y = people
     report = fairridge.report(model, X, y, cv=0, bootstrap=0)

@@ -275,6 +275,7 @@ def shell(command):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code", "error"),
     [
@@ -305,6 +306,7 @@ def test_interrupted_while_it_starts(folder):
     assert (process.returncode, out, said) == (130, "", ["fairridge: interrupted."])
 
 
+@pytest.mark.slow
 def test_interrupted_at_work(folder):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(20_000, 25))).rename(columns=lambda k: f"x{k}")

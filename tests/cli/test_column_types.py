@@ -110,6 +110,7 @@ def test_codes_stay_text_in_a_file_without_leading_zeros(run, files):
     assert len(json.loads(scored.out)["probability_1"]) == len(new)
 
 
+@pytest.mark.slow
 def test_reports_audits_and_comparisons_read_alike(run, files):
     run("fit", "train.csv", *ROLES, "--drop", "id", "--out", "m.json")
     audited = run("audit", "new.csv", "-m", "m.json", "-y", "default")

@@ -363,6 +363,7 @@ def test_compare_refuses_counts(run, people_csv):
     assert "not poisson" in counts.error
 
 
+@pytest.mark.slow
 def test_report(run, people_csv):
     base = ("report", "people.csv", *ROLES, "--cv", 2, "--bootstrap", 3)
     found = json.loads(run(*base, "--json", "--out", "a.html", "--title", "T < U").out)
@@ -405,6 +406,7 @@ def test_report_on_new_rows(run, people_csv):
     assert "--new-rows validates a model file: name it with --model FILE." in missing.error
 
 
+@pytest.mark.slow
 def test_progress_shows_on_a_terminal_once_it_takes_time(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
@@ -421,6 +423,7 @@ def test_progress_shows_on_a_terminal_once_it_takes_time(monkeypatch):
         assert ("work: stage" in screen.getvalue()) == seen
 
 
+@pytest.mark.slow
 def test_a_line_tells_of_long_work_if_there_is_no_terminal(monkeypatch, capsys):
     for patience, seen in ((0.0, True), (60.0, False)):
         monkeypatch.setattr(terminal, "LONG", patience)

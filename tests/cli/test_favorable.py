@@ -50,6 +50,7 @@ def test_another_class_is_refused_in_one_line(run, loans):
     assert "favorable='good' is not known; use a class (0, 1), 'low' or 'high'." in result.error
 
 
+@pytest.mark.slow
 def test_reports_begin_with_the_favorable_outcome(run, loans):
     roles = ("--response", "default", "--sensitive", "group", "--cv", 0, "--bootstrap", 0)
     guessed = run("report", "loans.csv", *roles, "-r", 1)
@@ -68,6 +69,7 @@ def loans_page():
         return file.read()
 
 
+@pytest.mark.slow
 def test_compare_measures_the_favorable_outcome(run, loans):
     roles = ("--response", "default", "--sensitive", "group", "--models", "FGRRM", "-r", "1")
     shown = run("compare", "loans.csv", *roles)

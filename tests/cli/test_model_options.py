@@ -31,6 +31,7 @@ def rows(folder):
     return frame
 
 
+@pytest.mark.slow
 def test_isolated_levels_are_shown(run, rows):
     shown = run("fit", "rows.csv", *ROLES)
     assert shown.code == 0, shown.error
@@ -147,6 +148,7 @@ def test_a_saved_model_has_its_own_options(run, rows, option):
     assert "is for a new model; --model has its own: leave one out." in shown.error
 
 
+@pytest.mark.slow
 def test_a_blind_report_says_its_price(run, rows):
     base = ("report", "rows.csv", *ROLES, "--blind", "--drop", "job", "-r", 0.002)
     shown = run(*base, "--cv", 2, "--bootstrap", 0)
@@ -167,6 +169,7 @@ def test_levels_left_are_those_of_the_library(rows):
             assert training_data._levels_left(table, "town", least, weight) - 1 == wanted
 
 
+@pytest.mark.slow
 def test_a_report_names_columns_whose_rare_levels_are_merged(run, rows):
     options = ("report", "rows.csv", *ROLES, "--drop", "job", "--cv", 0, "--bootstrap", 0)
     assert run(*options, "--min-frequency", 20, "--out", "merged.html").code == 0
@@ -176,6 +179,7 @@ def test_a_report_names_columns_whose_rare_levels_are_merged(run, rows):
     assert "min_frequency=" not in plain
 
 
+@pytest.mark.slow
 def test_a_report_takes_missing_values(run, rows):
     rows.loc[::11, "skill"] = np.nan
     rows.to_csv("rows.csv", index=False)

@@ -169,6 +169,7 @@ def test_compressed_csv(run, files):
     assert "not a sound gzip file" in run("fit", "cut.csv.gz", "-y", "y", "-s", "s").error
 
 
+@pytest.mark.slow
 def test_report_of_a_model_with_separate_attributes(run, files):
     table = pd.read_csv("d.csv")
     model = FairRidgeRegressor(0.1).fit(table[["x"]], table["y"], sensitive_features=table[["s"]])

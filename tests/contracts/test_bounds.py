@@ -89,6 +89,7 @@ def test_of_cross_validation(people, family, definition):
     same(rows, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_of_a_comparison(people, family):
     X, responses = people

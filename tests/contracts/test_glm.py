@@ -29,8 +29,8 @@ NAMED = {
     "Tweedie": ["tweedie"],
 }
 OTHERS = {"Family", "Gaussian", "RowSums", "resolve_regression_family"}
-# Families whose sums over rows are those of another one, or nearly.
-RELATIVES = {"efron", "quasi-binomial", "quasi-poisson", "tweedie"}
+# Families whose sums over rows are nearly those of a family that the quick tests have.
+RELATIVES = {"efron", "gamma", "negative-binomial", "quasi-binomial", "quasi-poisson", "tweedie"}
 NAMES = [name for names in NAMED.values() for name in names]
 
 

@@ -157,6 +157,7 @@ def server(package, monkeypatch):
         thread.join()
 
 
+@pytest.mark.slow
 def test_download_fills_the_cache_once(server, tmp_path, monkeypatch, capfd):
     home = tmp_path / "home"
     data = fetch_fairml("compas", data_home=home)
@@ -167,11 +168,13 @@ def test_download_fills_the_cache_once(server, tmp_path, monkeypatch, capfd):
     assert fetch_fairml("obesity.levels", data_home=home).frame.shape == (2111, 17)
 
 
+@pytest.mark.slow
 def test_download_without_progress_bar_is_silent(server, tmp_path, capfd):
     fetch_fairml("compas", data_home=tmp_path / "home", progress=False)
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["another page", "empty", "cut off"])
 def test_something_else_than_the_package(server, package, tmp_path, kind):
     half = package.read_bytes()[:100_000]
@@ -180,6 +183,7 @@ def test_something_else_than_the_package(server, package, tmp_path, kind):
         fetch_fairml("compas", data_home=tmp_path / "home", progress=False)
 
 
+@pytest.mark.slow
 def test_changed_file_in_the_package(server, package, tmp_path):
     wrong = tmp_path / "compas.rda"
     wrong.write_bytes(b"changed")

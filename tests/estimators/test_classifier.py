@@ -383,11 +383,13 @@ def test_every_check_of_scikit_learn_passes():
     assert failures(FairRidgeClassifier(sensitive=[0])) == set()
 
 
+@pytest.mark.slow
 @without_warnings
 def test_every_check_of_scikit_learn_passes_where_nothing_is_bounded():
     assert failures(FairRidgeClassifier(1.0, sensitive=[0], predictor_penalty=1.0)) == set()
 
 
+@pytest.mark.slow
 @without_warnings
 def test_without_any_penalty_only_separated_rows_fail_a_check():
     # It predicts rows of zero weight from 9 others in 30 columns: many models fit these exactly.

@@ -118,9 +118,11 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("r", [0.02, 1.0])
+@pytest.mark.parametrize("r", [0.02, pytest.param(1.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
+@pytest.mark.parametrize(
+    "family", ["binomial", "multinomial", pytest.param("poisson", marks=pytest.mark.slow), "cox"]
+)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_blind_models_and_those_with_controls_isolate_too(kind, family, place, r):
     if family == "cox" and "mean" in kind:
@@ -185,6 +187,7 @@ def test_a_path_says_what_was_isolated():
     assert "isolated" not in path.plot().get_xlabel()
 
 
+@pytest.mark.slow
 def test_without_a_bound_others_have_the_limit_of_maximum_likelihood():
     frame, eta, rare = make("0")
     D = pd.get_dummies(frame.drop(columns="s"), columns=["job"], dtype=float).drop(columns="job_a")
@@ -390,6 +393,7 @@ def test_the_report_says_what_became_of_the_bound(tmp_path):
     assert "void: levels decide the response" in (tmp_path / "two.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "options"),
     [(family, {}) for family in ("binomial", "multinomial", "poisson", "cox")]

@@ -106,6 +106,7 @@ def test_shares_of_probabilities_know_the_link(data, link):
     assert model.unfairness_ == pytest.approx(0.05, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_rows_in_files_give_the_same_model(data, link, tmp_path):
     Z, y, weight, offset = data
     frame = pd.DataFrame(Z, columns=NAMES).assign(y=y, w=weight, o=offset)

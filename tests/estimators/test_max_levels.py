@@ -40,6 +40,7 @@ def test_too_many_levels_are_refused_by_name(n, levels, kind):
         FairRidgeRegressor(sensitive="sex").fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "levels"), [(3000, 1000), (100, 50), (12, 10)])
 def test_as_many_as_are_allowed_are_fitted(n, levels):
     X, y = data(n, levels)

@@ -404,6 +404,7 @@ class Proportions(FairRidgeRegressor):
         return super().score(X, self._proportions(y), sample_weight=sample_weight)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 def test_every_check_of_scikit_learn_passes_for_proportions():

@@ -132,6 +132,7 @@ def use(model, rows):
             assert np.isfinite(result).all()
 
 
+@pytest.mark.slow
 def test_every_forged_field_is_named_or_harmless(saved):
     document, path, rows = saved
     wrong, kept = 0, 0

@@ -80,6 +80,7 @@ def test_names_and_levels_cannot_break_out(nasty, assert_agrees):
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     name=text.filter(lambda s: s and s.casefold() not in ("x", "prediction", "linear_predictor")),

@@ -74,7 +74,7 @@ def test_every_family(family, r):
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda d: d.name)
-@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("standardize", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("predictor_penalty", [0.0, 3.0])
 def test_gaussian_in_every_setting(definition, penalty, standardize, predictor_penalty):
     for r in BOUNDS:
@@ -130,7 +130,10 @@ OTHERS = [
 OTHERS = [(kind, definition, family) for kind, definition, own in OTHERS for family in own]
 
 
-@pytest.mark.parametrize("r", [0.0, 0.003, 1.0])
+SLOW_ENDS = [pytest.param(r, marks=pytest.mark.slow) for r in (0.0, 1.0)]
+
+
+@pytest.mark.parametrize("r", [0.003, *SLOW_ENDS])
 @pytest.mark.parametrize(("kind", "definition", "family"), OTHERS)
 def test_other_kinds_of_models(kind, definition, family, r):
     check(family, definition, Ridge(), r, kind=kind)

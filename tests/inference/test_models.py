@@ -189,6 +189,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("r", [0.0, 0.005, 1.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_of_models_in_files_and_in_memory(people, tmp_path, kind, r):

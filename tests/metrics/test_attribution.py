@@ -44,6 +44,7 @@ def split(S, eta, players):
     return lmg(joint[:q, :q], joint[:q, q:], variance, players, names)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     seed=st.integers(0, 10_000),

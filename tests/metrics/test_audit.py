@@ -109,6 +109,7 @@ def test_intersections_are_fairlearns_groups_of_several_features(loans):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:predictions rank rows")
 @settings(max_examples=25)
 @given(data=st.data())

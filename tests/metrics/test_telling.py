@@ -44,6 +44,7 @@ def value(telling, predictor, attribute):
     return telling.values[telling.predictors.index(predictor), telling.attributes.index(attribute)]
 
 
+@pytest.mark.slow
 def test_it_says_what_it_measures(telling):
     assert telling.predictors == ("zip", "score", "noise", "old", ALL)
     assert (telling.attributes, telling.measures) == (("race", "age"), ("AUC", "R²"))
@@ -74,6 +75,7 @@ def test_900_levels_show(people, telling):
     assert value(telling, ALL, "race") > value(telling, "zip", "race")
 
 
+@pytest.mark.slow
 def test_the_table_of_terms_has_both_directions(people):
     model, frame, _ = people
     found = fairridge.proxies(model, frame, n_folds=2)

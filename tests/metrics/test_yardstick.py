@@ -147,6 +147,7 @@ def test_small_groups_are_left_out():
     assert gap(np.ones(109, int), groups) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("response", ["binomial", "multinomial", "poisson"])
 def test_rows_elsewhere_have_the_same_numbers(frame, responses, response):
     frame = frame.assign(born=2000.5 - frame["age"], age=frame["age"] // 20)

@@ -22,6 +22,7 @@ def path(data):
     return FairRidgeClassifier(sensitive=SENSITIVE).path(*data, unfairness=np.linspace(0, 1, 51))
 
 
+@pytest.mark.slow
 def test_sensitive_coefficients_grow_from_zero_to_the_unconstrained_ones(path, data):
     free = FairRidgeClassifier(1.0, sensitive=SENSITIVE).fit(*data)
     np.testing.assert_array_equal(path.alpha[0], 0.0)

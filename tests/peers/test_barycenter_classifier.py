@@ -39,6 +39,7 @@ def test_any_threshold_selects_every_group_alike(data, threshold):
     assert np.ptp(rates(free, frame, threshold)) > 0.2
 
 
+@pytest.mark.slow
 def test_new_people_are_selected_alike_by_boosting(data):
     boosting = HistGradientBoostingClassifier(max_iter=40)
     model = BarycenterClassifier(

@@ -116,6 +116,7 @@ def test_predictions_are_the_more_likely_class_every_time(data, fair):
     assert fair.training_score_ == fair.score(frame, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels", [(0, 1), (-3.0, 7.0), (False, True), ("a", "b")], ids=["0/1", "floats", "bool", "str"]
 )

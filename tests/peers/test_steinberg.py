@@ -294,6 +294,7 @@ def test_independent_attributes_cost_nothing():
     assert model.score(Z, y) == pytest.approx(LinearRegression().fit(Z, y).score(Z, y), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_groups_that_predictions_tell_apart_are_brought_together():
     rng = np.random.default_rng(10)
     group = np.repeat([0, 1], 60)

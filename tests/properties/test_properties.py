@@ -54,6 +54,7 @@ def test_decorrelated_predictors_are_orthogonal_to_S(problem, r):
     )
 
 
+@pytest.mark.slow
 @given(problems(), bounds, definitions, st.randoms(use_true_random=False))
 @pytest.mark.filterwarnings("ignore:the definition crosses")
 def test_the_order_of_rows_and_columns_does_not_matter(problem, r, definition, random):
@@ -67,6 +68,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(problem, r, definition, r
     np.testing.assert_allclose(other.beta_, plain.beta_[x], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @given(problems(), bounds, definitions, st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 @pytest.mark.filterwarnings("ignore:the definition crosses")
 def test_units_and_origin_of_S_do_not_matter(problem, r, definition, origin, unit):
@@ -77,6 +79,7 @@ def test_units_and_origin_of_S_do_not_matter(problem, r, definition, origin, uni
     np.testing.assert_allclose(other.beta_, plain.beta_, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.slow
 @given(problems(), bounds, definitions, st.integers(0, 10_000))
 @pytest.mark.filterwarnings("ignore:the definition crosses")
 def test_integer_weights_equal_repeated_rows(problem, r, definition, seed):

@@ -114,6 +114,7 @@ def test_fairml_reports_efrons_likelihood_at_breslows_coefficients(
         assert answer["deviance"] < breslow - 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "name"),
     [
@@ -147,6 +148,7 @@ def test_exact_answers(reference, family, name):
         assert model.converged_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["cox", "multinomial"])
 def test_answers_with_a_tight_tolerance(reference, family):
     answers = reference.json(f"golden/tight_vu_fgrrm_{family}_sp-komiyama.json")

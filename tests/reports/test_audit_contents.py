@@ -43,6 +43,7 @@ def folds_of(n, seed=0):
     return KFold(3, shuffle=True, random_state=int(own)).split(np.zeros((n, 1)))
 
 
+@pytest.mark.slow
 def test_the_path_is_the_models(gaussian_report, people, people_X):
     contents = gaussian_report.contents
     model = FairRidgeRegressor(sensitive=["sex", "age"])
@@ -60,6 +61,7 @@ def test_the_path_is_the_models(gaussian_report, people, people_X):
     assert len(contents.terms) == path.alpha.shape[1] + path.beta.shape[1]
 
 
+@pytest.mark.slow
 def test_dependence_in_training_is_r_squared_on_S(binomial_report, people, people_X):
     contents = binomial_report.contents
     for k in (0, contents.chosen, contents.free):
@@ -123,6 +125,7 @@ def test_every_model_is_described_by_the_same_three_numbers(binomial_report, peo
         assert curve.name in binomial_report.html
 
 
+@pytest.mark.slow
 def test_a_blind_report_shows_the_model_that_uses_s(people, people_X, binomial_report):
     model = FairRidgeClassifier(0.02, sensitive=["sex", "age"], blind=True)
     found = fairridge.report(model, people_X, people["binomial"], cv=3, bootstrap=0)
@@ -141,6 +144,7 @@ def test_a_blind_report_shows_the_model_that_uses_s(people, people_X, binomial_r
     assert "blind" not in binomial_report.summary
 
 
+@pytest.mark.slow
 def test_isolated_rows_are_on_the_first_screen(people, people_X):
     rare = np.arange(len(people)) < 3
     y = np.where(rare, "no", people["binomial"])
@@ -151,6 +155,7 @@ def test_isolated_rows_are_on_the_first_screen(people, people_X):
     assert "3 rows of region[isle] are isolated" in found.summary
 
 
+@pytest.mark.slow
 def test_a_survival_report_has_no_share_of_means(people, people_X):
     model = FairRidgeSurvival(0.05, sensitive=["sex", "age"])
     contents = fairridge.report(
@@ -243,6 +248,7 @@ def test_a_fitted_model_reports_on_its_own_data_only(people, people_X):
     assert not hasattr(fresh, "coef_")  # reporting fits nothing in place
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*certif")  # bounds beside the chosen one
 def test_a_certified_model_has_a_report(people, people_X):
     """Its bound in training is that of the fit, whatever other bounds the report looks at."""
@@ -292,6 +298,7 @@ def test_rules_and_positive_classes(people, people_X):
         )
 
 
+@pytest.mark.slow
 def test_rare_classes_get_fewer_folds(people, people_X):
     y = np.where(np.arange(len(people)) < 4, "rare", "common")
     X = people_X[["sex", "age"]]
@@ -318,6 +325,7 @@ def test_stratified_folds_for_classes(binomial_report, people):
     )
 
 
+@pytest.mark.slow
 def test_folds_are_large_enough_to_measure_dependence(people, people_X):
     # With ten folds of three rows each, S of two columns would explain anything.
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
@@ -343,6 +351,7 @@ def test_weights_count_rows(people, people_X):
             assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value)
 
 
+@pytest.mark.slow
 def test_offsets_come_back_in_predictions(people, people_X):
     y, offset = people["gaussian"], np.linspace(-3, 3, 400)
     options = {"cv": 3, "bootstrap": 3}
@@ -371,6 +380,7 @@ FAMILIES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_has_a_report(people, people_X, family):
     model, y = FAMILIES[family](people)
@@ -393,6 +403,7 @@ def test_every_family_has_a_report(people, people_X, family):
             assert found == pytest.approx(wanted.mean(), abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("definition", ["equality-of-opportunity", "individual"])
 def test_other_definitions(people, people_X, definition):
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"], definition=definition)
@@ -404,6 +415,7 @@ def test_other_definitions(people, people_X, definition):
     assert 0 < contents.refits.low < contents.refits.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", [0.0, 1.0, 0.9])
 def test_extreme_bounds(people, people_X, bound):
     model = FairRidgeRegressor(bound, sensitive=["sex", "age"])
@@ -415,6 +427,7 @@ def test_extreme_bounds(people, people_X, bound):
     assert len(report.summary) > 100
 
 
+@pytest.mark.slow
 def test_separate_attributes_and_maps(people):
     from sklearn.decomposition import PCA
 
@@ -435,6 +448,7 @@ def test_an_infeasible_bound_is_said(people, people_X):
     assert "No model of this kind meets the bound" in report.summary
 
 
+@pytest.mark.slow
 def test_other_models_with_a_path(people, people_X):
     y, options = people["gaussian"], {"cv": 2, "bootstrap": 3}
     exact = fairridge.report(

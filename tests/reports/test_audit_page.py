@@ -105,6 +105,7 @@ def test_the_payload_has_the_coefficients(gaussian_report):
     assert achieved in texts
 
 
+@pytest.mark.slow
 def test_the_same_every_time(people, people_X, tmp_path):
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
     options = {"cv": 3, "bootstrap": 5}
@@ -133,6 +134,7 @@ def test_the_same_for_every_frame_library(people, people_X):
     assert len(pages) == 1
 
 
+@pytest.mark.slow
 def test_the_fingerprint_sees_every_value(people, people_X):
     model = FairRidgeRegressor(0.05, sensitive=["sex"])
 
@@ -169,6 +171,7 @@ def nasty_people(people):
     return X
 
 
+@pytest.mark.slow
 def test_names_and_levels_are_text(people):
     X = nasty_people(people)
     model = FairRidgeClassifier(0.05, sensitive=[NASTY, "__proto__"])

@@ -91,6 +91,7 @@ def test_a_score_can_be_recomputed_from_the_page(binomial_report, people, people
     assert row["sex"].iloc[0] == people_X["sex"].mode()[0]
 
 
+@pytest.mark.slow
 def test_scores_of_other_families(people, people_X):
     several = FairRidgeClassifier(0.05, sensitive=["sex"]).fit(people_X, people["multinomial"])
     page = fairridge.report(several, people_X, people["multinomial"], **ROUGH)
@@ -103,6 +104,7 @@ def test_scores_of_other_families(people, people_X):
     np.testing.assert_allclose(page.contents.scoring.eta, cox.predict(row)[:1])
 
 
+@pytest.mark.slow
 def test_two_attributes_together(binomial_report, people, people_X):
     contents = binomial_report.contents
     (pair,) = contents.intersections

@@ -173,6 +173,7 @@ def test_results_depend_on_the_seed_alone(reproduce, tmp_path, capsys):
     assert "results of other settings (seed: 7 there, 8 now)" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_docs_get_the_page_and_its_figures(tmp_path):
     docs = tmp_path / "docs"
     options = ["--runs", "1", "--jobs", "1", "--out", str(tmp_path / "out"), "--docs", str(docs)]

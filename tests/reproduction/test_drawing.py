@@ -42,6 +42,7 @@ def figure(name):
     return next(one for one in FIGURES if one.name == name)
 
 
+@pytest.mark.slow
 def test_differences_are_drawn_on_one_scale(found):
     one = figure("rmse")
     table = one.table(found)
@@ -57,6 +58,7 @@ def test_differences_are_drawn_on_one_scale(found):
     drawing.render(drawn)
 
 
+@pytest.mark.slow
 def test_files_are_the_same_each_time(found):
     one = figure("f1")
     first, second = (drawing.render(one.draw(one.table(found))) for _ in range(2))

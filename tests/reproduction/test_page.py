@@ -57,6 +57,7 @@ def test_the_page_says_it_all(found):
     assert (table["basis"] == "argument").sum() == 2
 
 
+@pytest.mark.slow
 def test_paired_differences_have_intervals(found):
     text = markdown_page(found, judge_all(found), {})
     assert "| LSAC | NCLM | **+10.00±0.02** | **+10.00±0.02** |" in text
@@ -91,6 +92,7 @@ def test_time_is_told():
     assert "`linear` 12" in text
 
 
+@pytest.mark.slow
 def test_without_a_browser_there_is_a_page_and_no_pdf(found, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     said = write_all(found, tmp_path / "out")

@@ -57,6 +57,7 @@ def relative_error(M, exact):
     return np.abs(np.linalg.eigvalsh(root @ (M - exact) @ root.T)).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("response", ["hired", "job"])
 def test_classes_are_exact(home, people, response):
     frame = people[columns_of(response, "weight")]

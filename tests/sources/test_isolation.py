@@ -29,6 +29,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("response", CASES)
 def test_isolated_rows_elsewhere_are_those_in_memory(home, people, response):
     make, options, outcome = CASES[response]

@@ -19,6 +19,7 @@ def test_answers_to_random_problems_are_right(first):
         assert verdict.violations == (), verdict.problem.label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 10, 20])
 def test_answers_under_other_bounds_are_right(first):
     for seed in range(OTHER + first, OTHER + first + 10):
@@ -40,6 +41,7 @@ ONCE_WRONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ONCE_WRONG)
 def test_answers_that_once_were_wrong_are_right(seed):
     assert verdict_of(seed).violations == ()
@@ -136,6 +138,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: "-".join(map(str, kind.values())))
 def test_wrong_answers_under_other_bounds_are_noticed(kind):
     problem, found = sample(OTHER, **kind)
@@ -149,6 +152,7 @@ def test_wrong_answers_under_other_bounds_are_noticed(kind):
     assert any("unfairness_ is 0.9" in violation for violation in wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "family"), [("komiyama", "gaussian"), ("zafar", "gaussian"), ("zafar", "binomial")]
 )

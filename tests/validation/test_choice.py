@@ -115,6 +115,7 @@ def test_none_may_pass(rows):
     assert "no bound meets the rule" in str(found)
 
 
+@pytest.mark.slow
 def test_separate_attributes_and_weights(rows):
     (X, y, _), (held, y_held, _) = rows
     model = FairRidgeClassifier()

@@ -50,6 +50,7 @@ def regression(people):
     return compare(*people, sensitive="sex", unfairness=[0.02, 0.1], cv=3)
 
 
+@pytest.mark.slow
 def test_every_regression_model_is_there(regression):
     table = regression.to_frame()
     assert regression.skipped == {}
@@ -128,6 +129,7 @@ def test_losses_are_those_of_cross_validation_on_the_same_folds(people):
         assert row["share_of_means"] == pytest.approx(validated["share_of_means"].mean())
 
 
+@pytest.mark.slow
 def test_every_model_is_described_by_the_same_three_numbers(people):
     X, wage = people
     y = np.where(wage > np.median(wage), "high", "low")
@@ -335,6 +337,7 @@ def test_models_must_be_named(people):
         compare(*people, sensitive="sex", models=FairRidgeRegressor(sensitive="sex"))
 
 
+@pytest.mark.slow
 def test_classifiers(people):
     X, wage = people
     result = compare(X, np.where(wage > 1, "high", "low"), sensitive="sex", unfairness=0.05, cv=3)

@@ -244,6 +244,7 @@ def test_integer_weights_are_repeated_rows_for_a_classifier_of_others(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [BarycenterRegressor, ReductionsClassifier])
 def test_our_own_models_of_predictions_take_weights(frame, responses, model, weight):
     y = responses["binomial" if model is ReductionsClassifier else "gaussian"]
