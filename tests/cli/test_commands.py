@@ -170,6 +170,7 @@ def test_other_separators_and_parquet(run, people_csv):
     assert len(answers) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "multinomial", "poisson"])
 @pytest.mark.parametrize("place", ["scores.csv", "scores.parquet"])
 def test_predictions_survive_saving_to_the_last_bit(run, people_csv, family, place):

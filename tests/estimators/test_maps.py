@@ -311,6 +311,7 @@ PEERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", PEERS)
 def test_peers_map_predictors_too(data, name):

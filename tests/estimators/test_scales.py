@@ -123,6 +123,7 @@ def test_the_explained_deviance_of_tiny_amounts():
     assert tiny.score(X, y * scale, sensitive_features=S) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-90, 1e90])
 @pytest.mark.parametrize("name", ["ridge", "individual", "binomial", "tweedie"])
 def test_weights_of_streamed_rows_may_have_any_scale(name, scale):

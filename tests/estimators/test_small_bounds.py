@@ -61,6 +61,7 @@ def attributes(name):
     return GROUP if name.startswith(("steinberg", "convex")) else S
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_any_bound_gives_a_finite_model(name):
     kind, options, y = MODELS[name]

@@ -177,6 +177,7 @@ PUBLIC = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", PUBLIC, ids=lambda estimator: estimator.__name__)
 @pytest.mark.filterwarnings("ignore")
 def test_every_model_is_saved_exactly_or_refused_clearly(estimator, workers, tmp_path):

@@ -198,6 +198,7 @@ def frame_of(data):
     return pd.DataFrame(Z, columns=NAMES).assign(y=y, w=weight, o=offset)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "dask"])
 def test_rows_elsewhere_give_the_same_model(data, tmp_path, kind):
     Z, y, weight, offset = data

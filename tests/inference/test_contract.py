@@ -139,6 +139,7 @@ def test_other_kinds_of_models(kind, definition, family, r):
     check(family, definition, Ridge(), r, kind=kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("kind", ["means", "blind", "controls"])
 def test_other_kinds_with_a_penalty_on_predictors(kind, standardize):

@@ -73,7 +73,7 @@ def in_memory(model, frame, response, weighted=False, **options):
 
 
 @pytest.mark.parametrize("response", CASES)
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_rows_in_files_give_what_rows_in_memory_give(people, tmp_path, response, weighted):
     extra = ["weight"] if weighted else []
     for k in range(3):

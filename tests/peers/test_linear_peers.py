@@ -102,6 +102,7 @@ def test_every_check_of_scikit_learn_passes(model):
     assert len(results) > 40
 
 
+@pytest.mark.slow
 def test_a_search_over_the_bound(model, data):
     frame, y = data
     search = GridSearchCV(named(model), {"unfairness": [0.01, 0.9]}, cv=KFold(3)).fit(frame, y)
@@ -346,6 +347,7 @@ def test_a_path_equals_its_models(model, data):
     assert list(path.to_frame()["unfairness"]) == bounds
 
 
+@pytest.mark.slow
 def test_a_whole_path_is_fair_from_end_to_end(model, data):
     frame, y = data
     path = named(model).path(frame, y)

@@ -229,6 +229,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("covariance", ["HC1", "HC3"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_standard_errors_from_products_that_parties_add(parties, tmp_path, kind, covariance):
