@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.ready-for-demo
 DOCS   := $(VENV)/.ready-for-docs
+RIVALS := $(VENV)/.ready-for-bench
 LOWEST := .venv-lowest
 PYTHONS := 3.11 3.12 3.13 3.14
 TESTS  ?= tests
@@ -14,12 +15,14 @@ COMMA  := ,
 EXTRAS := dev$(if $(shell command -v java 2>/dev/null),$(COMMA)spark)
 # For another set of experiments, fewer runs, or the page in docs/: see its --help.
 REPRODUCE ?= all --out reproduce-output
+# Parts, and --quick for smaller problems: make bench BENCH="small growth --quick".
+BENCH  ?=
 # The samples stay in simulate-output/, the page goes into docs/; --quick for a few samples.
 SIMULATE ?= --out simulate-output --docs docs
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-lowest test-pythons browser check types format bench \
-	reproduce simulate pictures docs docs-publish dist clean
+	bench-record bench-compare reproduce simulate pictures docs docs-publish dist clean
 
 help:
 	@echo "make demo    fit fair paths on two data sets, show the trade-off, write the audit reports"
@@ -30,7 +33,8 @@ help:
 	@echo "make check   format, lint, types, import layers"
 	@echo "make types   compare the types that checkers see with the package at runtime"
 	@echo "make format  rewrite the code in the house format"
-	@echo "make bench   measure against other libraries"
+	@echo "make bench   measure against other libraries, and say what became slower; ten minutes"
+	@echo "make bench-record  the same, and write the table and the page docs/benchmarks.md"
 	@echo "make reproduce  compute every figure and claim of the paper; goes on where it stopped"
 	@echo "make simulate  measure coverage, certificates, rules and monitors; goes on where it stopped"
 	@echo "make pictures  take the pictures of README and site anew; needs Chromium"
@@ -96,8 +100,21 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)
-	$(BIN)/python -m benchmarks
+# glum is measured if it can be had; nothing else needs it.
+$(RIVALS): $(READY)
+	-$(BIN)/python -m pip install --quiet --constraint constraints.txt "glum>=3"
+	touch $(RIVALS)
+
+bench: $(RIVALS)
+	$(BIN)/python -m benchmarks $(BENCH)
+
+# Only on an idle machine: the table is what later measurements are compared with.
+bench-record: $(RIVALS)
+	$(BIN)/python -m benchmarks $(BENCH) --record
+
+# Compares the last measurement with the recorded table; fails if something became slower.
+bench-compare: $(READY)
+	$(BIN)/python -m benchmarks compare $(BENCH)
 
 reproduce: $(READY)
 	$(BIN)/python -m reproduction $(REPRODUCE)

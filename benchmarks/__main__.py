@@ -1,88 +1,102 @@
-"""Run all benchmarks and write the table.
+"""Measure, print the tables, and compare with the recorded ones.
 
-``python -m benchmarks [--out FILE] [--only gaussian|logistic|means|validation|streaming|wide]``
+``python -m benchmarks [PART ...] [--quick] [--record]`` measures all parts or some;
+``python -m benchmarks compare`` compares the last measurement once more, and
+``python -m benchmarks compare --record`` records it.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
-from importlib.metadata import version
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.logistic import logistic_table
-from benchmarks.mean_parity import mean_parity_table
-from benchmarks.measure import peak_memory, seconds
-from benchmarks.problems import PROBLEMS
-from benchmarks.rivals import bare, ours, scikit_learn, statsmodels_ols
-from benchmarks.streaming import streaming_table
-from benchmarks.validation import validation_table
-from benchmarks.wide import wide_table
+from benchmarks import (
+    gaussian,
+    growth,
+    inference,
+    logistic,
+    mean_parity,
+    page,
+    recorded,
+    reference,
+    small,
+    streaming,
+    validation,
+    wide,
+)
+from benchmarks.figures import Part
 
-RIVALS = (bare, ours, scikit_learn, statsmodels_ols)
-LIBRARIES = ("fairridge", "numpy", "scikit-learn", "statsmodels", "fairlearn")
+# Memory is measured in the second: on Linux a child starts from the peak of its parent.
+PARTS: dict[str, Part] = {
+    "small": small.PART,
+    "gaussian": gaussian.PART,
+    "inference": inference.PART,
+    "logistic": logistic.PART,
+    "means": mean_parity.PART,
+    "growth": growth.PART,
+    "fairml": reference.PART,
+    "validation": validation.PART,
+    "streaming": streaming.PART,
+    "wide": wide.PART,
+}
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    measured, compare = arguments.out / "measured.json", "compare" in arguments.parts
+    parts = [name for name in arguments.parts if name != "compare"] or list(PARTS)
+    if arguments.record and arguments.quick:
+        parser.error("--quick measures smaller problems, which are not to be recorded")
+    if compare and not measured.exists():
+        parser.error(f"{measured} does not exist; measure first: make bench")
+    if compare:
+        record = {name: one for name, one in recorded.read(measured).items() if name in parts}
+    else:
+        record = {name: PARTS[name].record(arguments.quick) for name in parts}
+        recorded.write(measured, record)
+        _show(record, arguments.out)
+    text, slower = recorded.report(recorded.read(recorded.RECORDED), record, arguments.tolerance)
+    print(text)
+    if arguments.record:
+        recorded.write(recorded.RECORDED, record)
+        page.rewrite(page.DOCS, PARTS, record)
+        print(f"recorded in {recorded.RECORDED} and {page.DOCS / 'benchmarks.md'}")
+    return int(compare and slower)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("bench-output/benchmarks.md"))
-    parser.add_argument(
-        "--only", choices=["gaussian", "logistic", "means", "validation", "streaming", "wide"]
-    )
-    arguments = parser.parse_args()
-    lines = [header()]
-    if arguments.only in (None, "gaussian"):
-        # First, while this process is small: on Linux a child starts from its parent's peak.
-        memory = memory_line()
-        lines += ["## Gaussian paths", "", *gaussian_table(), "", memory, ""]
-    if arguments.only in (None, "logistic"):
-        lines += ["## Logistic, Cox and multinomial models", "", *logistic_table(), ""]
-    if arguments.only in (None, "means"):
-        lines += ["## Bounds on predicted means", "", *mean_parity_table(), ""]
-    if arguments.only in (None, "validation"):
-        lines += ["## 50 × 10-fold cross-validation, 7 bounds", "", *validation_table(), ""]
-    if arguments.only in (None, "streaming"):
-        lines += ["## Rows in files", "", *streaming_table(), ""]
-    if arguments.only in (None, "wide"):
-        lines += ["## More columns than rows", "", *wide_table()]
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
-    print(f"\nwritten to {arguments.out}")
+    parser.add_argument("parts", nargs="*", type=_part, metavar="PART", help=" ".join(PARTS))
+    parser.add_argument("--quick", action="store_true", help="smaller problems, fewer calls")
+    parser.add_argument("--record", action="store_true", help="write the table and the page")
+    parser.add_argument("--out", type=Path, default=Path("bench-output"), metavar="DIR")
+    parser.add_argument("--tolerance", type=float, default=recorded.TOLERANCE, metavar="FACTOR")
+    return parser
 
 
-def header() -> str:
-    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    return f"{platform.machine()}, Python {platform.python_version()}, {versions}.\n"
+def _part(name: str) -> str:
+    # With choices, argparse would refuse that no part is named.
+    if name not in (*PARTS, "compare"):
+        raise argparse.ArgumentTypeError(f"no part {name!r}; parts are {', '.join(PARTS)}")
+    return name
 
 
-def gaussian_table() -> list[str]:
-    """Seconds, and in brackets the multiple of the bare product."""
-    titles = [f"{p.name}: n={p.n:,}, p={p.p}, q={p.q}" for p in PROBLEMS]
-    rows: dict[str, list[str]] = {}
-    for problem in PROBLEMS:
-        floor = None
-        for rival in RIVALS:
-            for name, case in rival.CASES.items():
-                try:
-                    taken = seconds(case, problem)
-                except NotImplementedError as reason:
-                    rows.setdefault(name, []).append(f"not run ({reason})")
-                    continue
-                floor = floor or taken
-                rows.setdefault(name, []).append(f"{taken * 1e3:,.2f} ms ({taken / floor:.2f}×)")
-                print(f"{problem.name:8} {name:50} {rows[name][-1]}", flush=True)
-        problem.__dict__.pop("data", None)
-    table = ["| | " + " | ".join(titles) + " |", "|---|" + "---:|" * len(titles)]
-    return table + [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows.items()]
-
-
-def memory_line() -> str:
-    problem = PROBLEMS[-1]
-    peaks = {name: peak_memory(case, problem) for name, case in ours.CASES.items()}
-    worst = "; ".join(f"{name}: {peak:.2f}×" for name, peak in peaks.items())
-    return f"Peak memory on the large problem, input included, as a multiple of the input: {worst}."
+def _show(record: recorded.Record, out: Path) -> None:
+    """Print the tables, and write them and the picture."""
+    lines: list[str] = []
+    for name, found in record.items():
+        part = PARTS[name]
+        lines += [f"## {part.title}", "", *part.render(part, recorded.figures_of(found)), ""]
+    machine = next(iter(record.values()))["machine"]
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "benchmarks.md").write_text("\n".join([machine, "", *lines]))
+    print("\n".join(["", machine, "", *lines]))
+    if "growth" in record:
+        growth.draw(recorded.figures_of(record["growth"]), out / "rows.svg")
+    print(f"written to {out}\n")
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

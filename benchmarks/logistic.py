@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.measure import seconds
+from benchmarks.figures import Figure, Part, measured
+from benchmarks.rivals import fairml, glum_glm, statsmodels_ols
 from fairridge import FairRidgeClassifier, FairRidgeSurvival, ZafarClassifier
 from fairridge.datasets import load_adult
 from fairridge.estimators._training import read_training
 
 SENSITIVE = ["sex", "race"]
-# CPU seconds of R fairml 0.8 on the same task, from its own timings.
-FAIRML = {"fit": "36.7 s", "cox": "3.7 s (flchain, 1962 rows)"}
 
 
 @cache
@@ -31,33 +31,33 @@ def adult() -> tuple[Any, np.ndarray, np.ndarray]:
     return X, y, np.hstack(engine.dense_columns()[:2])
 
 
-def fit(_: object) -> object:
+def fit() -> object:
     X, y, _ = adult()
     return FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(X, y)
 
 
-def path(_: object) -> object:
+def path() -> object:
     X, y, _ = adult()
     model = FairRidgeClassifier(sensitive=SENSITIVE)
     return model.path(X, y, unfairness=np.linspace(0, 1, 51))
 
 
-def unconstrained(_: object) -> object:
+def unconstrained() -> object:
     _, y, Z = adult()
     return LogisticRegression(C=np.inf, solver="newton-cholesky").fit(Z, y)
 
 
-def covariances(_: object) -> object:
+def covariances() -> object:
     X, y, _ = adult()
     return ZafarClassifier(0.01, sensitive=SENSITIVE, bound="covariance").fit(X, y)
 
 
-def correlations(_: object) -> object:
+def correlations() -> object:
     X, y, _ = adult()
     return ZafarClassifier(0.05, sensitive=SENSITIVE, bound="correlation").fit(X, y)
 
 
-def reductions(_: object) -> object:
+def reductions() -> object:
     from fairlearn.reductions import DemographicParity, ExponentiatedGradient
 
     X, y, Z = adult()
@@ -70,7 +70,7 @@ def reductions(_: object) -> object:
     return model.fit(Z, y, sensitive_features=groups)
 
 
-def cox(_: object) -> object:
+def cox() -> object:
     rng = np.random.default_rng(0)
     S, X = rng.normal(size=(30_000, 2)), rng.normal(size=(30_000, 88))
     X += 0.3 * S[:, :1]
@@ -80,7 +80,7 @@ def cox(_: object) -> object:
     return FairRidgeSurvival(0.05, sensitive=[0, 1]).fit(np.hstack([S, X]), y)
 
 
-def multinomial(_: object) -> object:
+def multinomial() -> object:
     rng = np.random.default_rng(0)
     S, X = rng.normal(size=(2111, 2)), rng.normal(size=(2111, 20))
     X += 0.3 * S[:, :1]
@@ -89,29 +89,36 @@ def multinomial(_: object) -> object:
     return FairRidgeClassifier(0.05, sensitive=[0, 1]).fit(np.hstack([S, X]), y)
 
 
-CASES: dict[str, tuple[Callable[[object], object], str]] = {
-    "scikit-learn LogisticRegression, unconstrained, one fit": (unconstrained, ""),
-    "fairridge, r = 0.05, one fit": (fit, FAIRML["fit"]),
-    "fairridge, 51-point path": (path, ""),
-    "fairridge ZafarClassifier, covariances ≤ 0.01, one fit": (covariances, ""),
-    "fairridge ZafarClassifier, correlations ≤ 0.05, one fit": (correlations, ""),
-    "fairlearn ExponentiatedGradient, defaults, one fit": (reductions, ""),
-    "fairridge Cox, n = 30,000, p = 90, r = 0.05": (cox, FAIRML["cox"]),
-    "fairridge multinomial, n = 2,111, p = 22, K = 7, r = 0.05": (multinomial, ""),
+CASES: dict[str, Callable[[], object]] = {
+    "scikit-learn LogisticRegression(newton-cholesky), unconstrained": unconstrained,
+    "fairridge, fit, r = 0.05 (frame)": fit,
+    "fairridge, 51-point path": path,
+    "fairridge ZafarClassifier, covariances ≤ 0.01": covariances,
+    "fairridge ZafarClassifier, correlations ≤ 0.05": correlations,
+    "fairlearn ExponentiatedGradient, demographic parity": reductions,
+    "statsmodels Logit, unconstrained": lambda: statsmodels_ols.logistic(adult()[2], adult()[1]),
+    "glum, binomial, unconstrained": lambda: glum_glm.fit(adult()[2], adult()[1], "binomial"),
 }
+OTHERS = {"fairridge, fit, r = 0.05": cox}, {"fairridge, fit, r = 0.05": multinomial}
+OTHER_PROBLEMS = "Cox, n = 30,000, p = 88, q = 2", "7 classes, n = 2,111, p = 20, q = 2"
 
 
-def logistic_table() -> list[str]:
-    """Seconds, the multiple of scikit-learn's unconstrained fit, and fairml's CPU seconds."""
-    table = ["| | seconds | × scikit-learn | R fairml, CPU |", "|---|---:|---:|---:|"]
-    floor = None
+def measure(quick: bool) -> Iterator[Figure]:
+    budget = 0.1 if quick else 3.0
+    cases = {k: v for k, v in CASES.items() if not (quick and v is reductions)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ADULT has a level without events, and all say so
-        for name, (case, fairml) in CASES.items():
-            taken = seconds(case, None, budget=4.0)
-            floor = floor or taken
-            on_adult = case not in (cox, multinomial)
-            ratio = f"{taken / floor:.2f}" if on_adult else ""
-            table.append(f"| {name} | {taken:.3f} | {ratio} | {fairml} |")
-            print(table[-1], flush=True)
-    return table
+        adult()
+        yield from measured("ADULT, sex and race", cases, budget, _notes)
+        for problem, case in zip(OTHER_PROBLEMS, OTHERS, strict=True):
+            for figure in measured(problem, case, budget):
+                yield replace(figure, ratio=None)
+
+
+def _notes(name: str, result: Any) -> dict[str, str]:
+    passes = getattr(result, "n_iter_", "") if name.startswith("fairridge") else ""
+    fairml_too = {"R fairml, CPU": f"{fairml.FGRRM_ADULT} s"} if "fit, r" in name else {}
+    return ({"passes": str(passes)} if passes else {}) | fairml_too
+
+
+PART = Part("Logistic, Cox and multinomial models", "scikit-learn", measure)

@@ -2,48 +2,49 @@
 
 from __future__ import annotations
 
-import os
 import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from benchmarks.figures import Figure, Part, measured
 from benchmarks.logistic import adult, unconstrained
-from benchmarks.measure import seconds
 from fairridge import FairRidgeClassifier
 
 SENSITIVE = ["sex", "age", "race"]
 BOUNDS = (0.05, 0.01, 0.0)
 
 
-def _model(r: float = 0.05, definition: str = "mean-parity") -> FairRidgeClassifier:
-    return FairRidgeClassifier(r, sensitive=SENSITIVE, definition=definition)
-
-
-def path(_: object) -> object:
+def fit(r: float, definition: str) -> Any:
     X, y, _ = adult()
-    return _model().path(X, y, unfairness=np.linspace(0, 1, 51))
+    return FairRidgeClassifier(r, sensitive=SENSITIVE, definition=definition).fit(X, y)
 
 
-def mean_parity_table() -> list[str]:
-    """Seconds, multiples of scikit-learn's unconstrained fit, and training log-loss."""
-    table = ["| | seconds | × scikit-learn | passes | log-loss |", "|---|---:|---:|---:|---:|"]
+def path() -> Any:
     X, y, _ = adult()
+    model = FairRidgeClassifier(sensitive=SENSITIVE, definition="mean-parity")
+    return model.path(X, y, unfairness=np.linspace(0, 1, 51))
 
-    def add(name: str, taken: float, passes: object = "", loss: str = "") -> None:
-        table.append(f"| {name} | {taken:.3f} | {taken / floor:.2f} | {passes} | {loss} |")
-        print(table[-1], flush=True)
 
+def measure(quick: bool) -> Iterator[Figure]:
+    cases: dict[str, Callable[[], Any]] = {"scikit-learn LogisticRegression": unconstrained}
+    for definition in ("mean-parity",) if quick else ("mean-parity", "mean-opportunity"):
+        for r in BOUNDS:
+            cases[f"fairridge, {definition}, fit, r = {r:g}"] = partial(fit, r, definition)
+    cases["fairridge, mean-parity, 51-point path"] = path
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ADULT has a level without events, and all say so
-        floor = seconds(unconstrained, None, budget=4.0)
-        add("scikit-learn LogisticRegression, unconstrained, one fit", floor)
-        for definition in ("mean-parity", "mean-opportunity"):
-            for r in BOUNDS:
-                model = _model(r, definition)
-                fitted = model.fit(X, y)
-                taken = seconds(lambda _, model=model: model.fit(X, y), None, budget=3.0)
-                loss = f"{fitted.deviance_ / (2 * len(y)):.5f}"
-                add(f"fairridge, {definition}, r = {r:g}, one fit", taken, fitted.n_iter_, loss)
-        add("fairridge, mean-parity, 51-point path", seconds(path, None, budget=4.0))
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    return [*table, "", f"Load of the machine at the end: {load} on {os.cpu_count()} cores."]
+        adult()
+        yield from measured("ADULT, sex, age and race", cases, 0.1 if quick else 2.0, _notes)
+
+
+def _notes(name: str, result: Any) -> dict[str, str]:
+    if not isinstance(result, FairRidgeClassifier):
+        return {}
+    loss = result.deviance_ / (2 * result.n_rows_)
+    return {"passes": str(result.n_iter_), "log-loss": f"{loss:.4f}"}
+
+
+PART = Part("Bounds on predicted means", "scikit-learn", measure)

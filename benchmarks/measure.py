@@ -1,4 +1,4 @@
-"""Seconds and peak memory of one call."""
+"""Peak memory of one call."""
 
 from __future__ import annotations
 
@@ -6,30 +6,12 @@ import multiprocessing
 import re
 import resource
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.problems import Problem
 
 Case = Callable[..., object]
-
-
-def seconds(case: Case, problem: Problem | None, budget: float = 8.0) -> float:
-    """Return the best of several calls within about `budget` seconds, at least two."""
-    best, spent, calls = float("inf"), 0.0, 0
-    start = time.perf_counter()
-    case(problem)
-    if time.perf_counter() - start > 4 * budget:
-        return time.perf_counter() - start
-    while calls < 2 or (spent < budget and calls < 15):
-        start = time.perf_counter()
-        case(problem)
-        elapsed = time.perf_counter() - start
-        best, spent, calls = min(best, elapsed), spent + elapsed, calls + 1
-        if elapsed > budget:
-            break
-    return best
 
 
 def peak_megabytes() -> float:

@@ -29,6 +29,10 @@ class Problem:
         return Z, Z @ rng.standard_normal(self.q + self.p) + rng.standard_normal(self.n)
 
     @property
+    def size(self) -> str:
+        return f"n = {self.n:,}, p = {self.p}, q = {self.q}"
+
+    @property
     def sensitive(self) -> list[int]:
         return list(range(self.q))
 

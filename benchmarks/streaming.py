@@ -9,18 +9,20 @@ import argparse
 import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.figures import Figure, Part, slope, table
 from benchmarks.measure import peak_megabytes
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
 from fairridge.estimators._training import read_training
 from fairridge.sources.generate import generate
 
-SIZES = (1_000_000, 4_000_000, 20_000_000)
+# More rows take long to write: python -m benchmarks.streaming --rows 20_000_000.
+SIZES = (250_000, 1_000_000, 4_000_000)
 COLUMNS = 30
 SENSITIVE = 3
 Measured = tuple[float, float, int]  # seconds, peak megabytes, passes
@@ -89,34 +91,20 @@ def _measured(case: str, folder: Path, columns: int) -> Measured:
     return best, peak_megabytes(), passes
 
 
-def files_table(sizes: Sequence[int], columns: int, folder: Path) -> list[str]:
-    """Seconds, multiples of the bare product, passes, peak memory, and slopes over the sizes."""
-    table = [
-        "| rows | | seconds | × bare | passes | × bare per pass | peak MB |",
-        "|---:|---|---:|---:|---:|---:|---:|",
-    ]
-    taken: dict[str, list[float]] = {case: [] for case in CASES}
+def files(sizes: Sequence[int], columns: int, folder: Path) -> Iterator[Figure]:
+    """Measure every case on files of every size."""
     for size in sizes:
-        files = _files(folder, size, columns)
-        floor = float("nan")
+        place, floor = _files(folder, size, columns), float("nan")
         for case in CASES:
-            seconds, peak, passes = measure(case, files, columns)
+            seconds, peak, passes = measure(case, place, columns)
             floor = seconds if case == next(iter(CASES)) else floor
-            taken[case].append(seconds)
             ratio = seconds / floor
-            table.append(
-                f"| {size:,} | {case} | {seconds:.2f} | {ratio:.2f} | {passes} | "
-                f"{ratio / passes:.2f} | {peak:.0f} |"
-            )
-            print(table[-1], flush=True)
-    if len(sizes) > 1:
-        slopes = {
-            case: float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-            for case, seconds in taken.items()
-        }
-        shown = "; ".join(f"{case}: {slope:.2f}" for case, slope in slopes.items())
-        table += ["", f"Slope of log seconds over log rows (1 is linear): {shown}."]
-    return table
+            extra = {
+                "passes": str(passes),
+                "× per pass": f"{ratio / passes:.2f}",
+                "peak MB": f"{peak:.0f}",
+            }
+            yield Figure(f"{size:,} rows", case, seconds, ratio, extra, "rows", size)
 
 
 def _files(folder: Path, size: int, columns: int) -> Path:
@@ -128,17 +116,16 @@ def _files(folder: Path, size: int, columns: int) -> Path:
     return target
 
 
-def dask_table(size: int, columns: int, folder: Path) -> list[str]:
-    """Seconds of one pass with gradient and Hessian, by number of workers."""
-    files = _files(folder, size, columns)
-    table = ["| workers | seconds | × faster |", "|---:|---:|---:|"]
-    first = float("nan")
+def dask(size: int, columns: int, folder: Path) -> Iterator[Figure]:
+    """Time one pass with gradient and Hessian, by number of workers."""
+    place = _files(folder, size, columns)
     for workers in (1, 2):
-        seconds = _dask_pass(files, columns, workers)
-        first = seconds if workers == 1 else first
-        table.append(f"| {workers} | {seconds:.2f} | {first / seconds:.2f} |")
-        print(table[-1], flush=True)
-    return table
+        case = f"fairridge, one logistic pass, workers: {workers}"
+        try:
+            seconds, extra = _dask_pass(place, columns, workers), {"passes": "1"}
+        except (ImportError, TimeoutError) as reason:
+            seconds, extra = None, {"why": str(reason) or "workers did not answer"}
+        yield Figure(f"{size:,} rows on Dask", case, seconds, None, extra)
 
 
 def _dask_pass(folder: Path, columns: int, workers: int, calls: int = 3) -> float:
@@ -168,19 +155,30 @@ def _dask_pass(folder: Path, columns: int, workers: int, calls: int = 3) -> floa
     return best
 
 
-def streaming_table(
-    sizes: Sequence[int] = SIZES, columns: int = COLUMNS, folder: Path | None = None
-) -> list[str]:
+def streamed(
+    quick: bool, sizes: Sequence[int] = SIZES, columns: int = COLUMNS, folder: Path | None = None
+) -> Iterator[Figure]:
     """Write files, or use those that are there, and measure."""
+    sizes = (20_000, 100_000) if quick else sizes
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary) if folder is None else folder
-        return [
-            *files_table(sizes, columns, place),
-            "",
-            f"One logistic pass over {sizes[-1]:,} rows on Dask, one BLAS thread per worker:",
-            "",
-            *dask_table(sizes[-1], columns, place),
-        ]
+        yield from files(sizes, columns, place)
+        if not quick:
+            yield from dask(sizes[-1], columns, place)
+
+
+def render(part: Part, figures: Sequence[Figure]) -> list[str]:
+    """Write the table, and slopes in rows."""
+    lines, found = table(part, figures), {}
+    for case in CASES:
+        times = {one.size: one.seconds for one in figures if one.case == case and one.seconds}
+        if len(times) > 1:
+            found[case] = slope(list(times), list(times.values()))
+    shown = "; ".join(f"{case}: {steep:.2f}" for case, steep in found.items())
+    return [*lines, "", f"Slope of log seconds over log rows (1 is linear): {shown}."]
+
+
+PART = Part("Rows in files", "bare", streamed, render)
 
 
 def main() -> None:
@@ -189,7 +187,11 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=COLUMNS)
     parser.add_argument("--folder", type=Path, help="where files are kept; by default nowhere")
     arguments = parser.parse_args()
-    print("\n".join(streaming_table(sorted(arguments.rows), arguments.columns, arguments.folder)))
+    figures = []
+    for figure in streamed(False, sorted(arguments.rows), arguments.columns, arguments.folder):
+        print(figure, flush=True)
+        figures.append(figure)
+    print("\n".join(render(PART, figures)))
 
 
 if __name__ == "__main__":

@@ -5,16 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.figures import Figure, Part
 from benchmarks.measure import peak_megabytes
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, cross_validate
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
 SIZES = ((40, 5_000), (400, 5_000), (2_000, 50_000))
+LARGE = 10_000_000
 
 
 def data(n: int, p: int) -> Data:
@@ -57,17 +59,16 @@ CASES: dict[str, Callable[..., object]] = {
 }
 
 
-def wide_table() -> list[str]:
+def measure(quick: bool) -> Iterator[Figure]:
     """CPU seconds of one thread, and peak memory with the data."""
-    table = ["| rows × columns | MB of X | | CPU seconds | peak MB |", "|---|---:|---|---:|---:|"]
-    for n, p in SIZES:
-        for name in CASES:
+    for n, p in SIZES[:1] if quick else SIZES:
+        # The largest takes minutes for all cases; these two bound the others from below.
+        few = (gaussian, logistic) if n * p > LARGE else tuple(CASES.values())
+        for name in [name for name, case in CASES.items() if case in few]:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 taken, peak = pool.apply(_measured, (name, n, p))
-            size = 8e-6 * n * p
-            table.append(f"| {n:,} × {p:,} | {size:.0f} | {name} | {taken:.2f} | {peak:.0f} |")
-            print(table[-1], flush=True)
-    return table
+            extra = {"MB of X": f"{8e-6 * n * p:.0f}", "peak MB": f"{peak:.0f}"}
+            yield Figure(f"{n:,} × {p:,}", f"fairridge, {name}", taken, None, extra)
 
 
 def _measured(name: str, n: int, p: int) -> tuple[float, float]:
@@ -78,3 +79,6 @@ def _measured(name: str, n: int, p: int) -> tuple[float, float]:
         start = time.process_time()
         CASES[name](S, X, y)
         return time.process_time() - start, peak_megabytes()
+
+
+PART = Part("More columns than rows", "", measure)

@@ -55,7 +55,7 @@ from fairridge.peers.steinberg.problem import SteinbergProblem
 from fairridge.peers.zafar.least_squares import ZafarProblem
 from fairridge.peers.zafar.logistic import ZafarGLMProblem
 from fairridge.penalties import ElasticNet, Lasso, Penalty, Radial, Ridge
-from fairridge.search.blind import BlindGaussianProblem
+from fairridge.search.blind_gaussian import BlindGaussianProblem
 from fairridge.search.compressed import CompressedProblem
 from fairridge.search.conditional import ConditionalProblem
 from fairridge.search.gaussian import GaussianProblem

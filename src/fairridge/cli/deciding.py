@@ -97,19 +97,9 @@ def choose(
     if out is not None and found.granted:
         save(found.model, out)
     if as_json:
-        show_json(
-            {
-                "rule": rule,
-                "favorable": str(found.favorable),
-                "confidence": confidence,
-                "granted": found.granted,
-                "unfairness": found.unfairness,
-                "training_rows": training.X.num_rows,
-                "held_out_rows": held.X.num_rows,
-                "tested": list(found.steps),
-                "saved": out if found.granted else None,
-            }
-        )
+        saved = out if found.granted else None
+        asked = {"rule": rule, "favorable": str(found.favorable), "confidence": confidence}
+        show_json(asked | _answer(found, training, held) | {"saved": saved})
         return
     announce(training)
     _show(found, training, held)
@@ -152,18 +142,11 @@ def monitor(
     as_json: AsJson = False,
 ) -> None:
     """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
-    from fairridge import Monitor
     from fairridge.cli.column_types import kinds_of_model
 
     check_place(state, data, model)
     fitted = load_model(model)
-    going_on = os.path.exists(state) and os.path.getsize(state) > 0
-    if going_on:
-        watch = Monitor.load(state, fitted)
-        _require_same(unfairness, watch.unfairness, "--unfairness", state)
-        _require_same(false_alarm, watch.false_alarm, "--false-alarm", state)
-    else:
-        watch = Monitor(fitted, unfairness, 0.01 if false_alarm is None else false_alarm)
+    watch = _watch(fitted, state, unfairness, false_alarm)
     with waiting("reading and watching"):
         source = read(data, separator, kinds_of_model(fitted).categorical)
         X, attributes = model_rows(fitted, source)
@@ -193,6 +176,29 @@ def monitor(
             ("Alarm at a wealth of", f"{1.0 / watch.false_alarm:g}"),
         ),
     )
+
+
+def _answer(found: Any, training: Data, held: Data) -> dict[str, Any]:
+    """Return what was found, for JSON."""
+    return {
+        "granted": found.granted,
+        "unfairness": found.unfairness,
+        "training_rows": training.X.num_rows,
+        "held_out_rows": held.X.num_rows,
+        "tested": list(found.steps),
+    }
+
+
+def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float | None) -> Any:
+    """Return the monitor that a file keeps, or a new one if there is no such file."""
+    from fairridge import Monitor
+
+    if not os.path.exists(state) or os.path.getsize(state) == 0:
+        return Monitor(model, unfairness, 0.01 if false_alarm is None else false_alarm)
+    watch = Monitor.load(state, model)
+    _require_same(unfairness, watch.unfairness, "--unfairness", state)
+    _require_same(false_alarm, watch.false_alarm, "--false-alarm", state)
+    return watch
 
 
 def _refuse_times(family: str | None) -> None:

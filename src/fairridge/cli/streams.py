@@ -43,15 +43,7 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
 
     first = _first_rows(name)
     _refuse_what_needs_memory(columns)
-    target = tuple(name for name in (columns.response, columns.event) if name)
-    attributes = names(columns.sensitive, "--sensitive")
-    if not columns.response or not attributes:
-        raise BadInputError("say which columns are what: --response NAME and --sensitive NAME.")
-    check_columns((*target, *attributes), first, "--response or --sensitive")
-    others = [name for name in (columns.weight, columns.offset) if name is not None]
-    check_columns(others, first, "--weight or --offset")
-    check_roles(target, attributes, columns.weight, columns.offset)
-    check_frequency(columns.min_frequency)
+    target, attributes = _roles(first, columns)
     family, reason = choose_family(first.table, target, columns.family, first)
     predictors = _predictors(first, columns, target, attributes)
     source = sources.parquet(
@@ -81,6 +73,20 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
         missing=columns.missing,
         unknown=columns.unknown,
     )
+
+
+def _roles(first: Source, columns: Columns) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of the response and of S, once all roles are checked."""
+    target = tuple(name for name in (columns.response, columns.event) if name)
+    attributes = names(columns.sensitive, "--sensitive")
+    if not columns.response or not attributes:
+        raise BadInputError("say which columns are what: --response NAME and --sensitive NAME.")
+    check_columns((*target, *attributes), first, "--response or --sensitive")
+    others = [name for name in (columns.weight, columns.offset) if name is not None]
+    check_columns(others, first, "--weight or --offset")
+    check_roles(target, attributes, columns.weight, columns.offset)
+    check_frequency(columns.min_frequency)
+    return target, attributes
 
 
 def _refuse_what_needs_memory(columns: Columns) -> None:

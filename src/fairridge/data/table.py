@@ -80,8 +80,11 @@ class Table:
         return _series_column(self._series[position], self.label(position))
 
     @cached_property
-    def _series(self) -> tuple[nw.Series[Any], ...]:
-        # All at once: to look up one column a frame may list the names of all of them.
+    def _series(self) -> tuple[Any, ...]:
+        """All columns at once: to look up one, a frame may list the names of all of them."""
+        native = self.source.to_native()
+        if nw.dependencies.is_pandas_dataframe(native):
+            return tuple(series for _, series in native.items())
         return tuple(self.source.iter_columns())
 
     def take(self, rows: Integers) -> Table:
@@ -255,7 +258,13 @@ def _mixed_column(values: list[Any], name: str) -> Column:
     return np.asarray(filled, dtype=np.float64)
 
 
-def _series_column(series: nw.Series[Any], name: str) -> Column:
+def _series_column(series: Any, name: str) -> Column:
+    """Read a series of narwhals or of pandas."""
+    # Numbers that pandas keeps in NumPy's types have no nulls. Most columns are such, and to ask
+    # for their nulls takes longer than to fit them.
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf":
+        return np.asarray(series.to_numpy())
+    series = nw.from_native(series, series_only=True)
     dtype = series.dtype
     if isinstance(dtype, nw.Categorical | nw.Enum | nw.String):
         return levels_of_series(series)

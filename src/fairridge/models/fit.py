@@ -118,12 +118,12 @@ class Fit:
         """Return η for every row, without any offset."""
         return self.intercept + self.S @ self.alpha.T + self.U @ self.beta.T
 
-    @property
+    @cached_property
     def sensitive_variance(self) -> float:
         """VAR(Sα), summed over classes."""
         return float(np.sum(self.basis.sensitive_variance(self.alpha)))
 
-    @property
+    @cached_property
     def predictor_variance(self) -> float:
         """VAR(Uβ), summed over classes."""
         return float(np.sum(self.basis.predictor_variance(self.beta)))

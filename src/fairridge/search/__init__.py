@@ -1,12 +1,7 @@
 """λ(r): the one number that a search finds, for one bound or for many."""
 
-from fairridge.search.blind import (
-    BlindGaussianProblem,
-    BlindGLMProblem,
-    BlindLeastSquares,
-    BlindMeanProblem,
-    blind_problem,
-)
+from fairridge.search.blind import BlindGLMProblem, BlindMeanProblem, blind_problem
+from fairridge.search.blind_gaussian import BlindGaussianProblem, BlindLeastSquares
 from fairridge.search.closed_form import OrthogonalSolution, orthogonal_solution
 from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.conditional import ConditionalProblem, conditional_problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from fairridge.reports.html.sections.promises import other_prices, population_te
 __all__ = ["sentences", "summary_section"]
 
 FOUR_FIFTHS = 0.8
+# Its name, and by bound its value and what stands below that.
+KeyFigure = tuple[str, Callable[[int], str], Callable[[int], str]]
 
 
 def summary_section(contents: ReportContents, board: Board) -> Html:
@@ -42,57 +44,12 @@ def summary_section(contents: ReportContents, board: Board) -> Html:
 
 def _key_figures(contents: ReportContents, board: Board) -> list[Html]:
     """Show the model at the slider's bound in few numbers."""
-    chosen, curve, first = contents.chosen, contents.dependence, contents.accuracy[0]
-    refits, note = contents.refits, ""
-    if refits is not None and refits.count:
-        note = f"; refits {amount(contents, refits.low, 1)} to {amount(contents, refits.high, 1)}"
-    held = curve.held_out
-
-    def refitted(k: int, here: bool) -> str:
-        return note if here and k == chosen else ""
-
-    def share(one: Curve) -> Callable[[int], str]:
-        return lambda k: percent(float(one.best_known[k]), 2)
-
-    def beside(one: Curve, bounded: bool) -> Callable[[int], str]:
-        def text(k: int) -> str:
-            training = f"training {percent(float(one.training[k]), 2)}"
-            where = "in training" if one.held_out is None else f"held out; {training}"
-            return where + refitted(k, bounded)
-
-        return text
-
-    figures: list[tuple[str, Callable[[int], str], Callable[[int], str]]] = [
-        ("Bound", lambda k: name_of_bound(contents, k), lambda k: _status(contents.status[k])),
-        (
-            "Achieved",
-            lambda k: amount(contents, contents.achieved[k]),
-            lambda k: f"in training{refitted(k, not contents.bounds_eta)}",
-        ),
+    figures = [
+        *_of_bound(contents),
+        *_of_yardstick(contents),
+        *_of_accuracy(contents),
+        *_of_groups(contents),
     ]
-    if not contents.bounds_eta and held is not None:
-        figures.append(("The same, held out", lambda k: amount(contents, held[k]), lambda k: ""))
-    for key, one in contents.yardstick.items():
-        bounded = contents.bounds_eta and key == "share_of_eta"
-        figures.append((one.name, share(one), beside(one, bounded)))
-    free = measure_text(first.name, float(first.best_known[contents.free]))
-    figures.append(
-        (
-            first.name,
-            lambda k: measure_text(first.name, float(first.best_known[k])),
-            lambda k: f"{free} without a bound",
-        )
-    )
-    lowest = [lowest_ratio(contents, 0, k) for k in range(len(contents.unfairness))]
-    if np.isfinite(lowest[chosen]):
-        verdicts = ("no group below four fifths", "below four fifths")
-        figures.append(
-            (
-                "Lowest adverse impact ratio",
-                lambda k: ratio(lowest[k]),
-                lambda k: verdicts[lowest[k] < FOUR_FIFTHS],
-            )
-        )
     return [
         element(
             "div",
@@ -102,6 +59,64 @@ def _key_figures(contents: ReportContents, board: Board) -> list[Html]:
         )
         for name, value, of in figures
     ]
+
+
+def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
+    held = contents.dependence.held_out
+    yield "Bound", lambda k: name_of_bound(contents, k), lambda k: _status(contents.status[k])
+    yield (
+        "Achieved",
+        lambda k: amount(contents, contents.achieved[k]),
+        lambda k: f"in training{_refitted(contents, k, not contents.bounds_eta)}",
+    )
+    if not contents.bounds_eta and held is not None:
+        yield "The same, held out", lambda k: amount(contents, held[k]), lambda k: ""
+
+
+def _of_yardstick(contents: ReportContents) -> Iterator[KeyFigure]:
+    def share(one: Curve) -> Callable[[int], str]:
+        return lambda k: percent(float(one.best_known[k]), 2)
+
+    def beside(one: Curve, bounded: bool) -> Callable[[int], str]:
+        def text(k: int) -> str:
+            training = f"training {percent(float(one.training[k]), 2)}"
+            where = "in training" if one.held_out is None else f"held out; {training}"
+            return where + _refitted(contents, k, bounded)
+
+        return text
+
+    for key, one in contents.yardstick.items():
+        bounded = contents.bounds_eta and key == "share_of_eta"
+        yield one.name, share(one), beside(one, bounded)
+
+
+def _of_accuracy(contents: ReportContents) -> Iterator[KeyFigure]:
+    first = contents.accuracy[0]
+    free = measure_text(first.name, float(first.best_known[contents.free]))
+    yield (
+        first.name,
+        lambda k: measure_text(first.name, float(first.best_known[k])),
+        lambda k: f"{free} without a bound",
+    )
+
+
+def _of_groups(contents: ReportContents) -> Iterator[KeyFigure]:
+    lowest = [lowest_ratio(contents, 0, k) for k in range(len(contents.unfairness))]
+    verdicts = ("no group below four fifths", "below four fifths")
+    if np.isfinite(lowest[contents.chosen]):
+        yield (
+            "Lowest adverse impact ratio",
+            lambda k: ratio(lowest[k]),
+            lambda k: verdicts[lowest[k] < FOUR_FIFTHS],
+        )
+
+
+def _refitted(contents: ReportContents, k: int, here: bool) -> str:
+    """Say how far refits differ, beside the number that is bounded in the chosen model."""
+    refits = contents.refits
+    if not here or k != contents.chosen or refits is None or not refits.count:
+        return ""
+    return f"; refits {amount(contents, refits.low, 1)} to {amount(contents, refits.high, 1)}"
 
 
 def _status(status: str) -> str:

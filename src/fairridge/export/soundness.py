@@ -1,0 +1,151 @@
+"""Whether the larger objects of a model file fit together, and fit its other fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge.data import Design, Encoding
+from fairridge.data.annotations import conforms
+from fairridge.data.columns import OTHER, CategoricalColumn
+from fairridge.data.profiles import ColumnProfile
+from fairridge.export.training import TrainingColumns
+from fairridge.families import Multinomial
+
+__all__ = ["Facts", "Level", "are_profiles", "is_design", "is_training"]
+
+Level = str | bool | int | float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rules of one model refer to.
+
+    Attributes
+    ----------
+    model : estimator
+        Holds its parameters, and what it learned.
+    design : Design
+        Its columns.
+    sizes : dict of str to int
+        Lengths of axes by letter: q sensitive and p predictor columns, k = q + p,
+        m classes, o rows and c columns of `coef_`. Other letters mean the length of
+        the first axis that carries them. A model with one linear predictor
+        has no axis m, and no axis o unless it is a classifier.
+    """
+
+    model: Any
+    design: Any
+    sizes: dict[str, int]
+
+    @classmethod
+    def of(cls, model: Any) -> Facts:
+        """Read the sizes from the design and the classes."""
+        design = model._design
+        q, p = len(design.sensitive.names), len(design.predictors.names)
+        sizes = {"q": q, "p": p, "k": q + p}
+        family = getattr(model, "family_", None)
+        if isinstance(family, Multinomial):
+            sizes["m"] = sizes["o"] = family.n_classes
+        elif hasattr(model, "predict_proba"):  # tags would look at parameters not checked yet
+            sizes["o"] = 1
+        return cls(model, design, sizes)
+
+    def shape_fits(self, shape: tuple[int, ...], axes: str) -> bool:
+        """Whether an array has the axes with these letters."""
+        letters = self._letters(axes)
+        return len(shape) == len(letters) and all(
+            self.sizes.setdefault(letter, length) == length
+            for letter, length in zip(letters, shape, strict=True)
+        )
+
+    def shape(self, axes: str) -> str:
+        """Write out the shape of an array with these axes."""
+        return f"({', '.join(str(self.sizes.get(k, 'any')) for k in self._letters(axes))})"
+
+    def _letters(self, axes: str) -> str:
+        return "".join(k for k in axes if k in self.sizes or k not in "mo")
+
+
+def is_training(value: Any, facts: Facts) -> bool:
+    """Whether these are moments of the training columns."""
+    if not isinstance(value, TrainingColumns):
+        return False
+    S = value.covariance
+    shapes = (
+        facts.shape_fits(value.with_response.shape, "kt")
+        and facts.shape_fits(S.shape, "qq")
+        and facts.shape_fits(value.B.shape, "qp")
+        and all(
+            array.shape == (facts.sizes["k"] + facts.sizes["t"],)
+            for array in (value.center, value.deviation)
+        )
+    )
+    return (
+        shapes
+        and value.weight > 0.0
+        and value.predictor_variance >= 0.0
+        and bool((value.deviation >= 0.0).all())
+        and bool((S == S.T).all())
+        and bool((np.linalg.eigvalsh(S) >= -1e-9 * np.abs(S).max(initial=0.0)).all())
+    )
+
+
+def are_profiles(value: Any, facts: Facts) -> bool:
+    """Whether these are distributions of columns of the model."""
+    design = facts.design
+    parts = (design.sensitive, design.predictors)
+    known = {column.name for part in parts for column in part.columns}
+    return (
+        conforms(value, tuple[ColumnProfile, ...])
+        and all(one.name in known for one in value)
+        and all(one.is_sound for one in value)
+    )
+
+
+def is_design(design: Any, facts: Facts) -> bool:
+    """Whether this describes columns, each of them once and in its place."""
+    if not isinstance(design, Design):
+        return False
+    width = len(design.positions_sensitive) if design.separate else design.n_columns
+    return (
+        isinstance(design.sensitive, Encoding)
+        and isinstance(design.predictors, Encoding)
+        and _are_positions(design.positions_sensitive, design.sensitive, width)
+        and _are_positions(design.positions_predictors, design.predictors, design.n_columns)
+        and (design.separate or not {*design.positions_sensitive} & {*design.positions_predictors})
+        and _are_names(design.names, design.n_columns)
+        and _are_names(design.sensitive_names, width if design.separate else -1)
+        and all(
+            _is_categorical(column)
+            for encoding in (design.sensitive, design.predictors)
+            for column in encoding.columns
+            if isinstance(column, CategoricalColumn)
+        )
+    )
+
+
+def _are_positions(positions: tuple[int, ...], encoding: Encoding, width: int) -> bool:
+    distinct = len(positions) == len(encoding.columns) == len(set(positions))
+    return distinct and all(0 <= position < width for position in positions)
+
+
+def _are_names(names: tuple[str, ...] | None, width: int) -> bool:
+    return names is None or len(names) == len(set(names)) == width
+
+
+def _is_categorical(column: CategoricalColumn) -> bool:
+    places, levels = range(len(column.levels)), column.levels
+    return (
+        all(conforms(level, Level) for level in levels)
+        and len(set(levels)) == len(levels)
+        and column.base in places
+        and column.base not in column.empty
+        and (levels[column.base] == OTHER or not column.merges)
+        and all(empty in places for empty in column.empty)
+        and len(set(column.empty)) == len(column.empty)
+        and len(column.shares) == len(levels)
+        and all(0.0 <= share <= 1.0 for share in column.shares)
+    )
