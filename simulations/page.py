@@ -165,7 +165,7 @@ def certificates_plot(table: pd.DataFrame) -> Any:
         ax.set_xticks(range(len(labels)), [f"{n}\n{r:g}" for n, r in labels], fontsize=7)
         ax.set_xlabel("n, r")
     axes[0][0].set_ylabel("exceeds r, % of all samples")
-    axes[0][-1].legend(fontsize=7)
+    axes[0][-1].legend(fontsize=7, loc="upper right", bbox_to_anchor=(1.0, 0.55))
     figure.tight_layout()
     return figure
 
