@@ -43,7 +43,7 @@ COMMANDS = {
     "fit ok.csv -y y -s s --drop x": ("no predictors are left",),
     "fit ok.csv -y y -s s -r 2": ("unfairness=2.0", "to 1 (unconstrained)"),
     "fit ok.csv -y y -s s -r -0.1": ("unfairness=-0.1",),
-    "fit ok.csv -y y -s s -r abc": ("--unfairness", "--help"),
+    "fit ok.csv -y y -s s -r abc": ("--unfairness abc", "0.05"),
     "fit ok.csv -y y -s s --family nope": ("nope", "gaussian"),
     "fit ok.csv -y y -s s --family binomial": ("two classes", "6 different values"),
     "fit ok.csv -y y -s s --family cox": ("--event",),

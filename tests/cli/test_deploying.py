@@ -50,6 +50,23 @@ def test_reasons_are_sentences_beside_the_rows(run, people):
     assert shown == reasons(load("m.json"), people[COLUMNS]).sentences()
 
 
+def test_letters_quote_amounts_and_dates_as_they_are_written(run, people):
+    rng = np.random.default_rng(1)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, len(people)), "D")
+    people["opened"] = days.strftime("%d/%m/%Y")
+    people["closed"] = days.strftime("%Y-%m-%d")
+    people["income"] = [f"${1000 + 50 * x:,.2f}" for x in rng.normal(size=len(people))]
+    people.to_csv("people.csv", index=False)
+    roles = ("-y", "loan", "-s", "sex", "--predictors", "opened,closed,income,skill")
+    roles = (*roles, "--predictor-penalty", 1)
+    assert run("fit", "people.csv", *roles, "-o", "m.json").code == 0
+    command = ("reasons", "people.csv", "-m", "m.json", "--template", "{attribute}={value}")
+    for row, found in enumerate(json.loads(run(*command, "--json").out)["reasons"]):
+        quoted = dict(text.split("=") for text in found)
+        for name in ("opened", "closed", "income"):
+            assert quoted[name] == people[name][row]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

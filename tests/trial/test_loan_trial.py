@@ -101,6 +101,30 @@ def test_gaps_may_be_a_level(run):
     assert pd.read_csv("all.csv")["probability_1"].notna().all()
 
 
+def test_defaults_may_weigh_more_each_attribute_have_a_bound_and_the_penalty_be_chosen(run):
+    roles = ("--response", "default", "--sensitive", "race,sex", "--predictors", "income,rate,age")
+    roles = (*roles, "--missing", "level", "--definition", "mean-parity", "--json")
+    code, out, error = run("fit", "loans.csv", *roles, "--unfairness", "race=0.001,sex=0.002",
+                           "--class-weight", "balanced", "--predictor-penalty", "cv")  # fmt: skip
+    assert code == 0, error
+    found = json.loads(out)
+    assert found["status"]["race"] == "converged"
+    assert found["achieved"]["race"] == pytest.approx(0.001, abs=1e-9)
+    assert found["predictor_penalty"] > 0.0
+    # With weights somebody is predicted to default.
+    assert found["decision_gap"] > 0.0
+
+
+def test_peers_take_gaps_as_well(run):
+    code, out, error = run("compare", "loans.csv", *ROLES, "--predictors", "income,rate,age",
+                           "--missing", "level", "--cv", "2", "--models", "FGRRM,ZLRM,barycenter",
+                           "--json")  # fmt: skip
+    assert code == 0, error
+    found = json.loads(out)
+    assert not found["skipped"]
+    assert len(found["models"]) == 4
+
+
 def test_rows_that_cannot_be_scored_say_why(fitted, run):
     code, _, error = run(
         "predict", "new.csv", "--model", "model.json", "--on-bad-row", "flag", "--out", "flags.csv"
@@ -122,6 +146,7 @@ def test_reasons_for_letters(fitted, run, folder):
     letters = pd.read_csv(io.StringIO(out))[["reason_1", "reason_2"]].stack()
     assert not letters.str.contains("race|sex").any()
     assert letters.str.contains("rate is").any()
+    assert letters.str.contains(r"rate is \d+\.\d+%", regex=True).any()  # as it is written
 
 
 def test_the_model_is_of_the_class_that_it_says(fitted, folder):

@@ -21,9 +21,9 @@ __all__ = ["compare"]
 
 # Options of columns and models that the compared models do not share.
 OMITTED = (
-    "event", "weight", "offset", "max_levels", "missing", "unknown",
+    "event", "weight", "offset", "max_levels", "unknown",
     "unfairness", "definition", "penalty", "predictor_penalty", "ties", "link", "positive",
-    "confidence", "certification",
+    "confidence", "certification", "class_weight",
 )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def compare(
         found = _compared(
             training.X, _plain(training.y), sensitive=list(training.sensitive), unfairness=bounds,
             models=chosen, task=task, favorable=favorable, response=training.response, cv=cv,
-            random_state=seed,
+            random_state=seed, missing=training.missing,
         )  # fmt: skip
     if out is not None:
         write(arrow(found.to_frame()), out, safe=safe_csv)
@@ -137,6 +137,7 @@ def _chosen(
         "blind": options.blind or None,
         "controls": list(training.controls) or None,
         "min_frequency": training.min_frequency,
+        "missing": training.missing if training.missing != "error" else None,
     }
     for option, value in given.items():
         having = [model for model in models.values() if option in model.get_params()]

@@ -38,7 +38,7 @@ def demo(
     for name, favorable in CASES.items():
         place = folder / f"{name}.html"
         training = prepare(read(f"builtin:{name}"), Columns())
-        model = make_model(training, ModelOptions(unfairness=BOUND))
+        model = make_model(training, ModelOptions(unfairness=str(BOUND)))
         with progress(name) as step:
             from fairridge import report
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
-from fairridge.cli.column_types import kinds_of_model
+from fairridge.cli.column_types import is_text, kinds_of_model
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import read
 from fairridge.cli.options import AsJson, Input, RowsOut, SafeCsv, SavedModel, Separator
@@ -99,7 +100,31 @@ def _sentences(
     except TypeError as error:  # the model is not linear
         raise BadInputError(str(error)) from error
     given = () if template is None else (template,)
-    return found.sentences(*given, names=names)
+    return _as_written(found, source.table).sentences(*given, names=names)
+
+
+def _as_written(found: Any, table: Any) -> Any:
+    """Quote amounts and dates as the file has them: nobody knows days since 1970."""
+    import pyarrow.types as types
+
+    columns = [
+        table.column(name).to_pylist()
+        if name in table.column_names and _is_quoted(table.column(name).type, types)
+        else None
+        for name in found.attributes
+    ]
+    values = [
+        tuple(
+            text if column is None or column[row] is None else str(column[row])
+            for text, column in zip(texts, columns, strict=True)
+        )
+        for row, texts in enumerate(found.values)
+    ]
+    return replace(found, values=tuple(values))
+
+
+def _is_quoted(kind: Any, types: Any) -> bool:
+    return is_text(kind) or bool(types.is_date(kind))
 
 
 def _label(model: Any, text: str | None) -> Any:

@@ -10,6 +10,7 @@ from fairridge.cli.errors import BadInputError
 from fairridge.cli.model_tables import (
     SHORT_PATH,
     announce,
+    announce_penalty,
     announce_size,
     inference_rows,
     model_facts,
@@ -114,6 +115,7 @@ def path(
         show_json(path_columns(found))
         return
     announce(training)
+    announce_penalty(options, found)
     show_path(found)
     for place in (out, plot):
         if place is not None:

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from fairridge.cli.model_values import predictor_penalty_of
+from fairridge.cli.option_groups import ModelOptions
 from fairridge.cli.outputs import arrow
 from fairridge.cli.terminal import facts, note, say, table
 from fairridge.cli.training_data import Data
@@ -14,6 +16,7 @@ from fairridge.outputs import writing
 __all__ = [
     "SHORT_PATH",
     "announce",
+    "announce_penalty",
     "announce_size",
     "inference_rows",
     "model_facts",
@@ -89,6 +92,9 @@ def show_path(found: Any) -> None:
         rows,
         left=0,
     )
+    if found.isolated:
+        levels = ", ".join(f"{name} ({rows:,})" for name, rows in found.isolated.items())
+        note(f"Isolated, since all their rows have the same outcome (rows): {levels}.")
 
 
 def model_facts(model: Any, training: Data) -> dict[str, Any]:
@@ -107,10 +113,11 @@ def model_facts(model: Any, training: Data) -> dict[str, Any]:
         "remarks": list(training.remarks),
         "response": training.response,
         "sensitive": list(training.sensitive),
-        "unfairness": float(model.unfairness),
+        "unfairness": model.unfairness,
         "achieved": model.unfairness_,
         **(dict.fromkeys(WORDS) | model.dependence_),
         "lambda": model.lambda_,
+        "predictor_penalty": model.predictor_penalty_,
         "status": model.status_,
         "certificate": None if model.certificate_ is None else asdict(model.certificate_),
         "isolated": model.isolated_,
@@ -155,10 +162,21 @@ def inference_rows(found: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def announce_penalty(options: ModelOptions, found: Any) -> None:
+    """Say at which bound the penalty on predictors was chosen, if it was."""
+    if predictor_penalty_of(options.predictor_penalty) == "cv":
+        bound, value = options.unfairness, found.predictor_penalty
+        note(f"Penalty on predictors, chosen by cross-validation at r = {bound}: {value:.4g}.")
+
+
 def path_columns(found: Any) -> dict[str, Any]:
     """Return the columns of a path."""
     frame = arrow(found.to_frame())
-    return {name: frame.column(name).to_pylist() for name in frame.column_names}
+    columns = {name: frame.column(name).to_pylist() for name in frame.column_names}
+    return columns | {
+        "isolated": found.isolated,
+        "predictor_penalty": found.predictor_penalty,
+    }
 
 
 def save_figure(found: Any, place: str) -> None:

@@ -11,10 +11,12 @@ from typing import Any, get_type_hints
 from fairridge.cli.column_types import Kinds
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names
+from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
 from fairridge.cli.options import (
     Blind,
     Categorical,
     Certify,
+    ClassWeight,
     Confidence,
     Controls,
     Date,
@@ -109,10 +111,10 @@ class Columns:
 class ModelOptions:
     """Parameters of a model, as they come from the command line."""
 
-    unfairness: Unfairness = 0.05
+    unfairness: Unfairness = "0.05"
     definition: Definition = "statistical-parity"
     penalty: Penalty = "ridge"
-    predictor_penalty: PredictorPenalty = 0.0
+    predictor_penalty: PredictorPenalty = "0"
     separation: Separation = "isolate"
     blind: Blind = False
     confidence: Confidence = None
@@ -120,6 +122,13 @@ class ModelOptions:
     ties: Ties = None
     link: Link = None
     positive: Positive = None
+    class_weight: ClassWeight = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing before any data are read."""
+        bound_of(self.unfairness)
+        predictor_penalty_of(self.predictor_penalty)
+        class_weight_of(self.class_weight)
 
 
 def gathered(*, omit: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:

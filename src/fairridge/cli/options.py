@@ -12,6 +12,7 @@ __all__ = [
     "Blind",
     "Categorical",
     "Certify",
+    "ClassWeight",
     "Confidence",
     "Controls",
     "Date",
@@ -217,13 +218,14 @@ Stream = Annotated[
     ),
 ]
 Unfairness = Annotated[
-    float,
+    str,
     typer.Option(
         "--unfairness",
         "-r",
         metavar="R",
         rich_help_panel=MODEL,
-        help="Bound on unfairness: 0 leaves no linear dependence on S, 1 is unconstrained.",
+        help="Bound on unfairness: 0 leaves no linear dependence on S, 1 is unconstrained. With "
+        "--definition mean-parity also one per attribute: sex=0.01,age=0.1.",
     ),
 ]
 Family = Annotated[
@@ -257,12 +259,12 @@ Penalty = Annotated[
     ),
 ]
 PredictorPenalty = Annotated[
-    float,
+    str,
     typer.Option(
         "--predictor-penalty",
-        metavar="NUMBER",
+        metavar="NUMBER|cv",
         rich_help_panel=MODEL,
-        help="Ridge penalty on predictors.",
+        help="Ridge penalty on predictors; cv chooses it at the bound, by cross-validation.",
     ),
 ]
 Separation = Annotated[
@@ -326,6 +328,16 @@ Positive = Annotated[
         metavar="LABEL",
         rich_help_panel=MODEL,
         help="Class that is modeled, of two; the second in alphabetical order by default.",
+    ),
+]
+ClassWeight = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--class-weight",
+        metavar="balanced|CLASS=WEIGHT",
+        rich_help_panel=MODEL,
+        help="Weights of classes in the fit, several with commas; the bound is about the rows as "
+        "they are.",
     ),
 ]
 Favorable = Annotated[

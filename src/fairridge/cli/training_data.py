@@ -9,6 +9,7 @@ from typing import Any
 from fairridge.cli.column_types import Kinds, is_text, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names
+from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
 from fairridge.cli.option_groups import Columns, ModelOptions
 from fairridge.cli.response_families import CLASSES, choose_family
 
@@ -26,6 +27,7 @@ OWN_OPTIONS = (
     ("ties", ("cox",), "survival models"),
     ("link", CLASSES, "classifiers"),
     ("positive", CLASSES, "classifiers"),
+    ("class_weight", CLASSES, "classifiers"),
 )
 
 
@@ -93,13 +95,17 @@ def make_model(data: Data, options: ModelOptions) -> Any:
     """Return the estimator that the family calls for."""
     from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 
+    if "=" in options.unfairness and options.definition != "mean-parity":
+        raise BadInputError(
+            "--unfairness with a bound per attribute needs --definition mean-parity."
+        )
     shared: dict[str, Any] = {
-        "unfairness": options.unfairness,
+        "unfairness": bound_of(options.unfairness),
         # A source of rows knows its sensitive attributes itself.
         "sensitive": None if data.streamed else list(data.sensitive),
         "definition": options.definition,
         "penalty": options.penalty,
-        "predictor_penalty": options.predictor_penalty,
+        "predictor_penalty": predictor_penalty_of(options.predictor_penalty),
         "separation": options.separation,
         "blind": options.blind,
         "confidence": options.confidence,
@@ -120,14 +126,17 @@ def make_model(data: Data, options: ModelOptions) -> Any:
     return FairRidgeRegressor(**shared, family=data.family)
 
 
-def _own_options(family: str, options: ModelOptions) -> dict[str, str]:
+def _own_options(family: str, options: ModelOptions) -> dict[str, Any]:
     """Return options that only some families have; raise if this one has not."""
-    found = {}
+    found: dict[str, Any] = {}
+    given = vars(options) | {"class_weight": class_weight_of(options.class_weight)}
     for name, families, whom in OWN_OPTIONS:
-        value = getattr(options, name)
+        value = given[name]
         if value is not None and family not in families:
+            shown = ",".join(value) if isinstance(value, dict) else value
             raise BadInputError(
-                f"--{name} {value} is for {whom}, but the family is {family}; leave it out."
+                f"--{name.replace('_', '-')} {shown} is for {whom}, but the family is {family}; "
+                "leave it out."
             )
         if value is not None:
             found[name] = value
@@ -319,6 +328,8 @@ def _complete(
 
 def _levels(table: Any, used: Sequence[str], columns: Columns, roles: _Roles) -> list[int]:
     """Count the columns that each column becomes; raise if text is not of categories."""
+    import pyarrow.compute as pc
+
     from fairridge.data import most_levels
 
     maximum = columns.max_levels
@@ -327,7 +338,8 @@ def _levels(table: Any, used: Sequence[str], columns: Columns, roles: _Roles) ->
     for name in used:
         column = table.column(name)
         if not is_text(column.type):
-            counts.append(1)
+            # A number that is missing in some rows has a column that says so.
+            counts.append(2 if pc.any(pc.is_null(column, nan_is_null=True)).as_py() else 1)
             continue
         least = columns.min_frequency if name in roles.predictors else None
         count = _levels_left(table, name, least, columns.weight)

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.data.columns import CategoricalColumn, Unknown, missing_message
+from fairridge.data.columns import (
+    MISSING,
+    CategoricalColumn,
+    FilledColumn,
+    Unknown,
+    missing_message,
+)
 from fairridge.data.encoding import Encoding
 from fairridge.data.pieces import Indicators, Piece
 
@@ -20,7 +26,10 @@ MOST_VALUES = 20
 
 
 def attribute_values(pieces: Sequence[Piece]) -> Floats:
-    """Return one column per attribute: its numbers, or the codes of its levels."""
+    """Return one column per attribute: its numbers, or the codes of its levels.
+
+    Numbers that are missing in some rows have a second one, which says so.
+    """
     columns = [
         piece.codes[:, None] if isinstance(piece, Indicators) else piece.values for piece in pieces
     ]
@@ -121,9 +130,13 @@ def learn_groups(values: Floats, encoding: Encoding) -> Groups:
 
 
 def _label(encoding: Encoding, key: Floats) -> str:
-    parts = []
-    for column, value in zip(encoding.columns, key, strict=True):
-        if isinstance(column, CategoricalColumn):
+    parts, values = [], iter(key)
+    for column in encoding.columns:
+        value = next(values)
+        if isinstance(column, FilledColumn):  # its mean, and whether that stands for no number
+            shown = MISSING if next(values) else f"{value:g}"
+            parts.append(f"{column.name}={shown}")
+        elif isinstance(column, CategoricalColumn):
             # Codes leave the base level out: it is -1.
             code = int(value)
             shifted = column.base if code < 0 else code + (code >= column.base)

@@ -33,6 +33,7 @@ from fairridge.estimators._certifying import (
     set_aside,
 )
 from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
+from fairridge.estimators._choosing import CHOSEN, settled
 from fairridge.estimators._each import check_each, require_one_bound, solve_each
 from fairridge.estimators._isolating import (
     SEPARATION,
@@ -92,7 +93,7 @@ class FairRidge(FairModel):
         sensitive: ColumnNames | None = None,
         definition: DefinitionLike = "statistical-parity",
         penalty: PenaltyLike = "ridge",
-        predictor_penalty: float = 0.0,
+        predictor_penalty: float | Literal["cv"] = 0.0,
         standardize: bool = True,
         unknown: UnknownLevels = "error",
         predictor_map: FeatureMap = None,
@@ -159,7 +160,7 @@ class FairRidge(FairModel):
     @property
     def _traits(self) -> Traits:
         definition = self._bounded
-        penalized = check_number("predictor_penalty", self.predictor_penalty, minimum=0.0) > 0.0
+        penalized = self._chooses or self._lambda_2 > 0.0
         return Traits(
             definition,
             # Certificates look at fourth moments.
@@ -172,6 +173,19 @@ class FairRidge(FairModel):
             regularized=penalized or self.blind,
             advice=None if penalized else PENALTY_OR_FEWER,
         )
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether λ₂ is left to cross-validation."""
+        return isinstance(self.predictor_penalty, str) and self.predictor_penalty == CHOSEN
+
+    @property
+    def _lambda_2(self) -> float:
+        """λ₂: the parameter, or what the fit has chosen."""
+        if self._chooses and not hasattr(self, "predictor_penalty_"):
+            raise ValueError("predictor_penalty='cv' is chosen by fit, from rows in memory.")
+        value: Any = self.predictor_penalty_ if self._chooses else self.predictor_penalty
+        return check_number("predictor_penalty", value, minimum=0.0)
 
     @property
     def _has_each(self) -> bool:
@@ -215,10 +229,12 @@ class FairRidge(FairModel):
         if self.confidence is not None:
             training = set_aside(self, training)
         with threads_for_passes(training.engine, training.response.family):
-            problem = self._set_up(training)
-            solution = self._solve_own(problem, training)
+            model = settled(self, training) if self._chooses else self
+            problem = model._set_up(training)
+            solution = model._solve_own(problem, training)
         warn_of_bound(solution, self._remedy)
         self._warn_of_solutions(problem, [solution], training)
+        self.predictor_penalty_: float = model._lambda_2
         return self._store(training, problem, solution)
 
     def path(
@@ -239,7 +255,8 @@ class FairRidge(FairModel):
             As in `fit`.
         unfairness : array-like, optional
             The bounds; 0, 0.01, …, 1 by default. With `confidence` each is certified
-            by itself.
+            by itself; ``predictor_penalty="cv"`` is chosen once, at the model's own
+            `unfairness`, and the same for all of them.
 
         Returns
         -------
@@ -254,16 +271,19 @@ class FairRidge(FairModel):
         if self.confidence is not None:
             training = set_aside(self, training)
         with threads_for_passes(training.engine, training.response.family):
-            problem = self._set_up(training)
-            solutions = self._solve(problem, bounds, training.held)
+            model = settled(self, training) if self._chooses else self
+            problem = model._set_up(training)
+            solutions = model._solve(problem, bounds, training.held)
         self._warn_of_solutions(problem, solutions, training)
-        return path_of(self, training, problem, solutions)
+        return path_of(model, training, problem, solutions)
 
     def summary(self) -> Summary:
         """Return coefficients, fit and fairness as an object that prints itself."""
         family, *others = bound_facts(self).items()
-        penalty = ("Penalty", resolve_penalty(self.penalty).name)
-        return summarize(self, dict([family, penalty, *others]))
+        penalty = {"Penalty": resolve_penalty(self.penalty).name}
+        if self._chooses:
+            penalty["λ₂, by cross-validation"] = f"{self.predictor_penalty_:.4g}"
+        return summarize(self, dict([family, *penalty.items(), *others]))
 
     inference = _inferring.inference
     _description = property(describe)
@@ -282,7 +302,7 @@ class FairRidge(FairModel):
         problem: Any = self._problem_on(training.engine, training.response)
         ignored = frozenset() if family.least_squares else isolated_columns(problem)
         check_columns(problem.basis, training, self._traits, ignored)
-        if self.blind and self.predictor_penalty == 0.0:
+        if self.blind and self._lambda_2 == 0.0:
             dependent = [k for k in problem.space.dependent if k not in ignored]
             warn_of_predictors(dependent, training.design.predictors)
         return problem
@@ -294,7 +314,7 @@ class FairRidge(FairModel):
         are they with more columns than rows, where levels say little.
         """
         wide = self._traits.compresses and is_wide(engine)
-        return not (family.least_squares or self.predictor_penalty > 0.0 or wide)
+        return not (family.least_squares or self._lambda_2 > 0.0 or wide)
 
     def _problem_on(self, engine: Engine, response: Response) -> PenalizedProblem:
         """Set the model up on some rows, in memory or elsewhere, without isolated ones."""
@@ -312,9 +332,7 @@ class FairRidge(FairModel):
         max_iter = check_count("max_iter", self.max_iter)
         options: dict[str, Any] = {
             "penalty": resolve_penalty(self.penalty),
-            "predictor_penalty": check_number(
-                "predictor_penalty", self.predictor_penalty, minimum=0.0
-            ),
+            "predictor_penalty": self._lambda_2,
             "standardize": check_flag("standardize", self.standardize),
         }
         passes = options | {"n_targets": response.targets.shape[1], "max_iter": max_iter}
@@ -370,6 +388,7 @@ class FairRidge(FairModel):
     def _store(self, training: Training, problem: Problem, solution: Solution) -> Self:
         """Keep what the fit found."""
         store_solution(self, training, problem, solution, blind=self.blind)
+        self.predictor_penalty_ = self._lambda_2
         self.certificate_: Certificate | None = solution.certificate
         self._posterior = posterior_covariance(problem, solution.fit)
         self.isolated_: dict[str, int] = {}

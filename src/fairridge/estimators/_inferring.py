@@ -321,7 +321,7 @@ def description_of(model: Any) -> Description:
     # A ridge on what S explains of predictions; in α, where there is one, it is radial.
     own = model.blind or definition.own_ridge
     penalty = Radial() if own else resolve_penalty(model.penalty)
-    return Description(definition, penalty, float(model.predictor_penalty), model.standardize)
+    return Description(definition, penalty, model._lambda_2, model.standardize)
 
 
 def _order(model: Any) -> Any:

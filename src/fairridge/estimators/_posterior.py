@@ -50,7 +50,7 @@ def _require_posterior(model: FairModel | Any) -> None:
     reason = "needs penalties that are priors: penalty='ridge' or 'radial'"
     if not model.family_.least_squares:
         reason = f"is for gaussian models, not for a {model.family_.name} one"
-    elif model.predictor_penalty == 0.0:
+    elif model.predictor_penalty_ == 0.0:
         reason = (
             "needs predictor_penalty > 0: it is the prior of the coefficients. Without it, "
             "model.inference(X, y).linear_predictor(…) has standard errors of means"

@@ -82,6 +82,14 @@ class Training:
             )
         return engine_of(self.engine.rows.take(positions), self.response.family)
 
+    def part(self, positions: Integers) -> Training:
+        """Return some of the rows, with maps fitted to them."""
+        if self.unmapped is None:
+            return replace(self, engine=self.engine_on(positions), n_rows=len(positions))
+        engine, _ = self.fold(positions, positions)
+        unmapped = self.unmapped.take(positions)
+        return replace(self, engine=engine, n_rows=len(positions), unmapped=unmapped)
+
     def fold(self, train: Integers, test: Integers) -> tuple[MemoryEngine, MemoryEngine]:
         """Return engines for training and validation rows, with maps fitted to the first."""
         if self.unmapped is None:

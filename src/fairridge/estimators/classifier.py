@@ -53,8 +53,9 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         of the positive class, "mean-parity" the same among all rows.
     penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
         Penalty on α.
-    predictor_penalty : float, default=0.0
-        λ₂ in −2 log-likelihood + λ₂‖β‖², for standardized U.
+    predictor_penalty : float or "cv", default=0.0
+        λ₂ in −2 log-likelihood + λ₂‖β‖², for standardized U. "cv" chooses it
+        at the bound, by leaving rows out: see `predictor_penalty_` of `FairRidgeRegressor`.
     standardize : bool, default=True
         Whether the penalties see standardized columns.
     unknown : {"error", "base", "mean"}, default="error"
@@ -133,7 +134,7 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         positive: Any = None,
         definition: DefinitionLike = "statistical-parity",
         penalty: PenaltyLike = "ridge",
-        predictor_penalty: float = 0.0,
+        predictor_penalty: float | Literal["cv"] = 0.0,
         standardize: bool = True,
         unknown: UnknownLevels = "error",
         predictor_map: FeatureMap = None,

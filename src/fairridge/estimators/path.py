@@ -55,6 +55,9 @@ class FairnessPath:
     certificates : tuple of Certificate or None
         What each bound promises for the population, with `confidence`; bounds
         that are not granted have the model at r = 0.
+    predictor_penalty : float
+        λ₂ of all models; with ``predictor_penalty="cv"`` it was chosen at the bound
+        of the model that the path is of.
     """
 
     unfairness: Floats
@@ -77,6 +80,7 @@ class FairnessPath:
     _backend: Any
     _origin: tuple[Any, Any, Any]
     certificates: tuple[Any, ...] | None = None
+    predictor_penalty: float = 0.0
 
     def __len__(self) -> int:
         return len(self.unfairness)
@@ -252,4 +256,5 @@ def path_of(
         _backend=training.backend,
         _origin=(model, training, problem),
         certificates=certificates if certificates[0] is not None else None,
+        predictor_penalty=float(getattr(model, "predictor_penalty", 0.0)),
     )

@@ -62,8 +62,10 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         `fairridge.fairness`, or ``f(fit) -> float``.
     penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
         Penalty on α.
-    predictor_penalty : float, default=0.0
-        λ₂, on the scale of scikit-learn's `Ridge`, for standardized U.
+    predictor_penalty : float or "cv", default=0.0
+        λ₂, on the scale of scikit-learn's `Ridge`, for standardized U. "cv"
+        chooses it at the bound, by leaving rows out, one by one for gaussian
+        models: see `predictor_penalty_`.
     standardize : bool, default=True
         Whether the penalties see columns of S and U divided by their standard
         deviations (divisor n). Results are always on the original scale.
@@ -135,6 +137,11 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
     lambda_ : float
         λ(r); ∞ at r = 0. With a bound per attribute, this, `unfairness_` and
         `status_` are dicts with an entry for each.
+    predictor_penalty_ : float
+        λ₂ of the fit. With ``predictor_penalty="cv"`` it is the one of 25 values,
+        10⁻⁴ to 10² times the mean of the nonzero eigenvalues of UᵀU (n, if
+        columns are standardized), that misses rows left out by least, at the
+        bound of the model.
     unfairness_ : float
         Unfairness reached on the training rows.
     unfairness_components_ : dict of str to float
@@ -195,7 +202,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         family: FamilyLike = "gaussian",
         definition: DefinitionLike = "statistical-parity",
         penalty: PenaltyLike = "ridge",
-        predictor_penalty: float = 0.0,
+        predictor_penalty: float | Literal["cv"] = 0.0,
         standardize: bool = True,
         unknown: UnknownLevels = "error",
         predictor_map: FeatureMap = None,

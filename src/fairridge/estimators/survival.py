@@ -49,8 +49,10 @@ class FairRidgeSurvival(FairRidge):
         r = 0.
     penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
         Penalty on α.
-    predictor_penalty : float, default=0.0
-        λ₂ in −2 log partial likelihood + λ₂‖β‖², for standardized U.
+    predictor_penalty : float or "cv", default=0.0
+        λ₂ in −2 log partial likelihood + λ₂‖β‖², for standardized U. "cv"
+        chooses it at the bound, by leaving rows out: see `predictor_penalty_`
+        of `FairRidgeRegressor`.
     standardize : bool, default=True
         Whether the penalties see standardized columns.
     unknown : {"error", "base", "mean"}, default="error"
@@ -128,7 +130,7 @@ class FairRidgeSurvival(FairRidge):
         sensitive: ColumnNames | None = None,
         definition: DefinitionLike = "statistical-parity",
         penalty: PenaltyLike = "ridge",
-        predictor_penalty: float = 0.0,
+        predictor_penalty: float | Literal["cv"] = 0.0,
         standardize: bool = True,
         unknown: UnknownLevels = "error",
         predictor_map: FeatureMap = None,

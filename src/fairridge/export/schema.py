@@ -177,6 +177,11 @@ def _is_class_weight(value: Any, facts: Facts) -> bool:
     return all(conforms(k, Level) and is_number(w) and w > 0.0 for k, w in value.items())
 
 
+def _is_predictor_penalty(value: Any, facts: Facts) -> bool:
+    chosen = isinstance(value, str) and value == "cv" and hasattr(facts.model, "separation")
+    return chosen or _parameter(0.0).holds(value, facts)
+
+
 def _survives(facts: Facts) -> bool:
     return hasattr(facts.model, "predict_survival_function")
 
@@ -187,7 +192,7 @@ PARAMETERS: dict[str, Rule] = {
     "definition": _resolved(resolve_definition, "a definition of fairness"),
     "penalty": _resolved(resolve_penalty, "a penalty"),
     "family": _resolved(resolve_regression_family, "a family of numeric responses"),
-    "predictor_penalty": _parameter(0.0),
+    "predictor_penalty": Rule("a number that is at least 0, or 'cv'", _is_predictor_penalty),
     "ridge": _parameter(0.0),
     "standardize": _typed(bool, "True or False"),
     "blind": _typed(bool, "True or False"),
@@ -256,6 +261,9 @@ FITTED: dict[str, Rule] = {
     ),
     "isolated_": _typed(
         dict[str, int], "rows by level", lambda facts: hasattr(facts.model, "separation")
+    ),
+    "predictor_penalty_": _numbers(
+        minimum=0.0, when=lambda facts: hasattr(facts.model, "separation")
     ),
     "certificate_": Rule(
         "a certificate if 'confidence' is given, else None",

@@ -7,6 +7,7 @@ from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.conditional import ConditionalProblem, conditional_problem
 from fairridge.search.gaussian import GaussianProblem, gaussian_problem
 from fairridge.search.glm import GLMProblem, glm_problem
+from fairridge.search.leave_one_out import leave_one_out
 from fairridge.search.mean_parity import MeanProblem, mean_problem
 from fairridge.search.problem import PenalizedProblem, Problem, solve
 from fairridge.search.solution import AttributeShare, Choice, Solution, Status
@@ -33,6 +34,7 @@ __all__ = [
     "conditional_problem",
     "gaussian_problem",
     "glm_problem",
+    "leave_one_out",
     "mean_problem",
     "orthogonal_solution",
     "solve",

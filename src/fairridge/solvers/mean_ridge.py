@@ -315,8 +315,10 @@ def _assembled(at: Means, blocks: Sequence[_Equations]) -> tuple[Floats, Floats]
 
 
 def _block_diagonal(blocks: Sequence[Floats]) -> Floats:
-    # SciPy's takes a quarter of a millisecond, and mostly there is one block.
-    return blocks[0] if len(blocks) == 1 else scipy.linalg.block_diag(*blocks)
+    # SciPy's takes a quarter of a millisecond, and makes a row of no blocks; mostly there is one.
+    if len(blocks) < 2:
+        return blocks[0] if blocks else np.zeros((0, 0))
+    return np.asarray(scipy.linalg.block_diag(*blocks))
 
 
 def _moved(

@@ -70,7 +70,7 @@ def in_words(name: str) -> str:
     return NAMES.get(name, name)
 
 
-def chosen_models(models: Any, task: str, sensitive: Any) -> dict[str, Any]:
+def chosen_models(models: Any, task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the models asked for by the names that tables show, or all that there are.
 
     Parameters
@@ -79,8 +79,8 @@ def chosen_models(models: Any, task: str, sensitive: Any) -> dict[str, Any]:
         As in `compare`.
     task : {"regression", "classification"}
         Which models names are looked up among.
-    sensitive : object
-        Sensitive columns, for models that are known by name.
+    options : mapping
+        Parameters of models that are known by name, such as sensitive columns.
     """
     known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)
     if models is None or isinstance(models, str):
@@ -101,7 +101,7 @@ def chosen_models(models: Any, task: str, sensitive: Any) -> dict[str, Any]:
         name = in_words(_known_name(model, known)) if by_name else type(model).__name__
         if name in found:
             raise ValueError(f"models has {name} twice; name them in a dict name → estimator.")
-        found[name] = known[_known_name(model, known)](sensitive=sensitive) if by_name else model
+        found[name] = known[_known_name(model, known)](**options) if by_name else model
     check_models(found)
     return found
 

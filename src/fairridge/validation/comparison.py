@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fairridge._typing import ColumnNames, Floats, TableLike
+from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike
 from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, name_of, numeric_vector
 from fairridge.estimators.classifier import FairRidgeClassifier
@@ -62,6 +62,7 @@ def compare(
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool = False,
+    missing: MissingValues = "error",
 ) -> Comparison:
     """Fit every model that applies to the data, and measure all of them in the same way.
 
@@ -91,6 +92,10 @@ def compare(
         As in `cross_validate`.
     progress : bool, default=False
         Whether to show a progress bar (needs tqdm).
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X, as in the constructors, for the
+        unconstrained model and those that are known by name. Numbers of S may
+        not be missing: nobody knows which quarter such a person is in.
 
     Notes
     -----
@@ -102,13 +107,14 @@ def compare(
     """
     task = _task(y) if task is None else task
     check_option("task", task, ("regression", "classification"))
-    chosen = chosen_models(models, task, sensitive)
+    options = {"sensitive": sensitive, "missing": missing}
+    chosen = chosen_models(models, task, options)
     wanted = _favorable(favorable, y, response or name_of(y), task)
     if task == "regression":
         y = numeric_vector(y, len(y), "y")
     bounds = check_bounds(unfairness)
-    data = ForeignData.of(X, y, sensitive_features, sensitive)
-    free = _unconstrained(task, sensitive)
+    data = ForeignData.of(X, y, sensitive_features, sensitive, missing=missing)
+    free = _unconstrained(task, options)
     folded = FoldedData.of(
         X, {"": free}, y=y, sensitive_features=sensitive_features,
         cv=cv, repeats=1, folds=folds, random_state=random_state,
@@ -257,9 +263,9 @@ def _task(y: Any) -> str:
     return "classification"
 
 
-def _unconstrained(task: str, sensitive: Any) -> Any:
+def _unconstrained(task: str, options: dict[str, Any]) -> Any:
     model = FairRidgeClassifier if task == "classification" else FairRidgeRegressor
-    return model(1.0, sensitive=sensitive)
+    return model(1.0, **options)
 
 
 def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:

@@ -15,6 +15,7 @@ from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, make_frame, weights
 from fairridge.engines import MemoryEngine
+from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._training import Training, read_training
 from fairridge.metrics import BINS, Favorable, encoded_groups
 from fairridge.peers._peer import LinearModel
@@ -22,9 +23,9 @@ from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.sources import RowMoments, RowSource
 from fairridge.validation.decision_rates import DecisionRates
 from fairridge.validation.evaluate import mean_and_error
-from fairridge.validation.folds import Fold, check_models, make_folds, quiet_fits
+from fairridge.validation.folds import Fold, check_models, make_folds
 from fairridge.validation.foreign import ForeignData, class_code, foreign_fold, require_weights
-from fairridge.validation.linear import Scores, row_fold
+from fairridge.validation.linear import Scores, chosen_fold, row_fold
 from fairridge.validation.moments import moment_folds, uses_moments
 from fairridge.validation.progress import Progress
 from fairridge.validation.streamed import StreamedData
@@ -341,6 +342,7 @@ class FoldedData:
             self.sensitive_features,
             getattr(model, "sensitive", None),
             self.sample_weight,
+            getattr(model, "missing", "error"),
         )
         if self.sample_weight is None or self.sample_weight.all():
             return data
@@ -356,11 +358,15 @@ def _linear_folds(
     favorable: Favorable | None,
 ) -> Iterable[list[Scores]]:
     rates = _rates(training, favorable)
+    found: Iterable[list[Scores]]
+    if getattr(model, "_chooses", False):
+        found = jobs(delayed(chosen_fold)(model, training, fold, bounds, rates) for fold in folds)
+        return found
     if uses_moments(model, training):
         return moment_folds(model, training, folds, bounds, rates)
     # Features that are fitted to each training set have no coefficients in common.
     warm_start = model._set_up(training).warm_start() if training.unmapped is None else None
-    found: Iterable[list[Scores]] = jobs(
+    found = jobs(
         delayed(row_fold)(model, training, fold, bounds, warm_start, rates) for fold in folds
     )
     return found

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +12,9 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from fairridge._typing import Integers
 from fairridge.arguments import check_count
-from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
-from fairridge.exceptions import BoundWarning, DataWarning
 
-__all__ = ["Fold", "check_models", "make_folds", "quiet_fits"]
+__all__ = ["Fold", "check_models", "make_folds"]
 
 Fold = tuple[Integers, Integers]
 
@@ -38,19 +34,6 @@ def check_models(models: Mapping[str, Any]) -> None:
                 f"model {name!r} is a {type(model).__name__}, which has no parameter unfairness."
             )
         require_one_bound(model, f"validating {name!r} at several bounds")
-
-
-@contextmanager
-def quiet_fits() -> Iterator[None]:
-    """Fit to parts of the rows: many small matrices, without remarks on each of them.
-
-    A level that a training set lacks is not a defect of the data, and the
-    status says whether the bound is met.
-    """
-    with warnings.catch_warnings(), one_blas_thread():
-        warnings.simplefilter("ignore", DataWarning)
-        warnings.simplefilter("ignore", BoundWarning)
-        yield
 
 
 def make_folds(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Table, as_table, dense_columns, learn_design
+from fairridge.data import Levels, Table, as_table, dense_columns, learn_design, make_frame
+from fairridge.data.columns import MISSING, Missing
 from fairridge.metrics import (
     BINS,
     Favorable,
@@ -65,15 +66,22 @@ class ForeignData:
 
     @classmethod
     def of(
-        cls, X: Any, y: Any, S: Any, sensitive: Any, sample_weight: Floats | None = None
+        cls,
+        X: Any,
+        y: Any,
+        S: Any,
+        sensitive: Any,
+        sample_weight: Floats | None = None,
+        missing: Missing = "error",
     ) -> ForeignData:
-        """Encode S, from columns of X or by itself."""
+        """Encode S, from columns of X or by itself; missing values are an error or a level."""
         table = as_table(X)
         separate = None if S is None else as_table(S, argument="sensitive_features")
-        design = learn_design(table, separate, sensitive)
+        design = learn_design(table, separate, sensitive, missing=missing)
         pieces, _ = design.encode(table, separate, "error", estimator_name="this model")
         attributes = table.select(design.positions_sensitive) if separate is None else separate
         columns = dense_columns(pieces, design.sensitive.names)
+        attributes = attributes if missing == "error" else _filled(attributes)
         return cls(X, np.asarray(y), S, attributes, columns, sample_weight)
 
     def take(self, rows: Integers) -> ForeignData:
@@ -112,6 +120,26 @@ class ForeignData:
         """Arguments of `fit` beside X and y."""
         weight = {} if self.sample_weight is None else {"sample_weight": self.sample_weight}
         return self.for_predict | weight
+
+
+def _filled(table: Table) -> Table:
+    """Return a table whose missing categories are a level of their own."""
+    columns = [table.column(k) for k in range(table.shape[1])]
+    if not any(isinstance(one, Levels) and (one.codes < 0).any() for one in columns):
+        return table
+    # The code of a missing value, -1, picks the last level.
+    values = [
+        np.array([*one.levels, MISSING], dtype=object)[one.codes]
+        if isinstance(one, Levels)
+        else one
+        for one in columns
+    ]
+    if table.backend is None:
+        found = as_table(np.column_stack([one.astype(object) for one in values]))
+    else:
+        names = [table.label(k) for k in range(table.shape[1])]
+        found = as_table(make_frame(dict(zip(names, values, strict=True)), table.backend))
+    return replace(found, names=table.names, prefix=table.prefix)
 
 
 def require_weights(name: str, model: Any) -> None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from sklearn.base import clone
 
 from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine
+from fairridge.estimators._choosing import settled
 from fairridge.estimators._isolating import isolation_of
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
@@ -23,7 +25,7 @@ from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, median_of
 from fairridge.validation.folds import Fold
 
-__all__ = ["Scores", "WrittenRows", "fold_scores", "row_fold", "threshold_of"]
+__all__ = ["Scores", "WrittenRows", "chosen_fold", "fold_scores", "row_fold", "threshold_of"]
 
 # What one bound reached in one fold, by name of the measure.
 Scores = dict[str, Any]
@@ -166,6 +168,22 @@ def row_fold(
         _row_scores(model, problem, one, rows, own, threshold)
         for one in model._solve(problem, bounds)
     ]
+
+
+def chosen_fold(
+    model: LinearModel,
+    training: Training,
+    fold: Fold,
+    bounds: Floats,
+    rates: DecisionRates | None = None,
+) -> list[Scores]:
+    """Measure a model that chooses its λ₂: from the training rows alone, at each bound anew."""
+    _require_response(training, training.engine_on(fold[0]))
+    rows, scores = training.part(fold[0]), []
+    for r in bounds:
+        own = settled(clone(model).set_params(unfairness=float(r)), rows)
+        scores += row_fold(own, training, fold, np.array([r]), None, rates)
+    return scores
 
 
 def threshold_of(family: Family, train: MemoryEngine) -> float | None:

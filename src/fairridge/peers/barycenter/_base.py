@@ -11,7 +11,15 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fairridge._typing import ColumnNames, Floats, Integers, TableLike, UnknownLevels, VectorLike
+from fairridge._typing import (
+    ColumnNames,
+    Floats,
+    Integers,
+    MissingValues,
+    TableLike,
+    UnknownLevels,
+    VectorLike,
+)
 from fairridge.arguments import check_bound, check_bounds, check_option
 from fairridge.data import Rows, as_table, dense_columns
 from fairridge.data.groups import Groups, attribute_values
@@ -65,6 +73,7 @@ class Barycenter(FairModel):
         unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -74,6 +83,7 @@ class Barycenter(FairModel):
         self.unknown = unknown
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
+        self.missing = missing
 
     @property
     def _traits(self) -> Traits:

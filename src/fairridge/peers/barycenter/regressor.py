@@ -65,6 +65,8 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
         Maps the encoded columns of X to features first.
     sensitive_map : None
         Groups have no features; anything else is an error.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------

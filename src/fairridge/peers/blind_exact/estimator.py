@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import RegressorMixin
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, MissingValues
 from fairridge.engines import Engine
 from fairridge.estimators import _means
 from fairridge.estimators._checks import warn_of_predictors
@@ -46,6 +46,8 @@ class BlindExactRegressor(RegressorMixin, Peer):
         `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features first.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -77,12 +79,14 @@ class BlindExactRegressor(RegressorMixin, Peer):
         unknown: Any = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
         self.unknown = unknown
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
+        self.missing = missing
 
     predict = _means.predict
     score = _means.score

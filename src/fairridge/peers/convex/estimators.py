@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from fairridge._typing import ColumnNames, Floats, UnknownLevels
+from fairridge._typing import ColumnNames, Floats, MissingValues, UnknownLevels
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_count
 from fairridge.data.groups import group_codes
@@ -140,6 +140,8 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
         How closely an active bound is met.
     max_iter : int, default=100
         Steps of the search for λ at most, and passes over the data for each λ.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -170,6 +172,7 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
         sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -180,6 +183,7 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
         self.sensitive_map = sensitive_map
         self.tol = tol
         self.max_iter = max_iter
+        self.missing = missing
 
     predict = _means.predict
     score = _means.score
@@ -224,6 +228,8 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
         How closely an active bound is met.
     max_iter : int, default=100
         Steps of the search for λ at most, and passes over the data for each λ.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -246,6 +252,7 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
         sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -255,6 +262,7 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
         self.sensitive_map = sensitive_map
         self.tol = tol
         self.max_iter = max_iter
+        self.missing = missing
 
     predict = _labels.predict
     predict_proba = _labels.predict_proba

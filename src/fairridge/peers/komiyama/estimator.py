@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin, clone
 
-from fairridge._typing import ColumnNames, Floats, TableLike, UnknownLevels
+from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike, UnknownLevels
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_number
 from fairridge.engines import Engine
@@ -69,6 +69,8 @@ class KomiyamaRegressor(RegressorMixin, Peer):
         `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features before they are decorrelated.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -102,6 +104,7 @@ class KomiyamaRegressor(RegressorMixin, Peer):
         unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -111,13 +114,15 @@ class KomiyamaRegressor(RegressorMixin, Peer):
         self.unknown = unknown
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
+        self.missing = missing
 
     predict = _means.predict
     score = _means.score
 
     @property
     def _traits(self) -> Traits:
-        regular = self.predictor_penalty > 0.0 or self.ridge > 0.0 or self.covariance is not None
+        given = check_number("predictor_penalty", self.predictor_penalty, minimum=0.0)
+        regular = given > 0.0 or self.ridge > 0.0 or self.covariance is not None
         return Traits(
             StatisticalParity(),
             moments_suffice=self.covariance is None,

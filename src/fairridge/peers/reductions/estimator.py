@@ -13,7 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import ColumnNames, Floats, Integers, TableLike, UnknownLevels, VectorLike
+from fairridge._typing import (
+    ColumnNames,
+    Floats,
+    Integers,
+    MissingValues,
+    TableLike,
+    UnknownLevels,
+    VectorLike,
+)
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_bounds, check_count, check_option
 from fairridge.data import as_table, dense_columns
@@ -83,6 +91,8 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         Maps the encoded columns of X to features first.
     sensitive_map : None
         Groups have no features; anything else is an error.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -123,6 +133,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -132,6 +143,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         self.unknown = unknown
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
+        self.missing = missing
 
     predict = _labels.predict
     decision_function = _labels.decision_function

@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from fairridge._typing import ColumnNames, Floats, UnknownLevels
+from fairridge._typing import ColumnNames, Floats, MissingValues, UnknownLevels
 from fairridge.arguments import check_count
 from fairridge.data import Encoding
+from fairridge.data.columns import FilledColumn
 from fairridge.engines import Engine
 from fairridge.estimators import _means
 from fairridge.estimators._model import Traits
@@ -71,6 +72,8 @@ class SteinbergRegressor(RegressorMixin, Peer):
         How closely an active bound is met.
     max_iter : int, default=100
         Steps of the search for γ at most, and Newton steps for each γ.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -102,6 +105,7 @@ class SteinbergRegressor(RegressorMixin, Peer):
         sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -111,6 +115,7 @@ class SteinbergRegressor(RegressorMixin, Peer):
         self.sensitive_map = sensitive_map
         self.tol = tol
         self.max_iter = max_iter
+        self.missing = missing
 
     predict = _means.predict
     score = _means.score
@@ -140,7 +145,14 @@ class SteinbergRegressor(RegressorMixin, Peer):
         super()._store(training, problem, solution)
         encoding = training.design.sensitive
         assert isinstance(encoding, Encoding)
-        names = [column.name for column in encoding.columns]
+        # A number that is missing in some rows has two columns, and a part of its own in each.
+        names = [
+            name
+            for column in encoding.columns
+            for name in (
+                column.encoded_names if isinstance(column, FilledColumn) else (column.name,)
+            )
+        ]
         found = problem.information(solution.fit)
         self.mutual_information_ = dict(zip(names, found, strict=True))
         return self

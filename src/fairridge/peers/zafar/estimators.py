@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from fairridge._typing import ColumnNames, UnknownLevels
+from fairridge._typing import ColumnNames, MissingValues, UnknownLevels
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_count, check_number
 from fairridge.engines import Engine
@@ -62,6 +62,8 @@ class ZafarRegressor(RegressorMixin, Zafar):
         `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features first.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -104,6 +106,7 @@ class ZafarRegressor(RegressorMixin, Zafar):
         unknown: UnknownLevels = "error",
         predictor_map: Any = None,
         sensitive_map: Any = None,
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -112,6 +115,7 @@ class ZafarRegressor(RegressorMixin, Zafar):
         self.unknown = unknown
         self.predictor_map = predictor_map
         self.sensitive_map = sensitive_map
+        self.missing = missing
 
     predict = _means.predict
     score = _means.score
@@ -156,6 +160,8 @@ class ZafarClassifier(ClassifierMixin, Zafar):
         How closely a bound on correlations is met; it is never exceeded.
     max_iter : int, default=100
         Passes over the data at most for each c, and c for each r.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -177,6 +183,7 @@ class ZafarClassifier(ClassifierMixin, Zafar):
         sensitive_map: Any = None,
         tol: float = 1e-10,
         max_iter: int = 100,
+        missing: MissingValues = "error",
     ) -> None:
         self.unfairness = unfairness
         self.sensitive = sensitive
@@ -187,6 +194,7 @@ class ZafarClassifier(ClassifierMixin, Zafar):
         self.sensitive_map = sensitive_map
         self.tol = tol
         self.max_iter = max_iter
+        self.missing = missing
 
     predict = _labels.predict
     predict_proba = _labels.predict_proba

@@ -13,6 +13,7 @@ from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.data.columns import OTHER
 from fairridge.estimators._checks import listed, warn_of_bound
+from fairridge.estimators._choosing import as_fitted, quiet_fits, settled
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._isolating import isolated_levels
 from fairridge.estimators._responses import Inputs
@@ -20,7 +21,6 @@ from fairridge.estimators._training import Training, read_inputs, read_training
 from fairridge.exceptions import BoundWarning
 from fairridge.reports.html import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
-from fairridge.validation.folds import quiet_fits
 from fairridge.validation.report.rows import Measured, in_memory
 
 __all__ = [
@@ -132,8 +132,9 @@ def read_case(
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fresh = clone(model)
+        fresh = as_fitted(model)
         training = in_memory(read_training(fresh, X, y, sensitive_features, sample_weight, offset))
+        fresh = settled(fresh, training)
         problem = fresh._set_up(training)
         maximum = min(fresh._traits.largest_bound, 1e6)
         ends = fresh._solve(problem, np.array([float(model.unfairness), maximum]))

@@ -11,11 +11,11 @@ from sklearn.base import clone
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine
+from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._training import Training, engine_of
 from fairridge.reports.html import Refits
 from fairridge.search import Problem, Solution
 from fairridge.validation.evaluate import mean_and_error
-from fairridge.validation.folds import quiet_fits
 from fairridge.validation.linear import WrittenRows
 
 __all__ = ["Measured", "Step", "in_memory", "measure_folds", "measure_training", "refit"]

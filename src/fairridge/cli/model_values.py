@@ -1,0 +1,59 @@
+"""Parameters of models that are more than a number or a name: what their text means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from fairridge.cli.errors import BadInputError
+from fairridge.cli.inputs import names
+
+__all__ = ["bound_of", "class_weight_of", "predictor_penalty_of"]
+
+
+def bound_of(text: str) -> float | dict[str, float]:
+    """Read one bound, or the bounds of attributes."""
+    if "=" not in text:
+        return _number(
+            "--unfairness",
+            text,
+            "a number, such as 0.05, or one per attribute, such as sex=0.01,age=0.1",
+        )
+    return _by_name("--unfairness", names([text], "--unfairness"), "sex=0.01,age=0.1")
+
+
+def predictor_penalty_of(text: str) -> float | Literal["cv"]:
+    """Read a penalty, or that it is to be chosen."""
+    if text == "cv":
+        return "cv"
+    return _number("--predictor-penalty", text, "a number, or cv, which chooses it")
+
+
+def class_weight_of(texts: Sequence[str] | None) -> dict[str, float] | Literal["balanced"] | None:
+    """Read weights of classes."""
+    given = names(texts, "--class-weight")
+    if not given:
+        return None
+    if given == ("balanced",):
+        return "balanced"
+    return _by_name("--class-weight", given, "balanced, or good=1,bad=5")
+
+
+def _by_name(option: str, parts: Sequence[str], example: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for part in parts:
+        # A label may have an equals sign in it, a number has none.
+        name, equals, value = part.rpartition("=")
+        if not equals or not name:
+            raise BadInputError(f"{option} {part} must be a name and a number, such as {example}.")
+        if name in found:
+            raise BadInputError(f"{option} names {name!r} twice; leave one out.")
+        found[name] = _number(option, value, f"a number after {name}=, such as {example}")
+    return found
+
+
+def _number(option: str, text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInputError(f"{option} {text} must be {what}.") from None

@@ -1,0 +1,173 @@
+"""predictor_penalty="cv": λ₂ by cross-validation, at the bound that the model has."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from fairridge._typing import Floats, Integers
+from fairridge.engines import MemoryEngine, one_blas_thread
+from fairridge.estimators._training import Training
+from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.families import Family
+from fairridge.models import FairBasis, Fit
+from fairridge.search import CompressedProblem, GaussianProblem, Problem, leave_one_out
+
+__all__ = ["CHOSEN", "as_fitted", "quiet_fits", "settled"]
+
+CHOSEN = "cv"
+# λ₂ over the mean of the nonzero eigenvalues of UᵀU, which is n for standardized columns that are
+# not collinear: from hardly any shrinkage to hardly any β.
+GRID = np.logspace(2.0, -4.0, 25)
+# Where there is no closed form, and the seed that divides the rows.
+FOLDS, SEED = 5, 0
+# The bound need not be met to ten digits to compare penalties.
+ROUGH = 1e-6
+
+
+def as_fitted(model: Any) -> Any:
+    """Return an unfitted copy of a model, with the λ₂ that its fit has chosen."""
+    copy = clone(model)
+    if getattr(model, "_chooses", False) and hasattr(model, "predictor_penalty_"):
+        copy.set_params(predictor_penalty=model.predictor_penalty_)
+    return copy
+
+
+def settled(model: Any, training: Training) -> Any:
+    """Return the model with a number for λ₂; itself if it has one.
+
+    λ₂ is chosen from 25 values, 10⁻⁴ to 10² times the mean of the nonzero
+    eigenvalues of UᵀU, for the smallest squared error or deviance of rows left
+    out: each row once, in closed form, for least squares with a quadratic
+    penalty on α; in five folds otherwise, for every second of these values. Of
+    equal ones the largest is taken.
+
+    Parameters
+    ----------
+    model : FairRidge
+        With its bound, at which λ₂ is chosen.
+    training : Training
+        The rows.
+    """
+    if not getattr(model, "_chooses", False):
+        return model
+    _check(model, training)
+    plain = clone(model).set_params(confidence=None)
+    plain.set_params(predictor_penalty=0.0, tol=max(plain.tol, ROUGH))
+    with quiet_fits():
+        problem, grid = _start(plain, training)
+        if _is_closed(problem):
+            losses = _left_out(plain, problem, training, grid)
+        else:
+            grid, folds = grid[::2], _folds(training)
+            losses = np.sum([_of_fold(plain, training, fold, grid) for fold in folds], axis=0)
+    return clone(model).set_params(predictor_penalty=float(grid[np.argmin(losses)]))
+
+
+@contextmanager
+def quiet_fits() -> Iterator[None]:
+    """Fit to parts of the rows: many small matrices, without remarks on each of them.
+
+    A level that a training set lacks is not a defect of the data, and the
+    status says whether the bound is met.
+    """
+    with warnings.catch_warnings(), one_blas_thread():
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", BoundWarning)
+        yield
+
+
+def _check(model: Any, training: Training) -> None:
+    if not isinstance(training.engine, MemoryEngine):
+        raise ValueError(
+            "predictor_penalty='cv' needs the rows in memory, to leave some of them out: pass a "
+            "frame or a NumPy array, or give a number."
+        )
+    if model.confidence is not None and model.certification != "held-out":
+        raise ValueError(
+            "predictor_penalty='cv' with confidence needs certification='held-out': other "
+            "certificates take the penalty as given, and this one is chosen from the same rows."
+        )
+
+
+def _start(model: Any, training: Training) -> tuple[Problem, Floats]:
+    """Set the model up with a penalty that collinear columns and separation ask for."""
+    ones = model.set_params(predictor_penalty=1.0)
+    problem = ones._problem_on(training.engine, training.response)
+    basis = _solved(problem).basis
+    eigenvalues = basis.predictors.eigenvalues
+    typical = float(eigenvalues.mean()) if eigenvalues.size else float(basis.weight)
+    return problem, GRID * typical
+
+
+def _solved(problem: Any) -> Any:
+    """Return the problem that is solved: of wide rows, that in features."""
+    return problem.inner if isinstance(problem, CompressedProblem) else problem
+
+
+def _is_closed(problem: Problem) -> bool:
+    inner = _solved(problem)
+    return isinstance(inner, GaussianProblem) and inner.penalty.l1 == 0.0
+
+
+def _left_out(model: Any, problem: Any, training: Training, grid: Floats) -> Floats:
+    """Return squared errors of rows left out one by one, for every λ₂ at its own λ(r)."""
+    inner, fits = _solved(problem), []
+    for value in grid:
+        one = GaussianProblem.of(inner.engine, inner.basis, inner.penalty, float(value))
+        at = one if inner is problem else replace(problem, inner=one)
+        fits.append((one, model._solve_own(at, training).fit))
+    return leave_one_out(fits)
+
+
+def _folds(training: Training) -> list[tuple[Integers, Integers]]:
+    """Divide the rows into folds, the same every time; classes and events evenly."""
+    response, n = training.response, training.n_rows
+    values = training.engine.response
+    if response.classes is None and response.family.reads != "times":
+        return list(KFold(min(FOLDS, n), shuffle=True, random_state=SEED).split(values))
+    strata = values[:, 1] > 0.0 if response.family.reads == "times" else values[:, 0]
+    labels, counts = np.unique(strata, return_counts=True)
+    fewest = int(counts.min())
+    if response.classes is not None and fewest < 2:
+        label = response.classes[int(labels[counts.argmin()])]
+        raise ValueError(
+            f"predictor_penalty='cv' leaves rows out, and class {str(label)!r} has one row; merge "
+            "or drop it, or give a number."
+        )
+    several = StratifiedKFold(min(FOLDS, max(fewest, 2)), shuffle=True, random_state=SEED)
+    return list(several.split(values, strata))
+
+
+def _of_fold(
+    model: Any, training: Training, fold: tuple[Integers, Integers], grid: Floats
+) -> Floats:
+    """Return the deviance of a fold under the models of all other rows, for every λ₂."""
+    train, test = training.fold(*fold)
+    losses = []
+    for value in grid:
+        one = clone(model).set_params(predictor_penalty=float(value))
+        problem = one._problem_on(train, training.response)
+        fit = one._solve_own(problem, training).fit
+        losses.append(_deviance(test, problem.family, problem.basis, fit))
+    return np.array(losses)
+
+
+def _deviance(engine: MemoryEngine, family: Family, basis: FairBasis, fit: Fit) -> float:
+    """Return the deviance of rows that the model was not fitted to; ∞ if it overflows."""
+    raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+    level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive) - raw @ basis.center
+    eta = engine.scores(raw) + level
+    eta = eta if engine.offset is None else eta + engine.offset[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = family.deviance_terms(
+            engine.response, family.to_contrasts(eta.T).T, engine.weights, 0
+        )
+    return float(np.nan_to_num(float(terms.deviance), nan=np.inf))

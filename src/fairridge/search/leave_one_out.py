@@ -1,0 +1,118 @@
+"""Leave-one-out errors of gaussian models in closed form.
+
+α comes from a ridge of y on [1, S], and β, since U is what [1, S] leaves of X,
+from one of y on [1, S, X] that penalizes X alone. Leaving row i out changes
+the coefficients of a ridge along its own row (Allen 1974), so that, with
+
+    hᵢ = wᵢ(1/W + sᵢᵀ(SᵀS + λK)⁻¹sᵢ),  h⁰ᵢ the same at λ = 0,  gᵢ = wᵢuᵢᵀ(UᵀU + λ₂I)⁻¹uᵢ,
+
+the first misses yᵢ by eᵢ/(1 − hᵢ), e its residuals, and the second gives
+uᵢᵀβ₋ᵢ = uᵢᵀβ − gᵢe⁰ᵢ/(1 − h⁰ᵢ − gᵢ), e⁰ its residuals. Decorrelated by the
+other rows, row i has uᵢ/(1 − h⁰ᵢ) in place of uᵢ. So the model of all other rows
+misses yᵢ by
+
+    eᵢ/(1 − hᵢ) − [uᵢᵀβ − gᵢe⁰ᵢ/(1 − h⁰ᵢ − gᵢ)]/(1 − h⁰ᵢ),
+
+exactly, with centers, B and all coefficients of the other rows. What is held is
+the two penalties: λ(r), λ₂, and the scales that they see columns on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.models import Fit
+from fairridge.penalties import Penalty
+from fairridge.search.gaussian import GaussianProblem
+from fairridge.solvers import Spectrum
+
+__all__ = ["leave_one_out"]
+
+# A row that leaves less than this share to the others has a level or a direction of its own:
+# without it the model says nothing about it.
+ALONE = 1e-9
+
+
+def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
+    """Return the sums of weighted squared errors of several models in one pass over their rows.
+
+    Parameters
+    ----------
+    fits : sequence of (GaussianProblem, Fit)
+        Models on the same rows and basis, with a quadratic penalty on α, each at its λ.
+
+    Returns
+    -------
+    ndarray
+        One sum per model. A row that any of them follows wherever it goes, such as
+        the only one of a level of S, counts in none.
+    """
+    problem = fits[0][0]
+    basis = problem.basis
+    shrunk = [_shrinkage(basis.sensitive, one.penalty, fit.lambda_) for one, fit in fits]
+    eigenvalues = basis.predictors.eigenvalues[:, None]
+    sums = _LeftOut(
+        weight=basis.weight,
+        level=float(basis.center_targets[0]),
+        B=basis.B,
+        rotations=(_rotation(basis.sensitive), _rotation(basis.predictors)),
+        of_sensitive=np.array(shrunk),
+        of_predictors=eigenvalues / (eigenvalues + [one.predictor_penalty for one, _ in fits]),
+        on_sensitive=basis.on_sensitive[:, 0],
+        on_predictors=basis.on_predictors[:, 0],
+    )
+    found: Floats = problem.engine.sum_over_columns(sums, basis.center)
+    return found
+
+
+def _shrinkage(spectrum: Spectrum, penalty: Penalty, lambda_: float) -> Floats:
+    """Return F with PᵀSα(λ) = F·Pᵀy, one column per direction of S."""
+    found = [
+        spectrum.rotate(spectrum.original(penalty.coefficients(spectrum, one, np.array([lambda_]))))
+        for one in np.eye(spectrum.rank)
+    ]
+    return np.array(found).reshape(spectrum.rank, spectrum.rank).T
+
+
+def _rotation(spectrum: Spectrum) -> Floats:
+    """Return T with ZT = P, the orthonormal columns, for centered columns Z."""
+    return spectrum.vectors / np.sqrt(spectrum.eigenvalues) / spectrum.scale[:, None]
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """Sums over a block of rows, one per model; P and Q are the rows of S and U as orthonormal."""
+
+    weight: float
+    level: float
+    B: Floats
+    rotations: tuple[Floats, Floats]
+    of_sensitive: Floats
+    of_predictors: Floats
+    on_sensitive: Floats
+    on_predictors: Floats
+
+    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        q, w = len(self.B), weight[:, None]
+        P, Q = Z[:, :q] @ self.rotations[0], (Z[:, q:] - Z[:, :q] @ self.B) @ self.rotations[1]
+        centered, by_predictors = y[:, :1] - self.level, Q @ self._beta
+        error = centered - P @ (self.of_sensitive @ self.on_sensitive).T
+        free = centered - P @ self.on_sensitive[:, None] - by_predictors
+        others = 1.0 - w / self.weight
+        left = others - w * np.einsum("ij,mjk,ik->im", P, self.of_sensitive, P)
+        left_free = others - w * (P * P).sum(axis=1, keepdims=True)
+        own = w * ((Q * Q) @ self.of_predictors)
+        # The last is the smallest of the three.
+        counted = (left_free - own).min(axis=1) > ALONE
+        with np.errstate(divide="ignore", invalid="ignore"):
+            missed = error / left - (by_predictors - own * free / (left_free - own)) / left_free
+        return np.asarray(weight[counted] @ missed[counted] ** 2)
+
+    @property
+    def _beta(self) -> Floats:
+        """Coefficients of Q, one column per model."""
+        return self.of_predictors * self.on_predictors[:, None]

@@ -1,0 +1,239 @@
+"""predictor_penalty="cv": chosen at the bound, by leaving rows out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from fairridge import (
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairRidgeSurvival,
+    KomiyamaRegressor,
+    cross_validate,
+    load,
+    save,
+    sources,
+)
+
+CV = {"sensitive": "sex", "predictor_penalty": "cv"}
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(5)
+    n, p = 120, 12
+    sex = rng.choice(["f", "m"], n)
+    X = rng.normal(size=(n, p)) + 0.5 * (sex == "m")[:, None]
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(p)])
+    frame.insert(0, "sex", sex)
+    return frame, X[:, :3].sum(axis=1) + (sex == "m") + 3.0 * rng.normal(size=n)
+
+
+def _grid(X, n_values):
+    """The documented grid for standardized columns that are not collinear."""
+    return len(X) * np.logspace(2.0, -4.0, 25)[:: (24 // (n_values - 1))]
+
+
+def test_it_is_a_fit_with_the_number_that_is_chosen(people):
+    X, y = people
+    model = FairRidgeRegressor(0.05, **CV).fit(X, y)
+    same = FairRidgeRegressor(0.05, sensitive="sex", predictor_penalty=model.predictor_penalty_)
+    same.fit(X, y)
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+    assert model.predictor_penalty == "cv"
+    assert same.predictor_penalty_ == same.predictor_penalty
+    assert np.isclose(_grid(X, 25), model.predictor_penalty_).sum() == 1
+    assert "by cross-validation" in str(model.summary())
+    assert "by cross-validation" not in str(same.summary())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bound", [0.0, 0.02])
+def test_gaussian_models_choose_nearly_what_leaving_out_each_row_chooses(people, bound):
+    """Refits find scales and λ(r) anew, which the closed form holds.
+
+    Their squared errors at the λ₂ that it chooses are within 0.1 % of the best.
+    """
+    X, y = people
+    X, y = np.column_stack([X["sex"] == "m", X.drop(columns="sex")])[:60], y[:60]
+    model = FairRidgeRegressor(bound, sensitive=0, predictor_penalty="cv").fit(X, y)
+    squares = []
+    for factor in (0.1, 10**-0.25, 1.0, 10**0.25, 10.0):
+        one = FairRidgeRegressor(bound, sensitive=0)
+        one.set_params(predictor_penalty=factor * model.predictor_penalty_)
+        errors = []
+        for i in range(len(y)):
+            rest = np.arange(len(y)) != i
+            errors.append(y[i] - one.fit(X[rest], y[rest]).predict(X[[i]])[0])
+        squares.append(np.square(errors).sum())
+    assert squares[2] < 1.001 * min(squares)
+    assert 1.01 * squares[2] < min(squares[0], squares[4])
+
+
+def _by_folds(make, X, y, folds, loss, grid):
+    losses = []
+    for value in grid:
+        fits = [(make(value).fit(X.iloc[a], y[a]), b) for a, b in folds]
+        losses.append(sum(loss(model, b) for model, b in fits))
+    return grid[int(np.argmin(losses))]
+
+
+@pytest.mark.slow
+def test_models_without_a_closed_form_choose_by_five_folds(people):
+    X, y = people
+    options = {"sensitive": "sex", "blind": True}
+    model = FairRidgeRegressor(0.02, predictor_penalty="cv", **options).fit(X, y)
+    best = _by_folds(
+        lambda value: FairRidgeRegressor(0.02, predictor_penalty=value, **options),
+        X,
+        y,
+        list(KFold(5, shuffle=True, random_state=0).split(y)),
+        lambda one, rows: np.square(y[rows] - one.predict(X.iloc[rows])).sum(),
+        _grid(X, 13),
+    )
+    assert np.isclose(model.predictor_penalty_, best)
+
+
+@pytest.mark.slow
+def test_classifiers_choose_by_stratified_folds(people):
+    X, y = people
+    y, weight = np.where(y > 1.0, "yes", "no"), {"yes": 2.0}
+    options = {"sensitive": "sex", "class_weight": weight}
+    model = FairRidgeClassifier(0.02, predictor_penalty="cv", **options).fit(X, y)
+
+    def loss(one, rows):
+        p = one.predict_proba(X.iloc[rows])
+        codes = (y[rows] == "yes").astype(int)
+        return -(np.log(p[np.arange(len(rows)), codes]) * np.where(codes == 1, 2.0, 1.0)).sum()
+
+    best = _by_folds(
+        lambda value: FairRidgeClassifier(0.02, predictor_penalty=value, **options),
+        X,
+        y,
+        list(StratifiedKFold(5, shuffle=True, random_state=0).split(y, y)),
+        loss,
+        _grid(X, 13),
+    )
+    assert np.isclose(model.predictor_penalty_, best)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "penalty"),
+    [("several", "ridge"), ("counts", "lasso"), ("times", "radial"), ("each", "ridge")],
+)
+def test_every_family_and_kind_of_bound_has_a_choice(people, kind, penalty):
+    X, y = people
+    X, r = X.iloc[:, :5], 0.03
+    if kind == "several":
+        model, y = FairRidgeClassifier(r, **CV), np.digitize(y, [-1.0, 2.0])
+    elif kind == "counts":
+        model, y = FairRidgeRegressor(r, family="poisson", **CV), np.round(np.exp(y / 5.0))
+    elif kind == "times":
+        model, y = FairRidgeSurvival(r, **CV), np.column_stack([np.exp(y / 5.0), y < 3.0])
+    else:
+        model = FairRidgeRegressor({"sex": r}, definition="mean-parity", **CV)
+    model.set_params(penalty=penalty).fit(X, y)
+    assert np.isclose(_grid(X, 13), model.predictor_penalty_).sum() == 1
+    same = clone(model).set_params(predictor_penalty=model.predictor_penalty_).fit(X, y)
+    np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-12)
+
+
+def test_weights_scale_it_and_zero_weights_leave_rows_out(people):
+    X, y = people
+    weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    model = FairRidgeRegressor(0.05, **CV)
+    one = clone(model).fit(X, y, sample_weight=weight)
+    assert one.predictor_penalty_ != model.fit(X, y).predictor_penalty_
+    tenfold = clone(model).fit(X, y, sample_weight=10.0 * weight)
+    np.testing.assert_allclose(tenfold.predictor_penalty_, 10.0 * one.predictor_penalty_)
+    np.testing.assert_allclose(tenfold.coef_, one.coef_, rtol=1e-9)
+    weight[::3] = 0.0
+    kept = weight > 0.0
+    absent = clone(model).fit(X, y, sample_weight=weight)
+    without = clone(model).fit(X[kept], y[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(absent.predictor_penalty_, without.predictor_penalty_, rtol=1e-12)
+
+
+def test_a_path_has_one_penalty_chosen_at_the_bound_of_the_model(people):
+    X, y = people
+    model = FairRidgeRegressor(0.05, **CV)
+    chosen = clone(model).fit(X, y)
+    for bounds in ([0.05], [0.0, 0.05, 0.5, 1.0]):
+        found = model.path(X, y, unfairness=bounds).at(0.05)
+        assert found.predictor_penalty == found.predictor_penalty_ == chosen.predictor_penalty_
+        np.testing.assert_allclose(found.coef_, chosen.coef_, rtol=1e-12)
+    assert not hasattr(model, "predictor_penalty_")
+
+
+@pytest.mark.parametrize("bounds", [[0.01], [0.5, 0.01]])
+def test_cross_validation_chooses_in_each_training_set_at_each_bound(people, bounds):
+    X, y = people
+    folds = list(KFold(2).split(y))
+    frame = cross_validate(
+        FairRidgeRegressor(0.3, **CV), X, y, unfairness=bounds, folds=folds
+    ).to_frame()
+    for number, (train, test) in enumerate(folds):
+        one = FairRidgeRegressor(0.01, **CV).fit(X.iloc[train], y[train])
+        rmse = np.sqrt(np.square(y[test] - one.predict(X.iloc[test])).mean())
+        row = frame[(frame["fold"] == number) & (frame["unfairness"] == 0.01)].iloc[0]
+        np.testing.assert_allclose(row["loss"], rmse, rtol=1e-9)
+
+
+def test_files_and_inference_know_the_chosen_value(people, tmp_path):
+    X, y = people
+    model = FairRidgeRegressor(0.05, **CV).fit(X, y)
+    save(model, tmp_path / "m.json")
+    again = load(tmp_path / "m.json")
+    assert again.predictor_penalty == "cv"
+    assert again.predictor_penalty_ == model.predictor_penalty_
+    number = FairRidgeRegressor(0.05, sensitive="sex", predictor_penalty=model.predictor_penalty_)
+    expected = number.fit(X, y).inference(X, y)
+    for one in (model, again):
+        np.testing.assert_allclose(
+            one.inference(X, y).standard_errors, expected.standard_errors, rtol=1e-9
+        )
+    assert model.predict(X, return_std=True)[1].min() > 0.0
+
+
+@pytest.mark.slow
+def test_features_that_are_fitted_to_rows_are_fitted_to_each_fold(people):
+    from sklearn.decomposition import PCA
+
+    X, y = people
+    options = {"predictor_map": PCA(4), "blind": True}
+    model = FairRidgeRegressor(0.05, **CV, **options).fit(X, y)
+    assert model.predictor_penalty_ > 0.0
+    frame = cross_validate(model, X, y, unfairness=[0.05], cv=2, random_state=0).to_frame()
+    assert np.isfinite(frame["loss"]).all()
+
+
+def test_what_cannot_be_chosen_is_refused(people, tmp_path):
+    xp = pytest.importorskip("array_api_strict")
+    X, y = people
+    model = FairRidgeRegressor(0.05, **CV)
+    X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    rows = sources.parquet(tmp_path / "rows.parquet", response="y", sensitive="sex")
+    with pytest.raises(ValueError, match="'cv' needs the rows in memory"):
+        clone(model).set_params(sensitive=None).fit(rows)
+    columns, there = X.drop(columns="sex").to_numpy(), xp.Device("device1")
+    with pytest.raises(ValueError, match="'cv' needs the rows in memory"):
+        clone(model).set_params(sensitive=[0]).fit(xp.asarray(columns, device=there), y)
+    with pytest.raises(ValueError, match="needs certification='held-out'"):
+        clone(model).set_params(confidence=0.9).fit(X, y)
+    with pytest.raises(ValueError, match="predictor_penalty='gcv' must be a number"):
+        clone(model).set_params(predictor_penalty="gcv").fit(X, y)
+    with pytest.raises(ValueError, match="class 'c' has one row"):
+        FairRidgeClassifier(0.05, **CV).fit(X, np.array(["a", "b"] * 59 + ["a", "c"]))
+    with pytest.raises(ValueError, match="predictor_penalty='cv' must be a number"):
+        KomiyamaRegressor(sensitive="sex", predictor_penalty="cv").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:unfairness=0.3 is not certified")
+def test_rows_kept_from_the_fit_certify_it(people):
+    X, y = people
+    model = FairRidgeRegressor(0.3, confidence=0.9, certification="held-out", **CV).fit(X, y)
+    assert model.certificate_.method == "held-out"
+    assert model.predictor_penalty_ > 0.0
