@@ -21,6 +21,7 @@ from benchmarks import (
     recorded,
     reference,
     small,
+    sparse,
     streaming,
     validation,
     wide,
@@ -39,6 +40,7 @@ PARTS: dict[str, Part] = {
     "validation": validation.PART,
     "streaming": streaming.PART,
     "wide": wide.PART,
+    "sparse": sparse.PART,
 }
 
 

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoSeries
+    from scipy.sparse import sparray, spmatrix
 
-    # A frame of any library, or an array of shape (n, k).
-    TableLike = IntoDataFrame | ArrayLike
+    # A frame of any library, or an array of shape (n, k), which may be sparse.
+    TableLike = IntoDataFrame | ArrayLike | sparray | spmatrix
     # A column of any library, or an array of shape (n,).
     VectorLike = IntoSeries | IntoDataFrame | ArrayLike
 else:

@@ -30,7 +30,7 @@ def engine(request):
     weight = np.random.default_rng(10).uniform(0.5, 2.0, len(data))
     model = FairRidgeClassifier(sensitive=["age", "sex"])
     found = read_training(model, data, y, None, weight, None).engine
-    assert found._split == (request.param == "split")
+    assert found._written.split == (request.param == "split")
     return found
 
 

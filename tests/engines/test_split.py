@@ -32,8 +32,8 @@ def engines(rows, monkeypatch):
     coded = MemoryEngine(rows, many_passes=True)
     monkeypatch.setattr(split, "FEWEST_INDICATORS", 10_000)
     dense = MemoryEngine(rows, many_passes=True)
-    assert coded._split
-    assert not dense._split
+    assert coded._written.split
+    assert not dense._written.split
     return coded, dense
 
 

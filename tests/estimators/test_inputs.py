@@ -350,11 +350,11 @@ def test_a_lazy_frame_is_refused_in_its_own_words(workers):
         FairRidgeRegressor(sensitive="sex").fit(frame, workers.y)
 
 
-def test_sparse_and_complex_data_are_refused(numbers):
-    with pytest.raises(TypeError, match="dense data is required"):
-        FairRidgeRegressor(sensitive=[0]).fit(sparse.csr_array(numbers.Z), numbers.y)
+def test_complex_data_are_refused(numbers):
     with pytest.raises(ValueError, match="Complex data"):
         FairRidgeRegressor(sensitive=[0]).fit(numbers.Z + 1j, numbers.y)
+    with pytest.raises(ValueError, match="Complex data"):
+        FairRidgeRegressor(sensitive=[0]).fit(sparse.csr_array(numbers.Z + 1j), numbers.y)
 
 
 @pytest.mark.parametrize("shape", [(), (6,), (2, 3, 2)])

@@ -12,8 +12,9 @@ from fairridge.data.encoding import Encoding, dense_columns
 from fairridge.data.frames import make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
-from fairridge.data.pieces import Indicators, Piece, Slab
+from fairridge.data.pieces import Indicators, Piece, Slab, SparseSlab
 from fairridge.data.rows import RowLevel, Rows
+from fairridge.data.sparse import is_sparse
 from fairridge.data.table import Table, as_native, as_table
 from fairridge.data.vectors import (
     name_of,
@@ -35,12 +36,14 @@ __all__ = [
     "RowLevel",
     "Rows",
     "Slab",
+    "SparseSlab",
     "Table",
     "Unknown",
     "as_native",
     "as_table",
     "dense_columns",
     "is_missing",
+    "is_sparse",
     "learn_design",
     "make_frame",
     "most_levels",

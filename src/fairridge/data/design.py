@@ -13,7 +13,7 @@ from fairridge.data.columns import CategoricalColumn, Missing, Unknown, for_sens
 from fairridge.data.encoding import Encoding, encode_columns, unique_names
 from fairridge.data.locating import column_positions, located
 from fairridge.data.maps import MappedEncoding, learn_map
-from fairridge.data.pieces import Piece
+from fairridge.data.pieces import Piece, Slab, SparseSlab
 from fairridge.data.table import Table, as_table
 
 __all__ = ["MAX_LEVELS", "Design", "learn_design", "most_levels", "require_few_levels"]
@@ -200,7 +200,8 @@ class Design:
         rule = unknown if groups else for_sensitive(unknown)
         if not self.separate:
             places = self.positions_sensitive
-            return self.sensitive.pieces(X, [where[k] for k in places], rule), predictors
+            sensitive = self.sensitive.pieces(X, [where[k] for k in places], rule)
+            return _written_out(sensitive), predictors
         if S is None:
             raise ValueError(
                 f"this {estimator_name} was fitted with sensitive_features=…: pass "
@@ -323,6 +324,11 @@ def learn_design(
 
 def _inner(encoding: Encoding | MappedEncoding) -> Encoding:
     return encoding.inner if isinstance(encoding, MappedEncoding) else encoding
+
+
+def _written_out(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Make sparse columns dense: S is few columns, and groups are made of their values."""
+    return tuple(Slab(p.dense()) if isinstance(p, SparseSlab) else p for p in pieces)
 
 
 def _no_overlap(X: Table, S: Table) -> None:

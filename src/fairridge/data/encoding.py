@@ -28,7 +28,7 @@ from fairridge.data.columns import (
     missing_message,
 )
 from fairridge.data.levels import Levels
-from fairridge.data.pieces import Indicators, Piece, Slab, merged_slabs
+from fairridge.data.pieces import Piece, Slab, merged_slabs, sparse_pieces
 from fairridge.data.table import Table
 
 __all__ = ["Encoding", "dense_columns", "encode_columns", "unique_names"]
@@ -108,6 +108,9 @@ class Encoding:
 
     def pieces(self, table: Table, positions: Sequence[int], unknown: Unknown) -> tuple[Piece, ...]:
         """Encode the columns of a table at these positions, one per column of this encoding."""
+        if table.is_sparse and self.all_numeric:
+            whole = list(positions) == list(range(table.shape[1]))
+            return sparse_pieces(table.source if whole else table.source[:, list(positions)])
         if table.is_numeric_array and self.all_numeric:
             return tuple(Slab(table.source[:, run]) for run in _runs(positions))
         return merged_slabs(
@@ -181,7 +184,7 @@ def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> Floats:
     """
     matrix = np.hstack(
         [
-            piece.dense() if isinstance(piece, Indicators) else piece.values.astype(np.float64)
+            piece.values.astype(np.float64) if isinstance(piece, Slab) else piece.dense()
             for piece in pieces
         ]
     )

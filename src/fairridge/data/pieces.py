@@ -1,17 +1,22 @@
-"""Encoded columns that are not written out: views of numbers, and codes of levels."""
+"""Encoded columns that are not written out: views of numbers, codes of levels, sparse columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from fairridge._typing import Floats, Integers
 
-__all__ = ["Indicators", "Piece", "Slab", "merged_slabs"]
+__all__ = ["Indicators", "Piece", "Slab", "SparseSlab", "merged_slabs", "sparse_pieces"]
+
+# Share of rows in which a column is not zero, above which it takes less memory as a dense one.
+DENSE = 0.5
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,48 @@ class Indicators:
         return (self.codes[:, None] == np.arange(self.width)).astype(np.float64)
 
 
-Piece = Slab | Indicators
+@dataclass(frozen=True)
+class SparseSlab:
+    """Numeric columns that are zero in most rows: a matrix of SciPy, stored by rows."""
+
+    values: sparse.csr_array
+
+    @property
+    def width(self) -> int:
+        """Number of encoded columns."""
+        return int(self.values.shape[1])
+
+    def take(self, rows: Integers) -> SparseSlab:
+        """Return these rows only."""
+        return SparseSlab(self.values[rows])
+
+    def columns(self, start: int, stop: int) -> SparseSlab:
+        """Return some of the encoded columns."""
+        return SparseSlab(self.values[:, start:stop])
+
+    def dense(self) -> Floats:
+        """Write the columns out."""
+        return np.asarray(self.values.toarray())
+
+
+Piece = Slab | Indicators | SparseSlab
+
+
+def sparse_pieces(values: sparse.csr_array) -> tuple[Piece, ...]:
+    """Read columns that are zero in most rows as sparse, and the others as dense.
+
+    Dense columns can be shifted by a typical value, so that a mean far from
+    zero costs no digits; sparse ones are near zero by their nature.
+    """
+    n, k = values.shape
+    dense = np.bincount(values.indices, minlength=k) > DENSE * n
+    starts = [0, *(np.flatnonzero(np.diff(dense)) + 1).tolist(), k]
+    if len(starts) == 2 and not dense.any():
+        return (SparseSlab(values),)
+    parts = [SparseSlab(values[:, a:b]) for a, b in pairwise(starts)]
+    return tuple(
+        Slab(part.dense()) if dense[a] else part for a, part in zip(starts, parts, strict=False)
+    )
 
 
 def merged_slabs(pieces: Sequence[Piece]) -> tuple[Piece, ...]:

@@ -17,7 +17,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.data.columns import CategoricalColumn, ColumnEncoding
 from fairridge.data.encoding import Encoding
 from fairridge.data.maps import MappedEncoding
-from fairridge.data.pieces import Indicators, Piece
+from fairridge.data.pieces import Indicators, Piece, Slab
 
 __all__ = [
     "MOST_TRAVELING",
@@ -109,7 +109,11 @@ class NumberSample:
         """Take every so many of the rows in memory."""
         stride = 1 << max(0, int(np.ceil(np.log2(max(n_rows, 1) / most))))
         rows = slice(None, None, stride)
-        slabs = [piece.values[rows] for piece in pieces if not isinstance(piece, Indicators)]
+        numbers = (piece for piece in pieces if not isinstance(piece, Indicators))
+        slabs = [
+            piece.values[rows] if isinstance(piece, Slab) else piece.values[rows].toarray()
+            for piece in numbers
+        ]
         size = len(range(0, n_rows, stride))
         values = np.hstack([np.empty((size, 0)), *slabs]).astype(np.float64)
         return cls(values, np.ones(size) if weight is None else weight[rows], stride, most)

@@ -79,7 +79,8 @@ class Rows:
             if k < piece.width:
                 if isinstance(piece, Indicators):
                     return np.asarray(piece.codes == (k if level.value else -1))
-                own = piece.values[:, k : k + len(level.columns)]  # they are neighbors
+                part = piece.columns(k, k + len(level.columns))  # they are neighbors
+                own = part.values if isinstance(part, Slab) else part.dense()
                 return np.asarray((own == level.value).all(axis=1))
             start += piece.width
         raise IndexError(f"there is no predictor column {level.columns[0]}.")

@@ -1,7 +1,7 @@
 """Frames and arrays in, one read-only view out.
 
 A `Table` hides where the columns come from: pandas, polars, pyarrow (through
-narwhals) or NumPy. It copies nothing that is already numeric.
+narwhals), NumPy or a sparse matrix. It copies nothing that is already numeric.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fairridge._arrays import detached, device_of, in_place, taken
 from fairridge._typing import Integers
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
+from fairridge.data.sparse import as_csr, is_sparse, refuse_sparse
 
 __all__ = ["Column", "Table", "as_native", "as_table"]
 
@@ -34,7 +35,7 @@ class Table:
         Column names; None for input that has none (arrays).
     shape : tuple of int
         Rows and columns.
-    source : ndarray or narwhals DataFrame
+    source : ndarray, narwhals DataFrame or csr_array
         Where the columns are.
     """
 
@@ -49,12 +50,17 @@ class Table:
         """Whether the table is one 2-D array of numbers, which slices without a copy."""
         if isinstance(self.source, np.ndarray):
             return self.source.dtype.kind in "biuf"
-        return self.on_device
+        return self.on_device or self.is_sparse
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is a sparse matrix."""
+        return is_sparse(self.source)
 
     @property
     def on_device(self) -> bool:
         """Whether the table is an array of another library, whose rows stay where they are."""
-        return not isinstance(self.source, np.ndarray | nw.DataFrame)
+        return not (isinstance(self.source, np.ndarray | nw.DataFrame) or self.is_sparse)
 
     @property
     def backend(self) -> nw.Implementation | None:
@@ -75,6 +81,8 @@ class Table:
     def _read(self, position: int) -> Column:
         if self.on_device:
             return self.source[:, position]
+        if self.is_sparse:
+            return np.asarray(self.source[:, [position]].toarray()[:, 0])
         if isinstance(self.source, np.ndarray):
             return _array_column(self.source[:, position], self.label(position))
         return _series_column(self._series[position], self.label(position))
@@ -92,8 +100,8 @@ class Table:
         if self.on_device:
             source: Any = taken(self.source, rows, axis=0)
         else:
-            array = isinstance(self.source, np.ndarray)
-            source = self.source[rows] if array else self.source[rows, :]
+            frame = isinstance(self.source, nw.DataFrame)
+            source = self.source[rows, :] if frame else self.source[rows]
         return Table(self.names, (len(rows), self.shape[1]), source, self.prefix)
 
     def select(self, positions: Sequence[int]) -> Table:
@@ -101,7 +109,7 @@ class Table:
         positions = list(positions)
         if self.on_device:
             source: Any = taken(self.source, positions, axis=1)
-        elif isinstance(self.source, np.ndarray):
+        elif isinstance(self.source, np.ndarray) or self.is_sparse:
             source = self.source[:, positions]
         else:
             source = self.source.select([self.source.columns[k] for k in positions])
@@ -109,7 +117,9 @@ class Table:
         return Table(names, (self.shape[0], len(positions)), source, self.prefix)
 
 
-def as_table(data: Any, *, argument: str = "X", devices: bool = False) -> Table:
+def as_table(
+    data: Any, *, argument: str = "X", devices: bool = False, sparse: bool = False
+) -> Table:
     """Read a frame, a series or an array-like.
 
     Parameters
@@ -121,10 +131,17 @@ def as_table(data: Any, *, argument: str = "X", devices: bool = False) -> Table:
         What the caller calls it, for messages.
     devices : bool
         Whether the caller computes on arrays of other libraries where they are.
+    sparse : bool
+        Whether the caller computes on sparse matrices without writing them out.
     """
     if isinstance(data, Table):
         return data
     prefix = "x" if argument == "X" else "s"
+    if sparse and is_sparse(data):
+        _require_some(data.shape, argument)
+        matrix = as_csr(data)
+        return Table(None, (matrix.shape[0], matrix.shape[1]), matrix, prefix)
+    refuse_sparse(data, argument)
     if in_place(data):
         if not devices:
             raise ValueError(
@@ -193,11 +210,6 @@ def _names(frame: nw.DataFrame[Any], argument: str) -> tuple[str, ...] | None:
 
 
 def _as_array(data: Any, argument: str) -> NDArray[Any]:
-    if hasattr(data, "nnz") and hasattr(data, "toarray"):
-        raise TypeError(
-            f"Sparse data was passed for {argument}, but dense data is required. "
-            "Use '.toarray()' to convert to a dense numpy array."
-        )
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):
         raise TypeError(f"{argument} is a lazy frame; pass {argument}.collect().")
     array = np.asarray(data)

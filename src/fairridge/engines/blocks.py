@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from fairridge._typing import Floats
-from fairridge.data import Indicators, Piece, Slab
+from fairridge.data import Indicators, Piece, Slab, SparseSlab
 
 __all__ = [
     "block_slices",
@@ -64,6 +64,8 @@ def write_block(pieces: Iterable[Piece], rows: slice, shift: Floats, out: Floats
         start += piece.width
         if isinstance(piece, Slab):
             np.subtract(piece.values[rows], shift[columns], out=out[:, columns])
+        elif isinstance(piece, SparseSlab):
+            np.subtract(piece.values[rows].toarray(), shift[columns], out=out[:, columns])
         else:
             _write_indicators(piece, rows, shift[columns], out[:, columns])
 

@@ -42,7 +42,7 @@ def linear_predictor(
     with np.errstate(over="ignore", invalid="ignore"):
         for piece in pieces:
             part = coefficients[start : start + piece.width]
-            if isinstance(piece, Slab):
+            if not isinstance(piece, Indicators):
                 eta += piece.values @ part
             else:
                 # Code -1, the base level, picks the last row: zero.
@@ -54,7 +54,7 @@ def linear_predictor(
 
 
 def _on_host(piece: Piece) -> bool:
-    return isinstance(piece, Indicators) or isinstance(piece.values, np.ndarray)
+    return not isinstance(piece, Slab) or isinstance(piece.values, np.ndarray)
 
 
 # Rows of an array of another library that are converted at a time.

@@ -12,13 +12,14 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab
-from fairridge.engines.blocks import block_slices, in_threads, row_major, write_block
+from fairridge.engines.blocks import block_slices, in_threads, write_block
 from fairridge.engines.linear_predictor import dense, linear_predictor, require_squares
 from fairridge.engines.means import MeanSums, block_means
 from fairridge.engines.moments import Moments
 from fairridge.engines.responses import DistinctResponses
-from fairridge.engines.split import Block, DenseBlock, SplitBlock, prefers_codes
+from fairridge.engines.split import Block
 from fairridge.engines.triangular import triangular_factor
+from fairridge.engines.written import WrittenRows
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
@@ -28,8 +29,6 @@ __all__ = ["MemoryEngine"]
 
 Result = TypeVar("Result")
 
-# Up to this size the rows are written out once and kept for all passes.
-KEEP_BYTES = 1 << 30
 # Arrays of the size of its columns that a function of a block makes, all to stay in the cache.
 SHOWN = 2
 
@@ -45,7 +44,7 @@ class MemoryEngine:
         Whether the family's rows are independent; otherwise (Cox) passes of
         `sum_over_rows` and `derivatives` see all rows as one block.
     many_passes : bool
-        Whether to keep the written blocks, up to `KEEP_BYTES`, for later passes.
+        Whether to keep the written blocks for later passes.
     """
 
     def __init__(self, rows: Rows, *, separable: bool = True, many_passes: bool = False) -> None:
@@ -53,15 +52,12 @@ class MemoryEngine:
         self.passes = 0
         self.separable = separable
         self._many_passes = many_passes
-        self._pieces: tuple[Piece, ...] = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
+        pieces = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
+        self._written = WrittenRows(pieces, rows.n_rows, separable=separable, keeps=many_passes)
         self._forms: dict[tuple[Distance, bytes], Floats] = {}
         self._families: dict[Family, Family] = {}
-        self._kept: dict[int, Block] = {}
         self._gram: Floats | None = None
         self._moments: Moments | None = None
-        self._split = separable and prefers_codes(self._pieces)
-        self._keeps = many_passes and 8 * (self._width + 1) * rows.n_rows <= KEEP_BYTES
-        self._order = "C" if row_major(self._pieces) else "F"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,50 +103,50 @@ class MemoryEngine:
         def gram(block: slice) -> Floats:
             with np.errstate(over="ignore", invalid="ignore"):
                 weight = self.rows.weight
-                return self._block(block).gram(None if weight is None else weight[block])
+                return self._written.block(block).gram(None if weight is None else weight[block])
 
         if self._moments is not None:
             return self._moments
-        total = self._sum(gram, self._slices)
+        total = self._sum(gram, self._written.slices)
         self.require_numbers(np.diag(total)[1:])
         self._gram = total
-        self._moments = Moments.from_raw(self.rows.n_rows, total, self._typical_row)
+        self._moments = Moments.from_raw(self.rows.n_rows, total, self._written.typical_row)
         return self._moments
 
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return R of a QR decomposition of the centered, scaled rows, block by block."""
 
         def factor(block: slice) -> Floats:
-            buffer = self._buffer(block, 0)
-            write_block(self._pieces, block, center, buffer)
+            buffer = self._written.buffer(block)
+            write_block(self._written.pieces, block, center, buffer)
             buffer /= scale
             self._weigh(buffer, block)
             return triangular_factor(buffer)
 
         # Blocks several times taller than wide, so that most rows meet one factorization only.
-        blocks = block_slices(self.rows.n_rows, self._width, multiple=4)
-        merged = np.zeros((0, self._width))
+        blocks = block_slices(self.rows.n_rows, self._written.width, multiple=4)
+        merged = np.zeros((0, self._written.width))
         for part in in_threads(factor, blocks):
             merged = triangular_factor(np.vstack([merged, part]))
         self.passes += 1
-        square = np.zeros((self._width, self._width))
+        square = np.zeros((self._written.width, self._written.width))
         square[: len(merged)] = merged
         return square
 
     def residual_products(self, coefficients: Floats, center: Floats, level: float) -> Floats:
         """Return Σ w z(y − level − zᵀb) for z = [S, X] − center, of shape (q+p,)."""
         k = len(center)
-        shift = np.append(center, np.full(self._width - k, level))
+        shift = np.append(center, np.full(self._written.width - k, level))
 
         def products(block: slice) -> Floats:
-            buffer = self._buffer(block, 0)
-            write_block(self._pieces, block, shift, buffer)
+            buffer = self._written.buffer(block)
+            write_block(self._written.pieces, block, shift, buffer)
             Z, residual = buffer[:, :k], buffer[:, k] - buffer[:, :k] @ coefficients
             if self.rows.weight is not None:
                 residual *= self.rows.weight[block]
             return residual @ Z
 
-        return self._sum(products, block_slices(self.rows.n_rows, self._width))
+        return self._sum(products, block_slices(self.rows.n_rows, self._written.width))
 
     def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
         """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)² for columns z made of S."""
@@ -175,7 +171,7 @@ class MemoryEngine:
         def work(block: slice) -> Floats:
             return function(self.rows.response[block], eta(block, None), self.weights[block])
 
-        return self._sum(work, self._slices)
+        return self._sum(work, self._written.slices)
 
     def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
         """Return Σ function over blocks of rows, shown their columns [S, X] − center."""
@@ -191,7 +187,7 @@ class MemoryEngine:
 
         n = self.rows.n_rows
         return self._sum(
-            work, block_slices(n, SHOWN * self._width) if self.separable else [slice(0, n)]
+            work, block_slices(n, SHOWN * self._written.width) if self.separable else [slice(0, n)]
         )
 
     def derivatives(
@@ -204,7 +200,7 @@ class MemoryEngine:
         family = self._prepared(family)
 
         def work(block: slice) -> GLMSums:
-            Z = self._block(block)
+            Z = self._written.block(block)
             sums = family.deviance_terms(
                 self.rows.response[block], eta(block, Z), self.weights[block], order
             )
@@ -214,10 +210,10 @@ class MemoryEngine:
             assert sums.gradient is not None  # the order is 1 or 2
             return GLMSums(float(sums.deviance), Z.products(sums.gradient)[:, :k], hessian)
 
-        sums = self._sum(work, self._slices)
+        sums = self._sum(work, self._written.slices)
         sums = sums if known is None else replace(sums, hessian=known)
         # The blocks are shifted by a typical row; the caller thinks in its own center.
-        return sums.recentered(self._typical_row[: len(center)] - center)
+        return sums.recentered(self._written.typical_row[: len(center)] - center)
 
     def means(
         self,
@@ -232,17 +228,17 @@ class MemoryEngine:
         """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
         beside = self.n_sensitive if beside is None else beside
         eta, sizes = self._eta(center, level, raw), (1 + beside, 1 + len(center))
-        gap = self._typical_row[: len(center)] - center
+        gap = self._written.typical_row[: len(center)] - center
         if multipliers is not None:  # they, too, come for columns about the caller's center
             multipliers = multipliers.copy()
             multipliers[:, 0] += multipliers[:, 1:] @ gap[:beside]
 
         def work(block: slice) -> MeanSums:
-            Z = self._block(block)
+            Z = self._written.block(block)
             y, weight = self.rows.response[block], self.weights[block]
             return block_means(Z, y, eta(block, Z), weight, family, means, sizes, multipliers)
 
-        return self._sum(work, self._slices).recentered(gap)
+        return self._sum(work, self._written.slices).recentered(gap)
 
     def _prepared(self, family: Family) -> Family:
         """Let a family find only once what no coefficient changes, such as Cox's risk sets.
@@ -269,7 +265,7 @@ class MemoryEngine:
     ) -> Callable[[slice, Block | None], Floats]:
         """Return a function from blocks, written out already or not, to linear predictors."""
         k, offset = len(center), self.rows.offset
-        shifted = level + raw @ (self._typical_row[:k] - center)
+        shifted = level + raw @ (self._written.typical_row[:k] - center)
         both = np.column_stack([shifted, raw]).T
         constant = not raw.any()
 
@@ -277,27 +273,10 @@ class MemoryEngine:
             if constant:
                 out = np.tile(level, (block.stop - block.start, 1))
             else:
-                out = (written or self._block(block)).times(both)
+                out = (written or self._written.block(block)).times(both)
             return out if offset is None else out + offset[block, None]
 
         return eta
-
-    def _block(self, block: slice) -> Block:
-        """Write [1, z − typical row] for some rows, or return it where it was kept."""
-        if block.start in self._kept:
-            return self._kept[block.start]
-        written: Block
-        if self._split:
-            written = SplitBlock(self._pieces, block, self._typical_row)
-        else:
-            shape = (block.stop - block.start, self._width + 1)
-            buffer: Floats = np.empty(shape, order=self._order)  # type: ignore[call-overload]
-            buffer[:, 0] = 1.0
-            write_block(self._pieces, block, self._typical_row, buffer[:, 1:])
-            written = DenseBlock(buffer)
-        if self._keeps:
-            self._kept[block.start] = written
-        return written
 
     def centered(self, center: Floats) -> Floats:
         """Return [1, z − center] of all rows as a dense array."""
@@ -347,14 +326,6 @@ class MemoryEngine:
         S, X = self._dense(rows.sensitive), self._dense(rows.predictors)
         return S, X, rows.response, self.weights
 
-    @property
-    def _width(self) -> int:
-        return sum(piece.width for piece in self._pieces)
-
-    def _buffer(self, block: slice, extra: int) -> Floats:
-        shape = (block.stop - block.start, self._width + extra)
-        return np.empty(shape, order=self._order)  # type: ignore[call-overload]
-
     def _weigh(self, buffer: Floats, block: slice) -> None:
         if self.rows.weight is not None:
             buffer *= np.sqrt(self.rows.weight[block])[:, None]
@@ -362,17 +333,8 @@ class MemoryEngine:
     def _sum(self, work: Callable[[slice], Result], blocks: list[slice]) -> Result:
         """One pass: add up what every block gives."""
         self.passes += 1
-        parts = map(work, blocks) if self._split else in_threads(work, blocks)
+        parts = map(work, blocks) if self._written.split else in_threads(work, blocks)
         return reduce(operator.add, parts)
-
-    @cached_property
-    def _slices(self) -> list[slice]:
-        n = self.rows.n_rows
-        if not self.separable:
-            return [slice(0, n)]
-        # tabmat uses all cores by itself, and wants many rows at a time.
-        width = 1 if self._split else self._width + 1
-        return block_slices(n, width)
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:
@@ -380,19 +342,6 @@ class MemoryEngine:
         if not self.separable or self.rows.offset is not None:
             return None
         return DistinctResponses.of(self.rows.response, self.weights)
-
-    @cached_property
-    def _typical_row(self) -> Floats:
-        """Medians of an odd number of evenly spaced rows: values that do occur."""
-        n = self.rows.n_rows
-        sample = np.unique(np.linspace(0, n - 1, min(n, 255)).astype(np.intp))
-        sample = sample[: len(sample) - 1 + len(sample) % 2]
-        taken = tuple(piece.take(sample) for piece in self._pieces)
-        row = np.median(dense(taken, len(sample)), axis=0)
-        if self._split:  # indicators stay what they are
-            coded = [np.full(p.width, isinstance(p, Indicators)) for p in self._pieces]
-            row[np.concatenate(coded)] = 0.0
-        return row
 
     def require_numbers(self, squares: Floats) -> None:
         """Raise for a column with NaN, infinity, or differences too large or small to square.
@@ -403,7 +352,9 @@ class MemoryEngine:
             Sums of squares of the shifted columns of [S, X, y].
         """
         names = (*self.names, *(["y"] * self.rows.targets.shape[1]))
-        require_squares(squares, names, lambda k: dense(self._pieces, self.rows.n_rows, only=k))
+        require_squares(
+            squares, names, lambda k: dense(self._written.pieces, self.rows.n_rows, only=k)
+        )
 
     def _dense(self, pieces: tuple[Piece, ...]) -> Floats:
         return dense(pieces, self.rows.n_rows)

@@ -1,4 +1,4 @@
-"""Written-out blocks of rows: dense, or with categoricals left as codes.
+"""Written-out blocks of rows: dense, or with categoricals left as codes and zeros left out.
 
 Both know three things: their Gram matrix under row weights, their product with
 coefficients, and the product of row vectors with them. A dense block is a
@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from scipy import sparse
 
 from fairridge._typing import Floats
-from fairridge.data import Indicators, Piece
+from fairridge.data import Indicators, Piece, Slab, SparseSlab
 from fairridge.engines.blocks import write_block
 
 __all__ = ["Block", "DenseBlock", "SplitBlock", "prefers_codes"]
@@ -28,7 +29,12 @@ LEVELS_EACH = 16
 
 
 def prefers_codes(pieces: Sequence[Piece]) -> bool:
-    """Whether indicators are many enough, in all and per categorical, to leave them as codes."""
+    """Whether indicators are many enough, in all and per categorical, to leave them as codes.
+
+    Columns that come as sparse ones stay sparse.
+    """
+    if any(isinstance(piece, SparseSlab) for piece in pieces):
+        return True
     coded = [piece.width for piece in pieces if isinstance(piece, Indicators)]
     total = sum(coded)
     return total >= max(FEWEST_INDICATORS, LEVELS_EACH * len(coded)) and 2 * total >= sum(
@@ -113,23 +119,23 @@ class DenseBlock:
 
 
 class SplitBlock:
-    """Rows as a tabmat SplitMatrix: numbers in one dense part, categoricals as codes.
+    """Rows as a tabmat SplitMatrix: a dense part, sparse columns, and categoricals as codes.
 
     Parameters
     ----------
-    pieces : sequence of Slab or Indicators
+    pieces : sequence of Piece
         The columns after the leading 1.
     rows : slice
         Which rows.
     shift : ndarray
-        Subtracted from numeric columns; zero for indicators.
+        Subtracted from dense columns; zero for the others.
     """
 
     def __init__(self, pieces: Sequence[Piece], rows: slice, shift: Floats) -> None:
         import tabmat  # a fifth of a second, which few problems need
 
         starts = 1 + np.cumsum([0, *(piece.width for piece in pieces)])
-        coded = [k for k, piece in enumerate(pieces) if isinstance(piece, Indicators)]
+        coded = [k for k, piece in enumerate(pieces) if not isinstance(piece, Slab)]
         plain = [k for k in range(len(pieces)) if k not in coded]
         columns = [np.arange(starts[k], starts[k + 1]) for k in range(len(pieces))]
         dense_columns = np.concatenate([[0], *(columns[k] for k in plain)]).astype(np.intp)
@@ -140,6 +146,13 @@ class SplitBlock:
         matrices = [tabmat.DenseMatrix(dense)]
         for k in coded:
             piece = pieces[k]
+            if isinstance(piece, SparseSlab):
+                part = piece.values[rows].tocsc()
+                # tabmat reads positions of 32 bits, which suffice for a block.
+                index = part.indices.astype(np.int32), part.indptr.astype(np.int32)
+                block = sparse.csc_array((part.data, *index), part.shape)
+                matrices.append(tabmat.SparseMatrix(block))
+                continue
             assert isinstance(piece, Indicators)
             # The base level, code -1 here, is the category that tabmat drops.
             codes = (piece.codes[rows] + 1).astype(np.int32)

@@ -47,6 +47,7 @@ from fairridge.estimators._isolating import (
 from fairridge.estimators._model import PENALTY_OR_FEWER, FairModel, Traits
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import Response
+from fairridge.estimators._sparse import iterates
 from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training, read_training
@@ -59,7 +60,7 @@ from fairridge.inference import (
     Certification,
     posterior_covariance,
 )
-from fairridge.models import Isolation, is_wide, isolate
+from fairridge.models import Isolation, has_many_sparse, is_wide, isolate
 from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
@@ -74,6 +75,7 @@ from fairridge.search import (
     glm_problem,
     mean_problem,
     solve,
+    sparse_problem,
 )
 
 __all__ = ["FairRidge"]
@@ -83,6 +85,7 @@ class FairRidge(FairModel):
     """Fair (generalized) ridge regression; subclasses read the response."""
 
     _sums_on_devices = True
+    _takes_sparse = True
     # What helps a fit that did not converge.
     _remedy = "raise max_iter, or add a small predictor_penalty"
 
@@ -205,7 +208,7 @@ class FairRidge(FairModel):
 
         Parameters
         ----------
-        X : frame or array of shape (n, k)
+        X : frame, array or sparse matrix of shape (n, k)
             Predictors, and the sensitive attributes if `sensitive` names them.
         y : array-like
             Response.
@@ -337,6 +340,8 @@ class FairRidge(FairModel):
         }
         passes = options | {"n_targets": response.targets.shape[1], "max_iter": max_iter}
         of_means = passes | {"classes": response.classes, "each": self._has_each}
+        if has_many_sparse(engine) and iterates(engine, self, family) and not definition.own_ridge:
+            return sparse_problem(engine, family, max_iter=max_iter, **options)
         if self.blind:
             return blind_problem(engine, family, definition, **of_means)
         if self.controls is not None:

@@ -15,7 +15,7 @@ from fairridge._arrays import to_device
 from fairridge._notebook import facts_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
-from fairridge.data import MAX_LEVELS, Design, as_table, numeric_vector
+from fairridge.data import MAX_LEVELS, Design, Table, as_table, numeric_vector
 from fairridge.engines import linear_predictor
 from fairridge.estimators._responses import ResponseKind
 from fairridge.metrics import WORDS
@@ -112,6 +112,8 @@ class FairModel(BaseEstimator):
     _unknown_rules: tuple[str, ...] = ("error", "base", "mean")
     # Whether rows may be in arrays on another device.
     _sums_on_devices = False
+    # Whether X may be a sparse matrix.
+    _takes_sparse = False
     coef_: Floats
     intercept_: Any
     family_: Any
@@ -163,11 +165,20 @@ class FairModel(BaseEstimator):
         known = self._reads.to_encoded(np.atleast_2d(self.coef_))
         return np.pad(known, ((0, 0), (len(self._design.encoded_names) - known.shape[1], 0)))
 
+    def _table(self, X: Any) -> Table:
+        """Read new rows."""
+        return as_table(X, devices=True, sparse=self._takes_sparse)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
     def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
         """Return η of shape (n,), or (n, K) for several classes."""
         check_is_fitted(self)
         check_option("unknown", self.unknown, self._unknown_rules)
-        table, name, design = as_table(X, devices=True), type(self).__name__, self._reads
+        table, name, design = self._table(X), type(self).__name__, self._reads
         coefficients, attributes = design.to_encoded(np.atleast_2d(self.coef_)), None
         if self._traits.needs_sensitive:
             attributes = design.attributes(sensitive_features, estimator_name=name)

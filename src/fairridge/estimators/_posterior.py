@@ -11,6 +11,7 @@ from fairridge.data import as_table
 from fairridge.engines import linear_predictor
 from fairridge.estimators._model import FairModel
 from fairridge.inference import LARGEST_POSTERIOR
+from fairridge.penalties import resolve_penalty
 from fairridge.sources import RowSource
 
 __all__ = ["posterior_deviation"]
@@ -34,7 +35,8 @@ def posterior_deviation(model: Any, X: Any, sensitive_features: Any) -> Floats:
     _require_posterior(model)
     design, name, training = model._design, type(model).__name__, model._training
     attributes = design.attributes(sensitive_features, estimator_name=name)
-    pieces = design.encode(as_table(X), attributes, model.unknown, estimator_name=name)
+    table = as_table(X, sparse=True)
+    pieces = design.encode(table, attributes, model.unknown, estimator_name=name)
     sizes, vectors = np.linalg.eigh(model._posterior)
     root = vectors * np.sqrt(np.maximum(sizes, 0.0))
     center = training.center[: len(root)]
@@ -61,4 +63,6 @@ def _require_posterior(model: FairModel | Any) -> None:
         reason = f"is for models with up to {LARGEST_POSTERIOR:,} encoded columns"
     elif len(model.predictor_names_) > model.n_rows_:
         reason = "needs at least as many rows as predictor columns"
+    elif resolve_penalty(model.penalty).l1 == 0.0:
+        reason = "is for models of few sparse columns, or of dense ones"
     raise ValueError(f"return_std {reason}.")

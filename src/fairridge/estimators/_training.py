@@ -313,7 +313,10 @@ def _read_rows(
 ) -> Training:
     """Read rows in memory: learn the columns, encode them, and map them to features if asked."""
     name = type(model).__name__
-    inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+    table = as_table(X, sparse=model._takes_sparse)
+    if table.is_sparse:
+        _check_sparse(model)
+    inputs = read_inputs(table, sensitive_features, sample_weight, offset)
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     response = model._response_kind.read(y, inputs)
@@ -347,6 +350,20 @@ def _read_rows(
     return Training(design, engine, response, n, inputs.table.backend, unmapped)
 
 
+def _check_sparse(model: FairModel) -> None:
+    """Refuse what would have to write a sparse matrix out."""
+    if model.missing != "error":
+        raise ValueError(
+            "missing='level' needs dense columns, and X is sparse: fill missing values in "
+            "beforehand."
+        )
+    if model.predictor_map is not None:
+        raise ValueError(
+            "predictor_map needs dense columns, and X is sparse: transform X before the fit, with "
+            "TruncatedSVD or another transformer of sparse matrices."
+        )
+
+
 def _has_offset(family: Family) -> bool:
     """Whether an offset is for the passes over the rows.
 
@@ -376,6 +393,6 @@ def read_scored(
         attributes = model._design.attributes(
             sensitive_features, estimator_name=type(model).__name__
         )
-    inputs = read_inputs(as_table(X, devices=True), attributes, sample_weight, offset)
+    inputs = read_inputs(model._table(X), attributes, sample_weight, offset)
     scores = model._linear_predictor(inputs.table, inputs.attributes, inputs.offset)
     return inputs, to_host(scores)

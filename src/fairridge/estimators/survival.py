@@ -122,6 +122,7 @@ class FairRidgeSurvival(FairRidge):
 
     # Risk sets need the rows in their order.
     _sums_on_devices = False
+    _takes_sparse = False
 
     def __init__(
         self,

@@ -62,7 +62,8 @@ def check_model(problem: Problem, description: Description, solution: Solution) 
     """
     if isinstance(problem, CompressedProblem):
         raise ValueError(
-            "there are no standard errors with more predictor columns than rows; use fewer columns."
+            "there are no standard errors with more predictor columns than rows, or with more than "
+            "500 sparse ones; use fewer columns."
         )
     if not isinstance(description.penalty, Ridge | Radial):
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from fairridge.models.basis import FairBasis, fair_basis
 from fairridge.models.canonical import BlindCoordinates, CanonicalSpace, canonical_space
-from fairridge.models.compression import Compression, compress, is_wide
+from fairridge.models.compression import Compression, Features, compress, is_wide
 from fairridge.models.controls import (
     ConditionalBasis,
     ConditionalCoordinates,
@@ -12,6 +12,7 @@ from fairridge.models.coordinates import Coordinates
 from fairridge.models.factor import Factor, factorize
 from fairridge.models.fit import ConditionalFit, ExpandedFit, Fit, Separation
 from fairridge.models.isolation import DecidedLevel, Isolation, isolate
+from fairridge.models.sparse_compression import SparseFeatures, has_many_sparse, sparse_features
 
 __all__ = [
     "BlindCoordinates",
@@ -25,14 +26,18 @@ __all__ = [
     "ExpandedFit",
     "Factor",
     "FairBasis",
+    "Features",
     "Fit",
     "Isolation",
     "Separation",
+    "SparseFeatures",
     "canonical_space",
     "compress",
     "conditional_basis",
     "factorize",
     "fair_basis",
+    "has_many_sparse",
     "is_wide",
     "isolate",
+    "sparse_features",
 ]

@@ -48,6 +48,8 @@ class FairBasis:
         Scatter of the targets outside the span of S and U.
     explained : ndarray of shape (p,)
         Share of each predictor's variance that S explains.
+    rank_of_columns : int or None
+        Rank of U, if the predictors are fewer features of it.
     """
 
     weight: float
@@ -61,6 +63,13 @@ class FairBasis:
     on_predictors: Floats
     residual: Floats
     explained: Floats
+    rank_of_columns: int | None = None
+
+    @property
+    def rank(self) -> int:
+        """Directions in which a linear predictor can vary."""
+        own = self.predictors.rank if self.rank_of_columns is None else self.rank_of_columns
+        return self.sensitive.rank + own
 
     @property
     def center(self) -> Floats:

@@ -22,6 +22,8 @@ fitted values, s²/(s² + λ₂), but to γ it adds s/(s² + λ₂).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
@@ -29,14 +31,23 @@ import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Floats
-from fairridge.data import Slab
+from fairridge.data import Piece, Slab
 from fairridge.engines import MemoryEngine, column_blocks, triangular_factor
 from fairridge.models.basis import FairBasis
 from fairridge.models.factor import EPS, WELL_CONDITIONED, rounding_noise, scale_of
 from fairridge.models.wide_columns import WideColumns, WideSpectrum, decorrelated
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
-__all__ = ["Compression", "compress", "is_wide"]
+__all__ = [
+    "Compression",
+    "Features",
+    "column_statistics",
+    "compress",
+    "explained_share",
+    "is_wide",
+    "of_features",
+    "sensitive_basis",
+]
 
 
 # Part of the fitted values that coefficients miss, above which it is more than rounding.
@@ -51,8 +62,8 @@ def is_wide(engine: Any) -> TypeGuard[MemoryEngine]:
 
 
 @dataclass(frozen=True)
-class Compression:
-    """The model in features, and the way back.
+class Features(ABC):
+    """A model in features, and the way back to the columns that they are made of.
 
     Attributes
     ----------
@@ -64,16 +75,35 @@ class Compression:
         S and U.
     names : tuple of str
         Names of S and X.
-    columns : WideColumns
-        W^½V.
-    directions : ndarray of shape (n, rank)
-        E/s.
     """
 
     engine: MemoryEngine
     basis: FairBasis
     original: FairBasis
     names: tuple[str, ...]
+
+    @abstractmethod
+    def expand(self, delta: Floats) -> Floats:
+        """Return β for coefficients δ of the features (last axis)."""
+
+    def raw(self, features: Floats) -> Floats:
+        """Bring raw coefficients of [S, F], which are (α, δ), to [S, X] (last axis)."""
+        alpha, delta = np.split(features, [len(self.original.center_sensitive)], axis=-1)
+        return self.original.raw_coefficients(alpha, self.expand(delta))
+
+
+@dataclass(frozen=True)
+class Compression(Features):
+    """As many features as U has rank.
+
+    Attributes
+    ----------
+    columns : WideColumns
+        W^½V.
+    directions : ndarray of shape (n, rank)
+        E/s.
+    """
+
     columns: WideColumns
     directions: Floats
 
@@ -90,11 +120,6 @@ class Compression:
             gamma -= self.columns.transposed(self.directions @ np.where(seen, missed / values, 0.0))
         return (gamma.T / scale).reshape(*before, len(scale))
 
-    def raw(self, features: Floats) -> Floats:
-        """Bring raw coefficients of [S, F], which are (α, δ), to [S, X] (last axis)."""
-        alpha, delta = np.split(features, [len(self.original.center_sensitive)], axis=-1)
-        return self.original.raw_coefficients(alpha, self.expand(delta))
-
 
 def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: float) -> Compression:
     """Replace predictors by as many features as U has rank.
@@ -110,10 +135,13 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
     """
     root, weight = np.sqrt(engine.weights)[:, None], float(engine.weights.sum())
     q, last = engine.n_sensitive, len(engine.names)
-    mean, squares = _statistics(engine, weight)
+    rows = engine.rows
+    pieces = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
+    mean, squares = column_statistics(pieces, engine.weights)
+    engine.require_numbers(squares)
     scale = scale_of(squares, mean, weight)
     noise = rounding_noise(mean, scale)
-    sensitive, P = _sensitive(engine, mean[:q], scale[:q], noise[:q], standardize=standardize)
+    sensitive, P = sensitive_basis(engine, mean[:q], scale[:q], noise[:q], standardize=standardize)
     span = np.hstack([root / np.sqrt(weight), P])
     columns = WideColumns(
         engine.rows.predictors, root, span, mean[q:last], scale[q:last], squares[q:last]
@@ -140,21 +168,20 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
         on_sensitive=on_sensitive,
         on_predictors=on_predictors,
         residual=rest.T @ rest,
-        explained=_explained(columns.squares, squares[q:last]),
+        explained=explained_share(columns.squares, squares[q:last]),
     )
     features = engine.with_predictors(left * values / root)
     features.passes = SWEEPS
-    basis = _of_features(original, values)
+    basis = of_features(original, values)
     return Compression(features, basis, original, engine.names, columns, left / values)
 
 
-def _statistics(engine: MemoryEngine, weight: float) -> tuple[Floats, Floats]:
-    """Return mean and Σ w(z − mean)² of every column of [S, X, y]."""
-    rows, weights = engine.rows, engine.weights
-    pieces = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
+def column_statistics(pieces: Sequence[Piece], weights: Floats) -> tuple[Floats, Floats]:
+    """Return mean and Σ w(z − mean)² of every column."""
+    weight = weights.sum()
     mean, squares = np.empty((2, sum(piece.width for piece in pieces)))
     with np.errstate(over="ignore", invalid="ignore"):
-        for columns, block in column_blocks(pieces, rows.n_rows):
+        for columns, block in column_blocks(pieces, len(weights)):
             # Less its first row a constant column is zero, with a spread of exactly zero.
             mean[columns] = block[0]
             block -= mean[columns]
@@ -163,11 +190,10 @@ def _statistics(engine: MemoryEngine, weight: float) -> tuple[Floats, Floats]:
                 mean[columns] += step
                 block -= step
             squares[columns] = weights @ np.square(block, out=block)
-    engine.require_numbers(squares)
     return mean, squares
 
 
-def _sensitive(
+def sensitive_basis(
     engine: MemoryEngine, center: Floats, unit: Floats, noise: Floats, *, standardize: bool
 ) -> tuple[Spectrum, Floats]:
     """Return S in its singular basis, and orthonormal columns with the span of W^½S."""
@@ -281,13 +307,13 @@ def _rounding_along(
     return np.where(values > 0.0, along, np.inf)
 
 
-def _explained(outside: Floats, total: Floats) -> Floats:
+def explained_share(outside: Floats, total: Floats) -> Floats:
     """Share of each predictor's variance that S explains."""
     share = np.divide(outside, total, out=np.ones_like(total), where=total > 0.0)
     return np.clip(1.0 - share, 0.0, 1.0)
 
 
-def _of_features(original: FairBasis, values: Floats) -> FairBasis:
+def of_features(original: FairBasis, values: Floats) -> FairBasis:
     """Return the basis of S and the features, which are orthogonal to S and to each other."""
     q, k = len(original.center_sensitive), len(values)
     return replace(

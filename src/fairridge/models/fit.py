@@ -221,6 +221,10 @@ class ExpandedFit(Fit):
         """VAR(Uβ), summed over classes."""
         return self.features.predictor_variance
 
+    def linear_predictor(self) -> Floats:
+        """Return η for every row, without any offset."""
+        return self.features.linear_predictor()
+
     def sum_over_rows(
         self, function: RowFunction, *, sensitive: bool, predictors: bool, center: bool
     ) -> Floats:

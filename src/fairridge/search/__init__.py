@@ -11,6 +11,7 @@ from fairridge.search.leave_one_out import leave_one_out
 from fairridge.search.mean_parity import MeanProblem, mean_problem
 from fairridge.search.problem import PenalizedProblem, Problem, solve
 from fairridge.search.solution import AttributeShare, Choice, Solution, Status
+from fairridge.search.sparse import SparseProblem, sparse_problem
 
 __all__ = [
     "AttributeShare",
@@ -28,6 +29,7 @@ __all__ = [
     "PenalizedProblem",
     "Problem",
     "Solution",
+    "SparseProblem",
     "Status",
     "blind_problem",
     "compressed_problem",
@@ -38,4 +40,5 @@ __all__ = [
     "mean_problem",
     "orthogonal_solution",
     "solve",
+    "sparse_problem",
 ]

@@ -13,7 +13,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine, MemoryEngine
 from fairridge.fairness import Definition
 from fairridge.families import Family
-from fairridge.models import Compression, ExpandedFit, FairBasis, Fit, compress
+from fairridge.models import ExpandedFit, FairBasis, Features, Fit, compress
 from fairridge.penalties import Penalty
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem, separating_columns
@@ -21,7 +21,7 @@ from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import solve
 from fairridge.search.solution import Choice, Solution
 
-__all__ = ["CompressedProblem", "compressed_problem"]
+__all__ = ["CompressedProblem", "compressed_problem", "problem_in_features"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class CompressedProblem:
 
     Attributes
     ----------
-    compression : Compression
+    compression : Features
         The features, and the way back to columns.
     inner : GaussianProblem or GLMProblem
         The model in features.
@@ -38,7 +38,7 @@ class CompressedProblem:
         The rows with all their columns.
     """
 
-    compression: Compression
+    compression: Features
     inner: GaussianProblem | GLMProblem
     columns: Engine
 
@@ -194,13 +194,18 @@ def compressed_problem(
         Maximum number of passes over the rows per λ, unless there is a closed form.
     """
     found = compress(engine, standardize=standardize, predictor_penalty=predictor_penalty)
-    inner: GaussianProblem | GLMProblem
-    if family.least_squares:
-        inner = GaussianProblem.of(found.engine, found.basis, penalty, predictor_penalty)
-    else:
-        inner = GLMProblem(
-            PenalizedGLM(
-                found.engine, found.basis, family, penalty, predictor_penalty, max_iter, found
-            )
-        )
+    inner = problem_in_features(
+        found, family, penalty=penalty, predictor_penalty=predictor_penalty, max_iter=max_iter
+    )
     return CompressedProblem(found, inner, engine)
+
+
+def problem_in_features(
+    found: Features, family: Family, *, penalty: Penalty, predictor_penalty: float, max_iter: int
+) -> GaussianProblem | GLMProblem:
+    """Set a model up in features."""
+    if family.least_squares:
+        return GaussianProblem.of(found.engine, found.basis, penalty, predictor_penalty)
+    return GLMProblem(
+        PenalizedGLM(found.engine, found.basis, family, penalty, predictor_penalty, max_iter, found)
+    )

@@ -96,6 +96,11 @@ class GLMProblem:
         self._is_reference = True
         return self.fit(0.0)
 
+    @property
+    def compared(self) -> list[Fit]:
+        """The model that a definition has related others to, if it has."""
+        return [self.fit(0.0)] if self._is_reference else []
+
     def converged(self, lambda_: float) -> bool:
         """Whether the coefficients at a λ, and those they were compared with, are a minimum."""
         compared = {lambda_, 0.0} if self._is_reference else {lambda_}
@@ -142,7 +147,7 @@ class GLMProblem:
     @property
     def rank(self) -> int:
         """Directions in which the linear predictor can vary."""
-        return self.basis.sensitive.rank + self.basis.predictors.rank
+        return self.basis.rank
 
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood."""

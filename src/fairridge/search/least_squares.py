@@ -21,7 +21,7 @@ class LeastSquares:
     @property
     def rank(self) -> int:
         """Directions in which the fitted values can vary."""
-        return self.basis.sensitive.rank + self.basis.predictors.rank
+        return self.basis.rank
 
     @property
     def null_deviance(self) -> float:

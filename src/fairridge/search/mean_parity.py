@@ -11,7 +11,7 @@ import numpy as np
 from fairridge._typing import Booleans, Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.models import compress, is_wide
+from fairridge.models import compress, has_many_sparse, is_wide
 from fairridge.penalties import Penalty, Radial
 from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.gaussian import gaussian_problem
@@ -21,6 +21,7 @@ from fairridge.search.mean_space import MeanSpace, mean_space
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import LOOSE, PenalizedProblem
 from fairridge.search.solution import AttributeShare, Choice, Solution, Status
+from fairridge.search.sparse import sparse_problem
 from fairridge.solvers.mean_ridge import Goal, MeanState, is_minimum, reach
 
 __all__ = ["MeanProblem", "mean_problem", "require_ridge"]
@@ -176,6 +177,8 @@ def mean_problem(
     closed = family.least_squares and not each
     if closed:
         radial = Radial()
+        if predictor_penalty > 0.0 and has_many_sparse(engine):
+            return sparse_problem(engine, family, penalty=radial, max_iter=max_iter, **options)
         if is_wide(engine):
             return compressed_problem(engine, family, penalty=radial, max_iter=max_iter, **options)
         return gaussian_problem(engine, penalty=radial, **options)

@@ -11,7 +11,7 @@ import scipy.linalg
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.models import Compression, Coordinates, FairBasis, Separation
+from fairridge.models import Coordinates, FairBasis, Features, Separation
 from fairridge.penalties import Penalty
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
@@ -52,7 +52,7 @@ class PenalizedGLM:
         λ₂.
     max_iter : int
         Maximum number of passes over the rows, for each λ.
-    compression : Compression, optional
+    compression : Features, optional
         Where the predictors are features of more columns: these columns.
     """
 
@@ -64,7 +64,7 @@ class PenalizedGLM:
         penalty: Penalty,
         predictor_penalty: float,
         max_iter: int,
-        compression: Compression | None = None,
+        compression: Features | None = None,
     ) -> None:
         self.engine = engine
         self.basis = basis

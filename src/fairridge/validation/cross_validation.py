@@ -292,7 +292,7 @@ class FoldedData:
         **division: Any,
     ) -> FoldedData:
         """Divide the rows, for models that are validated on the same folds."""
-        n = len(X) if hasattr(X, "__len__") else X.shape[0]
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
         weight = weights(sample_weight, n)
         kept = None if weight is None or weight.all() else np.flatnonzero(weight)
         repeated = make_folds(models=models, n=n, y=y, kept=kept, **division)
@@ -306,7 +306,7 @@ class FoldedData:
     @property
     def backend(self) -> Any:
         """The frame library of X; None for arrays."""
-        return as_table(self.X).backend
+        return as_table(self.X, sparse=True).backend
 
     def scores(
         self, name: str, model: Any, bounds: Floats, n_jobs: int | None

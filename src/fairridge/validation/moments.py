@@ -18,7 +18,7 @@ from fairridge.engines import Engine, MemoryEngine, Moments, PrecomputedMoments
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.metrics import explained_by_sensitive
-from fairridge.models import is_wide
+from fairridge.models import has_many_sparse, is_wide
 from fairridge.models.factor import WELL_CONDITIONED
 from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
@@ -58,7 +58,8 @@ def no_rows() -> MemoryEngine:
 def uses_moments(model: LinearModel, training: Training) -> bool:
     """Whether everything a model needs is in the moments of [S, X, y]."""
     traits, closed = model._traits, training.response.family.least_squares
-    compressed = traits.compresses and is_wide(training.engine)
+    wide = is_wide(training.engine) or has_many_sparse(training.engine)
+    compressed = traits.compresses and wide
     return closed and traits.moments_suffice and training.unmapped is None and not compressed
 
 

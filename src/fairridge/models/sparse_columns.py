@@ -1,0 +1,157 @@
+"""Many sparse columns: U in products alone, never written out.
+
+U = X − 1x̄ᵀ − (S − s̄)B is dense where X is sparse. But with H, columns that span
+[1, S] and are orthonormal under the weights W, it is
+
+    U = X − HA,  A = HᵀWX,
+
+so that a product with U is one with X and a correction of rank 1 + q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.data import Slab, SparseSlab
+from fairridge.solvers.spectrum import Spectrum
+
+__all__ = ["Numbers", "SparseColumns", "SparseSpectrum"]
+
+Numbers = Slab | SparseSlab
+
+# Share of a column that S leaves, below which its square has lost digits to subtraction.
+CANCELLED = 1e-4
+# Columns that are written out at a time.
+SOME = 64
+
+
+@dataclass(frozen=True)
+class SparseColumns:
+    """V = UD⁻¹ of shape (n, p): decorrelated, scaled predictors.
+
+    Attributes
+    ----------
+    pieces : tuple of SparseSlab or Slab
+        The predictors X; dense ones centered.
+    weights : ndarray of shape (n,)
+        W.
+    span : ndarray of shape (n, s)
+        H, with a constant first column.
+    along : ndarray of shape (s, p)
+        A.
+    scale : ndarray of shape (p,)
+        D.
+    squares : ndarray of shape (p,)
+        ‖W^½u‖² of the columns u of U; zero where one is in the span of S, and V then is.
+    """
+
+    pieces: tuple[Numbers, ...]
+    weights: Floats
+    span: Floats
+    along: Floats
+    scale: Floats
+    squares: Floats
+
+    def times(self, gamma: Floats) -> Floats:
+        """V times coefficients of shape (p, m)."""
+        beta = gamma * self._per_scale[:, None]
+        found, start = -self.span @ (self.along @ beta), 0
+        for piece in self.pieces:
+            found += piece.values @ beta[start : start + piece.width]
+            start += piece.width
+        return found
+
+    def transposed(self, vectors: Floats) -> Floats:
+        """Vᵀ times vectors of shape (n, m)."""
+        found = self.products(vectors)
+        found -= self.along.T @ (self.span.T @ vectors)
+        return found * self._per_scale[:, None]
+
+    def products(self, vectors: Floats) -> Floats:
+        """Xᵀ times vectors of shape (n, m)."""
+        return np.concatenate([piece.values.T @ vectors for piece in self.pieces])
+
+    def outside(self, vectors: Floats) -> Floats:
+        """Take off vectors what [1, S] explains of them."""
+        for _ in range(2):  # twice is enough for orthogonality
+            vectors = vectors - self.span @ ((self.span * self.weights[:, None]).T @ vectors)
+        return vectors
+
+    @cached_property
+    def _per_scale(self) -> Floats:
+        return np.where(self.squares > 0.0, 1.0 / self.scale, 0.0)
+
+    def squares_outside(self, total: Floats) -> Floats:
+        """Return ‖W^½u‖² from that of the centered columns of X."""
+        squares = total - (self.along[1:] ** 2).sum(axis=0)
+        lost = np.flatnonzero(squares < CANCELLED * total)
+        for places in np.split(lost, range(SOME, len(lost), SOME)):
+            own = self.outside(_columns(self.pieces, places, len(self.weights)))
+            squares[places] = self.weights @ own**2
+        return squares
+
+
+class SparseSpectrum(Spectrum):
+    """Columns of U, of which no decomposition exists: what a model asks of them is products.
+
+    Fitted values and responses are compared along the response alone.
+
+    Parameters
+    ----------
+    columns : SparseColumns
+        The columns.
+    left : ndarray of shape (n, m)
+        Columns with the span of the response outside S, orthonormal under the weights.
+    """
+
+    _columns: SparseColumns
+    _left: Floats
+
+    def __init__(self, columns: SparseColumns, left: Floats) -> None:
+        vars(self).update(scale=columns.scale, _columns=columns, _left=left)
+
+    @property
+    def rank(self) -> int:
+        """Number of columns with variance, taken as independent; at most that of the rows."""
+        n, s = self._columns.span.shape
+        return min(int(np.count_nonzero(self._columns.squares)), n - s)
+
+    def squares(self) -> Floats:
+        """‖u‖² of every column."""
+        return self._columns.squares
+
+    def products(self, projection: Floats) -> Floats:
+        """Uᵀy for the projection of a response."""
+        y = self._columns.weights[:, None] * (self._left @ projection)
+        return self._columns.transposed(y) * self.scale[:, None]
+
+    def rotate(self, coefficients: Floats) -> Floats:
+        """Fitted values Ub along the response, for original-scale coefficients b (last axis)."""
+        weighted = self._fitted(coefficients) * self._columns.weights[:, None]
+        found = weighted.T @ self._left
+        return found.reshape(*coefficients.shape[:-1], self._left.shape[1])
+
+    def quadratic(self, coefficients: Floats) -> Floats:
+        """‖Ub‖² for original-scale coefficients b (last axis)."""
+        found = self._columns.weights @ self._fitted(coefficients) ** 2
+        return found.reshape(coefficients.shape[:-1])
+
+    def _fitted(self, coefficients: Floats) -> Floats:
+        flat = coefficients.reshape(-1, len(self.scale))
+        return self._columns.times((flat * self.scale).T)
+
+
+def _columns(pieces: tuple[Numbers, ...], places: Integers, n_rows: int) -> Floats:
+    """Write some columns out."""
+    found, start = [np.empty((n_rows, 0))], 0
+    for piece in pieces:
+        own = places[(places >= start) & (places < start + piece.width)] - start
+        part: Any = piece.values[:, own]
+        found.append(part if isinstance(piece, Slab) else part.toarray())
+        start += piece.width
+    return np.hstack(found)

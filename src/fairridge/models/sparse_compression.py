@@ -1,0 +1,207 @@
+"""Many sparse predictors: the model in a few features, which grow until they suffice.
+
+With a ridge on γ = Dβ, the minimum over all γ is the minimum over those in the span
+of any orthonormal directions Q that contain it. Then features F = VQ with a plain
+ridge are the same model, as in `compression`, whatever the definition of fairness and
+the penalty on α. Q begins empty. The full gradient at the model in features says
+whether γ lies in its span; where it does not, a Newton step of the full model is
+one more direction. So a gaussian model, whose β is the same at every λ, has one
+feature, and others have several.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.data import Slab, SparseSlab
+from fairridge.engines import MemoryEngine
+from fairridge.models.basis import FairBasis
+from fairridge.models.compression import (
+    Features,
+    column_statistics,
+    explained_share,
+    of_features,
+    sensitive_basis,
+)
+from fairridge.models.factor import rounding_noise, scale_of
+from fairridge.models.sparse_columns import Numbers, SparseColumns, SparseSpectrum
+
+__all__ = ["SparseFeatures", "has_many_sparse", "sparse_features"]
+
+# Rows, or columns, up to which matrices of their number are formed.
+MOST_FORMED = 500
+# Length of a direction, relative to the longest, that is left for later.
+SHORT = 1e-3
+# Variance of a direction, relative to the largest, that a feature is not made of.
+NO_VARIANCE = 1e-24
+
+
+def has_many_sparse(engine: Any, most: int | None = None) -> TypeGuard[MemoryEngine]:
+    """Whether rows in memory have so many sparse columns that no matrix of them is formed.
+
+    Parameters
+    ----------
+    engine : Engine
+        The rows.
+    most : int, optional
+        Rows, or columns, up to which matrices of their number are formed.
+    """
+    most = MOST_FORMED if most is None else most
+    if not isinstance(engine, MemoryEngine):
+        return False
+    rows = engine.rows
+    is_sparse = any(isinstance(piece, SparseSlab) for piece in rows.predictors)
+    return is_sparse and min(rows.n_rows, rows.n_predictors) > most
+
+
+@dataclass(frozen=True)
+class SparseFeatures(Features):
+    """The model in features, and the way back.
+
+    Attributes
+    ----------
+    columns : SparseColumns
+        V.
+    directions : ndarray of shape (p, k)
+        Q.
+    rows : MemoryEngine
+        The rows with all their columns.
+    targets : ndarray of shape (n, m)
+        The response outside [1, S].
+    """
+
+    columns: SparseColumns
+    directions: Floats
+    rows: MemoryEngine
+    targets: Floats
+
+    def expand(self, delta: Floats) -> Floats:
+        """Return β = D⁻¹Qδ for coefficients δ of the features (last axis)."""
+        return delta @ self.directions.T / self.columns.scale
+
+    def grown(self, more: Floats) -> SparseFeatures:
+        """Return features with more directions, of shape (p, c).
+
+        Steps that are much alike add what they have in common.
+        """
+        Q = self.directions
+        for _ in range(2):  # twice is enough for orthogonality
+            more = more - Q @ (Q.T @ more)
+        new, lengths, _ = np.linalg.svd(more, full_matrices=False)
+        new = new[:, lengths > SHORT * lengths[0]]
+        values: Floats = np.asarray(self.engine.rows.predictors[0].values)  # type: ignore[union-attr]
+        values = np.hstack([values, self.columns.outside(self.columns.times(new))])
+        found = self._in_features(np.hstack([Q, new]), values)
+        found.engine.passes = self.engine.passes + 1
+        return found
+
+    def _in_features(self, Q: Floats, values: Floats) -> SparseFeatures:
+        """Turn directions so that the features VQ are orthogonal to each other."""
+        weight = self.columns.weights[:, None]
+        variances, turn = np.linalg.eigh(values.T @ (weight * values))
+        variances, turn = variances[::-1], turn[:, ::-1]
+        kept = variances > NO_VARIANCE * variances.max(initial=0.0)
+        values, Q, sizes = values @ turn[:, kept], Q @ turn[:, kept], np.sqrt(variances[kept])
+        on_features = (values / sizes).T @ (weight * self.targets)
+        rest = self.targets - (values / sizes) @ on_features
+        basis = of_features(self.original, sizes)
+        basis = replace(
+            basis,
+            on_predictors=on_features,
+            residual=rest.T @ (weight * rest),
+            rank_of_columns=self.original.predictors.rank,
+        )
+        engine = self.rows.with_predictors(values)
+        return replace(self, engine=engine, basis=basis, directions=Q)
+
+
+def sparse_features(engine: MemoryEngine, *, standardize: bool) -> SparseFeatures:
+    """Decorrelate sparse predictors from S; no features yet.
+
+    Parameters
+    ----------
+    engine : MemoryEngine
+        The rows.
+    standardize : bool
+        Whether penalties see columns of S and U divided by their standard deviations.
+    """
+    rows, weights = engine.rows, engine.weights
+    total, q, last = float(weights.sum()), engine.n_sensitive, len(engine.names)
+    n_features = last - q
+    mean_S, squares_S = column_statistics(rows.sensitive, weights)
+    scale_S = scale_of(squares_S, mean_S, total)
+    noise_S = rounding_noise(mean_S, scale_S)
+    sensitive, P = sensitive_basis(engine, mean_S, scale_S, noise_S, standardize=standardize)
+    root = np.sqrt(weights)[:, None]
+    span = np.hstack([np.full_like(root, 1.0 / np.sqrt(total)), P / root])
+
+    pieces, mean, squares = _centered(engine)
+    # A column of zeros alone has a square of zero, and need not be looked at.
+    checked = np.where((squares == 0.0) & (mean == 0.0), 1.0, squares)
+    of_targets = column_statistics([Slab(rows.targets)], weights)[1]
+    engine.require_numbers(np.concatenate([squares_S, checked, of_targets]))
+    columns = SparseColumns(
+        pieces, weights, span, np.empty((0, 0)), np.ones(n_features), np.ones(n_features)
+    )
+    columns = replace(columns, along=columns.products(span * weights[:, None]).T)
+    outside = columns.squares_outside(squares)
+    unit = scale_of(squares, mean, total)
+    to_B = sensitive.vectors / np.sqrt(sensitive.eigenvalues) / sensitive.scale[:, None]
+    B = to_B @ columns.along[1:]
+    noise = rounding_noise(mean, unit) + (noise_S * scale_S) @ np.abs(B) / unit
+    spread = np.sqrt(np.maximum(outside, 0.0) / total) / unit
+    used = spread > noise * np.maximum(np.sqrt(squares / total) / unit, 1.0)
+    scale = np.where(used, spread, 1.0) * unit if standardize else np.ones(n_features)
+    columns = replace(columns, scale=scale, squares=np.where(used, outside, 0.0))
+
+    center = weights @ rows.targets / total
+    response = rows.targets - center
+    on_sensitive = P.T @ (response * root)
+    targets = columns.outside(response)
+    left, on_left = np.linalg.qr(targets * root)
+    original = FairBasis(
+        weight=total,
+        center_sensitive=mean_S,
+        center_predictors=mean,
+        center_targets=center,
+        B=B,
+        sensitive=sensitive,
+        predictors=SparseSpectrum(columns, left / root),
+        on_sensitive=on_sensitive,
+        on_predictors=on_left,
+        residual=np.zeros((targets.shape[1], targets.shape[1])),
+        explained=explained_share(columns.squares, squares),
+    )
+    none = np.zeros((n_features, 0))
+    empty = SparseFeatures(engine, original, original, engine.names, columns, none, engine, targets)
+    return empty._in_features(none, np.zeros((rows.n_rows, 0)))
+
+
+def _centered(engine: MemoryEngine) -> tuple[tuple[Numbers, ...], Floats, Floats]:
+    """Return the predictors, dense ones centered, and mean and Σ w(x − mean)² of each."""
+    weights = engine.weights
+    found: list[tuple[Numbers, Floats, Floats]] = []
+    for piece in engine.rows.predictors:
+        if isinstance(piece, SparseSlab):
+            found.append((piece, *_sparse_statistics(piece, weights)))
+        else:
+            assert isinstance(piece, Slab)
+            mean, squares = column_statistics([piece], weights)
+            found.append((Slab(piece.values - mean), mean, squares))
+    means, scatters = (np.concatenate([part[k] for part in found]) for k in (1, 2))
+    return tuple(part[0] for part in found), means, scatters
+
+
+def _sparse_statistics(piece: SparseSlab, weights: Floats) -> tuple[Floats, Floats]:
+    """Return mean and Σ w(x − mean)²; the zeros of a column are all alike."""
+    values, total = piece.values, float(weights.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = values.T @ weights / total
+        each = np.repeat(weights, np.diff(values.indptr))
+        stored = np.bincount(values.indices, each, piece.width)
+        each *= (values.data - mean[values.indices]) ** 2
+        return mean, np.bincount(values.indices, each, piece.width) + (total - stored) * mean**2

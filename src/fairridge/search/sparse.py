@@ -1,0 +1,218 @@
+"""A problem with many sparse predictors, solved in features that grow until they suffice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.engines import MemoryEngine
+from fairridge.fairness import Definition
+from fairridge.families import Family
+from fairridge.models import Fit, SparseFeatures, sparse_features
+from fairridge.models.newton_direction import SparseModel
+from fairridge.penalties import Penalty
+from fairridge.search.compressed import CompressedProblem, problem_in_features
+from fairridge.search.solution import Solution
+
+__all__ = ["SparseProblem", "sparse_problem"]
+
+# Length of a Newton step, relative to γ, that is left alone,
+CLOSE = 1e-10
+# and that may be left alone if it has stopped to shrink: rounding.
+ROUNDING = 1e-7
+# Residual at which conjugate gradients stop: a gaussian model is done then, others step again.
+EXACT, INEXACT = 1e-13, 1e-4
+# The same for a step that is only measured, since it seems to be negligible.
+MEASURED = 1e-2
+# Far from a minimum a Newton step is not worth more digits than this part of its length,
+FORCING = 0.1
+# nor a search for the bound before steps have become as short as this.
+FAR = 1e-3
+# Products of conjugate gradients per direction, rounds of growth, and steps per round.
+MOST_PRODUCTS, MOST_ROUNDS, MOST_STEPS = 2_000, 40, 8
+# Rounds that steps may take to become half as long.
+PATIENCE = 2
+
+
+@dataclass(frozen=True)
+class SparseProblem(CompressedProblem):
+    """A model on rows with many sparse columns, for every λ.
+
+    Every search adds to the features what its models lack.
+
+    Attributes
+    ----------
+    penalty : Penalty
+        The penalty on α.
+    predictor_penalty : float
+        λ₂.
+    max_iter : int
+        Maximum number of passes over the features per λ.
+    """
+
+    compression: SparseFeatures
+    columns: MemoryEngine
+    penalty: Penalty
+    predictor_penalty: float
+    max_iter: int
+
+    def solve(
+        self, definition: Definition, bounds: Floats, *, tol: float, max_iter: int
+    ) -> list[Solution]:
+        """Find the model for every bound: in features, until these suffice for all."""
+        lengths: list[float] = []
+        for _ in range(MOST_ROUNDS):
+            found = super().solve(definition, bounds, tol=tol, max_iter=max_iter)
+            lengths.append(self._grown([one.fit for one in found] + self.inner.compared))
+            if lengths[-1] <= CLOSE or _is_rounding(lengths):
+                return found
+        return [replace(one, choice=replace(one.choice, status="not-converged")) for one in found]
+
+    def _grown(self, fits: list[Fit]) -> float:
+        """Grow until features suffice for some digits at these λ; return the first length.
+
+        Fits at given λ cost fewer passes than a search for them.
+        """
+        length = first = self.grow(fits)
+        lambda_ = np.array([fit.lambda_ for fit in fits])
+        for _ in range(MOST_ROUNDS):
+            if length <= FAR:
+                break
+            length = self.grow(self.inner.fits(lambda_))
+        return first
+
+    def grow(self, fits: list[Fit]) -> float:
+        """Add to the features what some models lack; return the length of that, relative to γ.
+
+        Nothing is added if it is negligible. Models at similar λ lack the same, so the
+        directions of those that lack most serve the others as well.
+        """
+        if self.family.least_squares:
+            fits = fits[:1]  # β is the same at every λ
+        different = sorted({fit.lambda_: fit for fit in fits}.values(), key=lambda fit: fit.lambda_)
+        lacking = np.array([self._lacks(fit) for fit in different])
+        self.compression.engine.passes += len(lacking)
+        # The worst of every neighborhood: the worst of all would be neighbors.
+        groups = np.array_split(np.arange(len(lacking)), min(MOST_STEPS, len(lacking)))
+        worst = [different[group[np.argmax(lacking[group])]] for group in groups]
+        parts = [self._step(self._model_of(fit)) for fit in worst]
+        longest = max(length for _, length in parts)
+        if longest > CLOSE:
+            self._set_up(self.compression.grown(np.hstack([step for step, _ in parts])))
+        return longest
+
+    def grow_from_nothing(self) -> None:
+        """Begin with the direction in which the null model lacks most."""
+        rows, m = self.columns.rows, self.family.n_predictors
+        level = self.columns.initial_intercepts(self.family)
+        eta = np.tile(level, (rows.n_rows, 1))
+        if rows.offset is not None:
+            eta += rows.offset[:, None]
+        model = self._model(eta, np.zeros((len(self.compression.directions), m)), 0.0)
+        step, _ = self._step(model)
+        self._set_up(self.compression.grown(step))
+
+    def _lacks(self, fit: Fit) -> float:
+        """Return about how long a Newton step is, relative to γ."""
+        model = self._model_of(fit)
+        return _relative(model.gradient() / model.diagonal(), model.gamma)
+
+    def _step(self, model: SparseModel) -> tuple[Floats, float]:
+        """Return a Newton step, and its length relative to γ."""
+        gradient = model.gradient()
+        about = _relative(gradient / model.diagonal(), model.gamma)
+        best = EXACT if self.family.least_squares else max(INEXACT, FORCING * about)
+        tol = min(max(best, EXACT / about), MEASURED) if about > 0.0 else MEASURED
+        step, count = model.newton_step(gradient, tol=tol, most=MOST_PRODUCTS)
+        self.compression.engine.passes += count
+        return step, _relative(step, model.gamma)
+
+    def _model_of(self, fit: Fit) -> SparseModel:
+        """Return a model in features as one of all columns."""
+        features: Fit = getattr(fit, "features", fit)
+        basis, rows = features.basis, self.compression.engine.rows
+        level = features.intercept + features.alpha @ basis.center_sensitive
+        center, level, raw = features.linear_predictors_at(level, features.alpha, features.beta)
+        eta = self.compression.engine.scores(raw) + (level - raw @ center)
+        if rows.offset is not None:
+            eta += rows.offset[:, None]
+        gamma = self.compression.directions @ raw[:, len(basis.center_sensitive) :].T
+        return self._model(eta, gamma, fit.lambda_)
+
+    def _model(self, eta: Floats, gamma: Floats, lambda_: float) -> SparseModel:
+        rows, weights = self.columns.rows, self.compression.columns.weights
+        terms = self.family.deviance_terms(rows.response, eta, weights, 2)
+        assert terms.gradient is not None
+        assert terms.curvature is not None
+        return SparseModel(
+            self.compression.columns,
+            gamma,
+            terms.gradient,
+            terms.curvature,
+            self.predictor_penalty,
+            self._curvature_of_penalty(lambda_),
+        )
+
+    def _curvature_of_penalty(self, lambda_: float) -> Floats:
+        """Return second derivatives of the penalty in level and α, along the span of [1, S].
+
+        For the level alone, if α does not move, or if absolute values may hold it.
+        """
+        if np.isinf(lambda_) or self.penalty.l1 > 0.0:
+            return np.zeros((1, 1))
+        S = self.basis.sensitive
+        A = S.vectors / np.sqrt(S.eigenvalues)
+        found = np.zeros((1 + S.rank, 1 + S.rank))
+        found[1:, 1:] = 2.0 * lambda_ * A.T @ self.penalty.quadratic(S) @ A
+        return found
+
+    def _set_up(self, features: SparseFeatures) -> None:
+        """Go on in other features; models found so far keep theirs."""
+        inner = problem_in_features(
+            features,
+            self.family,
+            penalty=self.penalty,
+            predictor_penalty=self.predictor_penalty,
+            max_iter=self.max_iter,
+        )
+        vars(self).pop("_unconstrained", None)
+        vars(self).update(compression=features, inner=inner)
+
+
+def _is_rounding(lengths: list[float]) -> bool:
+    """Whether steps are short, and have long stopped to become shorter."""
+    return len(lengths) > PATIENCE and 2.0 * lengths[-1] > min(lengths[:-PATIENCE]) <= ROUNDING
+
+
+def _relative(step: Floats, gamma: Floats) -> float:
+    """Return the length of a step, relative to where it ends."""
+    length = float(np.linalg.norm(step))
+    return length / max(float(np.linalg.norm(gamma + step)), length) if length > 0.0 else 0.0
+
+
+def sparse_problem(
+    engine: MemoryEngine,
+    family: Family,
+    *,
+    penalty: Penalty,
+    predictor_penalty: float,
+    standardize: bool = True,
+    max_iter: int = 100,
+) -> SparseProblem:
+    """Set a model up on rows with many sparse predictors.
+
+    As `compressed_problem`, with λ₂ > 0, and `max_iter` passes over the features per λ.
+    """
+    found = sparse_features(engine, standardize=standardize)
+    options: dict[str, Any] = {
+        "penalty": penalty,
+        "predictor_penalty": predictor_penalty,
+        "max_iter": max_iter,
+    }
+    inner = problem_in_features(found, family, **options)
+    problem = SparseProblem(found, inner, engine, **options)
+    problem.grow_from_nothing()
+    return problem
