@@ -5,7 +5,7 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
-from fairridge.engines.responses import DistinctResponses
+from fairridge.engines.responses import DistinctResponses, null_sums
 from fairridge.families import Binomial, Gamma, Multinomial, Poisson, QuasiBinomial
 
 N = 3000
@@ -70,6 +70,26 @@ def test_a_hessian_that_all_rows_share_needs_no_pass_of_its_own(monkeypatch):
     # Once for the two responses, and without curvature for all others.
     assert orders[0] == 2
     assert set(orders[1:]) == {1}
+
+
+@pytest.mark.parametrize("family", [Binomial(), Multinomial(3)], ids=lambda family: family.name)
+def test_moments_of_classes_tell_the_null_model(family):
+    rng = np.random.default_rng(9)
+    classes = 2 if family.n_predictors == 1 else 3
+    codes = rng.integers(0, classes, N)
+    targets = (codes[:, None] == np.arange(classes)).astype(float)
+    targets = targets[:, 1:] if classes == 2 else targets
+    S, X = (Slab(rng.normal(size=(N, 2)) + 3.0),), (Slab(rng.normal(size=(N, 4))),)
+    weight = rng.uniform(0.5, 2.0, N)
+    rows = Rows(S, X, tuple("abcdef"), codes.astype(float)[:, None], targets, weight, np.zeros(N))
+    engine, center = MemoryEngine(rows), rng.normal(size=6)
+    level = np.linspace(-0.3, 0.4, family.n_predictors)
+    expected = engine.derivatives(family, center, level, np.zeros((len(level), 6)), 2)
+    found = null_sums(family, engine.moments(), center, level)
+    np.testing.assert_allclose(found.deviance, expected.deviance, rtol=1e-12)
+    np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-10, atol=1e-8)
+    assert null_sums(Poisson(), engine.moments(), center, level[:1]) is None
 
 
 def test_curvature_that_depends_on_the_response_is_no_common_one():

@@ -75,6 +75,22 @@ def test_what_a_family_asks(name):
     np.testing.assert_allclose(a.hessian, b.hessian, rtol=1e-10, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_deviances_at_other_coefficients_come_in_the_same_pass(name):
+    family, response, reader = FAMILIES[name]
+    m = family.n_predictors
+    places = [(np.full(m, 0.2), 0.5 * RAW[:m]), (np.full(m, -0.1), np.zeros((m, 3)))]
+    for engine in engines(response, reader, family):
+        engine.moments()
+        before = engine.passes
+        sums = engine.derivatives(family, CENTER, np.arange(m) * 0.1, RAW[:m], 1, places)
+        assert engine.passes == before + 1
+        for place, found in zip(places, sums.others, strict=True):
+            alone = engine.derivatives(family, CENTER, *place, 1)
+            assert found.deviance == pytest.approx(alone.deviance, rel=1e-12)
+            np.testing.assert_allclose(found.gradient, alone.gradient, rtol=1e-10, atol=1e-8)
+
+
 @pytest.mark.parametrize("raw", [RAW[:1], 0.0 * RAW[:1]])
 def test_sums_of_any_function(raw):
     ours, theirs = engines("count", Numbers())

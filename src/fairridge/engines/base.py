@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from fairridge._typing import Floats
@@ -12,7 +12,7 @@ from fairridge.engines.moments import Moments
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import ColumnFunction, GLMSums, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
 
 __all__ = ["Engine"]
 
@@ -67,9 +67,20 @@ class Engine(Protocol):
         ...
 
     def derivatives(
-        self, family: Family, center: Floats, level: Floats, raw: Floats, order: int
+        self,
+        family: Family,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        order: int,
+        others: Sequence[Place] = (),
     ) -> GLMSums:
-        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
+        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian.
+
+        Deviances and gradients at `others`, further levels and coefficients, come
+        with it; only families whose rows are independent may be asked for them. Where
+        all coefficients are zero, of the gradient only the derivative in the level counts.
+        """
         ...
 
     def means(
@@ -107,8 +118,11 @@ class Engine(Protocol):
         """Return an engine for the rows that have none of some levels."""
         ...
 
-    def sum_of(self, function: Callable[[Any], Any]) -> Any:
-        """Add up a function of `MemoryEngine`s that hold the rows between them."""
+    def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
+        """Add up a function of `MemoryEngine`s that hold the rows between them.
+
+        Those it sees may lack X if it looks at S alone.
+        """
         ...
 
     @property

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, NoReturn, TypeVar
 
@@ -18,12 +18,12 @@ from fairridge.engines.linear_predictor import require_squares
 from fairridge.engines.means import MeanSums, block_means, hessian_of
 from fairridge.engines.memory import MemoryEngine
 from fairridge.engines.moments import Moments
-from fairridge.engines.responses import DistinctResponses, intercepts_of_sums
+from fairridge.engines.responses import DistinctResponses, class_responses, intercepts_of_sums
 from fairridge.engines.triangular import Triangle
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import ColumnFunction, GLMSums, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
 
 __all__ = ["DeviceEngine"]
 
@@ -234,7 +234,13 @@ class DeviceEngine:
         return self.sum_of(operator.methodcaller("sum_over_columns", function, center))
 
     def derivatives(
-        self, family: Family, center: Floats, level: Floats, raw: Floats, order: int
+        self,
+        family: Family,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        order: int,
+        others: Sequence[Place] = (),
     ) -> GLMSums:
         """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
         k = 1 + len(center)
@@ -258,7 +264,10 @@ class DeviceEngine:
             hessian = gram[0][None, :, None, :] if gram else known
             found = GLMSums(deviance, gradient, hessian)
         sums: GLMSums = found
-        return sums.recentered(self._about[: len(center)] - center)
+        sums = sums.recentered(self._about[: len(center)] - center)
+        # On a device reading the rows again costs a fraction of their product.
+        more = tuple(self.derivatives(family, center, *place, 1) for place in others)
+        return replace(sums, others=more)
 
     def means(
         self,
@@ -299,11 +308,7 @@ class DeviceEngine:
         """The weights of the classes, which are all that rows at one η differ in."""
         if self.rows.classes is None or self.rows.offset is not None:
             return None
-        moments = self.moments()
-        shares = moments.mean[len(self.names) :]
-        shares = np.append(1.0 - shares, shares) if len(shares) == 1 else shares
-        values = np.arange(float(len(shares)))[:, None]
-        return DistinctResponses(values, moments.weight * shares)
+        return class_responses(self._family, self.moments(), len(self.names))
 
     def _common_hessian(self, family: Family, level: Floats, k: int) -> Floats | None:
         """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
@@ -333,7 +338,7 @@ class DeviceEngine:
         kept.passes = self.passes
         return kept
 
-    def sum_of(self, function: Callable[[Any], Any]) -> Any:
+    def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
         """Add up a function of blocks of rows, each brought to main memory."""
         self.passes += 1
         blocks = map(self.rows.on_host, self._slices())

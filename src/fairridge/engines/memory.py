@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any, TypeVar
@@ -16,14 +16,14 @@ from fairridge.engines.blocks import block_slices, in_threads, write_block
 from fairridge.engines.linear_predictor import dense, linear_predictor, require_squares
 from fairridge.engines.means import MeanSums, block_means
 from fairridge.engines.moments import Moments
-from fairridge.engines.responses import DistinctResponses
+from fairridge.engines.responses import DistinctResponses, null_sums
 from fairridge.engines.split import Block
 from fairridge.engines.triangular import triangular_factor
 from fairridge.engines.written import WrittenRows
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import ColumnFunction, FamilyFunction, GLMSums, RowFunction
+from fairridge.families.sums import ColumnFunction, FamilyFunction, GLMSums, Place, RowFunction
 
 __all__ = ["MemoryEngine"]
 
@@ -191,29 +191,55 @@ class MemoryEngine:
         )
 
     def derivatives(
-        self, family: Family, center: Floats, level: Floats, raw: Floats, order: int
+        self,
+        family: Family,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        order: int,
+        others: Sequence[Place] = (),
     ) -> GLMSums:
         """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
+        if not (raw.any() or others or self._moments is None or self.rows.offset is not None):
+            null = null_sums(family, self._moments, center, level)
+            if null is not None:
+                return null
         eta, k = self._eta(center, level, raw), 1 + len(center)
+        constant = [self._constant(family, *place) for place in others]
+        at_others = [
+            self._eta(center, *place)
+            for place, sums in zip(others, constant, strict=True)
+            if sums is None
+        ]
         known = None if order < 2 or raw.any() else self._common_hessian(family, level, k)
         order = order if known is None else 1
         family = self._prepared(family)
 
         def work(block: slice) -> GLMSums:
-            Z = self._written.block(block)
-            sums = family.deviance_terms(
-                self.rows.response[block], eta(block, Z), self.weights[block], order
-            )
-            hessian = None
-            if sums.curvature is not None:
-                hessian = _hessian(Z, k, sums.curvature, sums.coupling)
-            assert sums.gradient is not None  # the order is 1 or 2
-            return GLMSums(float(sums.deviance), Z.products(sums.gradient)[:, :k], hessian)
+            Z, y, weight = self._written.block(block), self.rows.response[block], self.weights[block]
+
+            def sums_at(eta: Floats, order: int) -> GLMSums:
+                sums = family.deviance_terms(y, eta, weight, order)
+                hessian = None
+                if sums.curvature is not None:
+                    hessian = _hessian(Z, k, sums.curvature, sums.coupling)
+                assert sums.gradient is not None  # the order is 1 or 2
+                return GLMSums(float(sums.deviance), Z.products(sums.gradient)[:, :k], hessian)
+
+            more = tuple(sums_at(other(block, Z), 1) for other in at_others)
+            return replace(sums_at(eta(block, Z), order), others=more)
 
         sums = self._sum(work, self._written.slices)
         sums = sums if known is None else replace(sums, hessian=known)
         # The blocks are shifted by a typical row; the caller thinks in its own center.
-        return sums.recentered(self._written.typical_row[: len(center)] - center)
+        sums = sums.recentered(self._written.typical_row[: len(center)] - center)
+        summed = iter(sums.others)
+        return replace(sums, others=tuple(one or next(summed) for one in constant))
+
+    def _constant(self, family: Family, level: Floats, raw: Floats) -> GLMSums | None:
+        """Return sums at one η for all rows, if counts of the responses tell them."""
+        responses = None if raw.any() or not self._many_passes else self._responses
+        return None if responses is None else responses.sums(family, level, raw.shape[1])
 
     def means(
         self,
@@ -315,7 +341,7 @@ class MemoryEngine:
         kept.passes = self.passes
         return kept
 
-    def sum_of(self, function: Callable[[Any], Any]) -> Any:
+    def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
         """Return a function of all rows at once."""
         self.passes += 1
         return function(self)

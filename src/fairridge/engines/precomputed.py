@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from fairridge.engines.moments import Moments
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import ColumnFunction, GLMSums, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
 
 __all__ = ["PrecomputedMoments", "PrecomputedRoot"]
 
@@ -89,10 +89,16 @@ class PrecomputedMoments:
         return self._engine.sum_over_columns(function, center)
 
     def derivatives(
-        self, family: Family, center: Floats, level: Floats, raw: Floats, order: int
+        self,
+        family: Family,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        order: int,
+        others: Sequence[Place] = (),
     ) -> GLMSums:
         """Return the deviance of the rows and its derivatives."""
-        return self._engine.derivatives(family, center, level, raw, order)
+        return self._engine.derivatives(family, center, level, raw, order, others)
 
     def means(
         self,
@@ -128,9 +134,9 @@ class PrecomputedMoments:
         """Return an engine for the rows that have none of some levels."""
         return self._engine.outside(levels)
 
-    def sum_of(self, function: Callable[[Any], Any]) -> Any:
+    def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
         """Add up a function of the rows."""
-        return self._engine.sum_of(function)
+        return self._engine.sum_of(function, only_sensitive=only_sensitive)
 
     @property
     def response(self) -> Floats:

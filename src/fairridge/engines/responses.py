@@ -13,9 +13,9 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines.moments import Moments
 from fairridge.families import Family
-from fairridge.families.sums import RowFunction
+from fairridge.families.sums import GLMSums, RowFunction
 
-__all__ = ["DistinctResponses", "intercepts_of_sums"]
+__all__ = ["DistinctResponses", "class_responses", "intercepts_of_sums", "null_sums"]
 
 
 # Distinct responses up to which they are counted, and rows per each of them at least.
@@ -44,14 +44,30 @@ class DistinctResponses:
         # A continuous response shows in its first rows, before all are sorted.
         if response.shape[1] > 1 or len(np.unique(response[: 2 * MOST_VALUES])) > few:
             return None
-        values, places = np.unique(response[:, 0], return_inverse=True)
+        values = np.unique(response[:, 0])
         if len(values) > few:
             return None
+        places = np.searchsorted(values, response[:, 0])
         return cls(values[:, None], np.bincount(places, weights).astype(np.float64))
 
     def sum_over_rows(self, function: RowFunction, level: Floats) -> Floats:
         """Return Σ function over all rows at η = level."""
         return function(self.values, self._eta(level), self.weights)
+
+    def sums(self, family: Family, level: Floats, n_columns: int) -> GLMSums:
+        """Return the deviance at η = level, with its derivatives in the level alone."""
+        terms = family.deviance_terms(self.values, self._eta(level), self.weights, 1)
+        assert terms.gradient is not None  # at order 1
+        gradient = np.zeros((len(level), 1 + n_columns))
+        gradient[:, 0] = terms.gradient.sum(axis=0)
+        return GLMSums(float(terms.deviance), gradient, None)
+
+    def slopes(self, family: Family, level: Floats) -> Floats:
+        """Return the derivatives (d, m) of a row of weight 1 with each response."""
+        ones = np.ones(len(self.values))
+        each = family.deviance_terms(self.values, self._eta(level), ones, 1).gradient
+        assert each is not None  # at order 1
+        return each
 
     def curvature(self, family: Family, level: Floats) -> Floats | None:
         """Return the second derivative (m, m) that rows of weight 1 share; None if they do not."""
@@ -62,6 +78,52 @@ class DistinctResponses:
 
     def _eta(self, level: Floats) -> Floats:
         return np.tile(level, (len(self.values), 1))
+
+
+def class_responses(family: Family, moments: Moments, n_columns: int) -> DistinctResponses | None:
+    """Return the weights of the classes, which moments of their indicators tell; else None."""
+    shares = moments.mean[n_columns:]
+    if family.reads != "classes" or not moments.binary[n_columns:].all():
+        return None
+    shares = np.append(1.0 - shares, shares) if len(shares) == 1 else shares
+    return DistinctResponses(np.arange(float(len(shares)))[:, None], moments.weight * shares)
+
+
+def null_sums(family: Family, moments: Moments, center: Floats, level: Floats) -> GLMSums | None:
+    """Return deviance, gradient and Hessian of classes at one η for all rows, from moments.
+
+    Rows of a class have the same derivatives, so sums of the columns over each
+    class are all they need. None if rows differ in their curvature, or if the
+    response does not consist of classes.
+
+    Parameters
+    ----------
+    family : Family
+        The family.
+    moments : Moments
+        Of [S, X, y], y an indicator of the second class or of each class.
+    center : ndarray of shape (q+p,)
+        What the columns are centered at.
+    level : ndarray of shape (m,)
+        The linear predictors of all rows.
+    """
+    k = len(center)
+    responses = class_responses(family, moments, k)
+    if responses is None:
+        return None
+    gap, weight = np.append(1.0, moments.mean[:k] - center), moments.weight
+    gram = weight * np.outer(gap, gap)
+    gram[1:, 1:] += moments.scatter[:k, :k]
+    by_target = weight * np.outer(gap, moments.mean[k:])
+    by_target[1:] += moments.scatter[:k, k:]
+    if by_target.shape[1] == 1:
+        by_target = np.hstack([gram[:, :1] - by_target, by_target])
+    curvature = responses.curvature(family, level)
+    if curvature is None:
+        return None
+    hessian = np.einsum("ab,ij->aibj", curvature, gram)
+    gradient = responses.slopes(family, level).T @ by_target.T
+    return GLMSums(responses.sums(family, level, k).deviance, gradient, hessian)
 
 
 def intercepts_of_sums(

@@ -43,6 +43,13 @@ class Definition(ABC):
         """Whether a least-squares model needs only the moments of [S, X, y], not the rows."""
         return False
 
+    def needs_only_deviances(self, family: Family) -> bool:
+        """Whether coefficients, moments and deviances with some of them at zero suffice.
+
+        A search can then predict the value without a pass over the rows.
+        """
+        return False
+
     @property
     def arbitrary(self) -> bool:
         """Whether nothing is known of how the value changes with λ."""
@@ -119,6 +126,10 @@ class VarianceShare(Definition):
     def applies_to(self, family: Family) -> bool:
         """Whether the definition has this form for a family."""
         return True
+
+    def needs_only_deviances(self, family: Family) -> bool:
+        """Whether variances are compared."""
+        return self.applies_to(family)
 
     @abstractmethod
     def other_variance(self, fit: Fit) -> float:

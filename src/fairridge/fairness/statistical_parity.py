@@ -105,6 +105,11 @@ class StatisticalParity(VarianceShare):
         """Whether variances are compared."""
         return (self.measure or family.share) == "variance"
 
+    def needs_only_deviances(self, family: Family) -> bool:
+        """Whether variances are compared, or deviances on centered S."""
+        measure = self.measure or family.share
+        return measure == "variance" or (self.center and measure != "tjur")
+
     def other_variance(self, fit: Fit) -> float:
         """VAR(Uβ)."""
         return fit.predictor_variance

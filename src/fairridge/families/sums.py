@@ -16,6 +16,7 @@ __all__ = [
     "ColumnFunction",
     "FamilyFunction",
     "GLMSums",
+    "Place",
     "RowFunction",
     "RowSums",
     "any_arrays",
@@ -27,6 +28,8 @@ __all__ = [
 RowFunction = Callable[[Floats, Floats, Floats], Floats]
 # Maps response (n, c), columns (n, q+p), weights and offset (n,) to anything that adds up.
 ColumnFunction = Callable[[Floats, Floats, Floats, Floats | None], Any]
+# Levels (m,) and raw coefficients (m, q+p) of the linear predictors.
+Place = tuple[Floats, Floats]
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -102,11 +105,14 @@ class GLMSums:
         Derivatives in the level and the k coefficients of each linear predictor.
     hessian : ndarray of shape (m, 1+k, m, 1+k) or None
         Second derivatives.
+    others : tuple of GLMSums
+        The same, without second derivatives, at other coefficients met in the same pass.
     """
 
     deviance: float
     gradient: Floats
     hessian: Floats | None
+    others: tuple[GLMSums, ...] = ()
 
     def __add__(self, other: GLMSums) -> GLMSums:
         both = self.hessian is not None and other.hessian is not None
@@ -114,6 +120,7 @@ class GLMSums:
             self.deviance + other.deviance,
             self.gradient + other.gradient,
             self.hessian + other.hessian if both else None,  # type: ignore[operator]
+            tuple(a + b for a, b in zip(self.others, other.others, strict=True)),
         )
 
     def recentered(self, gap: Floats) -> GLMSums:
@@ -123,4 +130,5 @@ class GLMSums:
         if hessian is not None:
             hessian = hessian + move[:, None, None] * hessian[:, :1]
             hessian = hessian + hessian[..., :1] * move
-        return GLMSums(self.deviance, self.gradient + self.gradient[:, :1] * move, hessian)
+        others = tuple(sums.recentered(gap) for sums in self.others)
+        return GLMSums(self.deviance, self.gradient + self.gradient[:, :1] * move, hessian, others)

@@ -62,12 +62,19 @@ class ValueWeights:
     @classmethod
     def of(cls, values: Floats, weights: Floats, digits: int = DIGITS) -> ValueWeights:
         """Add up the weights of values that agree in so many binary digits, or in fewer."""
-        distinct, codes = np.unique(_rounded_up(values, digits), return_inverse=True)
-        while len(distinct) > MOST_VALUES and digits > 0:
+        if (weights == weights[0]).all():  # to sort values alone is many times faster
+            values = np.sort(values, kind="stable")
+        else:
+            order = np.argsort(values, kind="stable")
+            values, weights = values[order], weights[order]
+        # Rounding up keeps the order, so values are sorted only once.
+        rounded = _rounded_up(values, digits)
+        starts = _starts(rounded)
+        while len(starts) > MOST_VALUES and digits > 0:
             digits -= FEWER
-            distinct, codes = np.unique(_rounded_up(values, digits), return_inverse=True)
-        sums: Floats = np.bincount(codes, weights=weights)  # type: ignore[assignment]
-        return cls(distinct, sums, digits)
+            rounded = _rounded_up(values, digits)
+            starts = _starts(rounded)
+        return cls(rounded[starts], np.add.reduceat(weights, starts), digits)
 
     def __add__(self, other: ValueWeights) -> ValueWeights:
         values = np.concatenate([self.values, other.values])
@@ -81,6 +88,11 @@ class ValueWeights:
         inner = weighted_quantiles(self.values, self.weights, np.arange(1, bins) / bins)
         # Many equal values make quantiles coincide, or reach the end: fewer groups then.
         return np.unique(np.minimum(inner, self.values[-2]))
+
+
+def _starts(values: Floats) -> Integers:
+    """Return where the distinct ones of sorted values begin."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1]))
 
 
 def _rounded_up(values: Floats, digits: int) -> Floats:
@@ -113,7 +125,7 @@ def cuts_of(engine: Engine, *, bins: int) -> tuple[Floats, ...]:
     bins : int
         Groups of a numeric attribute with more values than that: quantiles.
     """
-    found: _Distributions = engine.sum_of(_distributions)
+    found: _Distributions = engine.sum_of(_distributions, only_sensitive=True)
     return tuple(column.cuts(bins) for column in found.columns)
 
 

@@ -148,8 +148,9 @@ class Coordinates:
         gradient = (sums.gradient @ M).ravel()
         hessian = None
         if sums.hessian is not None:
-            hessian = np.einsum("ij,aibk,kl->ajbl", M, sums.hessian, M, optimize=True)
-            hessian = hessian.reshape(len(gradient), len(gradient))
+            # MᵀHM for all pairs of linear predictors, as products of matrices.
+            hessian = np.swapaxes(sums.hessian, 1, 2) @ M
+            hessian = np.swapaxes(M.T @ hessian, 1, 2).reshape(len(gradient), len(gradient))
         if T is not None:
             gradient = gradient @ T
             hessian = None if hessian is None else T.T @ hessian @ T

@@ -191,6 +191,14 @@ class Fit:
             self._memory[key] = float(total[0])
         return float(self._memory[key])
 
+    def knowing(self, without_sensitive: float, null: float) -> Fit:
+        """Return the fit, which remembers its deviances at α = 0, with β and without it.
+
+        They are those on centered S.
+        """
+        self._memory[True, True, 0.0], self._memory[False, True, 0.0] = without_sensitive, null
+        return self
+
     @property
     def log_size_uncentered(self) -> float:
         """Logarithm of what deviances at α = 0 are multiplied by where S is not centered.

@@ -16,9 +16,10 @@ from fairridge.families import Family
 from fairridge.models import ExpandedFit, FairBasis, Features, Fit, compress
 from fairridge.penalties import Penalty
 from fairridge.search.gaussian import GaussianProblem
-from fairridge.search.glm import GLMProblem, separating_columns
+from fairridge.search.glm import GLMProblem
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import solve
+from fairridge.search.separation import separating_columns
 from fairridge.search.solution import Choice, Solution
 
 __all__ = ["CompressedProblem", "compressed_problem", "problem_in_features"]

@@ -16,8 +16,10 @@ from fairridge.families import Family
 from fairridge.families.sums import RowFunction, any_arrays
 from fairridge.models import FairBasis, Fit, Isolation, factorize, fair_basis
 from fairridge.penalties import Penalty
+from fairridge.search.joint import JointSearch
 from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
 from fairridge.search.penalized_glm import PenalizedGLM
+from fairridge.search.separation import separating_columns, separation_of
 from fairridge.search.solution import Choice
 from fairridge.solvers import Point
 
@@ -27,8 +29,6 @@ Minima = TypeVar("Minima", bound=PenalizedGLM)
 
 # A value this near to a bound is wanted to all digits.
 NEAR_BOUND = 1e-3
-# Coefficient of a level that makes odds of three million to one.
-DECIDED = 15.0
 # Numbers in [S, X] up to which a finer scan costs milliseconds.
 FEW_NUMBERS = 20_000
 
@@ -174,7 +174,7 @@ class GLMProblem:
             basis=self.basis,
             engine=self.engine,
             unconstrained=self.unconstrained,
-            separation=self.minima.separation(point)
+            separation=separation_of(self.minima, point)
             or (self.minima.exchangeable if lambda_ == 0.0 else None),
         )
 
@@ -193,13 +193,47 @@ class GLMProblem:
                 share = definition.value(self.fit(self._small))
                 held = Choice(minima.ceiling, "converged")
                 return [free if r == 1.0 or share <= r else held for r in bounds]
-            values = self._profile(definition, bounds, lambda x: self._value(definition, x, bounds))
-            found = [free if r == 1.0 else values.choose(float(r), tol, max_iter) for r in bounds]
-            return self._checked(definition, bounds, found, tol, max_iter)
+            jointly = self._jointly(definition, bounds, tol)
+            rest = np.array([r for r in bounds if r < 1.0 and r not in jointly])
+            searched = self._searched(definition, rest, tol, max_iter) if rest.size else []
+            found = jointly | dict(zip(rest.tolist(), searched, strict=True))
+            return [found.get(r, free) for r in bounds.tolist()]
         except _NotConvergedError as failure:
             # No search can go on from coefficients that are not a minimum.
             failed = Choice(failure.lambda_, "not-converged")
             return [free if r == 1.0 else failed for r in bounds]
+
+    def _searched(
+        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
+    ) -> list[Choice]:
+        """Choose λ(r) for bounds below 1, by looking at one λ after another."""
+        values = self._profile(definition, bounds, lambda x: self._value(definition, x, bounds))
+        found = [values.choose(float(r), tol, max_iter) for r in bounds]
+        return self._checked(definition, bounds, found, tol, max_iter)
+
+    def _jointly(self, definition: Definition, bounds: Floats, tol: float) -> dict[float, Choice]:
+        """Choose λ(r) and find the coefficients in the same passes, where that is possible."""
+        minima, family = self.minima, self.family
+        predictable = definition.needs_only_deviances(family) and family.separable
+        # Absolute values have kinks, and controls stay in a model without S and U.
+        plain = not minima.has_ceiling and not len(self.basis.given_columns)
+        if not (predictable and plain and self._has_others) or self._scan(definition):
+            return {}
+        by_variance = is_variance_share(definition, family)
+
+        def fit_at(lambda_: float, point: Point, others: tuple[float, ...]) -> Fit:
+            fit = self._as_fit(lambda_, point)
+            return fit.knowing(*others) if others else fit
+
+        def keep(lambda_: float, point: Point, others: tuple[float, ...]) -> bool:
+            if minima.remember(lambda_, point):
+                self._fits[lambda_] = fit_at(lambda_, minima.point(lambda_), others)
+            return lambda_ in self._fits
+
+        search = JointSearch(
+            minima, lambda *model: definition.value(fit_at(*model)), with_deviances=not by_variance
+        )
+        return search.choices(bounds, tol, keep)
 
     @property
     def _has_others(self) -> bool:
@@ -316,29 +350,6 @@ class GLMProblem:
             float(start.gradient @ d + 0.5 * d @ start.hessian @ d) for d in (step, without)
         )
         return (full - reduced) / full if full < 0.0 else 0.0
-
-
-def separating_columns(
-    basis: FairBasis, names: tuple[str, ...], fits: Iterable[Fit]
-) -> dict[str, float]:
-    """Return columns that separate the responses, each with its largest coefficient.
-
-    These are the columns whose coefficients grow without bound, and the
-    0/1 predictors whose coefficients are so large that only a penalty can
-    have ended their growth: a level without events costs nothing however
-    far its coefficient runs.
-    """
-    q, binary = len(basis.center_sensitive), basis.binary_predictors
-    largest: dict[str, float] = {}
-    for fit in fits:
-        raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-        raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
-        levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > DECIDED))
-        found = {names[k] for k in levels}
-        found |= set(fit.separation.columns if fit.separation else ())
-        here = {name: float(raw[names.index(name)]) for name in found}
-        largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
-    return {name: largest[name] for name in names if name in largest}
 
 
 def glm_problem(engine: Engine, family: Family, **options: Any) -> GLMProblem:

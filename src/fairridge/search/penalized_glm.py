@@ -16,7 +16,7 @@ from fairridge.penalties import Penalty
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
 
-__all__ = ["PenalizedGLM", "is_definite"]
+__all__ = ["MOVES", "PenalizedGLM", "is_definite", "largest_of"]
 
 
 # A rough minimum: coefficients to about six digits, enough to see which side of a bound it is on.
@@ -29,8 +29,6 @@ ROUNDING_OF_CURVATURE = 1e-13
 LOOSE = 1e-4
 # Decrease promised by a Newton step, relative to the deviance, that may be left at a minimum.
 LITTLE = 1e-17
-# Second derivatives, relative to the weight of the rows, that nothing but rounding causes.
-ROUNDING_OF_CURVATURE = 1e-13
 
 
 class PenalizedGLM:
@@ -108,7 +106,7 @@ class PenalizedGLM:
             zero,
             null=self.start.deviance,
             curvature=np.diag(self.start.hessian),
-            unit=self._unit,
+            unit=self.unit,
         )
 
     @property
@@ -155,7 +153,7 @@ class PenalizedGLM:
         return np.sqrt(np.where(variances > 0.0, variances, 1.0))
 
     @cached_property
-    def _unit(self) -> float:
+    def unit(self) -> float:
         """What deviances are measured in."""
         mean = float(self.basis.center_targets[0])
         return SHARE_OF_ROWS * self.basis.weight * self.family.unit(mean)
@@ -189,7 +187,7 @@ class PenalizedGLM:
             return 1.0
         curvature = np.diag(self.start.hessian)[self.coordinates.of_sensitive].mean()
         # A partial likelihood may not depend on S; then only rounding is left, of any sign.
-        curvature = max(curvature, ROUNDING_OF_CURVATURE * self._unit)
+        curvature = max(curvature, ROUNDING_OF_CURVATURE * self.unit)
         quadratic = np.diag(self._penalized)
         return float(0.5 * curvature / (quadratic.mean() if quadratic.any() else 1.0))
 
@@ -220,6 +218,21 @@ class PenalizedGLM:
         warm = self._point_at(self.coordinates.theta(raw))
         if warm.deviance < self.start.deviance:
             self._rough[self.typical] = warm
+
+    @property
+    def warm(self) -> Point | None:
+        """The point that another problem was asked to start from, if any."""
+        return self._rough.get(self.typical)
+
+    def remember(self, lambda_: float, found: Point) -> bool:
+        """Keep the minimum at a λ that was found elsewhere, if it is surely the one."""
+        objective = self.objective(lambda_)
+        if lambda_ == 0.0:
+            if self._is_loose(objective, found):
+                return False
+            found = replace(found, separated=self._undetermined(objective, found))
+        self._points[lambda_] = found
+        return True
 
     @cached_property
     def restricted(self) -> Point:
@@ -282,12 +295,16 @@ class PenalizedGLM:
         found = minimize(objective, start, self.max_iter, close)
         # Where there is a limit instead of a minimum, where λ = 0 ends must not depend on what
         # was asked before.
-        loose = lambda_ == 0.0 and len(self._flattened(objective, found, LOOSE)[1]) > 0
-        if start is not self.start and (loose or not found.converged):
+        loose = lambda_ == 0.0 and start is not self.start and self._is_loose(objective, found)
+        if loose or (start is not self.start and not found.converged):
             found = minimize(objective, self.start, self.max_iter, close)
         if lambda_ > 0.0 or not found.converged:
             return found
         return replace(found, separated=self._undetermined(objective, found))
+
+    def _is_loose(self, objective: Objective, point: Point) -> bool:
+        """Whether a minimum may depend on where its search started."""
+        return len(self._flattened(objective, point, LOOSE)[1]) > 0
 
     def _undetermined(self, objective: Objective, point: Point) -> Floats | None:
         """Return directions in which a point is not determined; orthonormal, None without any.
@@ -361,31 +378,8 @@ class PenalizedGLM:
         if not mixed.size:
             return None
         alpha = self.coordinates.sensitive @ (mixed / self._spread[of_sensitive][:, None])
-        largest = _largest(np.abs(alpha).max(axis=1) * self.basis.deviations[: len(alpha)])
+        largest = largest_of(np.abs(alpha).max(axis=1) * self.basis.deviations[: len(alpha)])
         return Separation((), tuple(self.engine.names[k] for k in largest))
-
-    def separation(self, point: Point) -> Separation | None:
-        """Name the columns whose coefficients grow without bound at a point, if there are any."""
-        if point.separated is None:
-            return None
-        names, basis, q = self.engine.names, self.basis, self.engine.n_sensitive
-        # The part of θ that has gone far is the part along those directions.
-        gone = self.coordinates.raw(point.separated.T @ (point.separated @ point.theta))[:, 1:]
-        if self.compression is not None:  # users know columns, not features
-            names, basis = self.compression.names, self.compression.original
-            gone = self.compression.raw(gone)
-        sensitive = np.zeros(q)
-        for direction in point.separated:
-            _, alpha, beta = self.coordinates.split(self.coordinates.by_predictor(direction))
-            moved = float(np.sum(self.basis.sensitive_variance(alpha)))
-            if moved > MOVES * (moved + float(np.sum(self.basis.predictor_variance(beta)))):
-                sensitive = np.maximum(sensitive, np.abs(alpha).max(axis=0))
-        deviations = basis.deviations
-        columns = _largest(np.abs(gone).max(axis=0) * deviations)
-        return Separation(
-            tuple(names[k] for k in columns),
-            tuple(names[k] for k in _largest(sensitive * deviations[:q])),
-        )
 
 
 def is_definite(H: Floats) -> bool:
@@ -397,6 +391,6 @@ def is_definite(H: Floats) -> bool:
     return True
 
 
-def _largest(effect: Floats) -> list[int]:
+def largest_of(effect: Floats) -> list[int]:
     """Return the places of what is not small beside the largest."""
     return np.flatnonzero(effect > 0.25 * effect.max(initial=0.0)).tolist()

@@ -19,6 +19,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.solvers.lasso import proximal_step
+from fairridge.solvers.secant import updated_hessian
 from fairridge.solvers.triangle import solve_definite
 
 __all__ = ["Objective", "Point", "minimize"]
@@ -43,8 +44,6 @@ FAR = 1e-3
 CONTRACTION = 1e-2
 # A pass with the Hessian, in passes with the gradient alone.
 HESSIAN_COSTS = 4.0
-# Curvature along a step, relative to the old one, that is of another region altogether.
-STEEPER = 1e10
 # Slope left after a Newton step, above which the step was too short: at a limit e⁻¹ is left.
 LEFT = 0.35
 # Curvature, relative to that of the null model, of a direction that has none.
@@ -181,7 +180,7 @@ class Objective:
             return None
         typical, separated = self._typical(point), point.separated
         size = separated**2 @ typical
-        bent = 2.0 * np.einsum("si,ij,sj->s", separated, self.quadratic, separated)
+        bent = 2.0 * ((separated @ self.quadratic) * separated).sum(axis=1)
         held = self.l1 > 0.0
         held[np.setdiff1d(np.arange(len(held)), self.free)] = True
         bent += separated**2 @ np.where(held, typical, 0.0)
@@ -355,7 +354,7 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
     """Evaluate at θ; without a new Hessian the one before learns from the gradient."""
     deviance, gradient, hessian = objective.evaluate(theta, order)
     if hessian is None:
-        hessian = _updated(before.hessian, theta - before.theta, gradient - before.gradient)
+        hessian = updated_hessian(before.hessian, theta - before.theta, gradient - before.gradient)
     return replace(
         before,
         theta=theta,
@@ -364,17 +363,6 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
         hessian=hessian,
         passes=before.passes + 1,
     )
-
-
-def _updated(hessian: Floats, move: Floats, change: Floats) -> Floats:
-    """Let an old Hessian explain how the gradient changed (Broyden, Fletcher, Goldfarb, Shanno)."""
-    along = hessian @ move
-    with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
-        old, bent = float(move @ along), float(move @ change)
-    if not 0.1 * old < bent < STEEPER * old:
-        return hessian  # a long way, or rounding: nothing to learn
-    change, along = change / np.sqrt(bent), along / np.sqrt(old)
-    return hessian + np.outer(change, change) - np.outer(along, along)
 
 
 def _search(objective: Objective, state: _State) -> tuple[Point | None, float]:

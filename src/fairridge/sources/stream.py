@@ -9,7 +9,7 @@ function, a few kilobytes, and the sums, of the size of the columns squared.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NoReturn, cast
@@ -20,11 +20,12 @@ from fairridge._typing import Floats
 from fairridge.data import RowLevel
 from fairridge.data.profiles import MOST_TRAVELING, NumberSample
 from fairridge.engines import MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
+from fairridge.engines.responses import DistinctResponses, class_responses, null_sums
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import BaselineSweep, CoxSweep
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import ColumnFunction, GLMSums, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
 from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.source import RowSource
@@ -211,10 +212,19 @@ class StreamEngine:
             return self._swept(function.sweep(), center, level, raw)
         encode = self._encode
         if not raw.any():  # then neither S nor X need be read
+            if self._responses is not None:
+                return self._responses.sum_over_rows(function, level)
             encode, center, raw = encode.only(sensitive=False), center[:0], raw[:, :0]
         call = operator.methodcaller("sum_over_rows", function, center, level, raw)
         total: Floats = self._pass(call, encode)
         return total
+
+    @cached_property
+    def _responses(self) -> DistinctResponses | None:
+        """All that rows at one linear predictor differ in, if that is little."""
+        if self._family is None or self._has_offset:
+            return None
+        return class_responses(self._family, self.moments(), len(self.names))
 
     def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
         """Return Σ function over blocks of rows, shown their columns [S, X] − center."""
@@ -223,14 +233,24 @@ class StreamEngine:
         return self._pass(operator.methodcaller("sum_over_columns", function, center))
 
     def derivatives(
-        self, family: Family, center: Floats, level: Floats, raw: Floats, order: int
+        self,
+        family: Family,
+        center: Floats,
+        level: Floats,
+        raw: Floats,
+        order: int,
+        others: Sequence[Place] = (),
     ) -> GLMSums:
         """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
         if not self._separable:
             sweep = cast(Cox, family).sweep(order)
             swept: GLMSums = self._swept(sweep, center, level, raw)
             return swept
-        call = operator.methodcaller("derivatives", family, center, level, raw, order)
+        if not (raw.any() or others or self._has_offset):
+            known = null_sums(family, self.moments(), center, level)
+            if known is not None:
+                return known
+        call = operator.methodcaller("derivatives", family, center, level, raw, order, others)
         sums: GLMSums = self._pass(call)
         return sums
 
@@ -289,9 +309,9 @@ class StreamEngine:
         kept.passes = self.passes
         return kept
 
-    def sum_of(self, function: Callable[[Any], Any]) -> Any:
+    def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
         """Add up a function of batches of rows, each in an engine of its own."""
-        return self._pass(function)
+        return self._pass(function, self._encode.only(sensitive=True) if only_sensitive else None)
 
     def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
         """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)²; see `streamed_pairs`."""

@@ -1,0 +1,304 @@
+"""λ(r) and the coefficients found together, in few passes over the rows.
+
+A search that looks at one λ after another needs the minimum at each of them.
+But one pass at any θ tells, for every λ at once, where Newton's method goes from
+there, and to second order which deviances it meets. So the bound is searched for
+among these predicted models, which costs small matrices only; the next pass is
+made at the one that meets it. λ and θ converge together, quadratically while
+Hessians are new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+
+from fairridge._typing import Booleans, Floats
+from fairridge.search.last_crossing import HIGHEST, HILL, sparse_profile
+from fairridge.search.penalized_glm import PenalizedGLM, is_definite
+from fairridge.search.solution import Choice
+from fairridge.solvers import Point
+from fairridge.solvers.extrapolation import extrapolation
+from fairridge.solvers.newton import BLIND, CONTRACTION
+from fairridge.solvers.secant import updated_hessian
+from fairridge.solvers.triangle import curvature_scale
+
+__all__ = ["JointSearch"]
+
+# Predicted models to look at, for one pass.
+MOST_TRIALS = 100
+# Passes for one bound, after which other means are tried.
+MOST_PASSES = 16
+# Promised decrease, relative to the deviance, above which a step ends at another Hessian.
+FRESH = 1e-6
+# Decrease left by a pass, relative to the one before, that shows no convergence.
+SLOW = 0.5
+# The decrease before the first step: more than any.
+FIRST = 100.0
+# Bounds from which to go on to the next.
+NODES = 4
+# Digits of a predicted value, relative to the decrease before.
+DIGITS = 1e-4
+# Decrease of a last step at most: what it changes is known to second order.
+LAST = 1e-14
+# Promised decrease, relative to the deviance, that may be left.
+CLOSE = 1e-23
+
+# The definition of a model: λ, a point, and deviances with coefficients at zero.
+Value = Callable[[float, Point, tuple[float, ...]], float]
+
+
+@dataclass(frozen=True)
+class _Penalties:
+    """The quadratic penalty Q₀ + λK, and which coordinates are those of S."""
+
+    fixed: Floats
+    sensitive: Floats
+    is_sensitive: Booleans
+
+    @classmethod
+    def of(cls, minima: PenalizedGLM) -> _Penalties:
+        fixed, both = (minima.objective(x).quadratic for x in (0.0, 1.0))
+        is_sensitive = np.zeros(len(fixed), dtype=bool)
+        is_sensitive[minima.coordinates.of_sensitive] = True
+        return cls(fixed, both - fixed, is_sensitive)
+
+    def at(self, lambda_: float) -> Floats:
+        """Return the penalty at a λ."""
+        return self.fixed + lambda_ * self.sensitive
+
+
+@dataclass(frozen=True)
+class _Tangent:
+    """What one pass tells of the minima at all λ.
+
+    Attributes
+    ----------
+    point : Point
+        Where the pass was made.
+    others : tuple of (float, ndarray)
+        Deviance and gradient with some coefficients at zero.
+    kept : tuple of ndarray of bool
+        The coefficients that are not.
+    """
+
+    point: Point
+    others: tuple[tuple[float, Floats], ...]
+    kept: tuple[Booleans, ...]
+    penalties: _Penalties
+
+    @cached_property
+    def _reduced(self) -> tuple[Floats, ...]:
+        """Eliminate what λ does not penalize: its step is −w − W·(the step of α).
+
+        What is left for α is made diagonal for all λ: VᵀCV = diag(curvature) of the
+        Hessian C that is left, VᵀKV = 1 of the penalty. Then V, and with it the slope
+        and α.
+        """
+        S, point, Q = self.penalties.is_sensitive, self.point, self.penalties.fixed
+        H = point.hessian + 2.0 * Q
+        slope = point.gradient + 2.0 * Q @ point.theta
+        A, B = H[np.ix_(~S, ~S)], H[np.ix_(~S, S)]
+        scale = curvature_scale(A)
+        factor = scipy.linalg.cho_factor(A / np.outer(scale, scale), check_finite=False)
+        right = np.column_stack([slope[~S], B]) / scale[:, None]
+        solved = scipy.linalg.cho_solve(factor, right, check_finite=False) / scale[:, None]
+        w, W = solved[:, 0], solved[:, 1:]
+        K = 2.0 * self.penalties.sensitive[np.ix_(S, S)]
+        curvature, V = scipy.linalg.eigh(H[np.ix_(S, S)] - B.T @ W, K, check_finite=False)
+        return w, W, V, curvature, V.T @ (slope[S] - B.T @ w), V.T @ K @ point.theta[S]
+
+    def step(self, lambda_: float) -> Floats:
+        """Return Newton's step at a λ."""
+        w, W, V, curvature, slope, alpha = self._reduced
+        S = self.penalties.is_sensitive
+        if np.isinf(lambda_):
+            of_alpha = -self.point.theta[S]
+        else:
+            bent = curvature + lambda_
+            if not bent.min() > 0.0:
+                raise np.linalg.LinAlgError("a Hessian is not definite.")
+            of_alpha = -V @ ((slope + lambda_ * alpha) / bent)
+        step = np.empty(len(S))
+        step[S], step[~S] = of_alpha, -w - W @ of_alpha
+        return step
+
+    def after(self, step: Floats) -> tuple[Point, tuple[float, ...]]:
+        """Return the point after a step and the other deviances there, to second order."""
+        H, moved = self.point.hessian, []
+        for (deviance, gradient), kept in zip(self.others, self.kept, strict=True):
+            part = np.where(kept, step, 0.0)
+            moved.append(deviance + float((gradient + 0.5 * (H @ part)) @ part))
+        return self.point.after(step), tuple(moved)
+
+    def decrease(self, lambda_: float, step: Floats) -> float:
+        """Return what a step promises at a λ."""
+        Q = self.penalties.at(lambda_)
+        return -float((self.point.gradient + 2.0 * Q @ self.point.theta) @ step)
+
+    def objective(self, lambda_: float) -> float:
+        """Return the penalized deviance at a λ."""
+        theta = self.point.theta
+        return self.point.deviance + float(theta @ self.penalties.at(lambda_) @ theta)
+
+
+class JointSearch:
+    """Finds λ(r) for definitions that a model's own deviances tell.
+
+    Parameters
+    ----------
+    minima : PenalizedGLM
+        The minima; found ones are remembered there.
+    value : callable
+        The definition of (λ, point, other deviances).
+    with_deviances : bool
+        Whether it looks at deviances with coefficients at zero.
+    """
+
+    def __init__(self, minima: PenalizedGLM, value: Value, *, with_deviances: bool) -> None:
+        self.minima = minima
+        self.value = value
+        self._penalties = _Penalties.of(minima)
+        self._kept: tuple[Booleans, ...] = ()
+        if with_deviances:
+            S = self._penalties.is_sensitive
+            of_level = np.isin(np.arange(len(S)), minima.coordinates.of_level)
+            self._kept = (~S, of_level)
+        self._known: dict[float, tuple[float, _Tangent]] = {}
+
+    def choices(
+        self, bounds: Floats, tol: float, keep: Callable[[float, Point, tuple[float, ...]], bool]
+    ) -> dict[float, Choice]:
+        """Choose λ(r) for bounds between 0 and 1, but for those that need a closer look.
+
+        Parameters
+        ----------
+        bounds : ndarray
+            The bounds.
+        tol : float
+            How close to come to each.
+        keep : callable
+            Told λ, the minimum and the other deviances there; whether they can be trusted.
+        """
+        chosen: dict[float, Choice] = {}
+        free = Choice(0.0, "inactive", 0)
+        for r in np.unique(bounds[(bounds > 0.0) & (bounds < 1.0)]).tolist():
+            if free in chosen.values():  # a looser bound holds at λ = 0, too
+                chosen[r] = free
+                continue
+            try:
+                model = self._found(r, tol)
+            except np.linalg.LinAlgError:
+                continue
+            if model is not None and keep(*model):
+                chosen[r] = Choice(model[0], "converged") if model[0] > 0.0 else free
+        return chosen
+
+    def _found(self, r: float, tol: float) -> tuple[float, Point, tuple[float, ...]] | None:
+        """Return λ(r), its minimum and the other deviances; None if there is doubt."""
+        start, tangent = self._nearest(r)
+        before, unit = FIRST, self.minima.unit
+        for _ in range(min(MOST_PASSES, self.minima.max_iter)):
+            # The better the pass, the more digits of its λ mean something.
+            lambda_ = self._predicted(
+                tangent, start or self.minima.typical, r, max(0.01 * tol, DIGITS * r * before)
+            )
+            if lambda_ is None:
+                return None
+            step = tangent.step(lambda_)
+            scale = unit + abs(tangent.point.deviance)
+            decrease = abs(tangent.decrease(lambda_, step)) / scale
+            slow = decrease > SLOW * before
+            # The last step is taken unseen if it leaves as little as the one before did.
+            if decrease <= LAST and (slow or decrease**2 <= CLOSE * before):
+                if lambda_ == 0.0 and self._may_rise(tangent, r):
+                    return None
+                self._known[r] = lambda_, replace(tangent, point=tangent.after(step)[0])
+                return lambda_, *tangent.after(step)
+            if slow:
+                return None
+            theta = tangent.point.theta + step
+            renew = decrease > min(FRESH, CONTRACTION * before)
+            moved = self._evaluated(tangent, theta, 2 if renew else 1)
+            rise = moved.objective(lambda_) - tangent.objective(lambda_)
+            if not rise <= BLIND * scale:
+                return None
+            start, tangent, before = lambda_, moved, decrease
+        return None
+
+    def _nearest(self, r: float) -> tuple[float, _Tangent]:
+        """Return a pass to start from, and a λ near it."""
+        minima = self.minima
+        if self._known:
+            return self._continued(r)
+        warm = minima.warm
+        if warm is not None:
+            return minima.typical, self._evaluated(self._at_start, warm.theta, 1)
+        return minima.typical, self._at_start
+
+    def _continued(self, r: float) -> tuple[float, _Tangent]:
+        """Go on from the bounds that are nearest, in √r: the size of α, and smooth up to r = 0."""
+        nearest = sorted(self._known, key=lambda x: abs(np.log(x / r)))[:NODES]
+        lambda_, last = self._known[nearest[0]]
+        if len(nearest) == 1 or not self._predicted(last, lambda_, r, DIGITS):
+            return lambda_, last  # beyond λ = 0 there is nothing to go on to
+        weights = extrapolation(np.sqrt(nearest[::-1]), float(np.sqrt(r)))
+        points = [self._known[x][1].point for x in nearest[: len(weights)][::-1]]
+        theta, H = (
+            np.tensordot(weights, [getattr(point, name) for point in points], 1)
+            for name in ("theta", "hessian")
+        )
+        H = H if is_definite(H + 2.0 * self._penalties.fixed) else last.point.hessian
+        before = replace(last, point=replace(last.point, theta=theta, hessian=H))
+        return lambda_, self._evaluated(before, theta, 1)
+
+    @cached_property
+    def _at_start(self) -> _Tangent:
+        """The null model, in which nothing is left to set to zero."""
+        start = self.minima.start
+        same = tuple((start.deviance, start.gradient) for _ in self._kept)
+        return _Tangent(start, same, self._kept, self._penalties)
+
+    def _predicted(self, tangent: _Tangent, start: float, r: float, tol: float) -> float | None:
+        """Choose λ among the models that a pass predicts; None if there is doubt."""
+        profile = sparse_profile(
+            self._values(tangent), start, self.minima.typical, np.inf, np.array([r])
+        )
+        choice = profile.choose(r, tol, MOST_TRIALS)
+        met = choice.status in ("inactive", "converged") and choice.lambda_ < np.inf
+        return choice.lambda_ if met else None
+
+    def _values(self, tangent: _Tangent) -> Callable[[float], float]:
+        """Return the definition at any λ, as a pass predicts it."""
+        return lambda lambda_: self.value(lambda_, *tangent.after(tangent.step(lambda_)))
+
+    def _may_rise(self, tangent: _Tangent, r: float) -> bool:
+        """Whether the value rises from λ = 0, where it is near to a bound that holds there."""
+        value = self._values(tangent)
+        ground = value(0.0)
+        return r < HIGHEST * ground and value(HILL * self.minima.typical) > ground
+
+    def _evaluated(self, before: _Tangent, theta: Floats, order: int) -> _Tangent:
+        """Make a pass; without a new Hessian the one before learns from the gradient."""
+        minima, coordinates = self.minima, self.minima.coordinates
+        here, *others = (
+            coordinates.raw(each) for each in (theta, *(theta * kept for kept in self._kept))
+        )
+        places = [(raw[:, 0], raw[:, 1:]) for raw in others]
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = minima.engine.derivatives(
+                minima.family, minima.basis.center, here[:, 0], here[:, 1:], order, places
+            )
+            gradient, hessian = coordinates.derivatives(sums)
+            gradients = (coordinates.derivatives(one)[0] for one in sums.others)
+        old = before.point
+        if hessian is None:
+            hessian = updated_hessian(old.hessian, theta - old.theta, gradient - old.gradient)
+        point = Point(theta, sums.deviance, gradient, hessian, passes=old.passes + 1)
+        deviances = (one.deviance for one in sums.others)
+        known = tuple(zip(deviances, gradients, strict=True))
+        return _Tangent(point, known, self._kept, self._penalties)
