@@ -216,7 +216,8 @@ class MemoryEngine:
         family = self._prepared(family)
 
         def work(block: slice) -> GLMSums:
-            Z, y, weight = self._written.block(block), self.rows.response[block], self.weights[block]
+            Z, y = self._written.block(block), self.rows.response[block]
+            weight = self.weights[block]
 
             def sums_at(eta: Floats, order: int) -> GLMSums:
                 sums = family.deviance_terms(y, eta, weight, order)
