@@ -53,6 +53,11 @@ class Data:
         codes = np.unique(self.labels.astype(str), return_inverse=True)[1]
         return codes.astype(np.float64)
 
+    @cached_property
+    def columns(self) -> Floats:
+        """[S, X, y]."""
+        return np.column_stack([self.S, self.X, self.y])
+
 
 def encode(frame: pd.DataFrame, drop_first: bool = True) -> Floats:
     """Return numbers as they are, and an indicator for every level (but the first)."""

@@ -18,6 +18,7 @@ from reproduction.statistics import TIE
 
 BLUE, ORANGE, GREEN, VIOLET = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 SKY, VERMILION, BLACK = "#56B4E9", "#D55E00", "#000000"
+DPI = 150
 # One color for one thing, in all figures.
 PALETTE = {
     "FRRM": BLUE, "FGRRM": BLUE, "NCLM": ORANGE, "ZLM": GREEN, "ZLRM": GREEN,
@@ -128,9 +129,12 @@ def quantile_rows(
 def render(figure: Figure) -> dict[str, bytes]:
     """Return a figure as PNG and as SVG, the same bytes each time, and forget it."""
     files = {}
+    figure.set_dpi(DPI)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # it has been laid out, once for both
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=kind, dpi=150, metadata=metadata)
+        figure.savefig(buffer, format=kind, dpi=DPI, metadata=metadata)
         files[kind] = buffer.getvalue()
     plt.close(figure)
     return files

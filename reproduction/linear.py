@@ -10,9 +10,18 @@ import numpy as np
 import pandas as pd
 
 from fairridge import FairRidgeRegressor, KomiyamaRegressor, ZafarRegressor
+from fairridge.estimators._training import unread_response
 from reproduction.data import load
 from reproduction.matching import matched_path
-from reproduction.measures import Fold, Measured, constant_path, errors, over_folds
+from reproduction.measures import (
+    Coefficients,
+    Fold,
+    Measured,
+    constant_path,
+    errors,
+    folds_of,
+    over_folds,
+)
 from reproduction.settings import Floats, Settings
 
 PAPER = ("C&C", "COMPAS", "NLSY", "LSAC", "GCR")
@@ -41,20 +50,19 @@ def _over_folds(
     case: str, run: int, settings: Settings, measured: Callable[..., dict[str, Measured]]
 ) -> pd.DataFrame:
     data, bounds = load(case, settings), np.array(settings.bounds)
-    folds = [
-        measured(Fold.of(data, train, test), bounds) for train, test in settings.cut(len(data), run)
-    ]
-    return over_folds(folds, bounds)
+    folds = folds_of(data, settings.cut(len(data), run))
+    return over_folds([measured(fold, bounds) for fold in folds], bounds)
 
 
 def measured_fold(fold: Fold, bounds: Floats, dropping: bool = True) -> dict[str, Measured]:
     """Fit all models to the training rows, and measure them on both parts."""
-    Z, y = fold.training
+    # The models' own problems on what is known of the rows, which there is nothing to read of.
+    engine = fold.training.engine(len(fold.sensitive))
     measured: dict[str, Measured] = {}
 
     def fit(name: str, model: Any, limits: Floats) -> None:
-        path = model.set_params(sensitive=fold.sensitive).path(Z, y, unfairness=limits)
-        measured[name] = errors(fold, path)
+        problem = model._problem_on(engine, unread_response(model))
+        measured[name] = errors(fold, Coefficients.of(model._solve(problem, limits)))
 
     fit("FRRM", FairRidgeRegressor(), bounds)
     fit("NCLM", KomiyamaRegressor(), bounds)
@@ -70,13 +78,14 @@ def measured_fold(fold: Fold, bounds: Floats, dropping: bool = True) -> dict[str
 
 def matched_fold(fold: Fold, bounds: Floats) -> dict[str, Measured]:
     """Fit FRRM, and ZLM with either of its bounds at the same R²_S."""
-    Z, y = fold.training
-    ridge = FairRidgeRegressor(sensitive=fold.sensitive).path(Z, y, unfairness=bounds)
+    Z, y, weight = fold.training.standing()
+    model = FairRidgeRegressor(sensitive=fold.sensitive)
+    ridge = model.path(Z, y, unfairness=bounds, sample_weight=weight)
     shares = fold.training_shares(ridge)
     measured = {"FRRM": errors(fold, ridge)}
     for bound in ("covariance", "correlation"):
-        model = ZafarRegressor(bound=bound, sensitive=fold.sensitive)
-        path = matched_path(fold, model, Z, y, shares)
+        zafar = ZafarRegressor(bound=bound, sensitive=fold.sensitive)
+        path = matched_path(fold, zafar, Z, y, shares, weight)
         measured[f"ZLM, {bound}"] = errors(fold, path)
     return measured
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from fairridge import FairRidgeClassifier, ZafarClassifier
+from fairridge.estimators._training import read_training
 from fairridge.fairness import StatisticalParity
 from fairridge.metrics import GroupCodes
+from fairridge.validation.whole import WholeModel
 from reproduction.data import Data, load
 from reproduction.matching import matched_path
 from reproduction.measures import (
+    Coefficients,
     Fold,
     Measured,
     active,
     attribute_groups,
     class_scores,
+    folds_of,
     gaps,
     over_folds,
 )
@@ -37,12 +43,16 @@ def logistic_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     ZLRM's bound on |COV(η, S_j)| is the largest that FGRRM reached on the same
     training rows.
     """
-    return _over_folds(case, run, settings, measured_fold)
+    models, groups = _models(case, settings), attribute_groups(load(case, settings))
+    folds = folds_of(models.data, settings.cut(len(models.data), run))
+    return over_folds([models.measured(fold, groups) for fold in folds], models.bounds)
 
 
 def matched_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """The same with ZLRM at the R² of η on S of FGRRM in the same training rows."""
-    return _over_folds(case, run, settings, matched_fold)
+    data, bounds = load(case, settings), np.array(settings.bounds)
+    groups, folds = attribute_groups(data), folds_of(data, settings.cut(len(data), run))
+    return over_folds([matched_fold(data, fold, bounds, groups) for fold in folds], bounds)
 
 
 def uncentered_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
@@ -63,40 +73,66 @@ def uncentered_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     return over_folds(folds, np.array(settings.bounds))
 
 
-def _over_folds(
-    case: str, run: int, settings: Settings, measured: Callable[..., dict[str, Measured]]
-) -> pd.DataFrame:
-    data, bounds = load(case, settings), np.array(settings.bounds)
-    groups = attribute_groups(data)
-    folds = [
-        measured(data, Fold.of(data, train, test), bounds, groups)
-        for train, test in settings.cut(len(data), run)
-    ]
-    return over_folds(folds, bounds)
+@lru_cache(maxsize=1)
+def _models(case: str, settings: Settings) -> Models:
+    return Models.of(load(case, settings), np.array(settings.bounds), settings.folds)
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """FGRRM, and ZLRM with either model at r = 0, of all rows: those of all folds start there."""
+
+    data: Data
+    bounds: Floats
+    fgrrm: WholeModel
+    zlrm: WholeModel
+    dropping: WholeModel
+
+    @classmethod
+    def of(cls, data: Data, bounds: Floats, n_folds: int) -> Models:
+        """Fit all rows."""
+        # Levels that decide the response are in the fit and in the bound, as in the paper.
+        ridge = _fgrrm(data, separation="warn")
+        training = read_training(ridge, data.frame, data.y, None, None, None)
+        path = ridge.path(data.frame, data.y, unfairness=bounds)
+        everyone = Fold.of(data, *2 * (np.arange(len(data)),))
+        limits = _limits(everyone, path, bounds)
+        zafar = ZafarClassifier(bound="covariance", sensitive=data.sensitive)
+        # As fairml has it at r = 0: predictors with any covariance are dropped.
+        dropping = clone(zafar).set_params(at_zero="drop")
+        return cls(
+            data,
+            bounds,
+            WholeModel.of(ridge, training, bounds, n_folds),
+            WholeModel.of(zafar, training, limits, n_folds),
+            WholeModel(dropping, training),
+        )
+
+    def measured(self, fold: Fold, groups: Groups) -> dict[str, Measured]:
+        """Fit all models to the training rows, and measure them on both parts."""
+        train, test = self.fgrrm.training.fold(fold.train, fold.test)
+        measured: dict[str, Measured] = {}
+
+        def fit(name: str, whole: WholeModel, limits: Floats) -> Coefficients:
+            problem = whole.problem(train, test)
+            found = Coefficients.of(whole.model._solve(problem, limits))
+            measured[name] = _measures(fold, found, groups)
+            return found
+
+        ridge = fit("FGRRM", self.fgrrm, self.bounds)
+        limits = _limits(fold, ridge, self.bounds)
+        fit("ZLRM", self.zlrm, limits)
+        fit("ZLRM, dropping", self.dropping, limits[self.bounds == 0.0])
+        return measured
+
+
+def _limits(fold: Fold, ridge: Any, bounds: Floats) -> Floats:
+    """Return the largest covariances that FGRRM reaches; 0 for r = 0."""
+    return np.where(bounds > 0.0, fold.covariances(ridge, fold.training), 0.0)
 
 
 def _fgrrm(data: Data, **options: Any) -> Any:
     return FairRidgeClassifier(sensitive=data.sensitive, **options)
-
-
-def measured_fold(data: Data, fold: Fold, bounds: Floats, groups: Groups) -> dict[str, Measured]:
-    """Fit all models to the training rows, and measure them on both parts."""
-    # The frame rather than encoded columns: its indicators are never written out.
-    frame, y = data.frame.iloc[fold.train], fold.y[fold.train]
-    measured: dict[str, Measured] = {}
-
-    def fit(name: str, model: Any, limits: Floats) -> None:
-        path = model.path(frame, y, unfairness=limits)
-        measured[name] = _measures(fold, path, groups)
-
-    # Levels that decide the response are in the fit and in the bound, as in the paper.
-    fit("FGRRM", _fgrrm(data, separation="warn"), bounds)
-    limits = np.where(bounds > 0.0, measured["FGRRM"]["covariance"], 0.0)
-    zafar = ZafarClassifier(bound="covariance", sensitive=data.sensitive)
-    fit("ZLRM", zafar, limits)
-    # As fairml has it at r = 0: predictors with any covariance are dropped.
-    fit("ZLRM, dropping", zafar.set_params(at_zero="drop"), limits[bounds == 0.0])
-    return measured
 
 
 def matched_fold(data: Data, fold: Fold, bounds: Floats, groups: Groups) -> dict[str, Measured]:
@@ -112,5 +148,5 @@ def matched_fold(data: Data, fold: Fold, bounds: Floats, groups: Groups) -> dict
 
 
 def _measures(fold: Fold, path: Any, groups: Groups) -> Measured:
-    gap = gaps(fold, fold.linear_predictors(path), groups)
-    return class_scores(fold, path) | {"gap": gap}
+    eta = fold.linear_predictors(path)
+    return class_scores(fold, path, eta) | {"gap": gaps(fold, eta, groups)}

@@ -14,7 +14,9 @@ GRID, STEPS = 13, 10
 NEAR = 1e-3
 
 
-def matched_path(fold: Fold, model: Any, rows: Any, y: Floats, targets: Floats) -> Any:
+def matched_path(
+    fold: Fold, model: Any, rows: Any, y: Floats, targets: Floats, weight: Floats | None = None
+) -> Any:
     """Return the models whose R² of η on S in the training rows is `targets`.
 
     The square root of that share grows with the bound on covariances or
@@ -24,11 +26,11 @@ def matched_path(fold: Fold, model: Any, rows: Any, y: Floats, targets: Floats) 
     """
 
     def paths(bounds: Floats) -> tuple[Any, Floats]:
-        path = model.path(rows, y, unfairness=bounds)
+        path = model.path(rows, y, unfairness=bounds, sample_weight=weight)
         return path, np.sqrt(fold.training_shares(path))
 
     unbounded = 1.0 if model.bound == "correlation" else 1e12
-    top = float(model.path(rows, y, unfairness=[unbounded]).achieved[0])
+    top = float(paths(np.array([unbounded]))[0].achieved[0])
     bounds = top * np.linspace(0.0, 1.0, GRID) ** 3  # logistic shares rise steeply at 0
     path, roots = paths(bounds)
     roots = np.maximum.accumulate(roots)

@@ -1,6 +1,7 @@
 """What is measured on the training and validation rows of a fold, for all bounds of a path.
 
-Scores and dependence on S come from the library's own evaluator.
+What is a quadratic form in coefficients comes from small matrices, and only
+classes are counted row by row.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairridge.engines import Moments, PrecomputedRoot, triangular_factor
 from fairridge.families import Binomial
-from fairridge.metrics import BINS, Decided, GroupCodes, sensitive_span, share_explained
-from fairridge.validation import evaluate
+from fairridge.metrics import BINS, Decided, GroupCodes
+from fairridge.search import Solution
+from fairridge.solvers.shares import adjusted_share, whitening
+from fairridge.validation.moments import no_rows
 from reproduction.data import Data
 from reproduction.settings import Floats, Positions
 
@@ -23,63 +27,140 @@ Measured = dict[str, Floats]
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """All that linear models see of rows [S, X, y].
+
+    That is their number, their means, and a triangular root R of their scatter
+    RᵀR, from orthogonal steps: collinear columns cost no digits.
+    """
+
+    n: int
+    mean: Floats
+    root: Floats
+
+    @classmethod
+    def of(cls, rows: Floats) -> Part:
+        """Factor the rows."""
+        mean = rows.mean(axis=0)
+        return cls(len(rows), mean, triangular_factor(rows - mean))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Part]) -> Part:
+        """Join disjoint parts: their roots, and what their means add, factored again."""
+        n = sum(part.n for part in parts)
+        mean = np.average([part.mean for part in parts], axis=0, weights=[p.n for p in parts])
+        means = [np.sqrt(part.n) * (part.mean - mean) for part in parts]
+        return cls(n, mean, triangular_factor(np.vstack([*(part.root for part in parts), *means])))
+
+    def engine(self, n_sensitive: int) -> PrecomputedRoot:
+        """Return an engine that knows means and scatter, and has no rows."""
+        names = tuple(map(str, range(len(self.mean) - 1)))
+        moments = Moments(self.n, float(self.n), self.mean, self.root.T @ self.root)
+        return PrecomputedRoot(moments, names, n_sensitive, self.root, no_rows)
+
+    def standing(self) -> tuple[Floats, Floats, Floats]:
+        """Return a few rows, [S, X] and y, with weights, that stand for all of them.
+
+        They lie at mean ± R√(k/n), one pair for each of the k rows of R, and have
+        weight n/2k each. So weight, means and scatter are the same, and so is
+        every least-squares model.
+        """
+        k = len(self.root)
+        move = self.root * np.sqrt(k / self.n)
+        rows = np.vstack([self.mean + move, self.mean - move])
+        return rows[:, :-1], rows[:, -1], np.full(2 * k, self.n / (2.0 * k))
+
+
+@dataclass(frozen=True, eq=False)
 class Fold:
     """The rows of a data set, in a training and a validation part.
 
-    U is centered and decorrelated from S in the training rows, as in the models.
+    U = X − SB is centered and decorrelated from S in the training rows, as in
+    the models.
     """
 
     S: Floats
     X: Floats
-    U: Floats
     y: Floats
     train: Positions
     test: Positions
+    training: Part
+    validation: Part
 
     @classmethod
     def of(cls, data: Data, train: Positions, test: Positions) -> Fold:
-        """Decorrelate the predictors in the training rows."""
-        S, X = data.S - data.S[train].mean(axis=0), data.X - data.X[train].mean(axis=0)
-        B = np.linalg.lstsq(S[train], X[train], rcond=None)[0]
-        return cls(data.S, data.X, X - S @ B, data.y, train, test)
+        """Factor both parts of the rows."""
+        parts = (Part.of(data.columns[rows]) for rows in (train, test))
+        return cls(data.S, data.X, data.y, train, test, *parts)
 
     @property
     def sensitive(self) -> list[int]:
-        """Which columns of `training` are sensitive."""
+        """Which columns of the rows are sensitive."""
         return list(range(self.S.shape[1]))
 
-    @property
-    def training(self) -> tuple[Floats, Floats]:
-        """[S, X] and y of the training rows."""
-        return np.hstack([self.S[self.train], self.X[self.train]]), self.y[self.train]
-
     @cached_property
-    def span(self) -> Floats:
-        """Orthonormal columns with the span of S in the validation rows."""
-        return sensitive_span(self.S[self.test], np.ones(len(self.test)))
+    def B(self) -> Floats:
+        """Coefficients of S in the predictors, in the training rows."""
+        S, X, _ = self._roots(self.training)
+        return np.linalg.lstsq(S, X, rcond=None)[0].astype(np.float64)
 
-    @cached_property
-    def variances(self) -> tuple[Floats, Floats]:
-        """VAR(S) and VAR(U) in the training rows."""
-        S, U = self.S[self.train] - self.S[self.train].mean(axis=0), self.U[self.train]
-        return S.T @ S / len(S), U.T @ U / len(U)
+    def _roots(self, part: Part) -> tuple[Floats, Floats, Floats]:
+        """Return the columns of S, X and y of a root."""
+        q = self.S.shape[1]
+        return part.root[:, :q], part.root[:, q:-1], part.root[:, -1:]
+
+    def scores(self, path: Any, part: Part) -> tuple[Floats, Floats]:
+        """Return Sα and Uβ as a root has them, one column per bound."""
+        S, X, _ = self._roots(part)
+        return S @ path.alpha.T, (X - S @ self.B) @ path.beta.T
+
+    def level(self, path: Any) -> Floats:
+        """Return what is left of η = intercept + Sα + Uβ where S and X are zero."""
+        q, mean = self.S.shape[1], self.training.mean
+        center: Floats = mean[q:-1] - mean[:q] @ self.B
+        level: Floats = path.intercept - path.beta @ center
+        return level
 
     def linear_predictors(self, path: Any) -> Floats:
         """Return η = intercept + Sα + Uβ of all rows, one column per bound."""
-        return path.intercept + self.S @ path.alpha.T + self.U @ path.beta.T
+        of_S = path.alpha - path.beta @ self.B.T
+        eta: Floats = self.level(path) + self.S @ of_S.T + self.X @ path.beta.T
+        return eta
+
+    def rmse(self, path: Any, part: Part) -> Floats:
+        """Return the RMSE of linear models on a part: the spread of residuals, and their mean."""
+        q, (of_S, of_U) = self.S.shape[1], self.scores(path, part)
+        squares = ((self._roots(part)[-1] - of_S - of_U) ** 2).sum(axis=0) / part.n
+        S, X, y = part.mean[:q], part.mean[q:-1], part.mean[-1]
+        bias = y - self.level(path) - path.alpha @ S - path.beta @ (X - S @ self.B)
+        return np.sqrt(squares + bias**2)
 
     def training_shares(self, path: Any) -> Floats:
         """Return R² of η on S in the training rows, where S and U are orthogonal."""
-        of_S, of_U = (
-            np.einsum("ki,ij,kj->k", b, V, b)
-            for b, V in zip((path.alpha, path.beta), self.variances, strict=True)
-        )
-        return np.divide(of_S, of_S + of_U, out=np.zeros_like(of_S), where=of_S + of_U > 0.0)
+        return share_of_first(*self.scores(path, self.training))
 
-    def training_covariances(self, path: Any) -> Floats:
-        """Return the largest |COV(η, S_j)| in the training rows, with divisor n − 1."""
-        n = len(self.train)
-        return np.abs(path.alpha @ self.variances[0]).max(axis=1) * n / (n - 1.0)
+    def validation_shares(self, path: Any) -> Floats:
+        """Return R² of η on S in the validation rows, adjusted for chance."""
+        S, (of_S, of_U) = self._roots(self.validation)[0], self.scores(path, self.validation)
+        white, total = whitening(S.T @ S), ((of_S + of_U) ** 2).sum(axis=0)
+        explained = ((white @ (S.T @ (of_S + of_U))) ** 2).sum(axis=0)
+        share = np.divide(explained, total, out=np.zeros_like(total), where=total > 0.0)
+        adjusted = adjusted_share(share, self.validation.n, len(white))
+        return np.where(total > 0.0, adjusted, 0.0)
+
+    def covariances(self, path: Any, part: Part) -> Floats:
+        """Return the largest |COV(η, S_j)| in a part, with divisor n − 1."""
+        S = self._roots(part)[0]
+        return np.abs(S.T @ np.add(*self.scores(path, part))).max(axis=0) / (part.n - 1.0)
+
+
+def folds_of(data: Data, cuts: Sequence[tuple[Positions, Positions]]) -> list[Fold]:
+    """Divide the rows. Each is factored once: a training part is all validation parts but one."""
+    tests = [Part.of(data.columns[test]) for _, test in cuts]
+    return [
+        Fold(data.S, data.X, data.y, *cut, Part.joined(tests[:k] + tests[k + 1 :]), tests[k])
+        for k, cut in enumerate(cuts)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +170,21 @@ class Coefficients:
     intercept: Floats
     alpha: Floats
     beta: Floats
+    status: tuple[str, ...]
 
-    @property
-    def status(self) -> list[str]:
-        """As in a path, for models that have no bound of their own."""
-        return ["converged"] * len(self.intercept)
+    @classmethod
+    def of(cls, solutions: Sequence[Solution]) -> Coefficients:
+        """Take them from what a search found."""
+        fits = [solution.fit for solution in solutions]
+        alpha, beta = (np.array([getattr(fit, name) for fit in fits]) for name in ("alpha", "beta"))
+        intercept = np.array([fit.intercept for fit in fits])
+        return cls(intercept, alpha, beta, tuple(one.choice.status for one in solutions))
 
 
 def constant_path(fold: Fold) -> Coefficients:
     """Return the model that is an intercept only."""
-    alpha, beta = (np.zeros((1, columns.shape[1])) for columns in (fold.S, fold.U))
-    return Coefficients(np.array([fold.y[fold.train].mean()]), alpha, beta)
+    alpha, beta = (np.zeros((1, columns.shape[1])) for columns in (fold.S, fold.X))
+    return Coefficients(fold.training.mean[-1:], alpha, beta, ("converged",))
 
 
 def active(path: Any) -> Floats:
@@ -107,55 +192,51 @@ def active(path: Any) -> Floats:
     return np.array([status != "inactive" for status in path.status], dtype=np.float64)
 
 
-def largest_covariance(eta: Floats, S: Floats) -> Floats:
-    """Largest |COV(η, S_j)| over the columns of S, with divisor n − 1."""
-    cross = (S - S.mean(axis=0)).T @ (eta - eta.mean(axis=0))
-    return np.abs(cross).max(axis=0) / (len(S) - 1.0)
+def share_of_first(first: Floats, second: Floats) -> Floats:
+    """Return the share of the first in the sum of squares of both, by column."""
+    of_first = (first**2).sum(axis=0)
+    total = of_first + (second**2).sum(axis=0)
+    return np.divide(of_first, total, out=np.zeros_like(total), where=total > 0.0)
 
 
-def fairness(fold: Fold, path: Any, eta: Floats) -> Measured:
+def fairness(fold: Fold, path: Any) -> Measured:
     """Measure how far S explains η: R² in training, R² adjusted for chance in validation."""
-    rows, weight = fold.test, np.ones(len(fold.test))
-    adjusted = [share_explained(one[:, None], fold.span, weight) for one in eta[rows].T]
     return {
         "train_dependence": fold.training_shares(path),
-        "dependence": np.array(adjusted),
-        "covariance": fold.training_covariances(path),
-        "test_covariance": largest_covariance(eta[rows], fold.S[rows]),
+        "dependence": fold.validation_shares(path),
+        "covariance": fold.covariances(path, fold.training),
+        "test_covariance": fold.covariances(path, fold.validation),
         "active": active(path),
     }
 
 
-def fairml_share(fold: Fold, path: Any) -> Floats:
-    """VAR(Sα)/(VAR(Sα) + VAR(Uβ)) of the validation rows, as fairml measures it.
-
-    S and U are taken for orthogonal, which they are in the training rows only.
-    """
-    of_S = (fold.S[fold.test] @ path.alpha.T).var(axis=0)
-    total = of_S + (fold.U[fold.test] @ path.beta.T).var(axis=0)
-    return np.divide(of_S, total, out=np.zeros_like(of_S), where=total > 0.0)
-
-
 def errors(fold: Fold, path: Any) -> Measured:
-    """Measure linear models on both parts: RMSE and dependence."""
-    eta = fold.linear_predictors(path)
-    found = {"share": fairml_share(fold, path)} | fairness(fold, path, eta)
-    for prefix, rows in (("train_", fold.train), ("", fold.test)):
-        y, weight = fold.y[rows], np.ones(len(rows))
-        scores = [evaluate.regression_scores(y, one[rows], weight) for one in eta.T]
-        found[f"{prefix}rmse"] = np.array([score["rmse"] for score in scores])
-    return found
+    """Measure linear models on both parts: RMSE and dependence.
+
+    `share` is VAR(Sα)/(VAR(Sα) + VAR(Uβ)) of the validation rows, as fairml
+    measures it: S and U are taken for orthogonal, which they are in the
+    training rows only.
+    """
+    return {
+        "share": share_of_first(*fold.scores(path, fold.validation)),
+        **fairness(fold, path),
+        "train_rmse": fold.rmse(path, fold.training),
+        "rmse": fold.rmse(path, fold.validation),
+    }
 
 
-def class_scores(fold: Fold, path: Any) -> Measured:
+def class_scores(fold: Fold, path: Any, eta: Floats) -> Measured:
     """Measure logistic models on both parts: F1, mean deviance and dependence."""
-    eta = fold.linear_predictors(path)
-    found = fairness(fold, path, eta)
+    found = fairness(fold, path)
     for prefix, rows in (("train_", fold.train), ("", fold.test)):
-        response, weight = fold.y[rows, None], np.ones(len(rows))
-        scores = [evaluate.accuracy(Binomial(), response, one[rows, None], weight) for one in eta.T]
-        for name, score in (("f1", "f1"), ("deviance", "loss")):
-            found[prefix + name] = np.array([one[score] for one in scores])
+        y, here, weight = fold.y[rows], eta[rows], np.ones(len(rows))
+        decided = (here > 0.0).astype(np.float64)
+        found[f"{prefix}f1"] = 2.0 * (y @ decided) / (y.sum() + decided.sum(axis=0))
+        deviances = [
+            Binomial().deviance_terms(y[:, None], one[:, None], weight, 0).deviance
+            for one in here.T
+        ]
+        found[f"{prefix}deviance"] = np.array(deviances) / len(rows)
     return found
 
 

@@ -12,7 +12,15 @@ from sklearn.linear_model import LogisticRegression
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, SteinbergRegressor
 from reproduction.data import Data, load
-from reproduction.measures import Coefficients, Fold, Measured, class_scores, errors, over_folds
+from reproduction.measures import (
+    Coefficients,
+    Fold,
+    Measured,
+    class_scores,
+    errors,
+    folds_of,
+    over_folds,
+)
 from reproduction.settings import Floats, Settings
 
 STEINBERG = ("COMPAS", "NLSY, gender", "LSAC, race")
@@ -29,21 +37,20 @@ def steinberg_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     its bound, so that the two are compared at the same level of fairness.
     """
     data = load(case, settings)
-    folds = [
-        _steinberg_fold(data, Fold.of(data, train, test))
-        for train, test in settings.cut(len(data), run)
-    ]
-    return over_folds(folds, np.arange(float(STEPS))).rename(columns={"r": "step"})
+    folds = folds_of(data, settings.cut(len(data), run))
+    return over_folds(
+        [_steinberg_fold(data, fold) for fold in folds], np.arange(float(STEPS))
+    ).rename(columns={"r": "step"})
 
 
 def _steinberg_fold(data: Data, fold: Fold) -> dict[str, Measured]:
-    Z, y = fold.training
+    Z, y, weight = fold.training.standing()
     gammas, path = _steinberg_path(data, fold)
     theirs = errors(fold, path)
     # A bound at the unconstrained share itself would be active by rounding.
     bounds = np.where(gammas > 0.0, np.minimum(theirs["train_dependence"], 1.0), 1.0)
-    ridge = FairRidgeRegressor(sensitive=fold.sensitive).path(Z, y, unfairness=bounds)
-    ours = errors(fold, ridge)
+    ridge = FairRidgeRegressor(sensitive=fold.sensitive)
+    ours = errors(fold, ridge.path(Z, y, unfairness=bounds, sample_weight=weight))
     return {"Steinberg": theirs | {"gamma": gammas}, "FRRM": ours | {"gamma": gammas}}
 
 
@@ -61,7 +68,7 @@ def _steinberg_path(data: Data, fold: Fold) -> tuple[Floats, Coefficients]:
     fits = problem.fits(gammas)
     names = ("alpha", "beta", "intercept")
     found = {name: np.array([getattr(fit, name) for fit in fits]) for name in names}
-    return gammas, Coefficients(found["intercept"], found["alpha"], found["beta"])
+    return gammas, Coefficients(**found, status=("converged",) * STEPS)
 
 
 # ------------------------------------------------------------------ fairlearn
@@ -96,7 +103,8 @@ def fairlearn_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     model = FairRidgeClassifier(sensitive=data.sensitive, separation="warn")
     frame, y = data.frame.iloc[fold.train], fold.y[fold.train]
     path = model.path(frame, y, unfairness=settings.bounds)
-    ours = {"model": "FGRRM", "r": settings.bounds, "f1": class_scores(fold, path)["f1"]}
+    measured = class_scores(fold, path, fold.linear_predictors(path))
+    ours = {"model": "FGRRM", "r": settings.bounds, "f1": measured["f1"]}
     return pd.concat([pd.DataFrame(rows), pd.DataFrame(ours)])
 
 

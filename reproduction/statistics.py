@@ -52,8 +52,11 @@ def outcome(found: Interval) -> Outcome:
 def compare(table: pd.DataFrame, first: str, second: str, measure: str) -> Interval:
     """Return the difference of two models on the same folds, relative to the second's mean."""
     a, b = (pick(table, model=name) for name in (first, second))
-    _, of_a, of_b = np.intersect1d(a["run"], b["run"], return_indices=True)
-    ours, theirs = a[measure].to_numpy()[of_a], b[measure].to_numpy()[of_b]
+    return _difference(a.merge(b, on="run"), measure)
+
+
+def _difference(both: pd.DataFrame, measure: str) -> Interval:
+    ours, theirs = (both[f"{measure}_{side}"].to_numpy() for side in "xy")
     return interval((ours - theirs) / float(np.mean(theirs)))
 
 
@@ -61,9 +64,10 @@ def cells(
     table: pd.DataFrame, first: str, second: str, measure: str, by: str = "r"
 ) -> pd.DataFrame:
     """Compare two models in every data set, for every bound: one row per cell."""
-    rows = []
-    for (case, value), group in table.groupby(["case", by], sort=False):
-        found = compare(group, first, second, measure)
+    rows, keys = [], ["case", by, "run"]
+    a, b = (pick(table, model=name)[[*keys, measure]] for name in (first, second))
+    for (case, value), both in a.merge(b, on=keys).groupby(["case", by], sort=False):
+        found = _difference(both, measure)
         rows.append((case, value, outcome(found), found.mean, found.half))
     return pd.DataFrame(rows, columns=["case", by, "outcome", "mean", "half"])
 

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import f1_score, log_loss
+from sklearn.model_selection import KFold
 
-from fairridge import FairRidgeRegressor, ZafarRegressor
+from fairridge import FairRidgeRegressor, KomiyamaRegressor, ZafarRegressor
 from reproduction.data import Data, decided_rows
 from reproduction.matching import matched_path
 from reproduction.measures import (
@@ -16,27 +17,31 @@ from reproduction.measures import (
     class_scores,
     constant_path,
     errors,
+    folds_of,
     gaps,
-    largest_covariance,
     over_folds,
 )
 from reproduction.others import f1
 
 
 @pytest.fixture(scope="module")
-def fold():
+def data():
     rng = np.random.default_rng(3)
     Z = rng.normal(size=(60, 5)) @ rng.normal(size=(5, 5)) + 10.0
     y = Z @ rng.normal(size=5) + rng.normal(size=60)
-    data = Data(pd.DataFrame(Z, columns=list("abcde")), pd.Series(y), ["a", "b"])
+    return Data(pd.DataFrame(Z, columns=list("abcde")), pd.Series(y), ["a", "b"])
+
+
+@pytest.fixture(scope="module")
+def fold(data):
     return Fold.of(data, np.arange(45), np.arange(45, 60))
 
 
 @pytest.fixture(scope="module")
 def path(fold):
-    Z, y = fold.training
+    Z = np.column_stack([fold.S, fold.X])[fold.train]
     model = FairRidgeRegressor(sensitive=fold.sensitive)
-    return model.path(Z, y, unfairness=[0.0, 0.1, 1.0])
+    return model.path(Z, fold.y[fold.train], unfairness=[0.0, 0.1, 1.0])
 
 
 def test_linear_predictors(fold, path):
@@ -61,19 +66,40 @@ def test_errors_and_dependence(fold, path):
         adjusted = 1.0 - (1.0 - in_validation) * (15 - 1) / (15 - 2 - 1)
         assert found["dependence"][k] == pytest.approx(adjusted, abs=1e-9)
     for name, rows in (("covariance", train), ("test_covariance", test)):
-        expected = largest_covariance(eta[rows], fold.S[rows])
-        np.testing.assert_allclose(found[name], expected, rtol=1e-8, atol=1e-12)
+        for k, one in enumerate(eta[rows].T):
+            expected = np.abs(np.cov(np.column_stack([fold.S[rows], one]).T)[:2, 2]).max()
+            assert found[name][k] == pytest.approx(expected, rel=1e-8, abs=1e-12)
     np.testing.assert_allclose(found["train_dependence"][:2], [0.0, 0.1], atol=1e-9)
     assert found["active"].tolist() == [1.0, 1.0, 0.0]
     assert found["share"][0] == 0.0  # whatever the predictions do in validation
     assert found["dependence"][0] != 0.0
 
 
-def test_largest_covariance(fold):
-    eta = np.random.default_rng(4).normal(size=(60, 3)) + fold.S[:, :1]
-    for k, one in enumerate(eta.T):
-        covariances = np.cov(np.column_stack([fold.S, one]).T)[:2, 2]
-        assert largest_covariance(eta, fold.S)[k] == pytest.approx(np.abs(covariances).max())
+def test_the_share_of_fairml_takes_s_and_u_for_orthogonal(fold, path):
+    """U as in the training rows, by hand."""
+    S, X = (Z - Z[fold.train].mean(axis=0) for Z in (fold.S, fold.X))
+    U = X - S @ np.linalg.lstsq(S[fold.train], X[fold.train], rcond=None)[0]
+    of_S = np.var(S[fold.test] @ path.alpha.T, axis=0)
+    expected = of_S / (of_S + np.var(U[fold.test] @ path.beta.T, axis=0))
+    np.testing.assert_allclose(errors(fold, path)["share"], expected, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.parametrize("model", [FairRidgeRegressor, KomiyamaRegressor, ZafarRegressor])
+def test_a_few_rows_stand_for_all_in_training(data, model):
+    """Joined from the other folds, and collinear: one column twice."""
+    frame = data.frame.assign(f=data.frame["e"] * 2.0 - 3.0)
+    cuts = [tuple(cut) for cut in KFold(4, shuffle=True, random_state=1).split(frame)]
+    for fold in folds_of(Data(frame, data.labels, data.sensitive), cuts):
+        Z, y, weight = fold.training.standing()
+        assert len(Z) == 14  # of 45
+        few = model(sensitive=[0, 1]).path(Z, y, unfairness=[0.0, 0.1, 1.0], sample_weight=weight)
+        rows = frame.iloc[fold.train]
+        full = model(sensitive=["a", "b"]).path(rows, data.y[fold.train], unfairness=few.unfairness)
+        for name in ("alpha", "beta", "intercept", "deviance"):
+            expected = getattr(full, name)
+            atol = 1e-10 * np.abs(expected).max()
+            np.testing.assert_allclose(getattr(few, name), expected, rtol=1e-8, atol=atol)
 
 
 def test_an_intercept_only_depends_on_nothing(fold):
@@ -83,13 +109,15 @@ def test_an_intercept_only_depends_on_nothing(fold):
     assert found["train_rmse"][0] == pytest.approx(expected)
 
 
-def test_scores_of_classes_are_scikit_learns(fold):
+def test_scores_of_classes_are_scikit_learns(data, fold):
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, 60).astype(float)
-    classes = Fold(fold.S, fold.X, fold.U, y, fold.train, fold.test)
-    models = Coefficients(rng.normal(size=2), rng.normal(size=(2, 2)), rng.normal(size=(2, 3)))
+    classes = Fold.of(Data(data.frame, pd.Series(y), data.sensitive), fold.train, fold.test)
+    sizes = (2, (2, 2), (2, 3))
+    models = Coefficients(*(rng.normal(size=size) for size in sizes), ("converged",) * 2)
     models.intercept[:] -= (classes.S @ models.alpha.T).mean(axis=0)
-    eta, found = classes.linear_predictors(models), class_scores(classes, models)
+    eta = classes.linear_predictors(models)
+    found = class_scores(classes, models, eta)
     for prefix, rows in (("train_", fold.train), ("", fold.test)):
         for k, one in enumerate(eta[rows].T):
             assert found[f"{prefix}f1"][k] == pytest.approx(f1_score(y[rows], one > 0))

@@ -123,6 +123,14 @@ class GLMSums:
             tuple(a + b for a, b in zip(self.others, other.others, strict=True)),
         )
 
+    def __sub__(self, other: GLMSums) -> GLMSums:
+        both = self.hessian is not None and other.hessian is not None
+        return GLMSums(
+            self.deviance - other.deviance,
+            self.gradient - other.gradient,
+            self.hessian - other.hessian if both else None,  # type: ignore[operator]
+        )
+
     def recentered(self, gap: Floats) -> GLMSums:
         """Return the sums for columns [1, z + gap] instead of [1, z]."""
         move = np.append(0.0, gap)

@@ -19,8 +19,10 @@ from fairridge.penalties import Penalty
 from fairridge.search.joint import JointSearch
 from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
 from fairridge.search.penalized_glm import PenalizedGLM
+from fairridge.search.seed import Seed
+from fairridge.search.seeding import seeds_of, sow
 from fairridge.search.separation import separating_columns, separation_of
-from fairridge.search.solution import Choice
+from fairridge.search.solution import Choice, Solution
 from fairridge.solvers import Point
 
 __all__ = ["GLMProblem", "completed_minima", "glm_minima", "glm_problem"]
@@ -78,6 +80,15 @@ class GLMProblem:
     def start_from(self, warm_start: Floats) -> None:
         """Start from the `warm_start` of a problem on other rows instead of from the null model."""
         self.minima.start_from(warm_start)
+
+    def seeds(self, solutions: Iterable[Solution]) -> tuple[Seed, ...]:
+        """Return models that were found, to start others on most of the rows from."""
+        return () if self.isolation is not None else seeds_of(self.minima, solutions)
+
+    def sow(self, seeds: Iterable[Seed]) -> None:
+        """Start from models of more rows, with the derivatives on these rows."""
+        if self.isolation is None:
+            sow(self.minima, seeds)
 
     # ------------------------------------------------------------------- fits
 

@@ -233,12 +233,21 @@ class JointSearch:
     def _nearest(self, r: float) -> tuple[float, _Tangent]:
         """Return a pass to start from, and a λ near it."""
         minima = self.minima
+        if minima.sown:
+            return self._from_seed(r)
         if self._known:
             return self._continued(r)
         warm = minima.warm
         if warm is not None:
             return minima.typical, self._evaluated(self._at_start, warm.theta, 1)
         return minima.typical, self._at_start
+
+    def _from_seed(self, r: float) -> tuple[float, _Tangent]:
+        """Take the first step unseen from a model of more rows, whose value was nearest to r."""
+        sown = self.minima.sown
+        lambda_, point = sown[min(sown, key=lambda x: abs(np.sqrt(max(x, 0.0)) - np.sqrt(r)))]
+        seed = _Tangent(point, (), (), self._penalties)
+        return lambda_, self._evaluated(seed, point.theta + seed.step(lambda_), 2)
 
     def _continued(self, r: float) -> tuple[float, _Tangent]:
         """Go on from the bounds that are nearest, in √r: the size of α, and smooth up to r = 0."""

@@ -73,6 +73,7 @@ class PenalizedGLM:
         self.compression = compression
         self._points: dict[float, Point] = {}
         self._rough: dict[float, Point] = {}
+        self.sown: dict[float, tuple[float, Point]] = {}
 
     @cached_property
     def coordinates(self) -> Coordinates:
@@ -218,6 +219,11 @@ class PenalizedGLM:
         warm = self._point_at(self.coordinates.theta(raw))
         if warm.deviance < self.start.deviance:
             self._rough[self.typical] = warm
+
+    def sow(self, value: float, lambda_: float, point: Point) -> None:
+        """Start from a point near the minimum at a λ, at which a definition has a value."""
+        self._rough[lambda_] = point
+        self.sown[value] = lambda_, point
 
     @property
     def warm(self) -> Point | None:

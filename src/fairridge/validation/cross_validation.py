@@ -29,6 +29,7 @@ from fairridge.validation.linear import Scores, chosen_fold, row_fold
 from fairridge.validation.moments import moment_folds, uses_moments
 from fairridge.validation.progress import Progress
 from fairridge.validation.streamed import StreamedData
+from fairridge.validation.whole import WholeModel
 
 __all__ = ["CrossValidation", "FoldedData", "cross_validate", "fold_records"]
 
@@ -364,11 +365,8 @@ def _linear_folds(
         return found
     if uses_moments(model, training):
         return moment_folds(model, training, folds, bounds, rates)
-    # Features that are fitted to each training set have no coefficients in common.
-    warm_start = model._set_up(training).warm_start() if training.unmapped is None else None
-    found = jobs(
-        delayed(row_fold)(model, training, fold, bounds, warm_start, rates) for fold in folds
-    )
+    whole = WholeModel.of(model, training, bounds, len(folds))
+    found = jobs(delayed(row_fold)(whole, fold, bounds, rates) for fold in folds)
     return found
 
 

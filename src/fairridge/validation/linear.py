@@ -24,6 +24,7 @@ from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, median_of
 from fairridge.validation.folds import Fold
+from fairridge.validation.whole import WholeModel, divides
 
 __all__ = ["Scores", "WrittenRows", "chosen_fold", "fold_scores", "row_fold", "threshold_of"]
 
@@ -133,35 +134,25 @@ class WrittenRows:
 
 
 def row_fold(
-    model: LinearModel,
-    training: Training,
-    fold: Fold,
-    bounds: Floats,
-    warm_start: Any,
-    rates: DecisionRates | None = None,
+    whole: WholeModel, fold: Fold, bounds: Floats, rates: DecisionRates | None = None
 ) -> list[Scores]:
     """Fit to the training rows, and measure on the validation rows.
 
     Parameters
     ----------
-    model : LinearModel
-        The model.
-    training : Training
-        All rows.
+    whole : WholeModel
+        The model, and all rows.
     fold : (train, test)
         Positions of training and validation rows.
     bounds : ndarray
         The bounds r.
-    warm_start : object
-        What the search may start from, or None.
     rates : DecisionRates, optional
         How decisions are compared between groups of all rows.
     """
+    model, training = whole.model, whole.training
     train, test = training.fold(*fold)
     _require_response(training, train)
-    problem: Any = model._problem_on(train, training.response)
-    if warm_start is not None:
-        problem.start_from(warm_start)
+    problem = whole.problem(train, test if divides(fold, training.n_rows) else None)
     rows, own = WrittenRows.of(test), None if rates is None else rates.take(fold[1])
     threshold = threshold_of(training.response.family, train)
     return [
@@ -182,7 +173,7 @@ def chosen_fold(
     rows, scores = training.part(fold[0]), []
     for r in bounds:
         own = settled(clone(model).set_params(unfairness=float(r)), rows)
-        scores += row_fold(own, training, fold, np.array([r]), None, rates)
+        scores += row_fold(WholeModel(own, training), fold, np.array([r]), rates)
     return scores
 
 

@@ -26,6 +26,7 @@ from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, median_of
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores, fold_scores, row_fold
+from fairridge.validation.whole import WholeModel, divides
 
 __all__ = [
     "RowsNeededError",
@@ -78,7 +79,7 @@ def moment_folds(
     for fold in folds:
         try:
             # Positions that do not divide the rows (hold-out, custom folds) have no complement.
-            if not _divides(fold, training.n_rows):
+            if not divides(fold, training.n_rows):
                 raise RowsNeededError
             test = training.engine_on(fold[1])
             part = test.moments()
@@ -89,7 +90,7 @@ def moment_folds(
             decide = None if rates is None else _deciding(training, fold, test, rates)
             yield moment_fold(model, training.response, known, part, bounds, decide=decide)
         except RowsNeededError:
-            yield row_fold(model, training, fold, bounds, None, rates)
+            yield row_fold(WholeModel(model, training), fold, bounds, rates)
 
 
 def _deciding(training: Training, fold: Fold, test: MemoryEngine, rates: DecisionRates) -> Decide:
@@ -102,14 +103,6 @@ def _deciding(training: Training, fold: Fold, test: MemoryEngine, rates: Decisio
         return [own.of_numbers(column, threshold, test.weights) for column in scores.T]
 
     return decided
-
-
-def _divides(fold: Fold, n: int) -> bool:
-    """Whether every row is in one of the two parts, once."""
-    seen = np.zeros(n, dtype=bool)
-    for part in fold:
-        seen[part] = True
-    return len(fold[0]) + len(fold[1]) == n and bool(seen.all())
 
 
 def _require_digits(whole: Moments, rest: Moments) -> None:

@@ -31,9 +31,18 @@ from fairridge.peers.zafar.slabs import IN_SPAN, limit_at_ratio, project_on_slab
 from fairridge.search.least_squares import LeastSquares
 from fairridge.search.solution import Choice, Solution, Status
 
-__all__ = ["CovarianceBound", "Limit", "ZafarProblem", "definition_of", "zafar_problem"]
+__all__ = [
+    "CovarianceBound",
+    "Limit",
+    "ZafarProblem",
+    "definition_of",
+    "just_below",
+    "zafar_problem",
+]
 
 
+# By how much a limit on covariances stays below its bound, for rounding.
+ROUNDING_OF_COVARIANCE = 1e-13
 # A correlation this small is none.
 NEGLIGIBLE_CORRELATION = 1e-13
 
@@ -49,6 +58,11 @@ class Limit(NamedTuple):
     value: float
     crossings: int = 1
     converged: bool = True
+
+
+def just_below(bounds: Floats) -> list[Limit]:
+    """Return limits that keep covariances below bounds, though they are rounded."""
+    return [Limit(r) for r in ((1.0 - ROUNDING_OF_COVARIANCE) * bounds).tolist()]
 
 
 class CovarianceBound(ABC):
@@ -199,7 +213,7 @@ class ZafarProblem(LeastSquares, CovarianceBound):
 
     def _limits(self, bounds: Floats) -> list[Limit]:
         if self.bound == "covariance":
-            return [Limit(r) for r in bounds.tolist()]
+            return just_below(bounds)
         normals, target = self.space.normals, self.space.projection
         return [
             Limit(np.inf if r >= 1.0 else limit_at_ratio(normals, target, r))

@@ -6,8 +6,8 @@ min D(level, b)  subject to  |COV(Sⱼ, Xb)| ≤ c for every j.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,83 +15,31 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.models import FairBasis
+from fairridge.families.sums import GLMSums
+from fairridge.models import FairBasis, Fit
 from fairridge.peers.zafar.bounded import BoundedObjective, ModelMinimum, bounded_objective
 from fairridge.peers.zafar.predictor_space import PredictorSpace
+from fairridge.peers.zafar.solved import Solved
+from fairridge.search.seed import Seed
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, SHARE_OF_ROWS
 
-__all__ = ["LimitedModels", "Solved"]
+__all__ = ["LimitedModels"]
 
 Evaluation = Callable[[Floats, int], tuple[float, Floats, Floats | None]]
 
-# Slope of the correlation in the limit, in logarithms, below which it does not guide.
-LEAST_SLOPE = 0.02
 # A step this short, relative to θ, can be taken unseen at a minimum.
 SHORT_STEP = 1e-3
 # ε, relative to the curvature of the deviance at the null model.
 RIDGE = 3e-10
 # Curvature, relative to that, of a direction without any, and of one with little.
-FLAT, LITTLE = 1e-7, 1e-2
+FLAT, LITTLE = 1e-7, 1e-4
 # How much larger a limit may be than another one for the model at the larger to start from that
 # at the smaller, and the other way round. Up, what a small limit held by huge coefficients of a
 # level without events runs against the steps; down is easy.
 LARGEST_RISE, LARGEST_FALL = 1.03, 1.6
 # Promised decrease, relative to the deviance, at a point from which any limit is near.
 HALFWAY = 1e-2
-
-
-@dataclass(frozen=True)
-class Solved:
-    """The model at one limit on covariances.
-
-    Attributes
-    ----------
-    limit : float
-        The limit.
-    point : Point
-        Where the search ended, θ: the level, then w.
-    theta : ndarray of shape (1+d,)
-        The same after a last step, too small to be looked at.
-    model : ModelMinimum
-        The multipliers there, and how θ changes with the limit.
-    top : float
-        max_j |normalsⱼᵀw|.
-    is_rough : bool
-        Whether some digits are missing.
-    """
-
-    limit: float
-    point: Point
-    theta: Floats
-    model: ModelMinimum
-    top: float
-    is_rough: bool
-
-    @property
-    def is_active(self) -> bool:
-        """Whether the limit costs anything."""
-        return bool(self.model.multipliers.any())
-
-    @property
-    def ratio(self) -> float:
-        """The largest correlation, where the normals have been scaled for that."""
-        size = float(np.linalg.norm(self.theta[1:]))
-        return self.top / size if size > 0.0 else 0.0
-
-    def gap(self, ratio: float) -> float:
-        """How far the ratio is from another one, in logarithms."""
-        return math.log(self.ratio / ratio)
-
-    @property
-    def slope(self) -> float:
-        """How the logarithm of the ratio grows with that of the limit."""
-        w, move = self.theta[1:], self.model.direction[1:]
-        return 1.0 - self.top * float(w @ move) / float(w @ w)
-
-    def limit_for(self, ratio: float) -> float:
-        """Return the limit at which a Newton step in logarithms reaches a ratio."""
-        return self.top * math.exp(-self.gap(ratio) / max(self.slope, LEAST_SLOPE))
 
 
 class LimitedModels:
@@ -126,6 +74,7 @@ class LimitedModels:
         self.max_iter = max_iter
         self._solved: dict[float, Solved] = {}
         self._warm: Point | None = None
+        self._sown: dict[float, Point] = {}
         self._halfway: Point | None = None
 
     def derivatives(
@@ -135,12 +84,15 @@ class LimitedModels:
 
         One pass over the rows.
         """
-        q, (p, d) = self.engine.n_sensitive, T.shape
-        raw = np.concatenate([np.zeros(q), b])
+        raw = np.concatenate([np.zeros(self.engine.n_sensitive), b])
         with np.errstate(over="ignore", invalid="ignore"):
             sums = self.engine.derivatives(
                 self.family, self.basis.center, np.array([level]), raw[None], order
             )
+        return self._in_coordinates(T, sums)
+
+    def _in_coordinates(self, T: Floats, sums: GLMSums) -> tuple[float, Floats, Floats | None]:
+        q, (p, d) = self.engine.n_sensitive, T.shape
         M = np.zeros((1 + q + p, 1 + d))
         M[0, 0], M[1 + q :, 1:] = 1.0, T
         hessian = None if sums.hessian is None else M.T @ sums.hessian[0, :, 0] @ M
@@ -150,12 +102,8 @@ class LimitedModels:
         T = space.to_coefficients
 
         def evaluate(theta: Floats, order: int) -> tuple[float, Floats, Floats | None]:
-            w = theta[1:]
-            deviance, gradient, hessian = self.derivatives(T, float(theta[0]), T @ w, order)
-            gradient[1:] += 2.0 * ridge * w
-            if hessian is not None:
-                hessian[np.diag_indices_from(hessian)] += np.append(0.0, np.full(len(w), 2 * ridge))
-            return deviance + ridge * float(w @ w), gradient, hessian
+            found = self.derivatives(T, float(theta[0]), T @ theta[1:], order)
+            return _with_ridge(found, theta[1:], ridge)
 
         return evaluate
 
@@ -195,11 +143,31 @@ class LimitedModels:
     def unlimited(self, space: PredictorSpace) -> tuple[Point, Floats]:
         """Return the minimum in another space without a limit, and θ after a last step."""
         evaluate = self._evaluation(space, self.ridge)
-        start = np.append(self.null.theta[0], np.zeros(space.dimension))
-        objective = bounded_objective(evaluate, np.zeros((len(start), 0)), np.inf, self.unit)
-        point = minimize(objective, _point_at(evaluate, start), self.max_iter)
+        start = self._start_in(space, evaluate)
+        objective = bounded_objective(evaluate, np.zeros((len(start.theta), 0)), np.inf, self.unit)
+        point = minimize(objective, start, self.max_iter)
         model = self._last_step(objective, point)
         return point, model.theta if self._is_near(model, point) else point.theta
+
+    def _from(self, space: PredictorSpace) -> Floats:
+        """Return the coordinates θ, here, of those of another space."""
+        M = np.zeros((1 + self.space.dimension, 1 + space.dimension))
+        M[0, 0], M[1:, 1:] = 1.0, self._to_coordinates @ space.to_coefficients
+        return M
+
+    def _start_in(self, space: PredictorSpace, evaluate: Evaluation) -> Point:
+        """Return the null model, or where the quadratic model at a seed is least in the space."""
+        if not self._sown or not space.dimension:
+            return _point_at(evaluate, np.append(self.null.theta[0], np.zeros(space.dimension)))
+        near, M = self._sown_near(0.0), self._from(space)
+        H, slope = near.hessian, near.gradient - near.hessian @ near.theta
+        theta = np.linalg.solve(M.T @ H @ M, -(M.T @ slope))
+        return _point_at(evaluate, theta.astype(np.float64))
+
+    @cached_property
+    def _to_coordinates(self) -> Floats:
+        """Return the coordinates w of coefficients b, of shape (d, p)."""
+        return np.linalg.pinv(self.space.to_coefficients).astype(np.float64)
 
     def _last_step(self, objective: BoundedObjective, point: Point) -> ModelMinimum:
         """Return the next minimum of the model: without ε, unless only ε keeps it near."""
@@ -263,7 +231,7 @@ class LimitedModels:
         objective = bounded_objective(evaluate, normals, limit, self.unit)
         nearest = self._nearest(limit)
         start = self._start(objective, nearest)
-        if nearest is None and self._halfway is None and np.isfinite(limit):
+        if nearest is None and not self._sown and self._halfway is None and np.isfinite(limit):
             start = self._halfway = minimize(objective, start, self.max_iter, HALFWAY)
         point = minimize(objective, start, self.max_iter, close)
         model = self._last_step(objective, point)
@@ -293,6 +261,10 @@ class LimitedModels:
 
     def _start(self, objective: BoundedObjective, nearest: Solved | None) -> Point:
         """Return the nearest point known, moved inside the bounds."""
+        if nearest is None and self._sown:
+            seed = self._sown_near(objective.limit)
+            # Coefficients of rare levels move far from one fold to another: so does the Hessian.
+            return self._inside(objective, seed, objective.model(seed).theta, 2)
         if nearest is None:
             near = self._halfway if np.isfinite(objective.limit) else None
             near = near or self._warm or self.null
@@ -302,12 +274,14 @@ class LimitedModels:
             theta = theta + (objective.limit - nearest.limit) * nearest.model.direction
         return self._inside(objective, nearest.point, theta)
 
-    def _inside(self, objective: BoundedObjective, near: Point, theta: Floats) -> Point:
+    def _inside(
+        self, objective: BoundedObjective, near: Point, theta: Floats, order: int = 1
+    ) -> Point:
         theta = objective.feasible(theta)
         if theta is near.theta:
             return replace(near, passes=0, separated=None)
-        deviance, gradient, _ = self._evaluation(self.space, self.ridge)(theta, 1)
-        moved = Point(theta, deviance, gradient, near.hessian)
+        deviance, gradient, hessian = self._evaluation(self.space, self.ridge)(theta, order)
+        moved = Point(theta, deviance, gradient, near.hessian if hessian is None else hessian)
         return moved if deviance < self.null.deviance else self.null
 
     def warm_start(self) -> Floats:
@@ -316,14 +290,54 @@ class LimitedModels:
         b = self.space.to_coefficients @ theta[1:]
         return np.append(theta[0] - b @ self.basis.center_predictors, b)
 
+    def seeds(self, fits: Mapping[float, Fit]) -> tuple[Seed, ...]:
+        """Return models to start others on most of the rows from, by what they reach."""
+        center, q = self.basis.center, self.engine.n_sensitive
+        found = []
+        for value, fit in fits.items():
+            level = fit.intercept + float(fit.alpha @ self.basis.center_sensitive)
+            raw = np.concatenate([[level], np.zeros(q), fit.beta])[None]
+            top = float(np.abs(self.space.normals.T @ (self._to_coordinates @ fit.beta)).max())
+            found.append(Seed.at(self.engine, self.family, center, raw, top, value))
+        return tuple(found)
+
+    def sow(self, seeds: Iterable[Seed]) -> None:
+        """Start from models of more rows, with the derivatives on these rows."""
+        T, q = self.space.to_coefficients, self.engine.n_sensitive
+        for seed in seeds:
+            here = seed.about(self.basis.center)
+            w = self._to_coordinates @ here.raw[0, 1 + q :]
+            found = _with_ridge(self._in_coordinates(T, here.sums), w, self.ridge)
+            deviance, gradient, hessian = found
+            assert hessian is not None
+            theta = np.append(here.raw[0, 0], w)
+            self._sown[seed.place] = Point(theta, deviance, gradient, hessian)
+
+    def _sown_near(self, limit: float) -> Point:
+        """Return the seed whose covariances are nearest to a limit, as a ratio."""
+        known = sorted(self._sown)
+        target = min(max(limit, known[0]), known[-1])
+        return self._sown[min(known, key=lambda x: abs(x - target) / (x + target or 1.0))]
+
     def start_from(self, warm_start: Floats) -> None:
         """Start from the `warm_start` of models of other rows instead of from the null model."""
         b = warm_start[1:]
-        w = np.linalg.pinv(self.space.to_coefficients) @ b
+        w = self._to_coordinates @ b
         level = warm_start[0] + b @ self.basis.center_predictors
         warm = _point_at(self._evaluation(self.space, self.ridge), np.append(level, w))
         if warm.deviance < self.null.deviance:
             self._warm = warm
+
+
+def _with_ridge(
+    found: tuple[float, Floats, Floats | None], w: Floats, ridge: float
+) -> tuple[float, Floats, Floats | None]:
+    """Add ridge·‖w‖² to a deviance and its derivatives."""
+    deviance, gradient, hessian = found
+    gradient[1:] += 2.0 * ridge * w
+    if hessian is not None:
+        hessian[np.diag_indices_from(hessian)] += np.append(0.0, np.full(len(w), 2 * ridge))
+    return deviance + ridge * float(w @ w), gradient, hessian
 
 
 def _point_at(evaluate: Evaluation, theta: Floats) -> Point:

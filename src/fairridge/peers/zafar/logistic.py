@@ -10,6 +10,7 @@ solved.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
@@ -18,12 +19,13 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.models import Fit, factorize, fair_basis
-from fairridge.peers.zafar.least_squares import CovarianceBound, Limit
+from fairridge.peers.zafar.least_squares import CovarianceBound, Limit, just_below
 from fairridge.peers.zafar.limited import LimitedModels
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.peers.zafar.slabs import limit_at_ratio
 from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
-from fairridge.search.solution import Status
+from fairridge.search.seed import Seed
+from fairridge.search.solution import Solution, Status
 from fairridge.solvers import Point
 
 __all__ = ["ZafarGLMProblem", "zafar_glm_problem"]
@@ -79,7 +81,7 @@ class ZafarGLMProblem(CovarianceBound):
     def _limits(self, bounds: Floats) -> list[Limit]:
         """Return limits at which the largest correlations are just below the bounds."""
         if self.bound == "covariance":
-            return [Limit(r) for r in bounds.tolist()]
+            return just_below(bounds)
         margins = np.minimum(self.tol, 1e-3 * bounds)
         aims = bounds - 0.5 * margins
         guesses = np.array(
@@ -235,6 +237,14 @@ class ZafarGLMProblem(CovarianceBound):
         """Start from the `warm_start` of a problem on other rows."""
         if warm_start is not None:
             self._models.start_from(warm_start)
+
+    def seeds(self, solutions: Iterable[Solution]) -> tuple[Seed, ...]:
+        """Return models that were found, to start others on most of the rows from."""
+        return self._models.seeds({one.achieved: one.fit for one in solutions})
+
+    def sow(self, seeds: Iterable[Seed]) -> None:
+        """Start from models of more rows, with the derivatives on these rows."""
+        self._models.sow(seeds)
 
     @property
     def null_deviance(self) -> float:

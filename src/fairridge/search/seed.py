@@ -1,0 +1,87 @@
+"""Where models of most rows may start: at models of all rows.
+
+Of all rows but some, the deviance and its derivatives at given coefficients
+are those of all rows less those of the rest. So in a fold of cross-validation
+the point at which the model of all rows ended, with the fold's own gradient and
+Hessian, costs a pass over the validation rows only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from fairridge._typing import Floats
+from fairridge.engines import Engine
+from fairridge.families import Family
+from fairridge.families.sums import GLMSums
+from fairridge.search.solution import Solution
+
+__all__ = ["Seed", "SeededProblem"]
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A model of some rows, with the derivatives of its deviance.
+
+    Attributes
+    ----------
+    family : Family
+        The family.
+    center : ndarray of shape (q+p,)
+        Where the level is that of the linear predictor.
+    raw : ndarray of shape (m, 1+q+p)
+        Level and coefficients of [S, X] of each linear predictor.
+    sums : GLMSums
+        Deviance, gradient and Hessian there.
+    place : float
+        Where a search met the model: λ, divided by the weight of the rows, or a limit.
+    value : float
+        What the definition was there.
+    """
+
+    family: Family
+    center: Floats
+    raw: Floats
+    sums: GLMSums
+    place: float
+    value: float
+
+    @classmethod
+    def at(
+        cls,
+        engine: Engine,
+        family: Family,
+        center: Floats,
+        raw: Floats,
+        place: float,
+        value: float,
+    ) -> Seed:
+        """Make one pass over all rows."""
+        sums = engine.derivatives(family, center, raw[:, 0], raw[:, 1:], 2)
+        return cls(family, center, raw, sums, place, value)
+
+    def without(self, engine: Engine) -> Seed:
+        """Return the same on the rows that are left without some others."""
+        part = engine.derivatives(self.family, self.center, self.raw[:, 0], self.raw[:, 1:], 2)
+        return replace(self, sums=self.sums - part)
+
+    def about(self, center: Floats) -> Seed:
+        """Return the same with the level at another center."""
+        gap, raw = self.center - center, self.raw.copy()
+        raw[:, 0] -= raw[:, 1:] @ gap
+        return replace(self, center=center, raw=raw, sums=self.sums.recentered(gap))
+
+
+@runtime_checkable
+class SeededProblem(Protocol):
+    """A problem that can start others on most of its rows, and be started so."""
+
+    def seeds(self, solutions: Iterable[Solution]) -> tuple[Seed, ...]:
+        """Return the models that were found; none if deviances of rows do not add up."""
+        ...
+
+    def sow(self, seeds: Iterable[Seed]) -> None:
+        """Start from seeds on these rows."""
+        ...

@@ -1,0 +1,132 @@
+"""Folds that start from the models of all rows: the same models, in fewer passes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from threadpoolctl import threadpool_limits
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, ZafarClassifier, cross_validate
+from fairridge.estimators._training import read_training
+from fairridge.validation.whole import WholeModel
+
+BOUNDS = np.array([0.0, 0.02, 0.1, 1.0])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    with threadpool_limits(1, "blas"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """A rare level makes folds differ from the whole."""
+    rng = np.random.default_rng(7)
+    n = 600
+    sex = rng.integers(0, 2, n).astype(float)
+    age = rng.normal(40.0, 10.0, n)
+    town = np.where(rng.random(n) < 0.03, "z", rng.choice(list("ab"), n))
+    skill = rng.normal(size=n) + 0.8 * sex + 0.03 * age
+    return pd.DataFrame({"sex": sex, "age": age, "skill": skill, "town": town})
+
+
+@pytest.fixture(scope="module")
+def eta(frame):
+    return 0.9 * frame["skill"] + 0.8 * frame["sex"] + (frame["town"] == "z") - 2.0
+
+
+def response(family, eta):
+    rng = np.random.default_rng(8)
+    noisy = eta.to_numpy() + rng.logistic(size=len(eta))
+    if family == "poisson":
+        return rng.poisson(np.exp(0.5 * eta.to_numpy()))
+    return np.digitize(noisy, [-0.5, 1.0]) if family == "multinomial" else (noisy > 0.0).astype(int)
+
+
+def models(family):
+    if family == "poisson":
+        return FairRidgeRegressor(family="poisson", sensitive=["sex", "age"])
+    if family == "zafar":
+        return ZafarClassifier(bound="covariance", sensitive=["sex", "age"])
+    blind = family == "blind"
+    return FairRidgeClassifier(sensitive=["sex", "age"], separation="warn", blind=blind)
+
+
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("poisson", "multinomial", "blind")]
+FAMILIES = [*SLOW, "binomial", "zafar"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_models_of_folds_are_those_of_a_search_from_nothing(frame, eta, family):
+    model, y = models(family), response(family, eta)
+    training = read_training(model, frame, y, None, None, None)
+    whole = WholeModel.of(model, training, BOUNDS, 6)
+    assert len(whole.seeds) >= 3
+    for train, test in list(KFold(6, shuffle=True, random_state=1).split(frame))[:2]:
+        started, searched = (
+            model._solve(one.problem(*training.fold(train, test)), BOUNDS)
+            for one in (whole, WholeModel(model, training))
+        )
+        for ours, cold in zip(started, searched, strict=True):
+            assert ours.choice.status == cold.choice.status
+            assert ours.fit.lambda_ == pytest.approx(cold.fit.lambda_, rel=1e-7)
+            for name in ("alpha", "beta", "intercept"):
+                expected = getattr(cold.fit, name)
+                atol = 1e-8 * (1.0 + np.abs(expected).max())
+                np.testing.assert_allclose(getattr(ours.fit, name), expected, rtol=1e-7, atol=atol)
+
+
+@pytest.mark.parametrize("family", ["poisson", "zafar"])
+def test_a_model_of_a_fold_takes_few_passes(frame, eta, family):
+    model, y = models(family), response(family, eta)
+    training = read_training(model, frame, y, None, None, None)
+    bounds = np.array([0.1])
+    whole = WholeModel.of(model, training, bounds, 6)
+    train, test = next(KFold(6, shuffle=True, random_state=1).split(frame))
+
+    def passes(one):
+        rows, rest = training.fold(train, test)
+        problem = one.problem(rows, rest)
+        before = rows.passes
+        if family == "zafar":
+            model._solve(problem, bounds)
+        else:
+            problem.fits(np.array([whole.seeds[0].place * len(train)]))
+        return rows.passes - before
+
+    assert passes(whole) < passes(WholeModel(model, training))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["poisson", "binomial"])
+def test_five_folds_against_fits_by_hand_whatever_other_bounds_are_asked_for(frame, eta, family):
+    model, y = models(family), response(family, eta)
+    folds = list(KFold(5, shuffle=True, random_state=2).split(frame))
+    table = cross_validate(model, frame, y, unfairness=BOUNDS, folds=folds).to_frame()
+    alone = cross_validate(model, frame, y, unfairness=[0.1], folds=folds).to_frame()
+    with_others = table[table["unfairness"] == 0.1]
+    for name in ("loss", "train_loss", "achieved", "share_of_means"):
+        np.testing.assert_allclose(with_others[name], alone[name], rtol=1e-8, atol=1e-10)
+    for k, (train, test) in enumerate(folds):
+        fitted = clone(model).set_params(unfairness=0.1).fit(frame.iloc[train], y[train])
+        means = fitted.predict if family == "poisson" else lambda X, m=fitted: m.predict_proba(X)
+        mean, truth = means(frame.iloc[test]), y[test]
+        if family == "poisson":
+            log = np.log(np.where(truth > 0, truth, 1.0) / mean)
+            expected = 2.0 * np.mean(truth * log - truth + mean)
+        else:
+            expected = -2.0 * np.mean(np.log(mean[np.arange(len(truth)), truth]))
+        assert alone["loss"][k] == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.slow
+def test_parts_that_do_not_divide_the_rows_start_as_well(frame, eta):
+    """Training rows of half the rest: nothing can be subtracted."""
+    model, y = models("binomial"), response("binomial", eta)
+    folds = [(train[::2], test) for train, test in KFold(5).split(frame)]
+    found = cross_validate(model, frame, y, unfairness=[0.1], folds=folds).to_frame()
+    train, _ = folds[2]
+    fitted = clone(model).set_params(unfairness=0.1).fit(frame.iloc[train], y[train])
+    assert found["lambda_"][2] == pytest.approx(fitted.lambda_, rel=1e-7)
