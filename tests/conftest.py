@@ -65,7 +65,8 @@ def paper_example():
     """The example of the paper's section 2.2: three predictors, three sensitive attributes."""
     rng = np.random.default_rng(2022)
     covariance = np.full((6, 6), 0.3) + 0.7 * np.eye(6)
-    Z = rng.multivariate_normal(np.zeros(6), covariance, size=1000)
+    # The default, an SVD, has signs that differ between versions of LAPACK.
+    Z = rng.multivariate_normal(np.zeros(6), covariance, size=1000, method="cholesky")
     X, S = Z[:, :3], Z[:, 3:]
     y = X @ [2.0, 3.0, 4.0] + S @ [5.0, 6.0, 7.0] + rng.normal(scale=10.0, size=1000)
     return S, X, y

@@ -132,7 +132,7 @@ COMMANDS = {
     "fit ok.csv -y y -s s --separator ''": ("--separator ''", "one ASCII character"),
     "fit ok.csv -y y -s s --ties efron": ("--ties efron", "survival", "gaussian"),
     "report ok.csv -y y -m model.json --ties x": ("--ties",),
-    "report ok.csv -y y -s s --seed -1": ("--seed", "greater than or equal to 0"),
+    "report ok.csv -y y -s s --seed -1": ("Invalid value for '--seed'", " 0"),
     "compare ok.csv -y y -s s --seed -1": ("--seed",),
     "report ok.csv -y y -s s --cv -1": ("cv=-1", "at least 0"),
     "report ok.csv -y y -s s --cv 1": ("cv=1", "0 for none"),

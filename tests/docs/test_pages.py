@@ -1,6 +1,10 @@
-"""The Python of the README and of every page runs as it stands, and prints what it says."""
+"""The Python of the README and of every page runs as it stands, and prints what it says.
+
+So do the commands of the pages; `tests/cli/test_examples.py` runs those of the README.
+"""
 
 import re
+import shlex
 from pathlib import Path
 
 import matplotlib
@@ -9,19 +13,33 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from fairridge import datasets
+from fairridge.cli import main
 
 matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT.parent / "shared" / "reference"
 # A block of code, and the block of text that follows it with its output.
-BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
+)
 # A difference that rounds to zero has the sign of its rounding errors.
 SIGNED_ZERO = re.compile(r" -(0\.0+)(?!\d)")
 
 
-def blocks_of(page):
+def all_blocks_of(page):
     return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+
+
+def blocks_of(page):
+    return [block for language, *block in all_blocks_of(page) if language == "python"]
+
+
+def run_commands(text):
+    """Run the lines of a shell block that call the command line; others are for shells."""
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.startswith("fairridge "):
+            assert main(shlex.split(line, comments=True)[1:]) == 0, line
 
 
 FOUND = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guides/*.md")])
@@ -61,7 +79,12 @@ def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     reader = {"__name__": "__main__"}  # who reads a page from its beginning
     with threadpool_limits(1, "blas"):
-        for code, output in blocks:
+        for language, code, output in all_blocks_of(page):
+            if language == "sh":
+                if page != "README.md":
+                    run_commands(code)
+                capsys.readouterr()
+                continue
             exec(compile(code, page, "exec"), reader)
             printed = capsys.readouterr().out
             assert not output or lines(printed) == lines(output), code

@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -370,7 +371,7 @@ def test_sql_has_no_column_of_s(model, people):
     frame, _, _ = people
     query = export.to_sql(model, table="people")
     assert not re.search(r"\b(sex|age)\b", query)
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         frame.drop(columns=["sex", "age"]).to_sql("people", connection, index=False)
         found = pd.read_sql_query(query, connection)
     classes = getattr(model, "classes_", None)

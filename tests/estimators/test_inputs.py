@@ -151,7 +151,7 @@ def test_string_types_of_pandas_do_not_matter(workers, dtype):
 def test_decimals_are_numbers(make):
     rng = np.random.default_rng(5)
     cents, s, y = rng.integers(0, 9999, 40), rng.normal(size=40), rng.normal(size=40)
-    price = [decimal.Decimal(int(cent)) / 100 for cent in cents]
+    price = [decimal.Decimal(f"{cent / 100:.2f}") for cent in cents]
     model = FairRidgeRegressor(sensitive="s").fit(make({"s": s, "price": price}), y)
     expected = FairRidgeRegressor(sensitive=[0]).fit(np.column_stack([s, cents / 100]), y)
     np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-10)

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import zlib
 from pathlib import Path
@@ -52,6 +53,16 @@ def browser():
     tab.close()
 
 
+# The browser reads from 3 and writes to 4. A function between fork and exec would do the same,
+# and Python 3.12 warns of those if there are threads, as pytest-xdist has them.
+GIVE_PIPES = """
+import os, sys
+from fcntl import F_DUPFD_CLOEXEC, fcntl
+pipes = [fcntl(int(one), F_DUPFD_CLOEXEC, 10) for one in sys.argv[1:3]]
+for pipe, number in zip(pipes, (3, 4)):
+    os.dup2(pipe, number)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 OPTIONS = (
     "--headless=new",
@@ -84,16 +95,11 @@ class Chromium:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         down, self._write = os.pipe()
         self._read, up = os.pipe()
-
-        def give_pipes():  # the browser reads from 3 and writes to 4
-            first, second = os.dup(down), os.dup(up)
-            os.dup2(first, 3)
-            os.dup2(second, 4)
-
+        pipes = [sys.executable, "-c", GIVE_PIPES, str(down), str(up)]
+        profile = f"--user-data-dir={self._profile.name}"
         self._process = subprocess.Popen(
-            [path, *OPTIONS, f"--user-data-dir={self._profile.name}", "about:blank"],
-            preexec_fn=give_pipes,
-            close_fds=False,
+            [*pipes, path, *OPTIONS, profile, "about:blank"],
+            pass_fds=(down, up),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

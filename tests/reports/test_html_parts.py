@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from fairridge.reports.html import numbers
 from fairridge.reports.html.alternatives import alternatives
 from fairridge.reports.html.markup import Html, element, join, json_for_html
+from fairridge.reports.html.sections.limits import limits_section
 from fairridge.reports.html.svg import PathScale, nice_ticks, tick_labels
 
 
@@ -112,3 +115,8 @@ def test_alternatives_are_the_first_within_the_limit(gaussian_report):
             share = float(one.words.split()[2]) / 100
             within = values >= free * (1 - share) - 1e-9
             assert one.position == np.flatnonzero(within)[0]
+
+
+def test_limits_name_the_page_that_says_more(gaussian_report):
+    (page,) = re.findall(r"docs/[a-z-]+\.md", str(limits_section(gaussian_report.contents)))
+    assert (Path(__file__).resolve().parents[2] / page).is_file()

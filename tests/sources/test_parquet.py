@@ -1,5 +1,7 @@
 """Parquet files as they come: many, small, empty, damaged, and in disagreement."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -65,6 +67,17 @@ def test_empty_row_groups_and_files(small, tmp_path):
         for part in (table.slice(0, 0), table.slice(0, 150), table.slice(0, 0), table.slice(150)):
             writer.write_table(part)
     pq.write_table(table.slice(0, 0), tmp_path / "b.parquet")
+    assert_same_model(fit(tmp_path), in_memory(small))
+
+
+def test_text_without_rows_may_have_no_type(small, tmp_path):
+    """As pandas 2 writes it, where other files have strings."""
+    table = pa.Table.from_pandas(small, preserve_index=False)
+    untyped = pa.schema([(f.name, pa.null() if f.name == "sex" else f.type) for f in table.schema])
+    pq.write_table(untyped.empty_table(), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match="no rows with a positive weight"):
+        fit(tmp_path)
+    pq.write_table(table, tmp_path / "b.parquet")
     assert_same_model(fit(tmp_path), in_memory(small))
 
 
@@ -186,7 +199,8 @@ def test_files_that_disagree_are_named_together(folder, small):
         sources.parquet(folder, **ROLES)
     message = str(error.value)
     assert "part-7.parquet: has no column 'skill'" in message
-    assert "part-8.parquet: column 'age' has type large_string, but double in others" in message
+    found = r"part-8\.parquet: column 'age' has type (large_)?string, but double in others"
+    assert re.search(found, message)
 
 
 def test_only_used_columns_must_agree(folder, small):

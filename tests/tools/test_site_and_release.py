@@ -1,8 +1,17 @@
 """The tools that build the site and try a release."""
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
 
 from tools.lowest import EXTRAS, lowest_versions
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guides/*.md")])
+FENCED = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 
 
 def project(dependencies, **extras):
@@ -34,3 +43,47 @@ def test_formulas_become_mathml():
     displayed = on_page_content('<div class="arithmatex">\n\\[\nr^2\n\\]</div>')
     assert 'display="block"' in displayed
     assert "msup" in displayed
+
+
+def formulas_of(page):
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    text = re.sub(r"`[^`]*`", "", text)
+    displayed = re.findall(r"\$\$(.+?)\$\$", text, re.DOTALL)
+    return displayed + re.findall(r"\$([^$]+)\$", re.sub(r"\$\$.+?\$\$", "", text, flags=re.DOTALL))
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if formulas_of(page)], ids=lambda p: p.stem
+)
+def test_every_formula_of_the_site_is_understood(page):
+    """A command that the converter does not know would be on the page as it is written."""
+    converter = pytest.importorskip("latex2mathml.converter", reason="the extra `docs` is missing")
+    assert not [one for one in formulas_of(page) if "\\" in converter.convert(one)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_formula_is_preformatted_text(page):
+    text = page.read_text(encoding="utf-8")
+    bare = [block for block in FENCED.findall(text) if block.startswith("```\n")]
+    indented = re.findall(r"^    (?!\$\$)\S.*$", FENCED.sub("", text), re.MULTILINE)
+    assert not [one for one in bare + indented if re.search("[‖Σᵀ∂λ]", one)]
+
+
+def test_workflows_ask_for_targets_that_exist():
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    asked = [
+        target
+        for path in WORKFLOWS
+        for job in yaml.safe_load(path.read_text())["jobs"].values()
+        for step in job["steps"]
+        for words in re.findall(r"^make (.*)$", step.get("run", ""), re.MULTILINE)
+        for target in words.split()
+    ]
+    assert {"test", "test-all", "test-lowest", "dist", "docs"} <= set(asked) <= set(targets)
+
+
+def test_every_python_of_the_classifiers_is_tested():
+    tests = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]["tests"]
+    named = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    (makefile,) = re.findall(r"^PYTHONS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert tests["strategy"]["matrix"]["python"] == named == makefile.split()

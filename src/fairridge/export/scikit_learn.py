@@ -39,10 +39,10 @@ def to_sklearn(model: Any) -> Any:
     TweedieRegressor with the raw coefficients set; behind a OneHotEncoder
     where there are categoricals. A quasi-binomial model is a LinearRegression
     behind the logit of a TransformedTargetRegressor, and a Cox model a
-    LinearRegression that predicts the log hazard ratio. Its input are the
-    columns of the fit, S before X where S came as `sensitive_features`.
+    LinearRegression that predicts the log hazard ratio. It takes the columns
+    of the fit, S before X if S was passed as `sensitive_features`.
 
-    It is for predicting only: fitting it again forgets fairness. Missing
+    Use it for predictions only: refitting it drops the bound. Missing
     values are refused, except that with ``unknown="base"`` the encoder takes a
     missing category, too, for the base level. An encoder has no averages: where
     an unseen level would have one (S, or ``unknown="mean"``) it is refused.

@@ -1,4 +1,4 @@
-"""Individual fairness: people with similar outcomes are treated alike."""
+"""Individual fairness: how differently S makes a model treat pairs of people."""
 
 from __future__ import annotations
 

@@ -31,6 +31,8 @@ FAR = 1e4
 SCAN = 1.5
 # and how far they go.
 LARGEST = 30.0
+# Relative rounding error of a share: sums in another order give another last digit.
+ROUNDING_OF_SHARES = 1e-13
 # By which a model that is found again may exceed r = 0.
 RESUMED = 1e-10
 
@@ -122,7 +124,7 @@ class MeanMinima(GLMProblem):
         chosen = {1.0: Choice(0.0, "inactive", 0)}
         way: list[MeanState] = []
         for r in sorted(set(bounds.tolist()) - {1.0}, reverse=True):
-            if self._space.shares[0] <= r:
+            if self._space.shares[0] <= r * (1.0 + ROUNDING_OF_SHARES):
                 chosen[r] = chosen[1.0]
                 continue
             found = self._followed(way, r, tol)

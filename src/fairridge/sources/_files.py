@@ -184,8 +184,10 @@ def _with_footer(file: DataFile) -> DataFile:
         return replace(file, problem="there is no such file")
     except (pa.ArrowException, OSError) as error:
         return replace(file, problem=f"truncated, or not a Parquet file ({_first_line(error)})")
-    kinds = column_types(schema.empty_table())
-    types = {name: ColumnType(kinds[name].kind, str(schema.field(name).type)) for name in kinds}
+    kinds = {name: column.kind for name, column in column_types(schema.empty_table()).items()}
+    if not n_rows:  # pandas 2 writes text without rows as nulls
+        kinds |= {field.name: "text" for field in schema if pa.types.is_null(field.type)}
+    types = {name: ColumnType(kind, str(schema.field(name).type)) for name, kind in kinds.items()}
     return replace(file, n_rows=n_rows, types=types, state=state)
 
 
@@ -194,10 +196,13 @@ def _first_line(error: BaseException) -> str:
 
 
 def known_types(files: list[DataFile]) -> dict[str, ColumnType]:
-    """Return the columns of all files together; the first that can be used decides."""
+    """Return the columns of all files together; the first that can be used decides.
+
+    Files without rows are asked last: their columns may have other types.
+    """
     _raise_for({file.path: file.problem for file in files if file.problem}, len(files))
     types: dict[str, ColumnType] = {}
-    for file in files:
+    for file in sorted(files, key=lambda file: not file.n_rows):
         for name, column in (file.types or {}).items():
             if name not in types or types[name].kind is None:
                 types[name] = column
@@ -207,14 +212,17 @@ def known_types(files: list[DataFile]) -> dict[str, ColumnType]:
 def check_files(
     files: list[DataFile], types: dict[str, ColumnType], columns: Sequence[str]
 ) -> None:
-    """Raise, naming the files, unless all have these columns, of the same kinds."""
+    """Raise, naming the files, unless all have these columns, of the same kinds.
+
+    Files without rows need only have the columns.
+    """
     problems = {}
     for file in files:
         here = file.types or {}
         for name in columns:
             if name not in here:
                 problems[file.path] = f"has no column {name!r}"
-            elif here[name].kind != types[name].kind:
+            elif file.n_rows and here[name].kind != types[name].kind:
                 problems[file.path] = (
                     f"column {name!r} has type {here[name].name}, but {types[name].name} in others"
                 )

@@ -107,8 +107,8 @@ class RowMoments:
                 found = cls(
                     LevelCounts.from_dict(json.loads(str(stored["level_counts"]))),
                     Moments(
-                        int(stored["n_rows"]),
-                        float(stored["weight"]),
+                        stored["n_rows"].item(),
+                        stored["weight"].item(),
                         stored["mean"],
                         stored["scatter"],
                     ),

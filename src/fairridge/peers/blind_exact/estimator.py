@@ -42,8 +42,8 @@ class BlindExactRegressor(RegressorMixin, Peer):
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`. Neither is needed after that.
     unknown : {"error", "base", "mean"}, default="error"
-        What a level that was not there at fit does at predict; see
-        `FairRidgeRegressor`.
+        How to handle a category at prediction time that was absent when fitting;
+        see `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features first.
     missing : {"error", "level"}, default="error"

@@ -130,8 +130,8 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
         Number of quantile bins of y. Equal values share a bin; a response
         with few distinct values has as many outcomes as that.
     unknown : {"error", "base", "mean"}, default="error"
-        What a level that was not there at fit does at predict; see
-        `FairRidgeRegressor`.
+        How to handle a category at prediction time that was absent when fitting;
+        see `FairRidgeRegressor`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None
@@ -218,8 +218,8 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     strength : float, optional
         λ itself, instead of a bound.
     unknown : {"error", "base", "mean"}, default="error"
-        What a level that was not there at fit does at predict; see
-        `FairRidgeRegressor`.
+        How to handle a category at prediction time that was absent when fitting;
+        see `FairRidgeRegressor`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None

@@ -65,8 +65,8 @@ class KomiyamaRegressor(RegressorMixin, Peer):
         which the blocks of S and of U are used. `unfairness_` is again the
         share itself. Takes no weights.
     unknown : {"error", "base", "mean"}, default="error"
-        What a level that was not there at fit does at predict; see
-        `FairRidgeRegressor`.
+        How to handle a category at prediction time that was absent when fitting;
+        see `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features before they are decorrelated.
     missing : {"error", "level"}, default="error"

@@ -85,8 +85,8 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
     max_iter : int, default=50
         Rounds of the exponentiated gradient at most.
     unknown : {"error", "base", "mean"}, default="error"
-        What a level that was not there at fit does at predict; see
-        `FairRidgeRegressor`.
+        How to handle a category at prediction time that was absent when fitting;
+        see `FairRidgeRegressor`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None

@@ -62,8 +62,8 @@ class SteinbergRegressor(RegressorMixin, Peer):
     gamma : float, optional
         γ itself, instead of a bound.
     unknown : {"error", "base", "mean"}, default="error"
-        What a level that was not there at fit does at predict; see
-        `FairRidgeRegressor`.
+        How to handle a category at prediction time that was absent when fitting;
+        see `FairRidgeRegressor`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None

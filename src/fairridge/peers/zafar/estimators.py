@@ -58,8 +58,8 @@ class ZafarRegressor(RegressorMixin, Zafar):
         predictors without covariance with S. "drop": least squares on those
         predictors that have none, usually the intercept alone, as in R's fairml.
     unknown : {"error", "base", "mean"}, default="error"
-        What a level that was not there at fit does at predict; see
-        `FairRidgeRegressor`.
+        How to handle a category at prediction time that was absent when fitting;
+        see `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features first.
     missing : {"error", "level"}, default="error"
@@ -152,8 +152,8 @@ class ZafarClassifier(ClassifierMixin, Zafar):
         What r = 0 means: all combinations of predictors without covariance with
         S, or only those predictors that have none.
     unknown : {"error", "base", "mean"}, default="error"
-        What a level that was not there at fit does at predict; see
-        `FairRidgeRegressor`.
+        How to handle a category at prediction time that was absent when fitting;
+        see `FairRidgeRegressor`.
     predictor_map, sensitive_map : scikit-learn transformer, optional
         Map X and S to features first.
     tol : float, default=1e-10

@@ -18,9 +18,10 @@ LIMITS = (
     ),
     (
         "Sensitive attributes are needed for every prediction.",
-        "They are used to take their part out of the predictors. A model without them is "
-        "another model, which proxies can make less fair. Whether they may be used, and "
-        "how, is a question of law.",
+        "They are used to take their part out of the predictors, so two people who differ "
+        "only in them get different scores, by design. A model without them is another "
+        "model, which proxies can make less fair. Whether they may be used, and how, is a "
+        "question of law.",
     ),
     (
         "Training is not the population.",
@@ -30,7 +31,7 @@ LIMITS = (
     (
         "Other ideas of fairness may disagree.",
         "Equal scores between groups, equal error rates and calibration cannot all hold at "
-        "once where the groups' responses differ. The tables show all three.",
+        "once if the groups' responses differ. The tables show all three.",
     ),
     (
         "Only what was named is protected.",
@@ -54,6 +55,11 @@ NUMBERS = (
     "The bound concerns predicted numbers. Shares above a threshold can differ "
     "between groups even at r = 0.",
 )
+# No address: the report is read without a network, and long after a site may have moved.
+MORE = (
+    "The page “Limits” of fairridge's documentation (docs/limits.md in its source distribution) "
+    "says more: what each definition does not do, and which rules of law often matter."
+)
 
 
 def limits_section(contents: ReportContents) -> Html:
@@ -66,6 +72,7 @@ def limits_section(contents: ReportContents) -> Html:
             [element("li", element("b", title), " ", text) for title, text in _limits(contents)],
             class_="limits",
         ),
+        element("p", MORE),
     )
 
 
