@@ -378,6 +378,7 @@ def failures(model):
     return {check["check_name"] for check in results if check["status"] not in allowed}
 
 
+@pytest.mark.slow
 @without_warnings
 def test_every_check_of_scikit_learn_passes():
     assert failures(FairRidgeClassifier(sensitive=[0])) == set()

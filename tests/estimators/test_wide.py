@@ -92,6 +92,7 @@ def assert_same(model, problem, solution, rtol=1e-8):
     assert model.status_ == solution.choice.status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("penalty", ["ridge", "lasso"])

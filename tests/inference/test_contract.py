@@ -72,9 +72,10 @@ def test_every_family(family, r):
     check(family, StatisticalParity(), Ridge(), r)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda d: d.name)
-@pytest.mark.parametrize("standardize", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("predictor_penalty", [0.0, 3.0])
 def test_gaussian_in_every_setting(definition, penalty, standardize, predictor_penalty):
     for r in BOUNDS:

@@ -72,7 +72,10 @@ def in_memory(model, frame, response, weighted=False, **options):
     return model.inference(frame[COLUMNS], frame[response], **given, **options)
 
 
-@pytest.mark.parametrize("response", CASES)
+@pytest.mark.parametrize(
+    "response",
+    ["wage", "hired", *(pytest.param(name, marks=pytest.mark.slow) for name in ("job", "visits"))],
+)
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_rows_in_files_give_what_rows_in_memory_give(people, tmp_path, response, weighted):
     extra = ["weight"] if weighted else []

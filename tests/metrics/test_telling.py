@@ -51,6 +51,7 @@ def test_it_says_what_it_measures(telling):
     assert list(telling.to_frame()) == ["predictor", "tells race (AUC)", "tells age (R²)"]
 
 
+@pytest.mark.slow
 def test_numbers_one_apart_have_the_area_of_two_normals(telling):
     expected = norm.cdf(1.0 / np.sqrt(2.0))
     assert value(telling, "score", "race") == pytest.approx(expected, abs=0.015)

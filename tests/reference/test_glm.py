@@ -77,6 +77,7 @@ def select(answers, *key):
     return [a for a in answers if tuple(a[name] for name in names) == key]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("ridge", [0, 0.1])
 @pytest.mark.parametrize("family", FAMILIES)

@@ -72,6 +72,7 @@ def test_dependence_in_training_is_r_squared_on_S(binomial_report, people, peopl
         )
 
 
+@pytest.mark.slow
 def test_held_out_rows_are_predicted_by_models_that_have_not_seen_them(
     gaussian_report, people, people_X
 ):
@@ -101,6 +102,7 @@ def test_held_out_rows_are_predicted_by_models_that_have_not_seen_them(
             assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_every_model_is_described_by_the_same_three_numbers(binomial_report, people, people_X):
     contents, y = binomial_report.contents, people["binomial"].to_numpy()
     k, n, S = contents.chosen, len(people), encoded(people)
@@ -165,6 +167,7 @@ def test_a_survival_report_has_no_share_of_means(people, people_X):
     assert contents.on_predictions is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_refits_are_fits_with_multinomial_weights(request, people, people_X, family):
     contents = request.getfixturevalue(f"{family}_report").contents
@@ -207,6 +210,7 @@ def test_groups_in_training_are_an_audit_of_the_model(binomial_report, people, p
     assert sample.decisions.selected[k] == (after == second).sum()
 
 
+@pytest.mark.slow
 def test_attribution_splits_the_share(gaussian_report, people, people_X):
     contents = gaussian_report.contents
     for k, split in enumerate(contents.attribution):

@@ -12,6 +12,7 @@ from tools.fuzz.fitting import Answer, answer
 from tools.fuzz.problems import OTHER, draw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (20, 40))])
 def test_answers_to_random_problems_are_right(first):
     for seed in range(first, first + 20):
