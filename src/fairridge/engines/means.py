@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairridge.families import Family
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import GLMSums
 
-__all__ = ["MeanSlopes", "MeanSums", "block_means", "hessian_of"]
+__all__ = ["MeanSlopes", "MeanSums", "block_means", "deviance_hessian", "hessian_of"]
 
 
 @dataclass(frozen=True)
@@ -175,4 +176,20 @@ def hessian_of(Z: Block, k: int, curvature: Floats) -> Floats:
             weight = curvature[:, a, b]
             hessian[a, :, b, :] = Z.cross(weight)[:k, :k]
             hessian[b, :, a, :] = hessian[a, :, b, :].T
+    return hessian
+
+
+def deviance_hessian(
+    Z: Block, k: int, curvature: Floats, coupling: Callable[[Floats], Floats] | None
+) -> Floats:
+    """Σ over rows of z curvature zᵀ in the first k columns, for all pairs of linear predictors."""
+    m = curvature.shape[1]
+    hessian = np.empty((m, k, m, k))
+    for a in range(m):
+        hessian[a, :, a, :] = Z.gram(curvature[:, a, a])[:k, :k]
+        for b in range(a + 1, m):
+            hessian[a, :, b, :] = Z.cross(curvature[:, a, b])[:k, :k]
+            hessian[b, :, a, :] = hessian[a, :, b, :].T
+    if coupling is not None:
+        hessian[0, :, 0, :] -= coupling(Z.dense()[:, :k])
     return hessian

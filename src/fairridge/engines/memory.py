@@ -14,7 +14,7 @@ from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab
 from fairridge.engines.blocks import block_slices, in_threads, write_block
 from fairridge.engines.linear_predictor import dense, linear_predictor, require_squares
-from fairridge.engines.means import MeanSums, block_means
+from fairridge.engines.means import MeanSums, block_means, deviance_hessian
 from fairridge.engines.moments import Moments
 from fairridge.engines.responses import DistinctResponses, null_sums
 from fairridge.engines.split import Block
@@ -223,7 +223,7 @@ class MemoryEngine:
                 sums = family.deviance_terms(y, eta, weight, order)
                 hessian = None
                 if sums.curvature is not None:
-                    hessian = _hessian(Z, k, sums.curvature, sums.coupling)
+                    hessian = deviance_hessian(Z, k, sums.curvature, sums.coupling)
                 assert sums.gradient is not None  # the order is 1 or 2
                 return GLMSums(float(sums.deviance), Z.products(sums.gradient)[:, :k], hessian)
 
@@ -391,19 +391,3 @@ class MemoryEngine:
         """Sample weights, ones if none were given."""
         weight = self.rows.weight
         return np.ones(self.rows.n_rows) if weight is None else weight
-
-
-def _hessian(
-    Z: Block, k: int, curvature: Floats, coupling: Callable[[Floats], Floats] | None
-) -> Floats:
-    """Σ over rows of z curvature zᵀ in the first k columns, for all pairs of linear predictors."""
-    m = curvature.shape[1]
-    hessian = np.empty((m, k, m, k))
-    for a in range(m):
-        hessian[a, :, a, :] = Z.gram(curvature[:, a, a])[:k, :k]
-        for b in range(a + 1, m):
-            hessian[a, :, b, :] = Z.cross(curvature[:, a, b])[:k, :k]
-            hessian[b, :, a, :] = hessian[a, :, b, :].T
-    if coupling is not None:
-        hessian[0, :, 0, :] -= coupling(Z.dense()[:, :k])
-    return hessian

@@ -33,8 +33,9 @@ from fairridge.search.blind_gaussian import (
     choose_above_floor,
     floor_of_share,
 )
-from fairridge.search.glm import GLMProblem, completed_minima
+from fairridge.search.glm import GLMProblem
 from fairridge.search.mean_parity import MeanProblem
+from fairridge.search.minima import completed_minima
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import PenalizedProblem
 from fairridge.search.solution import Choice

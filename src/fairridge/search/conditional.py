@@ -23,8 +23,9 @@ from fairridge.models import (
 )
 from fairridge.penalties import Penalty, Radial
 from fairridge.search.gaussian import GaussianProblem
-from fairridge.search.glm import GLMProblem, completed_minima
+from fairridge.search.glm import GLMProblem
 from fairridge.search.mean_parity import MeanProblem, require_ridge
+from fairridge.search.minima import completed_minima
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.separation import separating_columns
 from fairridge.search.solution import Choice

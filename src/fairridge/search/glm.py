@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Family
-from fairridge.families.sums import RowFunction, any_arrays
+from fairridge.families.sums import any_arrays
 from fairridge.models import FairBasis, Fit, Isolation, factorize, fair_basis
-from fairridge.penalties import Penalty
 from fairridge.search.joint import JointSearch
 from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
+from fairridge.search.minima import glm_minima
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.seed import Seed
 from fairridge.search.seeding import seeds_of, sow
@@ -25,9 +25,7 @@ from fairridge.search.separation import separating_columns, separation_of
 from fairridge.search.solution import Choice, Solution
 from fairridge.solvers import Point
 
-__all__ = ["GLMProblem", "completed_minima", "glm_minima", "glm_problem"]
-
-Minima = TypeVar("Minima", bound=PenalizedGLM)
+__all__ = ["GLMProblem", "glm_problem"]
 
 # A value this near to a bound is wanted to all digits.
 NEAR_BOUND = 1e-3
@@ -366,48 +364,3 @@ class GLMProblem:
 def glm_problem(engine: Engine, family: Family, **options: Any) -> GLMProblem:
     """Set a model up; see `glm_minima`."""
     return GLMProblem(glm_minima(engine, family, **options))
-
-
-def glm_minima(
-    engine: Engine,
-    family: Family,
-    *,
-    n_targets: int,
-    penalty: Penalty,
-    predictor_penalty: float = 0.0,
-    standardize: bool = True,
-    max_iter: int = 100,
-) -> PenalizedGLM:
-    """Decompose S and X as for a gaussian model; the response waits for the passes."""
-    factor = factorize(engine, engine.moments(), n_targets)
-    basis = fair_basis(factor, engine.n_sensitive, standardize=standardize, n_targets=n_targets)
-
-    def minima_of(family: Family) -> PenalizedGLM:
-        return PenalizedGLM(engine, basis, family, penalty, predictor_penalty, max_iter)
-
-    return completed_minima(family, minima_of)
-
-
-def completed_minima(family: Family, minima_of: Callable[[Family], Minima]) -> Minima:
-    """Estimate what a family leaves open, such as a dispersion, at the model without a bound.
-
-    Parameters
-    ----------
-    family : Family
-        The family as it was asked for.
-    minima_of : callable
-        Sets the model up for a family.
-    """
-    warm_start: Floats | None = None
-
-    def free(family: Family) -> Callable[[RowFunction], Floats]:
-        nonlocal warm_start
-        minima = minima_of(family)
-        if warm_start is not None:
-            minima.start_from(warm_start)
-        raw, center = minima.coordinates.raw(minima.point(0.0).theta), minima.basis.center
-        warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ center, raw[:, 1:]])
-        engine = minima.engine
-        return lambda function: engine.sum_over_rows(function, center, raw[:, 0], raw[:, 1:])
-
-    return minima_of(family.completed(free))

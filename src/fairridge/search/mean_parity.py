@@ -15,9 +15,9 @@ from fairridge.models import compress, has_many_sparse, is_wide
 from fairridge.penalties import Penalty, Radial
 from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.gaussian import gaussian_problem
-from fairridge.search.glm import glm_minima
 from fairridge.search.mean_minima import MeanMinima
 from fairridge.search.mean_space import MeanSpace, mean_space
+from fairridge.search.minima import glm_minima
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import LOOSE, PenalizedProblem
 from fairridge.search.solution import AttributeShare, Choice, Solution, Status

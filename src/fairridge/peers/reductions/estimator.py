@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from importlib import import_module
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -38,6 +36,7 @@ from fairridge.metrics.distances import largest_gap
 from fairridge.peers._groups import groups_of, require_predictors, rows_of
 from fairridge.peers._predictions import PredictionPath, prediction_path
 from fairridge.peers._scaling import on_original_scale
+from fairridge.peers.reductions.backend import fairlearn_reductions, fit_mitigator, repeated_rows
 from fairridge.reports.groups import GroupSummary
 from fairridge.search import Status
 
@@ -179,7 +178,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
             Whole numbers: how often a row counts.
         """
         check_bound(self.unfairness)
-        reductions = _fairlearn()
+        reductions = fairlearn_reductions()
         training = self._read_two(X, y, sensitive_features, sample_weight)
         return self._fit_to(training, groups_of(training, type(self).__name__), reductions)._warn()
 
@@ -202,7 +201,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
             The bounds; 0, 0.05, …, 0.5 by default.
         """
         bounds = check_bounds(np.linspace(0.0, 0.5, 11) if unfairness is None else unfairness)
-        reductions = _fairlearn()
+        reductions = fairlearn_reductions()
         training = self._read_two(X, y, sensitive_features, sample_weight)
         grouped = groups_of(training, type(self).__name__)
         models = [
@@ -276,7 +275,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
                 Z, training.design, f"Pass a penalized classifier as estimator. {FEWER_FEATURES}"
             )
         y = rows.response[:, 0].astype(np.intp)
-        repeated = _repeats(rows.weight, len(y))
+        repeated = repeated_rows(rows.weight, len(y))
         scaler = None if self.estimator is not None else StandardScaler().fit(Z[repeated])
         base = (
             LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=1000)
@@ -291,7 +290,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
             max_iter=check_count("max_iter", self.max_iter),
         )
         columns = Z if scaler is None else scaler.transform(Z)
-        _fitted(mitigator, columns[repeated], y[repeated], codes[repeated])
+        fit_mitigator(mitigator, columns[repeated], y[repeated], codes[repeated])
         store_columns(self, training)
         self.family_ = Binomial()
         self.groups_ = np.array(groups.labels, dtype=object)
@@ -373,40 +372,3 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         design, name = self._design.without_sensitive(), type(self).__name__
         _, pieces = design.encode(as_table(X), None, self.unknown, estimator_name=name)
         return self._mixture(dense_columns(pieces, design.predictors.names)) - 0.5
-
-
-def _fairlearn() -> Any:
-    try:
-        return import_module("fairlearn.reductions")
-    except ImportError as error:
-        raise ImportError(
-            "ReductionsClassifier needs fairlearn: pip install 'fairridge[fairlearn]'"
-        ) from error
-
-
-def _fitted(mitigator: Any, Z: Floats, y: Integers, codes: Integers) -> None:
-    with warnings.catch_warnings():
-        # What fairlearn does with pandas does not concern our users.
-        for category in (DeprecationWarning, FutureWarning):
-            warnings.simplefilter("ignore", category)
-        try:
-            mitigator.fit(Z, y, sensitive_features=codes)
-        except ValueError as error:
-            if "sample_weight" not in str(error):
-                raise
-            raise ValueError(
-                "fairlearn cannot weigh these rows: all its weights become zero, which happens "
-                "where the groups are the classes of y."
-            ) from error
-
-
-def _repeats(weight: Floats | None, n: int) -> Integers:
-    """Positions of rows, each as often as its weight says."""
-    if weight is None:
-        return np.arange(n)
-    if (weight != np.round(weight)).any():
-        raise ValueError(
-            f"sample_weight has {weight[weight != np.round(weight)][0]:g}, but "
-            "ReductionsClassifier can only count rows: use whole numbers."
-        )
-    return np.repeat(np.arange(n), weight.astype(np.intp))
