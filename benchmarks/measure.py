@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import re
-import resource
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,13 +29,8 @@ def _peak(case: Case, problem: Problem) -> float:
     from fairridge import FairRidgeRegressor
 
     FairRidgeRegressor(sensitive=[0]).fit([[0.0, 1.0], [1.0, 0.5], [0.5, 3.0]], [0.0, 1.0, 2.0])
-    libraries = _resident()
+    libraries = peak_megabytes()
     Z, y = problem.data
     size = Z.nbytes + y.nbytes
     case(problem)
-    return (_resident() - libraries) / size
-
-
-def _resident() -> float:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return 2**20 * (peak_megabytes() - libraries) / size

@@ -15,7 +15,7 @@ from fairridge import (
     compare,
     cross_validate,
 )
-from fairridge.engines import DeviceEngine, MemoryEngine, device
+from fairridge.engines import DeviceEngine, DeviceRows, MemoryEngine, device
 from fairridge.estimators._training import read_training
 from fairridge.fairness import StatisticalParity
 from fairridge.families import NegativeBinomial
@@ -195,6 +195,19 @@ def test_rows_are_not_gathered(library, rows):
     for ask in ("response", "weights", "offset"):
         with pytest.raises(ValueError, match="on another device"):
             getattr(training.engine, ask)
+
+
+@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+def test_no_rows_come_to_main_memory_for_a_fit(library, rows, monkeypatch, definition):
+    def refuse(*_):
+        raise AssertionError("rows were brought to main memory")
+
+    monkeypatch.setattr(DeviceRows, "on_host", refuse)
+    Z, eta = rows
+    y = library.asarray((eta > 0.0).astype(float))
+    model = FairRidgeClassifier(0.02, sensitive=[1, 2], definition=definition)
+    model.fit(library.asarray(Z), y)
+    assert set(model.dependence_) == {"share_of_eta", "share_of_means"}
 
 
 def test_without_dispatch_arrays_in_main_memory_become_those_of_numpy(rows):

@@ -18,7 +18,7 @@ from fairridge.data.profiles import (
     level_shares,
     shares_of_means,
 )
-from fairridge.engines import MemoryEngine, Moments
+from fairridge.engines import DeviceEngine, MemoryEngine, Moments
 from fairridge.estimators._training import Training
 from fairridge.export import LinearForm, TrainingColumns, fingerprint
 from fairridge.metrics import decided_by, group_differences, shares_of_fit
@@ -140,7 +140,8 @@ def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
     found = shares_of_fit(fit)
     differences = group_differences(fit, training.design.sensitive, training.n_rows)
     classes = training.response.classes
-    if classes is not None:
+    # Decisions are counted in main memory, where rows on a device would have to be brought first.
+    if classes is not None and not isinstance(training.engine, DeviceEngine):
         decided = decided_by(fit, training.engine, len(classes), training.unmapped)
         found["decision_gap"] = decided.gap
         for label, ratio in zip(classes, decided.impact_ratios, strict=True):
