@@ -153,11 +153,11 @@ def individual_fairness_largest_at_zero(results: Results) -> Verdict:
     """f(α, y, S) takes its maximum at λ = 0."""
     largest = checked(results, "individual")["value"]
     beyond = int((largest > 1 + 1e-9).sum())
+    more = f"; in the others f grows by up to {percent(float(largest.max() - 1), 2)}"
     return Verdict(
         "holds in part" if 0 < beyond < len(largest) / 2 else either(beyond == 0),
-        f"In {len(largest) - beyond} of {len(largest)} random problems with 20 rows; in the others "
-        f"f grows by up to {percent(max(0.0, float(largest.max() - 1)), 0)}. A ridge shrinks α, "
-        "but not every quadratic form in it.",
+        f"In {len(largest) - beyond} of {len(largest)} random problems with 20 rows"
+        f"{more if beyond else ''}. A ridge shrinks α, but not every quadratic form in it.",
     )
 
 
