@@ -29,8 +29,10 @@ NAMED = {
     "Tweedie": ["tweedie"],
 }
 OTHERS = {"Family", "Gaussian", "RowSums", "resolve_regression_family"}
-# Families whose sums over rows are nearly those of a family that the quick tests have.
+# Families whose sums over rows are nearly those of a family that the quick tests have, and the
+# one that takes longest.
 RELATIVES = {"efron", "gamma", "negative-binomial", "quasi-binomial", "quasi-poisson", "tweedie"}
+RELATIVES |= {"multinomial"}
 NAMES = [name for names in NAMED.values() for name in names]
 
 

@@ -28,6 +28,8 @@ from fairridge.penalties import Radial, Ridge
 
 from .problems import analyzed, by_class, derivative, draw
 
+pytestmark = pytest.mark.slow
+
 FAMILIES = [
     Gaussian(),
     Binomial(),

@@ -31,6 +31,8 @@ from fairridge import (
 from fairridge.data import as_table
 from fairridge.exceptions import DataWarning
 
+pytestmark = pytest.mark.slow
+
 # Hundreds of fits each.
 REDUCTIONS = pytest.param(ReductionsClassifier, marks=pytest.mark.slow)
 MODELS = (

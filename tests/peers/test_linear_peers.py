@@ -28,6 +28,8 @@ from fairridge import (
 )
 from fairridge.validation import cross_validation
 
+pytestmark = pytest.mark.slow
+
 MODELS = {
     "komiyama": KomiyamaRegressor(),
     "komiyama, penalized": KomiyamaRegressor(predictor_penalty=5.0),

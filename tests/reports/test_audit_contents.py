@@ -21,6 +21,8 @@ from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.metrics import audit
 from fairridge.validation.report.case import report_bounds
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = ["age", "sex", "income", "score", "region"]
 QUICK = {"cv": 3, "bootstrap": 8}
 

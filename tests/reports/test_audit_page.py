@@ -15,6 +15,8 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.reports.html import numbers
 from fairridge.validation.report import case as report_case
 
+pytestmark = pytest.mark.slow
+
 NASTY = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'
 VOID = {"br", "col", "input", "meta"}

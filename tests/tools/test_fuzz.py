@@ -11,6 +11,8 @@ from tools.fuzz.check import judge, verdict_of
 from tools.fuzz.fitting import Answer, answer
 from tools.fuzz.problems import OTHER, draw
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (20, 40))])
