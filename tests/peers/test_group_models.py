@@ -158,7 +158,6 @@ CHECKED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", CHECKED)
@@ -180,7 +179,6 @@ def test_it_is_public(model):
 # ------------------------------------------------------------------------------- inputs
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("library", FRAMES)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_frame_library_gives_the_same_model(workers, fitted, model, library):

@@ -88,7 +88,6 @@ def named(model, r=0.08):
 # ----------------------------------------------------------------- scikit-learn
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 @pytest.mark.filterwarnings("ignore:only the intercept")
 def test_every_check_of_scikit_learn_passes(model):
@@ -104,7 +103,6 @@ def test_every_check_of_scikit_learn_passes(model):
     assert len(results) > 40
 
 
-@pytest.mark.slow
 def test_a_search_over_the_bound(model, data):
     frame, y = data
     search = GridSearchCV(named(model), {"unfairness": [0.01, 0.9]}, cv=KFold(3)).fit(frame, y)
@@ -349,7 +347,6 @@ def test_a_path_equals_its_models(model, data):
     assert list(path.to_frame()["unfairness"]) == bounds
 
 
-@pytest.mark.slow
 def test_a_whole_path_is_fair_from_end_to_end(model, data):
     frame, y = data
     path = named(model).path(frame, y)

@@ -45,7 +45,6 @@ def folds_of(n, seed=0):
     return KFold(3, shuffle=True, random_state=int(own)).split(np.zeros((n, 1)))
 
 
-@pytest.mark.slow
 def test_the_path_is_the_models(gaussian_report, people, people_X):
     contents = gaussian_report.contents
     model = FairRidgeRegressor(sensitive=["sex", "age"])
@@ -63,7 +62,6 @@ def test_the_path_is_the_models(gaussian_report, people, people_X):
     assert len(contents.terms) == path.alpha.shape[1] + path.beta.shape[1]
 
 
-@pytest.mark.slow
 def test_dependence_in_training_is_r_squared_on_S(binomial_report, people, people_X):
     contents = binomial_report.contents
     for k in (0, contents.chosen, contents.free):
@@ -74,7 +72,6 @@ def test_dependence_in_training_is_r_squared_on_S(binomial_report, people, peopl
         )
 
 
-@pytest.mark.slow
 def test_held_out_rows_are_predicted_by_models_that_have_not_seen_them(
     gaussian_report, people, people_X
 ):
@@ -104,7 +101,6 @@ def test_held_out_rows_are_predicted_by_models_that_have_not_seen_them(
             assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value, abs=1e-6)
 
 
-@pytest.mark.slow
 def test_every_model_is_described_by_the_same_three_numbers(binomial_report, people, people_X):
     contents, y = binomial_report.contents, people["binomial"].to_numpy()
     k, n, S = contents.chosen, len(people), encoded(people)
@@ -129,7 +125,6 @@ def test_every_model_is_described_by_the_same_three_numbers(binomial_report, peo
         assert curve.name in binomial_report.html
 
 
-@pytest.mark.slow
 def test_a_blind_report_shows_the_model_that_uses_s(people, people_X, binomial_report):
     model = FairRidgeClassifier(0.02, sensitive=["sex", "age"], blind=True)
     found = fairridge.report(model, people_X, people["binomial"], cv=3, bootstrap=0)
@@ -148,7 +143,6 @@ def test_a_blind_report_shows_the_model_that_uses_s(people, people_X, binomial_r
     assert "blind" not in binomial_report.summary
 
 
-@pytest.mark.slow
 def test_isolated_rows_are_on_the_first_screen(people, people_X):
     rare = np.arange(len(people)) < 3
     y = np.where(rare, "no", people["binomial"])
@@ -159,7 +153,6 @@ def test_isolated_rows_are_on_the_first_screen(people, people_X):
     assert "3 rows of region[isle] are isolated" in found.summary
 
 
-@pytest.mark.slow
 def test_a_survival_report_has_no_share_of_means(people, people_X):
     model = FairRidgeSurvival(0.05, sensitive=["sex", "age"])
     contents = fairridge.report(
@@ -169,7 +162,6 @@ def test_a_survival_report_has_no_share_of_means(people, people_X):
     assert contents.on_predictions is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_refits_are_fits_with_multinomial_weights(request, people, people_X, family):
     contents = request.getfixturevalue(f"{family}_report").contents
@@ -212,7 +204,6 @@ def test_groups_in_training_are_an_audit_of_the_model(binomial_report, people, p
     assert sample.decisions.selected[k] == (after == second).sum()
 
 
-@pytest.mark.slow
 def test_attribution_splits_the_share(gaussian_report, people, people_X):
     contents = gaussian_report.contents
     for k, split in enumerate(contents.attribution):
@@ -254,7 +245,6 @@ def test_a_fitted_model_reports_on_its_own_data_only(people, people_X):
     assert not hasattr(fresh, "coef_")  # reporting fits nothing in place
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*certif")  # bounds beside the chosen one
 def test_a_certified_model_has_a_report(people, people_X):
     """Its bound in training is that of the fit, whatever other bounds the report looks at."""
@@ -304,7 +294,6 @@ def test_rules_and_positive_classes(people, people_X):
         )
 
 
-@pytest.mark.slow
 def test_rare_classes_get_fewer_folds(people, people_X):
     y = np.where(np.arange(len(people)) < 4, "rare", "common")
     X = people_X[["sex", "age"]]
@@ -331,7 +320,6 @@ def test_stratified_folds_for_classes(binomial_report, people):
     )
 
 
-@pytest.mark.slow
 def test_folds_are_large_enough_to_measure_dependence(people, people_X):
     # With ten folds of three rows each, S of two columns would explain anything.
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
@@ -357,7 +345,6 @@ def test_weights_count_rows(people, people_X):
             assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value)
 
 
-@pytest.mark.slow
 def test_offsets_come_back_in_predictions(people, people_X):
     y, offset = people["gaussian"], np.linspace(-3, 3, 400)
     options = {"cv": 3, "bootstrap": 3}
@@ -386,7 +373,6 @@ FAMILIES = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_has_a_report(people, people_X, family):
     model, y = FAMILIES[family](people)
@@ -409,7 +395,6 @@ def test_every_family_has_a_report(people, people_X, family):
             assert found == pytest.approx(wanted.mean(), abs=1e-7)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("definition", ["equality-of-opportunity", "individual"])
 def test_other_definitions(people, people_X, definition):
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"], definition=definition)
@@ -421,7 +406,6 @@ def test_other_definitions(people, people_X, definition):
     assert 0 < contents.refits.low < contents.refits.high
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("bound", [0.0, 1.0, 0.9])
 def test_extreme_bounds(people, people_X, bound):
     model = FairRidgeRegressor(bound, sensitive=["sex", "age"])
@@ -433,7 +417,6 @@ def test_extreme_bounds(people, people_X, bound):
     assert len(report.summary) > 100
 
 
-@pytest.mark.slow
 def test_separate_attributes_and_maps(people):
     from sklearn.decomposition import PCA
 
@@ -454,7 +437,6 @@ def test_an_infeasible_bound_is_said(people, people_X):
     assert "No model of this kind meets the bound" in report.summary
 
 
-@pytest.mark.slow
 def test_other_models_with_a_path(people, people_X):
     y, options = people["gaussian"], {"cv": 2, "bootstrap": 3}
     exact = fairridge.report(

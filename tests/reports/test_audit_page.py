@@ -107,7 +107,6 @@ def test_the_payload_has_the_coefficients(gaussian_report):
     assert achieved in texts
 
 
-@pytest.mark.slow
 def test_the_same_every_time(people, people_X, tmp_path):
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
     options = {"cv": 3, "bootstrap": 5}
@@ -122,7 +121,6 @@ def test_the_same_every_time(people, people_X, tmp_path):
     assert not re.search(r"20[2-9]\d-\d\d-\d\d", first.html)
 
 
-@pytest.mark.slow
 def test_the_same_for_every_frame_library(people, people_X):
     import polars as pl
     import pyarrow as pa
@@ -136,7 +134,6 @@ def test_the_same_for_every_frame_library(people, people_X):
     assert len(pages) == 1
 
 
-@pytest.mark.slow
 def test_the_fingerprint_sees_every_value(people, people_X):
     model = FairRidgeRegressor(0.05, sensitive=["sex"])
 
@@ -173,7 +170,6 @@ def nasty_people(people):
     return X
 
 
-@pytest.mark.slow
 def test_names_and_levels_are_text(people):
     X = nasty_people(people)
     model = FairRidgeClassifier(0.05, sensitive=[NASTY, "__proto__"])
@@ -189,7 +185,6 @@ def test_names_and_levels_are_text(people):
     assert IMAGE in text
 
 
-@pytest.mark.slow
 def test_wide_data_stay_small(monkeypatch):
     rng = np.random.default_rng(0)
     n = 300

@@ -14,15 +14,13 @@ from tools.fuzz.problems import OTHER, draw
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (20, 40))])
+@pytest.mark.parametrize("first", [0, 20, 40])
 def test_answers_to_random_problems_are_right(first):
     for seed in range(first, first + 20):
         verdict = verdict_of(seed)
         assert verdict.violations == (), verdict.problem.label
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 10, 20])
 def test_answers_under_other_bounds_are_right(first):
     for seed in range(OTHER + first, OTHER + first + 10):
@@ -40,11 +38,11 @@ ONCE_WRONG = [
     204_328,  # α is not determined to the digits that the definition needs
     518_317, 519_221,  # the deviance was that of one step before
     517_777,  # a share of rounding errors
+    700_393,  # a column twice was two directions to the judge, by its lost digits
     OTHER + 1403, OTHER + 1377,  # trial points far away warned of overflow
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", ONCE_WRONG)
 def test_answers_that_once_were_wrong_are_right(seed):
     assert verdict_of(seed).violations == ()
@@ -141,7 +139,6 @@ OTHERS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: "-".join(map(str, kind.values())))
 def test_wrong_answers_under_other_bounds_are_noticed(kind):
     problem, found = sample(OTHER, **kind)
@@ -155,7 +152,6 @@ def test_wrong_answers_under_other_bounds_are_noticed(kind):
     assert any("unfairness_ is 0.9" in violation for violation in wrong)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "family"), [("komiyama", "gaussian"), ("zafar", "gaussian"), ("zafar", "binomial")]
 )

@@ -23,7 +23,10 @@ def komiyama(problem: Problem, columns: Columns) -> Floats | None:
     """
     w, r, y = columns.weight, problem.unfairness, columns.likelihood.y[:, None]
     level = weighted_mean(y, w)
-    on_S, on_U = ((y - level) - residual(Z, y - level, w) for Z in (columns.S, columns.U))
+    # Directions that only the lost digits of columns tell apart are none, as in U itself.
+    on_S, on_U = (
+        (y - level) - residual(Z, y - level, w, columns.digits) for Z in (columns.S, columns.U)
+    )
     a, b = (np.sqrt(variance(part, w)) for part in (on_S, on_U))
     if b <= 1e-9 * np.sqrt(variance(y, w)):
         return None
