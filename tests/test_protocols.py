@@ -23,7 +23,7 @@ from fairridge.engines import (
     PrecomputedRoot,
 )
 from fairridge.engines.device_rows import DeviceBlock
-from fairridge.engines.split import Block, DenseBlock, SplitBlock
+from fairridge.engines.written import Block, DenseBlock, SplitBlock
 from fairridge.families import (
     Binomial,
     Cox,

@@ -17,11 +17,11 @@ from fairridge import (
     KomiyamaRegressor,
     cross_validate,
 )
+from fairridge.engines import memory
 from fairridge.estimators import _sparse as limits
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
 from fairridge.families import NegativeBinomial
-from fairridge.models import sparse_compression
 from fairridge.search import CompressedProblem, SparseProblem
 
 N, P = 150, 40
@@ -61,7 +61,7 @@ def rows():
 @pytest.fixture
 def many(monkeypatch):
     """Take more than 10 columns for many, which are solved by iteration."""
-    monkeypatch.setattr(sparse_compression, "MOST_FORMED", 10)
+    monkeypatch.setattr(memory, "MOST_FORMED", 10)
 
 
 def model_of(family, unfairness=0.05, **options):
@@ -303,7 +303,7 @@ def test_other_numbers(many, rows, dtype):
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
 @pytest.mark.parametrize("few", [True, False])
 def test_numbers_that_are_none_are_named(monkeypatch, rows, value, word, few):
-    monkeypatch.setattr(sparse_compression, "MOST_FORMED", 500 if few else 10)
+    monkeypatch.setattr(memory, "MOST_FORMED", 500 if few else 10)
     X = rows.X.copy()
     X.data[X.indices == 5] = value
     with pytest.raises(ValueError, match=f"'x5' contains {word}"):

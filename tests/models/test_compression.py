@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fairridge.data import Rows, Slab
-from fairridge.engines import MemoryEngine
-from fairridge.models import compress, is_wide
+from fairridge.engines import MemoryEngine, is_wide
+from fairridge.models import compress
 from fairridge.solvers import spectrum_of
 from fairridge.solvers.spectrum import dependent_columns
 

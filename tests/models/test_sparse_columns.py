@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from fairridge.data import Rows, Slab, SparseSlab
-from fairridge.data.pieces import sparse_pieces
+from fairridge.data.rows import sparse_pieces
 from fairridge.engines import MemoryEngine
 from fairridge.models.newton_direction import SparseModel
 from fairridge.models.sparse_compression import sparse_features

@@ -12,10 +12,8 @@ from fairridge.data.encoding import Encoding, dense_columns
 from fairridge.data.frames import make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
-from fairridge.data.pieces import Indicators, Piece, Slab, SparseSlab
-from fairridge.data.rows import RowLevel, Rows
-from fairridge.data.sparse import is_sparse
-from fairridge.data.table import Table, as_native, as_table
+from fairridge.data.rows import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
+from fairridge.data.table import Table, as_native, as_table, is_sparse
 from fairridge.data.vectors import (
     name_of,
     numeric_vector,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
 from fairridge.data.levels import Levels
-from fairridge.data.pieces import Indicators, Piece, Slab
+from fairridge.data.rows import Indicators, Piece, Slab
 
 __all__ = [
     "MISSING",

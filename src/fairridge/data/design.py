@@ -9,12 +9,17 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_count
-from fairridge.data.columns import CategoricalColumn, Missing, Unknown, for_sensitive
+from fairridge.data.columns import (
+    CategoricalColumn,
+    ColumnEncoding,
+    Missing,
+    Unknown,
+    for_sensitive,
+)
 from fairridge.data.encoding import Encoding, encode_columns, unique_names
-from fairridge.data.locating import column_positions, located
 from fairridge.data.maps import MappedEncoding, learn_map
-from fairridge.data.pieces import Piece, Slab, SparseSlab
-from fairridge.data.table import Table, as_table
+from fairridge.data.rows import Piece, Slab, SparseSlab
+from fairridge.data.table import Table, as_table, column_positions, located
 
 __all__ = ["MAX_LEVELS", "Design", "learn_design", "most_levels", "require_few_levels"]
 
@@ -54,6 +59,11 @@ class Design:
     separate: bool
 
     @property
+    def columns(self) -> tuple[ColumnEncoding, ...]:
+        """How each input column of S, then of X, becomes numbers, before any map."""
+        return self.sensitive.inner.columns + self.predictors.inner.columns
+
+    @property
     def encoded_names(self) -> tuple[str, ...]:
         """Encoded names of S, then of X."""
         return self.sensitive.names + self.predictors.names
@@ -65,13 +75,9 @@ class Design:
         Levels of a categorical stand where their column stood. S comes first if
         it was separate; mapped features keep the order S, X.
         """
-        widths = [
-            len(column.encoded_names)
-            for encoding in (self.sensitive, self.predictors)
-            for column in _inner(encoding).columns
-        ]
         if self.separate or self.is_mapped:
             return np.arange(len(self.encoded_names))
+        widths = [len(column.encoded_names) for column in self.columns]
         places = np.repeat(self.positions_sensitive + self.positions_predictors, widths)
         return np.argsort(places, kind="stable")
 
@@ -139,7 +145,7 @@ class Design:
         encodings = [
             encoding
             if transformer is None
-            else learn_map(_inner(encoding), columns, weight, transformer, argument)
+            else learn_map(encoding.inner, columns, weight, transformer, argument)
             for encoding, columns, transformer, argument in (
                 (self.sensitive, pieces[0], sensitive_map, "sensitive_map"),
                 (self.predictors, pieces[1], predictor_map, "predictor_map"),
@@ -250,7 +256,7 @@ def require_few_levels(design: Design, n_rows: int | None, maximum: Any = MAX_LE
     if maximum is None:
         return
     most = most_levels(n_rows, check_count("max_levels", maximum))
-    for column in (*_inner(design.sensitive).columns, *_inner(design.predictors).columns):
+    for column in design.columns:
         if not isinstance(column, CategoricalColumn):
             continue
         count = len(column.levels) - len(column.empty)
@@ -320,10 +326,6 @@ def learn_design(
     )
     require_few_levels(design, X.shape[0], max_levels)
     return design.with_unique_names()
-
-
-def _inner(encoding: Encoding | MappedEncoding) -> Encoding:
-    return encoding.inner if isinstance(encoding, MappedEncoding) else encoding
 
 
 def _written_out(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:

@@ -28,7 +28,7 @@ from fairridge.data.columns import (
     missing_message,
 )
 from fairridge.data.levels import Levels
-from fairridge.data.pieces import Piece, Slab, merged_slabs, sparse_pieces
+from fairridge.data.rows import Piece, Slab, merged_slabs, sparse_pieces
 from fairridge.data.table import Table
 
 __all__ = ["Encoding", "dense_columns", "encode_columns", "unique_names"]
@@ -49,6 +49,11 @@ class Encoding:
 
     columns: tuple[ColumnEncoding, ...]
     renamed: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def inner(self) -> Encoding:
+        """How columns become numbers, before any map: this encoding."""
+        return self
 
     @cached_property
     def names(self) -> tuple[str, ...]:

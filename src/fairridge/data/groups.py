@@ -16,7 +16,7 @@ from fairridge.data.columns import (
     missing_message,
 )
 from fairridge.data.encoding import Encoding
-from fairridge.data.pieces import Indicators, Piece
+from fairridge.data.rows import Indicators, Piece
 
 __all__ = ["Groups", "attribute_values", "group_codes", "learn_groups", "require_discrete"]
 

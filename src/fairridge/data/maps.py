@@ -17,7 +17,7 @@ from sklearn.base import clone
 from fairridge._typing import Floats
 from fairridge.data.columns import Unknown
 from fairridge.data.encoding import Encoding, dense_columns
-from fairridge.data.pieces import Piece, Slab
+from fairridge.data.rows import Piece, Slab
 from fairridge.data.table import Table
 
 __all__ = ["MappedEncoding", "learn_map"]

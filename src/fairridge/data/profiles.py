@@ -15,16 +15,13 @@ from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
 from fairridge.data.columns import CategoricalColumn, ColumnEncoding
-from fairridge.data.encoding import Encoding
-from fairridge.data.maps import MappedEncoding
-from fairridge.data.pieces import Indicators, Piece, Slab
+from fairridge.data.rows import Indicators, Piece, Slab
 
 __all__ = [
     "MOST_TRAVELING",
     "ColumnProfile",
     "NumberSample",
     "column_profiles",
-    "encoding_of",
     "level_shares",
     "share_between",
     "shares_of_means",
@@ -129,11 +126,6 @@ class NumberSample:
 
     def _thinned(self, by: int) -> NumberSample:
         return NumberSample(self.values[::by], self.weight[::by], self.stride * by, self.most)
-
-
-def encoding_of(encoding: Encoding | MappedEncoding) -> Encoding:
-    """Return how columns become numbers, before any map."""
-    return encoding if isinstance(encoding, Encoding) else encoding.inner
 
 
 def column_profiles(

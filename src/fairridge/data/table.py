@@ -14,13 +14,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from fairridge._arrays import detached, device_of, in_place, taken
 from fairridge._typing import Integers
+from fairridge._warnings import warn_user
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
-from fairridge.data.sparse import as_csr, is_sparse, refuse_sparse
 
-__all__ = ["Column", "Table", "as_native", "as_table"]
+__all__ = ["Column", "Table", "as_native", "as_table", "column_positions", "is_sparse", "located"]
 
 Column = NDArray[Any] | Levels
 
@@ -136,28 +137,33 @@ def as_table(
     """
     if isinstance(data, Table):
         return data
-    prefix = "x" if argument == "X" else "s"
+    names: tuple[str, ...] | None = None
     if sparse and is_sparse(data):
-        _require_some(data.shape, argument)
-        matrix = as_csr(data)
-        return Table(None, (matrix.shape[0], matrix.shape[1]), matrix, prefix)
-    refuse_sparse(data, argument)
-    if in_place(data):
-        if not devices:
+        source: Any = _as_csr(data)
+    else:
+        _refuse_sparse(data, argument)
+        source = _in_place(data, argument, devices) if in_place(data) else _as_frame(data, argument)
+        if source is None:
+            source = _as_array(data, argument)
+    for size, what in zip(source.shape, ("sample(s)", "feature(s)"), strict=True):
+        if size == 0:
             raise ValueError(
-                f"{argument} is {type(data).__name__} on {device_of(data)}, and rows are needed in "
-                "main memory: pass NumPy arrays or a frame."
+                f"Found array with 0 {what} (shape={tuple(source.shape)}) while a minimum of 1 is "
+                f"required for {argument}."
             )
-        array = _as_columns(detached(data), argument)
-        _require_some(array.shape, argument)
-        return Table(None, (array.shape[0], array.shape[1]), array, prefix)
-    frame = _as_frame(data, argument)
-    if frame is not None:
-        _require_some(frame.shape, argument)
-        return Table(_names(frame, argument), frame.shape, frame, prefix)
-    array = _as_array(data, argument)
-    _require_some(array.shape, argument)
-    return Table(None, (array.shape[0], array.shape[1]), array, prefix)
+    if isinstance(source, nw.DataFrame):
+        names = _names(source, argument)
+    return Table(names, tuple(source.shape), source, "x" if argument == "X" else "s")
+
+
+def _in_place(data: Any, argument: str, devices: bool) -> Any:
+    """Return an array of another library, whose rows stay where they are."""
+    if not devices:
+        raise ValueError(
+            f"{argument} is {type(data).__name__} on {device_of(data)}, and rows are needed in "
+            "main memory: pass NumPy arrays or a frame."
+        )
+    return _as_columns(detached(data), argument)
 
 
 def as_native(data: Any) -> Any:
@@ -234,15 +240,6 @@ def _as_columns(array: Any, argument: str) -> Any:
     return array
 
 
-def _require_some(shape: tuple[int, ...], argument: str) -> None:
-    for size, what in zip(shape, ("sample(s)", "feature(s)"), strict=True):
-        if size == 0:
-            raise ValueError(
-                f"Found array with 0 {what} (shape={tuple(shape)}) while a minimum of 1 is "
-                f"required for {argument}."
-            )
-
-
 def _array_column(values: NDArray[Any], name: str) -> Column:
     if values.dtype.kind in "biuf":
         return values
@@ -289,3 +286,109 @@ def _series_column(series: Any, name: str) -> Column:
     raise ValueError(
         f"column {name!r} has type {dtype}; convert it to numbers, booleans or strings."
     )
+
+
+def is_sparse(data: Any) -> bool:
+    """Whether data are a sparse matrix or array of SciPy."""
+    return bool(issparse(data))
+
+
+def _as_csr(data: Any) -> csr_array:
+    """Return a sparse matrix by rows, in float64, without a copy of what has that form.
+
+    Entries given twice are added up, as SciPy reads them.
+    """
+    if data.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {data.ndim}D sparse array instead for X.")
+    if data.dtype.kind not in "biuf":
+        word = "Complex data not supported: " if data.dtype.kind == "c" else ""
+        raise ValueError(f"{word}a sparse X must hold real numbers, not {data.dtype}.")
+    found = csr_array(data, dtype=np.float64)
+    if not found.has_canonical_format:
+        if np.shares_memory(found.indices, getattr(data, "indices", ())):
+            found = found.copy()  # the user's matrix stays as it is
+        found.sum_duplicates()
+    return found
+
+
+def _refuse_sparse(data: Any, argument: str) -> None:
+    """Raise for sparse data that dense ones are needed of."""
+    if is_sparse(data) or (hasattr(data, "nnz") and hasattr(data, "toarray")):
+        raise TypeError(
+            f"Sparse data was passed for {argument}, but dense data is required. "
+            "Use '.toarray()' to convert to a dense numpy array."
+        )
+
+
+def column_positions(
+    columns: Any, names: tuple[str, ...] | None, n_columns: int, argument: str
+) -> tuple[int, ...]:
+    """Return positions of some columns of X, in the order in which an argument names them."""
+    single = isinstance(columns, str) or np.ndim(columns) == 0
+    wanted: Sequence[Any] = [columns] if single else list(columns)
+    if not wanted:
+        raise ValueError(f"{argument}=[] names no column; name at least one column of X.")
+    positions = tuple(_position(item, names, n_columns, argument) for item in wanted)
+    for k, position in enumerate(positions):
+        if position in positions[:k]:
+            label = f"x{position}" if names is None else names[position]
+            raise ValueError(f"{argument} names column {label!r} more than once.")
+    return positions
+
+
+def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument: str) -> int:
+    if isinstance(item, str):
+        if names is None:
+            raise ValueError(
+                f"{argument} names the column {item!r}, but X has no column names; "
+                f"pass a frame, or positions such as {argument}=[0]."
+            )
+        if item not in names:
+            raise ValueError(f"X has no column {item!r}; it has {', '.join(names)}.")
+        return names.index(item)
+    if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
+        raise TypeError(f"{argument} holds {item!r}; use column names or integer positions.")
+    if not -n_columns <= item < n_columns:
+        raise ValueError(
+            f"{argument} names column {item}, but X has {n_columns} column(s), "
+            f"0 to {n_columns - 1}."
+        )
+    return int(item) % n_columns
+
+
+def located(
+    table: Table, names: tuple[str, ...] | None, n_columns: int, argument: str, estimator_name: str
+) -> list[int]:
+    """Return where each column of the fit stands in a new table: by name if both have names."""
+    if names is not None and table.names is not None:
+        places = {name: k for k, name in enumerate(table.names)}
+        known = set(names)
+        missing = [name for name in names if name not in places]
+        extra = [name for name in table.names if name not in known]
+        if missing or extra:
+            raise ValueError(
+                "; ".join(
+                    [
+                        f"{argument} lacks column {name!r}, which was there at fit"
+                        for name in missing
+                    ]
+                    + [
+                        f"{argument} has column {name!r}, which was not there at fit"
+                        for name in extra
+                    ]
+                )
+                + ". Pass the columns of the fit; their order does not matter."
+            )
+        return [places[name] for name in names]
+    if table.shape[1] != n_columns:
+        raise ValueError(
+            f"{argument} has {table.shape[1]} features, but {estimator_name} is expecting "
+            f"{n_columns} features as input."
+        )
+    if names is not None:
+        warn_user(
+            f"{argument} does not have valid feature names, but {estimator_name} was fitted with "
+            "feature names: columns are taken by position.",
+            UserWarning,
+        )
+    return list(range(n_columns))

@@ -7,11 +7,10 @@ from fairridge.engines.device import DeviceEngine
 from fairridge.engines.device_rows import DeviceRows
 from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.means import MeanSlopes, MeanSums
-from fairridge.engines.memory import MemoryEngine
-from fairridge.engines.moments import Moments, binary_columns
+from fairridge.engines.memory import MemoryEngine, has_many_sparse, is_wide
+from fairridge.engines.moments import Moments, Triangle, binary_columns, triangular_factor
 from fairridge.engines.precomputed import PrecomputedMoments, PrecomputedRoot
 from fairridge.engines.responses import intercepts_of_sums
-from fairridge.engines.triangular import Triangle, triangular_factor
 
 __all__ = [
     "DeviceEngine",
@@ -26,7 +25,9 @@ __all__ = [
     "Triangle",
     "binary_columns",
     "column_blocks",
+    "has_many_sparse",
     "intercepts_of_sums",
+    "is_wide",
     "linear_predictor",
     "one_blas_thread",
     "threads_for_blocks",

@@ -23,6 +23,7 @@ from fairridge.data import Indicators, Piece, Slab, SparseSlab
 
 __all__ = [
     "block_slices",
+    "dense",
     "in_threads",
     "one_blas_thread",
     "row_major",
@@ -75,6 +76,20 @@ def _write_indicators(piece: Indicators, rows: slice, shift: Floats, out: Floats
     codes = piece.codes[rows]
     marked = np.flatnonzero(codes >= 0)
     out[marked, codes[marked]] += 1.0
+
+
+def dense(pieces: tuple[Piece, ...], n_rows: int, only: int | None = None) -> Floats:
+    """Expand pieces to a dense array, or one column of it."""
+    if only is not None:
+        for piece in pieces:
+            if only < piece.width:
+                return dense((piece.columns(only, only + 1),), n_rows)[:, 0]
+            only -= piece.width
+    width = sum(piece.width for piece in pieces)
+    out = np.empty((n_rows, width))
+    with np.errstate(invalid="ignore"):
+        write_block(pieces, slice(0, n_rows), np.zeros(width), out)
+    return out
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,10 @@ import numpy as np
 from fairridge._arrays import as_float64, joined, namespace, slices, to_device, to_host
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, Slab
-from fairridge.engines.blocks import write_block
+from fairridge.engines.blocks import dense
+from fairridge.engines.moments import not_finite_message
 
-__all__ = ["dense", "linear_predictor", "not_finite_message", "require_squares"]
-
-# A sum of squares below this has lost digits to the end of the range of numbers.
-LEAST_SQUARES = 1e-290
+__all__ = ["linear_predictor"]
 
 
 def linear_predictor(
@@ -91,53 +88,5 @@ def _raise_not_finite(pieces: tuple[Piece, ...], names: tuple[str, ...], n_rows:
     raise ValueError("predictions overflow: the columns hold numbers far from those of the fit.")
 
 
-def require_squares(squares: Floats, names: Sequence[str], column: Callable[[int], Floats]) -> None:
-    """Raise for a column with NaN, infinity, or differences too large or small to square.
-
-    Parameters
-    ----------
-    squares : ndarray of shape (k,)
-        Sums of squares of the shifted columns.
-    names : sequence of str
-        Their names.
-    column : callable
-        Returns the numbers of one of them.
-    """
-    for k in np.flatnonzero(~np.isfinite(squares) | (squares < LEAST_SQUARES)).tolist():
-        values = column(k)
-        if not np.isfinite(squares[k]):
-            raise ValueError(not_finite_message(names[k], values))
-        if np.ptp(values) > 0.0:
-            raise ValueError(
-                f"Input column {names[k]!r} holds numbers too small to square; rescale it."
-            )
-
-
-def not_finite_message(name: str, values: Floats) -> str:
-    """Say what is wrong with a column whose sum of squares is not finite."""
-    if np.isnan(values).any():
-        return (
-            f"Input column {name!r} contains NaN or missing values; "
-            "drop those rows or impute them first."
-        )
-    if np.isinf(values).any():
-        return f"Input column {name!r} contains infinity; replace it by finite numbers."
-    return f"Input column {name!r} holds numbers too large to square; rescale it."
-
-
 def _length(piece: Piece) -> int:
     return len(piece.codes) if isinstance(piece, Indicators) else int(piece.values.shape[0])
-
-
-def dense(pieces: tuple[Piece, ...], n_rows: int, only: int | None = None) -> Floats:
-    """Expand pieces to a dense array, or one column of it."""
-    if only is not None:
-        for piece in pieces:
-            if only < piece.width:
-                return dense((piece.columns(only, only + 1),), n_rows)[:, 0]
-            only -= piece.width
-    width = sum(piece.width for piece in pieces)
-    out = np.empty((n_rows, width))
-    with np.errstate(invalid="ignore"):
-        write_block(pieces, slice(0, n_rows), np.zeros(width), out)
-    return out

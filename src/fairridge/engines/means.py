@@ -9,7 +9,7 @@ import numpy as np
 
 from fairridge._arrays import joined, namespace, to_host
 from fairridge._typing import Floats
-from fairridge.engines.split import Block
+from fairridge.engines.written import Block
 from fairridge.families import Family
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import GLMSums

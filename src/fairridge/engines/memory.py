@@ -6,31 +6,31 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab
-from fairridge.engines.blocks import block_slices, in_threads, write_block
-from fairridge.engines.linear_predictor import dense, linear_predictor, require_squares
+from fairridge.data import RowLevel, Rows, Slab, SparseSlab
+from fairridge.engines.blocks import block_slices, dense, in_threads, write_block
+from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.means import MeanSums, block_means, deviance_hessian
-from fairridge.engines.moments import Moments
+from fairridge.engines.moments import Moments, require_squares, triangular_factor
 from fairridge.engines.responses import DistinctResponses, null_sums
-from fairridge.engines.split import Block
-from fairridge.engines.triangular import triangular_factor
-from fairridge.engines.written import WrittenRows
+from fairridge.engines.written import Block, WrittenRows
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import ColumnFunction, FamilyFunction, GLMSums, Place, RowFunction
 
-__all__ = ["MemoryEngine"]
+__all__ = ["MemoryEngine", "has_many_sparse", "is_wide"]
 
 Result = TypeVar("Result")
 
 # Arrays of the size of its columns that a function of a block makes, all to stay in the cache.
 SHOWN = 2
+# Rows, or columns, up to which matrices of their number are formed.
+MOST_FORMED = 500
 
 
 class MemoryEngine:
@@ -52,7 +52,7 @@ class MemoryEngine:
         self.passes = 0
         self.separable = separable
         self._many_passes = many_passes
-        pieces = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
+        pieces = (*rows.columns, Slab(rows.targets))
         self._written = WrittenRows(pieces, rows.n_rows, separable=separable, keeps=many_passes)
         self._forms: dict[tuple[Distance, bytes], Floats] = {}
         self._families: dict[Family, Family] = {}
@@ -120,7 +120,8 @@ class MemoryEngine:
             buffer = self._written.buffer(block)
             write_block(self._written.pieces, block, center, buffer)
             buffer /= scale
-            self._weigh(buffer, block)
+            if self.rows.weight is not None:
+                buffer *= np.sqrt(self.rows.weight[block])[:, None]
             return triangular_factor(buffer)
 
         # Blocks several times taller than wide, so that most rows meet one factorization only.
@@ -153,7 +154,7 @@ class MemoryEngine:
         key = distance, columns.key
         if key not in self._forms:
             self.passes += 1
-            Z = columns.of(self._dense(self.rows.sensitive))
+            Z = columns.of(dense(self.rows.sensitive, self.rows.n_rows))
             self._forms[key] = distance.form(Z, self.rows.response, self.weights)
         return self._forms[key]
 
@@ -177,11 +178,11 @@ class MemoryEngine:
         """Return Σ function over blocks of rows, shown their columns [S, X] − center."""
         if hasattr(function, "family"):
             function = replace(function, family=self._prepared(function.family))  # type: ignore[type-var]
-        pieces, offset = (*self.rows.sensitive, *self.rows.predictors), self.rows.offset
+        offset = self.rows.offset
 
         def work(block: slice) -> Any:
             Z = np.empty((block.stop - block.start, len(center)))
-            write_block(pieces, block, center, Z)
+            write_block(self.rows.columns, block, center, Z)
             y, weight = self.rows.response[block], self.weights[block]
             return function(y, Z, weight, None if offset is None else offset[block])
 
@@ -309,14 +310,12 @@ class MemoryEngine:
         """Return [1, z − center] of all rows as a dense array."""
         n = self.rows.n_rows
         out = np.ones((n, 1 + len(center)))
-        pieces = (*self.rows.sensitive, *self.rows.predictors)
-        write_block(pieces, slice(0, n), center, out[:, 1:])
+        write_block(self.rows.columns, slice(0, n), center, out[:, 1:])
         return out
 
     def scores(self, raw: Floats) -> Floats:
         """Return [S, X]rawᵀ of all rows, for raw coefficients of shape (m, q+p)."""
-        pieces = (*self.rows.sensitive, *self.rows.predictors)
-        return linear_predictor(pieces, self.names, raw.T, np.zeros(len(raw)))
+        return linear_predictor(self.rows.columns, self.names, raw.T, np.zeros(len(raw)))
 
     def with_predictors(self, values: Floats) -> MemoryEngine:
         """Return the same rows with other columns, of shape (n, k), instead of X."""
@@ -327,13 +326,7 @@ class MemoryEngine:
     @property
     def categories(self) -> tuple[range, ...]:
         """Positions of each categorical predictor's columns among those of X."""
-        pieces = self.rows.predictors
-        ends = np.cumsum([piece.width for piece in pieces]).tolist()
-        return tuple(
-            range(end - piece.width, end)
-            for piece, end in zip(pieces, ends, strict=True)
-            if isinstance(piece, Indicators)
-        )
+        return self.rows.categories
 
     def outside(self, levels: tuple[RowLevel, ...]) -> MemoryEngine:
         """Return an engine for the rows that have none of some levels."""
@@ -350,12 +343,8 @@ class MemoryEngine:
     def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return S, X, y and the weights as dense arrays."""
         rows = self.rows
-        S, X = self._dense(rows.sensitive), self._dense(rows.predictors)
+        S, X = (dense(pieces, rows.n_rows) for pieces in (rows.sensitive, rows.predictors))
         return S, X, rows.response, self.weights
-
-    def _weigh(self, buffer: Floats, block: slice) -> None:
-        if self.rows.weight is not None:
-            buffer *= np.sqrt(self.rows.weight[block])[:, None]
 
     def _sum(self, work: Callable[[slice], Result], blocks: list[slice]) -> Result:
         """One pass: add up what every block gives."""
@@ -371,23 +360,32 @@ class MemoryEngine:
         return DistinctResponses.of(self.rows.response, self.weights)
 
     def require_numbers(self, squares: Floats) -> None:
-        """Raise for a column with NaN, infinity, or differences too large or small to square.
-
-        Parameters
-        ----------
-        squares : ndarray of shape (q+p+m,)
-            Sums of squares of the shifted columns of [S, X, y].
-        """
+        """Raise for a column of [S, X, y] that has no usual sum of squares, when shifted."""
         names = (*self.names, *(["y"] * self.rows.targets.shape[1]))
         require_squares(
             squares, names, lambda k: dense(self._written.pieces, self.rows.n_rows, only=k)
         )
-
-    def _dense(self, pieces: tuple[Piece, ...]) -> Floats:
-        return dense(pieces, self.rows.n_rows)
 
     @cached_property
     def weights(self) -> Floats:
         """Sample weights, ones if none were given."""
         weight = self.rows.weight
         return np.ones(self.rows.n_rows) if weight is None else weight
+
+
+def is_wide(engine: Any) -> TypeGuard[MemoryEngine]:
+    """Whether rows in memory have more predictors than there are rows."""
+    return isinstance(engine, MemoryEngine) and engine.rows.n_predictors > engine.n_rows
+
+
+def has_many_sparse(engine: Any, most: int | None = None) -> TypeGuard[MemoryEngine]:
+    """Whether rows in memory have so many sparse columns that no matrix of them is formed.
+
+    Matrices of as many rows, or columns, as `most` are formed, by default `MOST_FORMED`.
+    """
+    if not isinstance(engine, MemoryEngine):
+        return False
+    rows = engine.rows
+    is_sparse = any(isinstance(piece, SparseSlab) for piece in rows.predictors)
+    most = MOST_FORMED if most is None else most
+    return is_sparse and min(rows.n_rows, rows.n_predictors) > most

@@ -1,14 +1,25 @@
-"""Weighted first and second moments: what one pass over the rows leaves behind."""
+"""What one pass over the rows leaves behind: weighted moments, or a triangular factor."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairridge._typing import Booleans, Floats
 
-__all__ = ["Moments", "binary_columns"]
+__all__ = [
+    "Moments",
+    "Triangle",
+    "binary_columns",
+    "not_finite_message",
+    "require_squares",
+    "triangular_factor",
+]
+
+# A sum of squares below this has lost digits to the end of the range of numbers.
+LEAST_SQUARES = 1e-290
 
 
 def binary_columns(means: Floats, variances: Floats) -> Booleans:
@@ -75,3 +86,53 @@ class Moments:
         between = (self.weight * (other.weight / weight)) * np.outer(gap, gap)
         scatter = self.scatter - other.scatter - between
         return Moments(self.n_rows - other.n_rows, weight, mean, scatter)
+
+
+def require_squares(squares: Floats, names: Sequence[str], column: Callable[[int], Floats]) -> None:
+    """Raise for a column with NaN, infinity, or differences too large or small to square.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (k,)
+        Sums of squares of the shifted columns.
+    names : sequence of str
+        Their names.
+    column : callable
+        Returns the numbers of one of them.
+    """
+    for k in np.flatnonzero(~np.isfinite(squares) | (squares < LEAST_SQUARES)).tolist():
+        values = column(k)
+        if not np.isfinite(squares[k]):
+            raise ValueError(not_finite_message(names[k], values))
+        if np.ptp(values) > 0.0:
+            raise ValueError(
+                f"Input column {names[k]!r} holds numbers too small to square; rescale it."
+            )
+
+
+def not_finite_message(name: str, values: Floats) -> str:
+    """Say what is wrong with a column whose sum of squares is not finite."""
+    if np.isnan(values).any():
+        return (
+            f"Input column {name!r} contains NaN or missing values; "
+            "drop those rows or impute them first."
+        )
+    if np.isinf(values).any():
+        return f"Input column {name!r} contains infinity; replace it by finite numbers."
+    return f"Input column {name!r} holds numbers too large to square; rescale it."
+
+
+def triangular_factor(matrix: Floats) -> Floats:
+    """Return R of matrix = QR, of shape (min(m, k), k)."""
+    factor: Floats = np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)
+    return factor
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """R of a QR decomposition of some rows; with other rows it merges by another one."""
+
+    R: Floats
+
+    def __add__(self, other: Triangle) -> Triangle:
+        return Triangle(triangular_factor(np.vstack([self.R, other.R])))

@@ -25,7 +25,7 @@ from fairridge.arguments import (
     check_option,
 )
 from fairridge.data import MAX_LEVELS
-from fairridge.engines import Engine, threads_for_passes
+from fairridge.engines import Engine, has_many_sparse, is_wide, threads_for_passes
 from fairridge.estimators import _inferring
 from fairridge.estimators._certifying import (
     certified_solutions,
@@ -60,7 +60,7 @@ from fairridge.inference import (
     Certification,
     posterior_covariance,
 )
-from fairridge.models import Isolation, has_many_sparse, is_wide, isolate
+from fairridge.models import Isolation, isolate
 from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
@@ -395,7 +395,8 @@ class FairRidge(FairModel):
         store_solution(self, training, problem, solution, blind=self.blind)
         self.predictor_penalty_ = self._lambda_2
         self.certificate_: Certificate | None = solution.certificate
-        self._posterior = posterior_covariance(problem, solution.fit)
+        penalized = self.predictor_penalty_ > 0.0
+        self._posterior = posterior_covariance(problem, solution.fit) if penalized else None
         self.isolated_: dict[str, int] = {}
         if not problem.family.least_squares:
             store_isolated(self, training, problem, solution)

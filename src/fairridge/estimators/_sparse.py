@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairridge.engines import MemoryEngine
+from fairridge.engines import MemoryEngine, has_many_sparse
 from fairridge.families import Family
-from fairridge.models import has_many_sparse
 
 __all__ = ["iterates"]
 

@@ -14,7 +14,6 @@ from fairridge.data.profiles import (
     ColumnProfile,
     NumberSample,
     column_profiles,
-    encoding_of,
     level_shares,
     shares_of_means,
 )
@@ -119,14 +118,13 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
     Moments alone tell no deciles, and rows on other devices are not looked at.
     """
     design, engine = training.design, training.engine
-    columns = (*encoding_of(design.sensitive).columns, *encoding_of(design.predictors).columns)
+    columns = design.columns
     if len(columns) > MOST_COLUMNS:  # nobody looks through so many
         return ()
     if isinstance(engine, MemoryEngine):
         rows = engine.rows if training.unmapped is None else training.unmapped
-        pieces = (*rows.sensitive, *rows.predictors)
-        shares = level_shares(columns, pieces, rows.weight)
-        sample = NumberSample.of(pieces, rows.n_rows, rows.weight)
+        shares = level_shares(columns, rows.columns, rows.weight)
+        sample = NumberSample.of(rows.columns, rows.n_rows, rows.weight)
         return column_profiles(columns, shares, sample, rows.n_rows)
     some = engine.first.sample if isinstance(engine, StreamEngine) else None
     shares = []

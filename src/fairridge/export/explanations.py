@@ -14,7 +14,7 @@ import numpy as np
 
 from fairridge.arguments import check_count
 from fairridge.data import Levels, as_table
-from fairridge.engines.linear_predictor import not_finite_message
+from fairridge.engines.moments import not_finite_message
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 from fairridge.metrics import Attribution, Proxies, Telling, lmg, proxy_terms, tell
 

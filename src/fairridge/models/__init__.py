@@ -1,18 +1,17 @@
 """A model on given rows, in small matrices: its factor, its basis, its coordinates, one fit."""
 
-from fairridge.models.basis import FairBasis, fair_basis
+from fairridge.models.basis import Factor, FairBasis, factorize, fair_basis
 from fairridge.models.canonical import BlindCoordinates, CanonicalSpace, canonical_space
-from fairridge.models.compression import Compression, Features, compress, is_wide
+from fairridge.models.compression import Compression, Features, compress
 from fairridge.models.controls import (
     ConditionalBasis,
     ConditionalCoordinates,
     conditional_basis,
 )
 from fairridge.models.coordinates import Coordinates
-from fairridge.models.factor import Factor, factorize
 from fairridge.models.fit import ConditionalFit, ExpandedFit, Fit, Separation
 from fairridge.models.isolation import DecidedLevel, Isolation, isolate
-from fairridge.models.sparse_compression import SparseFeatures, has_many_sparse, sparse_features
+from fairridge.models.sparse_compression import SparseFeatures, sparse_features
 
 __all__ = [
     "BlindCoordinates",
@@ -36,8 +35,6 @@ __all__ = [
     "conditional_basis",
     "factorize",
     "fair_basis",
-    "has_many_sparse",
-    "is_wide",
     "isolate",
     "sparse_features",
 ]

@@ -16,8 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.models.basis import Factor
 from fairridge.models.coordinates import Coordinates
-from fairridge.models.factor import Factor
 from fairridge.solvers.spectrum import spectrum_of
 
 __all__ = ["BlindCoordinates", "CanonicalSpace", "canonical_space"]

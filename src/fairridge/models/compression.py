@@ -25,7 +25,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
 
 import numpy as np
 import scipy.linalg
@@ -33,8 +32,7 @@ import scipy.linalg
 from fairridge._typing import Floats
 from fairridge.data import Piece, Slab
 from fairridge.engines import MemoryEngine, column_blocks, triangular_factor
-from fairridge.models.basis import FairBasis
-from fairridge.models.factor import EPS, WELL_CONDITIONED, rounding_noise, scale_of
+from fairridge.models.basis import EPS, WELL_CONDITIONED, FairBasis, rounding_noise, scale_of
 from fairridge.models.wide_columns import WideColumns, WideSpectrum, decorrelated
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
@@ -44,7 +42,6 @@ __all__ = [
     "column_statistics",
     "compress",
     "explained_share",
-    "is_wide",
     "of_features",
     "sensitive_basis",
 ]
@@ -54,11 +51,6 @@ __all__ = [
 SEEN = 1e-12
 # Sweeps over the columns before features are known.
 SWEEPS = 2
-
-
-def is_wide(engine: Any) -> TypeGuard[MemoryEngine]:
-    """Whether rows in memory have more predictors than there are rows."""
-    return isinstance(engine, MemoryEngine) and engine.rows.n_predictors > engine.n_rows
 
 
 @dataclass(frozen=True)
@@ -136,7 +128,7 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
     root, weight = np.sqrt(engine.weights)[:, None], float(engine.weights.sum())
     q, last = engine.n_sensitive, len(engine.names)
     rows = engine.rows
-    pieces = (*rows.sensitive, *rows.predictors, Slab(rows.targets))
+    pieces = (*rows.columns, Slab(rows.targets))
     mean, squares = column_statistics(pieces, engine.weights)
     engine.require_numbers(squares)
     scale = scale_of(squares, mean, weight)

@@ -18,9 +18,8 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import triangular_factor
-from fairridge.models.basis import FairBasis, fair_basis
+from fairridge.models.basis import MOST_NOISE, Factor, FairBasis, fair_basis
 from fairridge.models.coordinates import Coordinates
-from fairridge.models.factor import MOST_NOISE, Factor
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
 __all__ = ["ConditionalBasis", "ConditionalCoordinates", "conditional_basis"]

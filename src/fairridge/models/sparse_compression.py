@@ -12,14 +12,13 @@ feature, and others have several.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
 
 import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import Slab, SparseSlab
 from fairridge.engines import MemoryEngine
-from fairridge.models.basis import FairBasis
+from fairridge.models.basis import FairBasis, rounding_noise, scale_of
 from fairridge.models.compression import (
     Features,
     column_statistics,
@@ -27,35 +26,14 @@ from fairridge.models.compression import (
     of_features,
     sensitive_basis,
 )
-from fairridge.models.factor import rounding_noise, scale_of
 from fairridge.models.sparse_columns import Numbers, SparseColumns, SparseSpectrum
 
-__all__ = ["SparseFeatures", "has_many_sparse", "sparse_features"]
+__all__ = ["SparseFeatures", "sparse_features"]
 
-# Rows, or columns, up to which matrices of their number are formed.
-MOST_FORMED = 500
 # Length of a direction, relative to the longest, that is left for later.
 SHORT = 1e-3
 # Variance of a direction, relative to the largest, that a feature is not made of.
 NO_VARIANCE = 1e-24
-
-
-def has_many_sparse(engine: Any, most: int | None = None) -> TypeGuard[MemoryEngine]:
-    """Whether rows in memory have so many sparse columns that no matrix of them is formed.
-
-    Parameters
-    ----------
-    engine : Engine
-        The rows.
-    most : int, optional
-        Rows, or columns, up to which matrices of their number are formed.
-    """
-    most = MOST_FORMED if most is None else most
-    if not isinstance(engine, MemoryEngine):
-        return False
-    rows = engine.rows
-    is_sparse = any(isinstance(piece, SparseSlab) for piece in rows.predictors)
-    return is_sparse and min(rows.n_rows, rows.n_predictors) > most
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from fairridge.fairness import Definition
 from fairridge.families import Gaussian
 from fairridge.models import CanonicalSpace, FairBasis, Fit
 from fairridge.search.last_crossing import dense_profile
-from fairridge.search.least_squares import LeastSquares
+from fairridge.search.problem import LeastSquares
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
 

@@ -13,10 +13,10 @@ from fairridge.engines import Engine
 from fairridge.fairness import Definition, VarianceShare, is_variance_share
 from fairridge.families import Gaussian
 from fairridge.models import FairBasis, Fit, factorize, fair_basis
-from fairridge.models.factor import WELL_CONDITIONED
+from fairridge.models.basis import WELL_CONDITIONED
 from fairridge.penalties import Penalty, SecularPenalty
 from fairridge.search.last_crossing import dense_profile
-from fairridge.search.least_squares import LeastSquares
+from fairridge.search.problem import LeastSquares
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Booleans, Floats
-from fairridge.engines import Engine
+from fairridge.engines import Engine, has_many_sparse, is_wide
 from fairridge.families import Family
-from fairridge.models import compress, has_many_sparse, is_wide
+from fairridge.models import compress
 from fairridge.penalties import Penalty, Radial
 from fairridge.search.compressed import CompressedProblem, compressed_problem
 from fairridge.search.gaussian import gaussian_problem

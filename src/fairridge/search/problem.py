@@ -10,11 +10,11 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
-from fairridge.families import Family
+from fairridge.families import Family, Gaussian
 from fairridge.models import FairBasis, Fit
 from fairridge.search.solution import Choice, Solution
 
-__all__ = ["PenalizedProblem", "Problem", "solve"]
+__all__ = ["LeastSquares", "PenalizedProblem", "Problem", "solve"]
 
 
 # Tolerances by which a bound may be exceeded before that is said.
@@ -77,6 +77,39 @@ class PenalizedProblem(Problem, Protocol):
     def converged(self, lambda_: float) -> bool:
         """Whether the coefficients at a λ are a minimum."""
         ...
+
+
+class LeastSquares:
+    """What gaussian models with a closed form share beside their coefficients."""
+
+    engine: Engine
+    basis: FairBasis
+    family: Gaussian
+
+    @property
+    def rank(self) -> int:
+        """Directions in which the fitted values can vary."""
+        return self.basis.rank
+
+    @property
+    def null_deviance(self) -> float:
+        """Total sum of squares."""
+        return float(self.basis.target_scatter[0, 0])
+
+    def dispersion(self, fit: Fit) -> float:
+        """Return RSS/(n − rank − 1)."""
+        return fit.deviance / max(self.basis.weight - self.rank - 1, 1.0)
+
+    def loglik(self, fit: Fit) -> float:
+        """Return the log-likelihood at σ² = RSS/n."""
+        total = np.array([self.basis.weight])  # all that it needs to know of the rows
+        return self.family.loglik(fit.deviance, np.empty((0, 1)), total, self.dispersion(fit))
+
+    def warm_start(self) -> None:
+        """Return None: a closed form needs no start."""
+
+    def start_from(self, warm_start: None) -> None:
+        """Do nothing."""
 
 
 def solve(

@@ -14,12 +14,18 @@ from typing import Any, cast
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines import Engine, MemoryEngine, Moments, PrecomputedMoments
+from fairridge.engines import (
+    Engine,
+    MemoryEngine,
+    Moments,
+    PrecomputedMoments,
+    has_many_sparse,
+    is_wide,
+)
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.metrics import explained_by_sensitive
-from fairridge.models import has_many_sparse, is_wide
-from fairridge.models.factor import WELL_CONDITIONED
+from fairridge.models.basis import WELL_CONDITIONED
 from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate

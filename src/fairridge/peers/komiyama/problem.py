@@ -28,7 +28,7 @@ from fairridge.engines import Engine
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
 from fairridge.models import FairBasis, Fit, factorize, fair_basis
-from fairridge.search.least_squares import LeastSquares
+from fairridge.search.problem import LeastSquares
 from fairridge.search.solution import Choice, Solution
 from fairridge.solvers import Spectrum
 

@@ -28,7 +28,7 @@ from fairridge.families import Family, Gaussian
 from fairridge.models import FairBasis, Fit, factorize, fair_basis
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.peers.zafar.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
-from fairridge.search.least_squares import LeastSquares
+from fairridge.search.problem import LeastSquares
 from fairridge.search.solution import Choice, Solution, Status
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from fairridge._typing import Booleans, Floats
-from fairridge.models.factor import Factor
+from fairridge.models.basis import Factor
 from fairridge.peers.zafar.slabs import span_of
 from fairridge.solvers import spectrum_of
 

@@ -10,14 +10,13 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import Piece
 from fairridge.data.columns import CategoricalColumn
-from fairridge.data.pieces import Indicators
 from fairridge.data.profiles import (
     ColumnProfile,
     NumberSample,
-    encoding_of,
     level_shares,
     share_between,
 )
+from fairridge.data.rows import Indicators
 from fairridge.reports.html import Drift
 
 __all__ = ["drift_of", "stability_index"]
@@ -45,10 +44,7 @@ def drift_of(
         Which columns cannot be compared, and why; "" if all can.
     """
     design = model._design
-    sensitive, predictors = (
-        encoding_of(part).columns for part in (design.sensitive, design.predictors)
-    )
-    columns = (*sensitive, *predictors)
+    columns, n_sensitive = design.columns, len(design.sensitive.inner.columns)
     coded = sum(isinstance(piece, Indicators) for piece in pieces)
     if coded < sum(isinstance(column, CategoricalColumn) for column in columns):
         return (), UNKNOWN_LEVELS
@@ -67,7 +63,7 @@ def drift_of(
         if profile is None:
             unknown.append(column.name)
         else:
-            found.append(_drift(profile, shares, n_rows, k < len(sensitive)))
+            found.append(_drift(profile, shares, n_rows, k < n_sensitive))
     found.sort(key=lambda one: -one.psi)
     what = "its columns" if not found else f"some columns ({', '.join(unknown[:6])})"
     return tuple(found), NOTHING_KEPT.format(what) if unknown else ""

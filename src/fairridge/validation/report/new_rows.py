@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
 from fairridge.data import Rows, Table, name_of
-from fairridge.data.profiles import encoding_of
 from fairridge.data.vectors import labels
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
@@ -51,11 +50,7 @@ def gather_new_rows(
     name, design = type(model).__name__, model._design
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
     # Columns as they came are compared with those at fit; the model reads what maps make of them.
-    unmapped = replace(
-        design,
-        sensitive=encoding_of(design.sensitive),
-        predictors=encoding_of(design.predictors),
-    )
+    unmapped = replace(design, sensitive=design.sensitive.inner, predictors=design.predictors.inner)
     pieces = unmapped.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
     response = _response(model, y, inputs)
     S, Z = design.map(pieces)

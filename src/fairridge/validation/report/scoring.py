@@ -9,7 +9,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import Design
 from fairridge.data.columns import CategoricalColumn
-from fairridge.data.profiles import ColumnProfile, encoding_of
+from fairridge.data.profiles import ColumnProfile
 from fairridge.reports.html import ScoreTerm, Scoring
 from fairridge.validation import evaluate
 
@@ -23,7 +23,7 @@ def scoring_of(model: Any) -> Scoring | None:
     """
     design: Design = model._reads
     profiles = {one.name: one for one in model._profiles}
-    columns = (*encoding_of(design.sensitive).columns, *encoding_of(design.predictors).columns)
+    columns = design.columns
     if design.is_mapped or any(column.name not in profiles for column in columns):
         return None
     values = _encoded(design, profiles)
@@ -53,13 +53,12 @@ def scoring_of(model: Any) -> Scoring | None:
 def _encoded(design: Design, profiles: dict[str, ColumnProfile]) -> Floats:
     """Encode the typical row, in the order S, then X."""
     found: list[float] = []
-    for part in (design.sensitive, design.predictors):
-        for column in encoding_of(part).columns:
-            typical = profiles[column.name].typical
-            if isinstance(column, CategoricalColumn):
-                others = (level for k, level in enumerate(column.levels) if k != column.base)
-                found += [float(str(level) == typical) for level in others]
-            else:
-                # Beside a number that may be missing stands a column that says so.
-                found += [float(typical), *(0.0 for _ in column.encoded_names[1:])]
+    for column in design.columns:
+        typical = profiles[column.name].typical
+        if isinstance(column, CategoricalColumn):
+            others = (level for k, level in enumerate(column.levels) if k != column.base)
+            found += [float(str(level) == typical) for level in others]
+        else:
+            # Beside a number that may be missing stands a column that says so.
+            found += [float(typical), *(0.0 for _ in column.encoded_names[1:])]
     return np.array(found)
