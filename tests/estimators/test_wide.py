@@ -19,8 +19,9 @@ from fairridge.engines import columns as column_module
 from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
+from fairridge.families import NegativeBinomial
 from fairridge.penalties import resolve_penalty
-from fairridge.search import CompressedProblem, gaussian_problem, glm_problem, solve
+from fairridge.search import CompressedProblem, ModelSettings, gaussian_problem, glm_problem, solve
 
 N, P = 24, 40
 
@@ -58,16 +59,16 @@ def in_columns(model, X, y, S, weight=None):
     """Solve without features: return problem and solution."""
     training = read_training(model, X, y, S, weight, None)
     engine, family = training.engine, training.response.family
-    options = {
-        "penalty": resolve_penalty(model.penalty),
-        "predictor_penalty": model.predictor_penalty,
-        "standardize": model.standardize,
-    }
-    if family.name == "gaussian":
-        problem = gaussian_problem(engine, **options)
+    settings = ModelSettings(
+        resolve_penalty(model.penalty),
+        model.predictor_penalty,
+        model.standardize,
+        n_targets=training.response.targets.shape[1],
+    )
+    if family.least_squares:
+        problem = gaussian_problem(engine, settings)
     else:
-        n_targets = training.response.targets.shape[1]
-        problem = glm_problem(engine, family, n_targets=n_targets, **options)
+        problem = glm_problem(engine, family, settings)
     return problem, solve(problem, model._traits.definition, [model.unfairness])[0]
 
 
@@ -103,6 +104,17 @@ def test_features_give_the_model_of_the_columns(wide, family, penalty, standardi
     model = model_of(family, **options)
     model.fit(wide.X, y, sensitive_features=wide.S, sample_weight=weight)
     assert_same(model, *in_columns(model, wide.X, y, wide.S, weight))
+
+
+@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+def test_a_dispersion_is_estimated_in_features(wide, definition):
+    counts = np.random.default_rng(0).poisson((1.0 + wide.poisson) * np.tile([0.1, 9.0], N // 2))
+    model = model_of(NegativeBinomial(), predictor_penalty=500.0, definition=definition)
+    model.fit(wide.X, counts, sensitive_features=wide.S)
+    columns = model_of(NegativeBinomial(), predictor_penalty=500.0)
+    problem, _ = in_columns(columns, wide.X, counts, wide.S)
+    assert problem.family.dispersion > 0.1
+    assert model.family_.dispersion == pytest.approx(problem.family.dispersion, rel=1e-6)
 
 
 def seen(fit):

@@ -7,6 +7,7 @@ from fairridge.engines import MemoryEngine
 from fairridge.inference import Analysis, Description, inference_of
 from fairridge.penalties import Radial, Ridge
 from fairridge.search import (
+    ModelSettings,
     blind_problem,
     conditional_problem,
     gaussian_problem,
@@ -49,16 +50,18 @@ def problem_of(family, data, weight=None, offset=None, **options):
     )
     engine = MemoryEngine(rows, separable=family.separable)
     kind, definition = options.pop("kind", None), options.pop("definition", None)
-    many = {"n_targets": targets.shape[1], "max_iter": 200}
+    if kind in ("blind", "means"):
+        options["penalty"] = Ridge()
+    settings = ModelSettings(n_targets=targets.shape[1], max_iter=200, **options)
     if kind == "blind":
-        return blind_problem(engine, family, definition, **many, **options | {"penalty": Ridge()})
+        return blind_problem(engine, family, definition, settings)
     if kind == "controls":
-        return conditional_problem(engine, family, (1,), definition, **many, **options)
+        return conditional_problem(engine, family, (1,), definition, settings)
     if kind == "means":
-        return mean_problem(engine, family, definition, **many, **options | {"penalty": Ridge()})
+        return mean_problem(engine, family, definition, settings)
     if family.least_squares:
-        return gaussian_problem(engine, **options)
-    return glm_problem(engine, family, **many, **options)
+        return gaussian_problem(engine, settings)
+    return glm_problem(engine, family, settings)
 
 
 def described(definition, kind=None, **options):

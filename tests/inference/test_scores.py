@@ -10,7 +10,7 @@ from fairridge.inference import certify
 from fairridge.inference.certify import _limit
 from fairridge.inference.scores import ExplainedScores, explained_linear, explained_scores
 from fairridge.penalties import Ridge
-from fairridge.search import mean_problem, solve
+from fairridge.search import ModelSettings, mean_problem, solve
 
 from .problems import draw, problem_of
 
@@ -89,7 +89,7 @@ def test_draws_and_the_closed_form_agree_for_normal_rows():
 def test_mean_parity_is_certified_for_the_means():
     data = draw(Binomial(), n=1500)
     engine = problem_of(Binomial(), data, **SETTINGS).engine
-    problem = mean_problem(engine, Binomial(), MeanParity(), n_targets=1, **SETTINGS)
+    problem = mean_problem(engine, Binomial(), MeanParity(), ModelSettings(**SETTINGS))
     found = certify(problem, MeanParity(), 0.05)
     assert found.granted
     assert found.method == "draws"

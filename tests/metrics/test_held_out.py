@@ -14,7 +14,7 @@ from fairridge.fairness import (
 )
 from fairridge.metrics import explained_by_sensitive, sequential_share
 from fairridge.penalties import Ridge
-from fairridge.search import gaussian_problem, solve
+from fairridge.search import ModelSettings, gaussian_problem, solve
 
 PARITY, OPPORTUNITY, INDIVIDUAL = StatisticalParity(), EqualityOfOpportunity(), IndividualFairness()
 
@@ -149,7 +149,7 @@ def engine_of(seed, n):
 
 @pytest.fixture(scope="module")
 def fit():
-    problem = gaussian_problem(engine_of(2, 200), penalty=Ridge())
+    problem = gaussian_problem(engine_of(2, 200), ModelSettings(Ridge()))
     return solve(problem, StatisticalParity(), [0.1])[0].fit
 
 

@@ -9,7 +9,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.estimators._training import read_training
 from fairridge.fairness import MeanParity
 from fairridge.penalties import Ridge
-from fairridge.search import mean_problem
+from fairridge.search import ModelSettings, mean_problem
 from fairridge.search.mean_parity import MeanProblem
 
 COLUMNS = {"group": [0, 1], "age": [2]}
@@ -30,10 +30,9 @@ def rows():
 
 def problem_of(Z, y, model, **options):
     training = read_training(model, Z, y, None, None, None)
-    return mean_problem(
-        training.engine, training.response.family, MeanParity(), penalty=Ridge(),
-        n_targets=training.response.targets.shape[1], **options,
-    )  # fmt: skip
+    n_targets = training.response.targets.shape[1]
+    settings = ModelSettings(Ridge(), n_targets=n_targets, **options)
+    return mean_problem(training.engine, training.response.family, MeanParity(), settings)
 
 
 @pytest.fixture(scope="module")

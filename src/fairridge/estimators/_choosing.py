@@ -18,7 +18,13 @@ from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.families import Family
 from fairridge.models import FairBasis, Fit
-from fairridge.search import CompressedProblem, GaussianProblem, Problem, leave_one_out
+from fairridge.search import (
+    CompressedProblem,
+    GaussianProblem,
+    ModelSettings,
+    Problem,
+    leave_one_out,
+)
 
 __all__ = ["CHOSEN", "as_fitted", "quiet_fits", "settled"]
 
@@ -121,7 +127,9 @@ def _left_out(model: Any, problem: Any, training: Training, grid: Floats) -> Flo
     """Return squared errors of rows left out one by one, for every λ₂ at its own λ(r)."""
     inner, fits = _solved(problem), []
     for value in grid:
-        one = GaussianProblem.of(inner.engine, inner.basis, inner.penalty, float(value))
+        one = GaussianProblem.of(
+            inner.engine, inner.basis, ModelSettings(inner.penalty, float(value))
+        )
         at = one if inner is problem else replace(problem, inner=one)
         fits.append((one, model._solve_own(at, training).fit))
     return leave_one_out(fits)

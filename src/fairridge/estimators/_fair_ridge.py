@@ -65,6 +65,7 @@ from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
     CompressedProblem,
+    ModelSettings,
     PenalizedProblem,
     Problem,
     Solution,
@@ -332,27 +333,28 @@ class FairRidge(FairModel):
     def _problem_of(self, engine: Engine, response: Response) -> PenalizedProblem:
         """Set the model up on rows as they are."""
         family, definition = response.family, self._bounded
-        max_iter = check_count("max_iter", self.max_iter)
-        options: dict[str, Any] = {
-            "penalty": resolve_penalty(self.penalty),
-            "predictor_penalty": self._lambda_2,
-            "standardize": check_flag("standardize", self.standardize),
-        }
-        passes = options | {"n_targets": response.targets.shape[1], "max_iter": max_iter}
-        of_means = passes | {"classes": response.classes, "each": self._has_each}
+        settings = ModelSettings(
+            resolve_penalty(self.penalty),
+            self._lambda_2,
+            check_flag("standardize", self.standardize),
+            check_count("max_iter", self.max_iter),
+            response.targets.shape[1],
+            response.classes,
+            self._has_each,
+        )
         if has_many_sparse(engine) and iterates(engine, self, family) and not definition.own_ridge:
-            return sparse_problem(engine, family, max_iter=max_iter, **options)
+            return sparse_problem(engine, family, settings)
         if self.blind:
-            return blind_problem(engine, family, definition, **of_means)
+            return blind_problem(engine, family, definition, settings)
         if self.controls is not None:
-            return conditional_problem(engine, family, response.controls, definition, **of_means)
+            return conditional_problem(engine, family, response.controls, definition, settings)
         if definition.own_ridge:
-            return mean_problem(engine, family, definition, **of_means)
+            return mean_problem(engine, family, definition, settings)
         if is_wide(engine):
-            return compressed_problem(engine, family, max_iter=max_iter, **options)
+            return compressed_problem(engine, family, settings)
         if family.least_squares:
-            return gaussian_problem(engine, **options)
-        return glm_problem(engine, family, **passes)
+            return gaussian_problem(engine, settings)
+        return glm_problem(engine, family, settings)
 
     def _solve_own(self, problem: Any, training: Training) -> Solution:
         """Find the model for the bound, or the bounds of attributes, that it was made with."""

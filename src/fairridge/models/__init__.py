@@ -1,6 +1,6 @@
 """A model on given rows, in small matrices: its factor, its basis, its coordinates, one fit."""
 
-from fairridge.models.basis import Factor, FairBasis, factorize, fair_basis
+from fairridge.models.basis import Factor, FairBasis, basis_on, factorize, fair_basis
 from fairridge.models.canonical import BlindCoordinates, CanonicalSpace, canonical_space
 from fairridge.models.compression import Compression, Features, compress
 from fairridge.models.controls import (
@@ -30,6 +30,7 @@ __all__ = [
     "Isolation",
     "Separation",
     "SparseFeatures",
+    "basis_on",
     "canonical_space",
     "compress",
     "conditional_basis",

@@ -31,7 +31,7 @@ from fairridge._typing import Booleans, Floats, Integers
 from fairridge.engines import Engine, Moments, binary_columns, triangular_factor
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
-__all__ = ["Factor", "FairBasis", "factorize", "fair_basis"]
+__all__ = ["Factor", "FairBasis", "basis_on", "factorize", "fair_basis"]
 
 WELL_CONDITIONED = 1e5
 # A residual this small against the response has lost its digits in the scatter matrix.
@@ -319,3 +319,9 @@ def fair_basis(
         residual=rest.T @ rest,
         explained=np.clip(explained, 0.0, 1.0),
     )
+
+
+def basis_on(engine: Engine, standardize: bool, n_targets: int) -> FairBasis:
+    """Read the rows, and decorrelate; see `fair_basis`."""
+    factor = factorize(engine, engine.moments(), n_targets)
+    return fair_basis(factor, engine.n_sensitive, standardize=standardize, n_targets=n_targets)

@@ -9,7 +9,7 @@ from fairridge.search.gaussian import GaussianProblem, gaussian_problem
 from fairridge.search.glm import GLMProblem, glm_problem
 from fairridge.search.leave_one_out import leave_one_out
 from fairridge.search.mean_parity import MeanProblem, mean_problem
-from fairridge.search.problem import PenalizedProblem, Problem, solve
+from fairridge.search.problem import ModelSettings, PenalizedProblem, Problem, solve
 from fairridge.search.seed import Seed, SeededProblem
 from fairridge.search.solution import AttributeShare, Choice, Solution, Status
 from fairridge.search.sparse import SparseProblem, sparse_problem
@@ -26,6 +26,7 @@ __all__ = [
     "GLMProblem",
     "GaussianProblem",
     "MeanProblem",
+    "ModelSettings",
     "OrthogonalSolution",
     "PenalizedProblem",
     "Problem",

@@ -10,6 +10,7 @@ VAR(Sα)/(VAR(Sα) + VAR(Uβ)) as ever.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +28,7 @@ from fairridge.models import (
     factorize,
     fair_basis,
 )
-from fairridge.penalties import Penalty, Radial
+from fairridge.penalties import Radial
 from fairridge.search.blind_gaussian import (
     BlindGaussianProblem,
     choose_above_floor,
@@ -37,7 +38,7 @@ from fairridge.search.glm import GLMProblem
 from fairridge.search.mean_parity import MeanProblem
 from fairridge.search.minima import completed_minima
 from fairridge.search.penalized_glm import PenalizedGLM
-from fairridge.search.problem import PenalizedProblem
+from fairridge.search.problem import ModelSettings, PenalizedProblem
 from fairridge.search.solution import Choice
 
 __all__ = [
@@ -54,7 +55,7 @@ class BlindGLM(PenalizedGLM):
     ----------
     space : CanonicalSpace
         What X alone can fit.
-    engine, basis, family, predictor_penalty, max_iter
+    engine, basis, family, settings
         As in `PenalizedGLM`.
     """
 
@@ -64,10 +65,9 @@ class BlindGLM(PenalizedGLM):
         engine: Engine,
         basis: FairBasis,
         family: Family,
-        predictor_penalty: float,
-        max_iter: int,
+        settings: ModelSettings,
     ) -> None:
-        super().__init__(engine, basis, family, Radial(), predictor_penalty, max_iter)
+        super().__init__(engine, basis, family, replace(settings, penalty=Radial()))
         self.space = space
 
     @cached_property
@@ -155,17 +155,7 @@ def _choose_blind(
 
 
 def blind_problem(
-    engine: Engine,
-    family: Family,
-    definition: Definition,
-    *,
-    n_targets: int,
-    classes: Any = None,
-    each: bool = False,
-    penalty: Penalty,
-    predictor_penalty: float = 0.0,
-    standardize: bool = True,
-    max_iter: int = 100,
+    engine: Engine, family: Family, definition: Definition, settings: ModelSettings
 ) -> PenalizedProblem:
     """Set up a model of X alone.
 
@@ -177,37 +167,22 @@ def blind_problem(
         The family of the response.
     definition : Definition
         What is bounded: R² on S of the linear predictor, or of the means.
-    n_targets : int
-        Columns of the response as numbers.
-    classes : ndarray or None
-        Labels, for classifiers.
-    each : bool
-        Whether attributes have bounds of their own, for which there is no closed form.
-    penalty : Penalty
-        Must be the ridge: the model brings its own.
-    predictor_penalty : float
-        λ₂.
-    standardize : bool
-        Whether λ₂ sees columns of X divided by their standard deviations.
-    max_iter : int
-        Maximum number of passes over the rows per λ.
+    settings : ModelSettings
+        Its penalties and limits; λ₂ is on the coefficients of X.
     """
+    penalty, n_targets = settings.penalty, settings.n_targets
     if penalty.name != "ridge":
         raise ValueError(
             f"penalty={penalty.name!r}: blind=True has its own ridge, on what S explains of the "
             "linear predictor or of the means; leave penalty at 'ridge'."
         )
     factor = factorize(engine, engine.moments(), n_targets)
-    options: dict[str, Any] = {"standardize": standardize, "n_targets": n_targets}
+    options: dict[str, Any] = {"standardize": settings.standardize, "n_targets": n_targets}
     basis = fair_basis(factor, engine.n_sensitive, **options)
     space = canonical_space(factor, engine.n_sensitive, **options)
-    if family.least_squares and not each:
-        return BlindGaussianProblem(engine, basis, Gaussian(), space, predictor_penalty)
-
-    def minima_of(family: Family) -> BlindGLM:
-        return BlindGLM(space, engine, basis, family, predictor_penalty, max_iter)
-
-    minima = completed_minima(family, minima_of)
+    if family.least_squares and not settings.each:
+        return BlindGaussianProblem(engine, basis, Gaussian(), space, settings.predictor_penalty)
+    minima = completed_minima(family, lambda one: BlindGLM(space, engine, basis, one, settings))
     if definition.own_ridge:
-        return BlindMeanProblem(minima, definition, classes)
+        return BlindMeanProblem(minima, definition, settings.classes)
     return BlindGLMProblem(minima)

@@ -14,15 +14,15 @@ from fairridge.engines import Engine, MemoryEngine
 from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.models import ExpandedFit, FairBasis, Features, Fit, compress
-from fairridge.penalties import Penalty
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem
+from fairridge.search.minima import completed_minima
 from fairridge.search.penalized_glm import PenalizedGLM
-from fairridge.search.problem import solve
+from fairridge.search.problem import ModelSettings, solve
 from fairridge.search.separation import separating_columns
 from fairridge.search.solution import Choice, Solution
 
-__all__ = ["CompressedProblem", "compressed_problem", "problem_in_features"]
+__all__ = ["CompressedProblem", "compressed_problem", "minima_in_features", "problem_in_features"]
 
 
 @dataclass(frozen=True)
@@ -169,44 +169,27 @@ class _InColumns(Definition):
 
 
 def compressed_problem(
-    engine: MemoryEngine,
-    family: Family,
-    *,
-    penalty: Penalty,
-    predictor_penalty: float = 0.0,
-    standardize: bool = True,
-    max_iter: int = 100,
+    engine: MemoryEngine, family: Family, settings: ModelSettings
 ) -> CompressedProblem:
-    """Set a model up on rows with more predictors than rows.
-
-    Parameters
-    ----------
-    engine : MemoryEngine
-        Where the rows are.
-    family : Family
-        The family of the response.
-    penalty : Penalty
-        The penalty on α.
-    predictor_penalty : float
-        λ₂.
-    standardize : bool
-        Whether penalties see columns divided by their standard deviations.
-    max_iter : int
-        Maximum number of passes over the rows per λ, unless there is a closed form.
-    """
-    found = compress(engine, standardize=standardize, predictor_penalty=predictor_penalty)
-    inner = problem_in_features(
-        found, family, penalty=penalty, predictor_penalty=predictor_penalty, max_iter=max_iter
+    """Set a model up on rows with more predictors than rows."""
+    found = compress(
+        engine,
+        standardize=settings.standardize,
+        predictor_penalty=settings.predictor_penalty,
     )
-    return CompressedProblem(found, inner, engine)
+    return CompressedProblem(found, problem_in_features(found, family, settings), engine)
 
 
 def problem_in_features(
-    found: Features, family: Family, *, penalty: Penalty, predictor_penalty: float, max_iter: int
+    found: Features, family: Family, settings: ModelSettings
 ) -> GaussianProblem | GLMProblem:
     """Set a model up in features."""
     if family.least_squares:
-        return GaussianProblem.of(found.engine, found.basis, penalty, predictor_penalty)
-    return GLMProblem(
-        PenalizedGLM(found.engine, found.basis, family, penalty, predictor_penalty, max_iter, found)
-    )
+        return GaussianProblem.of(found.engine, found.basis, settings)
+    return GLMProblem(minima_in_features(found, family, settings))
+
+
+def minima_in_features(found: Features, family: Family, settings: ModelSettings) -> PenalizedGLM:
+    """Return the minima of a model in features, with what its family leaves open."""
+    engine, basis = found.engine, found.basis
+    return completed_minima(family, lambda one: PenalizedGLM(engine, basis, one, settings, found))

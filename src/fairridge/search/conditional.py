@@ -21,12 +21,13 @@ from fairridge.models import (
     conditional_basis,
     factorize,
 )
-from fairridge.penalties import Penalty, Radial
+from fairridge.penalties import Radial
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem
 from fairridge.search.mean_parity import MeanProblem, require_ridge
 from fairridge.search.minima import completed_minima
 from fairridge.search.penalized_glm import PenalizedGLM
+from fairridge.search.problem import ModelSettings
 from fairridge.search.separation import separating_columns
 from fairridge.search.solution import Choice
 
@@ -171,14 +172,7 @@ def conditional_problem(
     family: Family,
     controls: tuple[int, ...],
     definition: Any,
-    *,
-    n_targets: int,
-    classes: Any = None,
-    each: bool = False,
-    penalty: Penalty,
-    predictor_penalty: float = 0.0,
-    standardize: bool = True,
-    max_iter: int = 100,
+    settings: ModelSettings,
 ) -> ConditionalProblem:
     """Set up a model whose bound is conditional on some of the predictors.
 
@@ -192,37 +186,24 @@ def conditional_problem(
         Positions of the controls among the encoded predictors.
     definition : GivenControls
         What is bounded.
-    n_targets : int
-        Columns of the response as numbers.
-    classes : ndarray or None
-        Labels, for classifiers.
-    each : bool
-        Whether attributes have bounds of their own, for which there is no closed form.
-    penalty : Penalty
-        The penalty on α.
-    predictor_penalty : float
-        λ₂, on the other predictors.
-    standardize : bool
-        Whether penalties see columns divided by their standard deviations.
-    max_iter : int
-        Maximum number of passes over the rows per λ.
+    settings : ModelSettings
+        Its penalties and limits; λ₂ is on the other predictors.
     """
+    standardize, n_targets = settings.standardize, settings.n_targets
     factor = factorize(engine, engine.moments(), n_targets)
     given = conditional_basis(
         factor, engine.n_sensitive, controls, standardize=standardize, n_targets=n_targets
     )
     bounded = definition.definition
     if bounded.own_ridge:
-        require_ridge(penalty, bounded, family)
-    if family.least_squares and not each:
-        penalty = Radial() if bounded.own_ridge else penalty
-        problem = GaussianProblem.of(engine, given, penalty, predictor_penalty)
+        require_ridge(settings.penalty, bounded, family)
+    if family.least_squares and not settings.each:
+        own = replace(settings, penalty=Radial()) if bounded.own_ridge else settings
+        problem = GaussianProblem.of(engine, given, own)
         beta = given.complete(problem.beta, given.on_controls[:, -1])
         return ConditionalProblem(given, replace(problem, beta=beta))
-
-    def minima_of(family: Family) -> _ConditionalGLM:
-        return _ConditionalGLM(engine, given, family, penalty, predictor_penalty, max_iter)
-
-    minima = completed_minima(family, minima_of)
-    inner = MeanProblem(minima, bounded, classes) if bounded.own_ridge else GLMProblem(minima)
+    minima = completed_minima(family, lambda one: _ConditionalGLM(engine, given, one, settings))
+    inner = GLMProblem(minima)
+    if bounded.own_ridge:
+        inner = MeanProblem(minima, bounded, settings.classes)
     return ConditionalProblem(given, inner)

@@ -16,7 +16,7 @@ from fairridge.models import FairBasis, Fit, factorize, fair_basis
 from fairridge.models.basis import WELL_CONDITIONED
 from fairridge.penalties import Penalty, SecularPenalty
 from fairridge.search.last_crossing import dense_profile
-from fairridge.search.problem import LeastSquares
+from fairridge.search.problem import LeastSquares, ModelSettings
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
 
@@ -53,13 +53,11 @@ class GaussianProblem(LeastSquares):
     beta: Floats
 
     @classmethod
-    def of(
-        cls, engine: Engine, basis: FairBasis, penalty: Penalty, predictor_penalty: float
-    ) -> GaussianProblem:
+    def of(cls, engine: Engine, basis: FairBasis, settings: ModelSettings) -> GaussianProblem:
         """Set the model up in a basis."""
-        spectrum = basis.predictors
-        beta = spectrum.original(spectrum.ridge(basis.on_predictors[:, 0], predictor_penalty))
-        return cls(engine, basis, Gaussian(), penalty, predictor_penalty, beta)
+        spectrum, lambda_2 = basis.predictors, settings.predictor_penalty
+        beta = spectrum.original(spectrum.ridge(basis.on_predictors[:, 0], lambda_2))
+        return cls(engine, basis, Gaussian(), settings.penalty, lambda_2, beta)
 
     def alpha(self, lambda_: Floats) -> Floats:
         """Return α(λ) on the original scale, one row per λ."""
@@ -169,17 +167,11 @@ class GaussianProblem(LeastSquares):
         return float(missed @ missed + self.basis.residual[0, 0])
 
 
-def gaussian_problem(
-    engine: Engine,
-    *,
-    penalty: Penalty,
-    predictor_penalty: float = 0.0,
-    standardize: bool = True,
-) -> GaussianProblem:
+def gaussian_problem(engine: Engine, settings: ModelSettings) -> GaussianProblem:
     """Read the rows once, or thrice where they are ill-conditioned, and decompose."""
     factor = factorize(engine, engine.moments())
-    basis = fair_basis(factor, engine.n_sensitive, standardize=standardize)
-    problem = GaussianProblem.of(engine, basis, penalty, predictor_penalty)
+    basis = fair_basis(factor, engine.n_sensitive, standardize=settings.standardize)
+    problem = GaussianProblem.of(engine, basis, settings)
     if factor.condition > WELL_CONDITIONED:
         return replace(problem, beta=problem.beta + _correction(problem))
     return problem

@@ -14,13 +14,13 @@ from fairridge.engines import Engine
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Family
 from fairridge.families.sums import any_arrays
-from fairridge.models import FairBasis, Fit, Isolation, factorize, fair_basis
+from fairridge.models import FairBasis, Fit, Isolation, basis_on
 from fairridge.search.joint import JointSearch
 from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
 from fairridge.search.minima import glm_minima
 from fairridge.search.penalized_glm import PenalizedGLM
-from fairridge.search.seed import Seed
-from fairridge.search.seeding import seeds_of, sow
+from fairridge.search.problem import ModelSettings
+from fairridge.search.seed import Seed, seeds_of, sow
 from fairridge.search.separation import separating_columns, separation_of
 from fairridge.search.solution import Choice, Solution
 from fairridge.solvers import Point
@@ -133,11 +133,9 @@ class GLMProblem:
         """The model of all rows, be they isolated or not."""
         if self.isolation is None:
             return self.minima
-        minima, engine = self.minima, self.isolation.everyone
-        n_targets = len(self.basis.center_targets)
-        factor = factorize(engine, engine.moments(), n_targets)
-        basis = fair_basis(factor, engine.n_sensitive, standardize=True, n_targets=n_targets)
-        return PenalizedGLM(engine, basis, minima.family, minima.penalty, 0.0, minima.max_iter)
+        engine, settings = self.isolation.everyone, self.minima.settings
+        basis = basis_on(engine, True, settings.n_targets)
+        return PenalizedGLM(engine, basis, self.family, replace(settings, predictor_penalty=0.0))
 
     def dispersion(self, fit: Fit) -> float:
         """Return Pearson's χ²/(n − rank − 1); 1 where the family fixes the dispersion."""
@@ -361,6 +359,6 @@ class GLMProblem:
         return (full - reduced) / full if full < 0.0 else 0.0
 
 
-def glm_problem(engine: Engine, family: Family, **options: Any) -> GLMProblem:
-    """Set a model up; see `glm_minima`."""
-    return GLMProblem(glm_minima(engine, family, **options))
+def glm_problem(engine: Engine, family: Family, settings: ModelSettings) -> GLMProblem:
+    """Set a model up."""
+    return GLMProblem(glm_minima(engine, family, settings))

@@ -13,13 +13,16 @@ from fairridge.engines import Engine, has_many_sparse, is_wide
 from fairridge.families import Family
 from fairridge.models import compress
 from fairridge.penalties import Penalty, Radial
-from fairridge.search.compressed import CompressedProblem, compressed_problem
+from fairridge.search.compressed import (
+    CompressedProblem,
+    compressed_problem,
+    minima_in_features,
+)
 from fairridge.search.gaussian import gaussian_problem
 from fairridge.search.mean_minima import MeanMinima
 from fairridge.search.mean_space import MeanSpace, mean_space
 from fairridge.search.minima import glm_minima
-from fairridge.search.penalized_glm import PenalizedGLM
-from fairridge.search.problem import LOOSE, PenalizedProblem
+from fairridge.search.problem import LOOSE, ModelSettings, PenalizedProblem
 from fairridge.search.solution import AttributeShare, Choice, Solution, Status
 from fairridge.search.sparse import sparse_problem
 from fairridge.solvers.mean_ridge import Goal, MeanState, is_minimum, reach
@@ -135,17 +138,7 @@ def require_ridge(penalty: Penalty, definition: Any, family: Family) -> None:
 
 
 def mean_problem(
-    engine: Engine,
-    family: Family,
-    definition: Any,
-    *,
-    n_targets: int,
-    classes: Any = None,
-    each: bool = False,
-    penalty: Penalty,
-    predictor_penalty: float = 0.0,
-    standardize: bool = True,
-    max_iter: int = 100,
+    engine: Engine, family: Family, definition: Any, settings: ModelSettings
 ) -> PenalizedProblem:
     """Set up a model with a bound on what S explains of its means.
 
@@ -157,38 +150,23 @@ def mean_problem(
         The family of the response.
     definition : MeanShare
         Says which means are looked at.
-    n_targets : int
-        Columns of the response as numbers.
-    classes : ndarray or None
-        Labels, for classifiers.
-    each : bool
-        Whether `solve_each` is wanted, which has no closed form.
-    penalty : Penalty
-        Must be the ridge: the definition brings its own.
-    predictor_penalty : float
-        λ₂.
-    standardize : bool
-        Whether λ₂ sees columns divided by their standard deviations.
-    max_iter : int
-        Maximum number of passes over the rows per bound.
+    settings : ModelSettings
+        Its penalties and limits; the definition brings its own ridge.
     """
-    require_ridge(penalty, definition, family)
-    options: dict[str, Any] = {"predictor_penalty": predictor_penalty, "standardize": standardize}
-    closed = family.least_squares and not each
-    if closed:
-        radial = Radial()
-        if predictor_penalty > 0.0 and has_many_sparse(engine):
-            return sparse_problem(engine, family, penalty=radial, max_iter=max_iter, **options)
+    require_ridge(settings.penalty, definition, family)
+    if family.least_squares and not settings.each:
+        own = replace(settings, penalty=Radial())
+        if settings.predictor_penalty > 0.0 and has_many_sparse(engine):
+            return sparse_problem(engine, family, own)
         if is_wide(engine):
-            return compressed_problem(engine, family, penalty=radial, max_iter=max_iter, **options)
-        return gaussian_problem(engine, penalty=radial, **options)
+            return compressed_problem(engine, family, own)
+        return gaussian_problem(engine, own)
     if is_wide(engine):
-        found = compress(engine, **options)
-        minima = PenalizedGLM(
-            found.engine, found.basis, family, penalty, predictor_penalty, max_iter, found
+        found = compress(
+            engine,
+            standardize=settings.standardize,
+            predictor_penalty=settings.predictor_penalty,
         )
-        return CompressedProblem(found, MeanProblem(minima, definition, classes), engine)
-    minima = glm_minima(
-        engine, family, n_targets=n_targets, penalty=penalty, max_iter=max_iter, **options
-    )
-    return MeanProblem(minima, definition, classes)
+        minima = minima_in_features(found, family, settings)
+        return CompressedProblem(found, MeanProblem(minima, definition, settings.classes), engine)
+    return MeanProblem(glm_minima(engine, family, settings), definition, settings.classes)

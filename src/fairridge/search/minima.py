@@ -11,9 +11,9 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.families.sums import RowFunction
-from fairridge.models import factorize, fair_basis
-from fairridge.penalties import Penalty
+from fairridge.models import basis_on
 from fairridge.search.penalized_glm import PenalizedGLM
+from fairridge.search.problem import ModelSettings
 
 __all__ = ["completed_minima", "glm_minima"]
 
@@ -23,21 +23,11 @@ Minima = TypeVar("Minima", bound=PenalizedGLM)
 def glm_minima(
     engine: Engine,
     family: Family,
-    *,
-    n_targets: int,
-    penalty: Penalty,
-    predictor_penalty: float = 0.0,
-    standardize: bool = True,
-    max_iter: int = 100,
+    settings: ModelSettings,
 ) -> PenalizedGLM:
     """Decompose S and X as for a gaussian model; the response waits for the passes."""
-    factor = factorize(engine, engine.moments(), n_targets)
-    basis = fair_basis(factor, engine.n_sensitive, standardize=standardize, n_targets=n_targets)
-
-    def minima_of(family: Family) -> PenalizedGLM:
-        return PenalizedGLM(engine, basis, family, penalty, predictor_penalty, max_iter)
-
-    return completed_minima(family, minima_of)
+    basis = basis_on(engine, settings.standardize, settings.n_targets)
+    return completed_minima(family, lambda one: PenalizedGLM(engine, basis, one, settings))
 
 
 def completed_minima(family: Family, minima_of: Callable[[Family], Minima]) -> Minima:

@@ -12,7 +12,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.models import Coordinates, FairBasis, Features, Separation
-from fairridge.penalties import Penalty
+from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
 
@@ -44,12 +44,8 @@ class PenalizedGLM:
         S and U in small matrices.
     family : Family
         The family.
-    penalty : Penalty
-        The penalty on α.
-    predictor_penalty : float
-        λ₂.
-    max_iter : int
-        Maximum number of passes over the rows, for each λ.
+    settings : ModelSettings
+        Its penalties and limits.
     compression : Features, optional
         Where the predictors are features of more columns: these columns.
     """
@@ -59,17 +55,16 @@ class PenalizedGLM:
         engine: Engine,
         basis: FairBasis,
         family: Family,
-        penalty: Penalty,
-        predictor_penalty: float,
-        max_iter: int,
+        settings: ModelSettings,
         compression: Features | None = None,
     ) -> None:
         self.engine = engine
         self.basis = basis
         self.family = family
-        self.penalty = penalty
-        self.predictor_penalty = predictor_penalty
-        self.max_iter = max_iter
+        self.settings = settings
+        self.penalty = settings.penalty
+        self.predictor_penalty = settings.predictor_penalty
+        self.max_iter = settings.max_iter
         self.compression = compression
         self._points: dict[float, Point] = {}
         self._rough: dict[float, Point] = {}

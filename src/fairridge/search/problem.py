@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
 from fairridge.families import Family, Gaussian
 from fairridge.models import FairBasis, Fit
+from fairridge.penalties import Penalty
 from fairridge.search.solution import Choice, Solution
 
-__all__ = ["LeastSquares", "PenalizedProblem", "Problem", "solve"]
+__all__ = ["LeastSquares", "ModelSettings", "PenalizedProblem", "Problem", "solve"]
 
 
 # Tolerances by which a bound may be exceeded before that is said.
 LOOSE = 100.0
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """What a model is, besides its rows, its family and what is bounded.
+
+    Attributes
+    ----------
+    penalty : Penalty
+        The penalty on α. Models and definitions that bring their own need the ridge here.
+    predictor_penalty : float
+        λ₂, on β.
+    standardize : bool
+        Whether penalties see columns divided by their standard deviations.
+    max_iter : int
+        Maximum number of passes over the rows per λ, unless there is a closed form.
+    n_targets : int
+        Columns of the response as numbers.
+    classes : ndarray or None
+        Labels, for classifiers.
+    each : bool
+        Whether attributes have bounds of their own, for which there is no closed form.
+    """
+
+    penalty: Penalty
+    predictor_penalty: float = 0.0
+    standardize: bool = True
+    max_iter: int = 100
+    n_targets: int = 1
+    classes: NDArray[Any] | None = None
+    each: bool = False
 
 
 class Problem(Protocol):

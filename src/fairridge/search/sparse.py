@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.models import Fit, SparseFeatures, sparse_features
 from fairridge.models.newton_direction import SparseModel
-from fairridge.penalties import Penalty
 from fairridge.search.compressed import CompressedProblem, problem_in_features
+from fairridge.search.problem import ModelSettings
 from fairridge.search.solution import Solution
 
 __all__ = ["SparseProblem", "sparse_problem"]
@@ -45,19 +44,13 @@ class SparseProblem(CompressedProblem):
 
     Attributes
     ----------
-    penalty : Penalty
-        The penalty on α.
-    predictor_penalty : float
-        λ₂.
-    max_iter : int
-        Maximum number of passes over the features per λ.
+    settings : ModelSettings
+        Its penalties and limits; λ₂ > 0, and passes are over the features.
     """
 
     compression: SparseFeatures
     columns: MemoryEngine
-    penalty: Penalty
-    predictor_penalty: float
-    max_iter: int
+    settings: ModelSettings
 
     def solve(
         self, definition: Definition, bounds: Floats, *, tol: float, max_iter: int
@@ -152,7 +145,7 @@ class SparseProblem(CompressedProblem):
             gamma,
             terms.gradient,
             terms.curvature,
-            self.predictor_penalty,
+            self.settings.predictor_penalty,
             self._curvature_of_penalty(lambda_),
         )
 
@@ -161,23 +154,17 @@ class SparseProblem(CompressedProblem):
 
         For the level alone, if α does not move, or if absolute values may hold it.
         """
-        if np.isinf(lambda_) or self.penalty.l1 > 0.0:
+        if np.isinf(lambda_) or self.settings.penalty.l1 > 0.0:
             return np.zeros((1, 1))
         S = self.basis.sensitive
         A = S.vectors / np.sqrt(S.eigenvalues)
         found = np.zeros((1 + S.rank, 1 + S.rank))
-        found[1:, 1:] = 2.0 * lambda_ * A.T @ self.penalty.quadratic(S) @ A
+        found[1:, 1:] = 2.0 * lambda_ * A.T @ self.settings.penalty.quadratic(S) @ A
         return found
 
     def _set_up(self, features: SparseFeatures) -> None:
         """Go on in other features; models found so far keep theirs."""
-        inner = problem_in_features(
-            features,
-            self.family,
-            penalty=self.penalty,
-            predictor_penalty=self.predictor_penalty,
-            max_iter=self.max_iter,
-        )
+        inner = problem_in_features(features, self.family, self.settings)
         vars(self).pop("_unconstrained", None)
         vars(self).update(compression=features, inner=inner)
 
@@ -193,26 +180,10 @@ def _relative(step: Floats, gamma: Floats) -> float:
     return length / max(float(np.linalg.norm(gamma + step)), length) if length > 0.0 else 0.0
 
 
-def sparse_problem(
-    engine: MemoryEngine,
-    family: Family,
-    *,
-    penalty: Penalty,
-    predictor_penalty: float,
-    standardize: bool = True,
-    max_iter: int = 100,
-) -> SparseProblem:
-    """Set a model up on rows with many sparse predictors.
-
-    As `compressed_problem`, with λ₂ > 0, and `max_iter` passes over the features per λ.
-    """
-    found = sparse_features(engine, standardize=standardize)
-    options: dict[str, Any] = {
-        "penalty": penalty,
-        "predictor_penalty": predictor_penalty,
-        "max_iter": max_iter,
-    }
-    inner = problem_in_features(found, family, **options)
-    problem = SparseProblem(found, inner, engine, **options)
+def sparse_problem(engine: MemoryEngine, family: Family, settings: ModelSettings) -> SparseProblem:
+    """Set a model up on rows with many sparse predictors."""
+    found = sparse_features(engine, standardize=settings.standardize)
+    inner = problem_in_features(found, family, settings)
+    problem = SparseProblem(found, inner, engine, settings)
     problem.grow_from_nothing()
     return problem

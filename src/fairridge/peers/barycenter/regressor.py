@@ -16,7 +16,7 @@ from fairridge.estimators._responses import NumericResponse
 from fairridge.families import Gaussian
 from fairridge.peers.barycenter._base import Barycenter, r_squared
 from fairridge.penalties import Ridge
-from fairridge.search.gaussian import gaussian_problem
+from fairridge.search import ModelSettings, gaussian_problem
 
 __all__ = ["BarycenterRegressor"]
 
@@ -128,7 +128,7 @@ def _least_squares(rows: Rows) -> LinearRegression:
     scikit-learn's own solver drops directions that are small beside the
     largest column, whatever its unit; ours scales the columns first.
     """
-    problem = gaussian_problem(MemoryEngine(rows), penalty=Ridge())
+    problem = gaussian_problem(MemoryEngine(rows), ModelSettings(Ridge()))
     basis, fit = problem.basis, problem.unconstrained()
     regression = LinearRegression()
     regression.coef_ = basis.raw_coefficients(fit.alpha, fit.beta)

@@ -25,7 +25,7 @@ from fairridge.peers._penalized import given_penalty, solve_penalized
 from fairridge.peers.steinberg.problem import SteinbergProblem
 from fairridge.penalties import Ridge
 from fairridge.reports import Summary
-from fairridge.search import Solution, gaussian_problem
+from fairridge.search import ModelSettings, Solution, gaussian_problem
 
 __all__ = ["SteinbergRegressor"]
 
@@ -130,7 +130,7 @@ class SteinbergRegressor(RegressorMixin, Peer):
         return NumericResponse(Gaussian())
 
     def _problem_on(self, engine: Engine, response: Response) -> SteinbergProblem:
-        plain = gaussian_problem(engine, penalty=Ridge())
+        plain = gaussian_problem(engine, ModelSettings(Ridge()))
         values = discrete_values(engine, type(self).__name__)
         codes = [np.unique(column, return_inverse=True)[1] for column in values.T]
         return SteinbergProblem(plain, tuple(codes), check_count("max_iter", self.max_iter))
