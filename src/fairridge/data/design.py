@@ -25,7 +25,7 @@ __all__ = ["MAX_LEVELS", "Design", "learn_design", "most_levels", "require_few_l
 
 # Levels of a column beyond which it is a key, an amount or a date rather than a category.
 MAX_LEVELS = 1000
-# So few levels are categories even where every row has its own.
+# So few levels are categories even if every row has its own.
 FEW_LEVELS = 10
 
 Pieces = tuple[tuple[Piece, ...], tuple[Piece, ...]]
@@ -114,7 +114,7 @@ class Design:
         return tuple(found)
 
     def without_sensitive(self) -> Design:
-        """Return a design that reads X alone; where new rows have S, it is ignored."""
+        """Return a design that reads X alone; if new rows have S, it is ignored."""
         return replace(self, sensitive=Encoding(()), positions_sensitive=(), separate=False)
 
     def with_unique_names(self) -> Design:
@@ -192,7 +192,7 @@ class Design:
         Parameters
         ----------
         X, S : Table
-            New rows; S only where it was separate at fit.
+            New rows; S only if it was separate at fit.
         unknown : {"error", "base", "mean"}
             What an unseen level does; see `for_sensitive` for S.
         estimator_name : str

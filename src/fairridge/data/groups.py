@@ -98,7 +98,7 @@ class Groups:
             From `attribute_values`.
         unknown : {"error", "base"}
             What a row of a new group does: raise, or count to the first group,
-            that of the base levels where it is there.
+            that of the base levels if it is there.
         """
         found, inverse = np.unique(values, axis=0, return_inverse=True)
         known = {tuple(key): code for code, key in enumerate(self.keys)}

@@ -130,7 +130,7 @@ def block_means(
         1+q and 1+k.
     multipliers : ndarray of shape (K, 1+q) or None
         Coefficients of Σ w μ[1, s] whose second derivatives go into the
-        Hessian; None where no derivatives are asked for.
+        Hessian; None if no derivatives are asked for.
     """
     head, k = sizes
     found = means(y, eta, 0 if multipliers is None else 2)

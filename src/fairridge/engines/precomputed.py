@@ -22,7 +22,7 @@ __all__ = ["PrecomputedMoments", "PrecomputedRoot"]
 
 
 class PrecomputedMoments:
-    """Rows of which the moments came from elsewhere; they are read only where they must be.
+    """Rows of which the moments came from elsewhere; they are read only if they must be.
 
     Parameters
     ----------

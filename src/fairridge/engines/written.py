@@ -226,7 +226,7 @@ class WrittenRows:
         self._order = "C" if row_major(pieces) else "F"
 
     def block(self, block: slice) -> Block:
-        """Write [1, z − typical row] for some rows, or return it where it was kept."""
+        """Write [1, z − typical row] for some rows, or return it if it was kept."""
         if block.start in self._kept:
             return self._kept[block.start]
         written: Block

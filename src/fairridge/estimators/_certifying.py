@@ -71,7 +71,7 @@ def set_aside(model: Any, training: Training) -> Training:
 def certified_solutions(
     model: Any, problem: PenalizedProblem, bounds: Floats, held: Engine | None
 ) -> list[Solution]:
-    """Find the models whose bounds hold in the population; the fairest where none is certified."""
+    """Find the models whose bounds hold in the population; the fairest if none is certified."""
     confidence, definition = float(model.confidence), model._bounded
 
     def search(these: Floats) -> list[Solution]:

@@ -32,7 +32,7 @@ CHOSEN = "cv"
 # λ₂ over the mean of the nonzero eigenvalues of UᵀU, which is n for standardized columns that are
 # not collinear: from hardly any shrinkage to hardly any β.
 GRID = np.logspace(2.0, -4.0, 25)
-# Where there is no closed form, and the seed that divides the rows.
+# If there is no closed form, and the seed that divides the rows.
 FOLDS, SEED = 5, 0
 # The bound need not be met to ten digits to compare penalties.
 ROUGH = 1e-6

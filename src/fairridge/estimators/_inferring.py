@@ -318,7 +318,7 @@ def description_of(model: Any) -> Description:
             f"there are no standard errors for definition={definition.name!r} given controls; use "
             "'statistical-parity', or leave controls out."
         )
-    # A ridge on what S explains of predictions; in α, where there is one, it is radial.
+    # A ridge on what S explains of predictions; in α, if there is one, it is radial.
     own = model.blind or definition.own_ridge
     penalty = Radial() if own else resolve_penalty(model.penalty)
     return Description(definition, penalty, model._lambda_2, model.standardize)

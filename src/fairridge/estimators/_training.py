@@ -204,7 +204,7 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
 
 
 def _without_idle_offset(roles: Roles, family: Family) -> Roles:
-    """Leave the offset out where it cancels: in the linear predictors of several classes."""
+    """Leave the offset out if it cancels: in the linear predictors of several classes."""
     return roles if family.n_predictors == 1 else replace(roles, offset=None)
 
 

@@ -48,7 +48,7 @@ class FairnessPath:
     sensitive_names, predictor_names : tuple of str
         Encoded column names.
     class_names : tuple of str or None
-        Labels, where coefficients are per class.
+        Labels, if coefficients are per class.
     isolated : dict of str to int
         Levels that decide the response, with the number of their rows: no model of
         the path is fitted to these rows, and no bound is about them.

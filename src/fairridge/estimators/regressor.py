@@ -173,7 +173,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         Deviance (the residual sum of squares for gaussian models),
         log-likelihood, and R² or D² in training.
     dispersion_ : float
-        Estimated dispersion; 1 where the family fixes it.
+        Estimated dispersion; 1 if the family fixes it.
     explained_by_sensitive_ : ndarray of shape (p,)
         Share of each predictor's variance that S explains.
     sensitive_names_, predictor_names_ : ndarray of str

@@ -48,7 +48,7 @@ class MeanShare(Definition):
         return form, form.share(sums), form.variance(sums)
 
     def value(self, fit: Fit) -> float:
-        """Return R² of the means on S; 0 where they do not vary."""
+        """Return R² of the means on S; 0 if they do not vary."""
         return self._form(fit)[1]
 
     def components(self, fit: Fit) -> dict[str, float]:

@@ -87,7 +87,7 @@ class Definition(ABC):
 
     @property
     def maximum_of(self) -> Sequence[Definition]:
-        """Definitions of which this is the largest; empty where it is not such a maximum."""
+        """Definitions of which this is the largest; empty if it is not such a maximum."""
         return ()
 
     def held_out(
@@ -119,7 +119,7 @@ class Definition(ABC):
 class VarianceShare(Definition):
     """A definition of the form VAR(Sα) / (VAR(Sα) + other).
 
-    Where `other_variance` does not depend on α, as in gaussian models, meeting the bound
+    If `other_variance` does not depend on α, as in gaussian models, meeting the bound
     r is the equation VAR(Sα) = r/(1−r) · other, which has one root.
     """
 

@@ -40,7 +40,7 @@ class IndividualFairness(Definition):
     """Different treatment of pairs, relative to the unconstrained model.
 
     D_IF = f(α)/f(α₀) with f(α) = Σᵢⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)² = αᵀMα (paper,
-    section 4.3) and α₀ the coefficients at λ = 0. Where columns separate the
+    section 4.3) and α₀ the coefficients at λ = 0. If columns separate the
     responses so that α₀ has no limit, neither has D_IF, and bounds between 0
     and 1 are refused.
 
@@ -100,7 +100,7 @@ class IndividualFairness(Definition):
         M = self._form(fit, change)
         ours_at, free = (np.atleast_2d(a) @ back.T for a in (fit.alpha, fit.unconstrained().alpha))
         size, unit = _power_of_two(free), _power_of_two(M)
-        # Over classes, where there are several, the forms add.
+        # Over classes, if there are several, the forms add.
         ours, theirs = (
             float(np.einsum("ki,ij,kj->", a, M / unit, a)) for a in (ours_at / size, free / size)
         )

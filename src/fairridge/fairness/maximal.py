@@ -26,7 +26,7 @@ NO_VARIANCE = 1e-12
 class Maximal(Definition):
     """max_j of some association of Sⱼ with the linear predictor η.
 
-    Over classes, where there are several linear predictors, the largest counts.
+    Over classes, if there are several linear predictors, the largest counts.
     """
 
     measure: str

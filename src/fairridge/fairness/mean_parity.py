@@ -66,7 +66,7 @@ class MeanParity(MeanShare, VarianceShare):
         return fit.predictor_variance
 
     def value(self, fit: Fit) -> float:
-        """Return R² of the means on S; 0 where they do not vary."""
+        """Return R² of the means on S; 0 if they do not vary."""
         shares: Any = VarianceShare if self.applies_to(fit.family) else MeanShare
         return float(shares.value(self, fit))
 

@@ -16,7 +16,7 @@ U = X − SB, with B from least squares of X on S (all centered), so that
 
     R = [[R_S, R_SX, r_S], [0, R_X, r_X], [0, 0, ρ]]
 
-follow B = R_S⁺ R_SX, UᵀU = R_XᵀR_X and Uᵀy = R_Xᵀr_X. Where S is collinear,
+follow B = R_S⁺ R_SX, UᵀU = R_XᵀR_X and Uᵀy = R_Xᵀr_X. If S is collinear,
 the part of R_SX outside the span of R_S belongs to U.
 """
 
@@ -38,7 +38,7 @@ WELL_CONDITIONED = 1e5
 TINY_RESIDUAL = 1e-8
 # Beyond this a column's rounding no longer counts: a column far from zero is not constant yet.
 MOST_NOISE = 1e-6
-# Share of the variance of y that is rounding where S explains the rest.
+# Share of the variance of y that is rounding if S explains the rest.
 NOTHING_LEFT = 1e-14
 EPS = float(np.finfo(np.float64).eps)
 
@@ -50,7 +50,7 @@ class Factor:
     Attributes
     ----------
     weight : float
-        Sum of the weights, n where there are none.
+        Sum of the weights; n if there are none.
     center : ndarray of shape (k,)
         Column means of [S, X, y].
     scale : ndarray of shape (k,)
@@ -73,7 +73,7 @@ class Factor:
 
 
 def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
-    """Factor the moments; go back to the rows where they are ill-conditioned."""
+    """Factor the moments; go back to the rows if they are ill-conditioned."""
     scale = column_scale(moments)
     cholesky = _from_scatter(moments, scale, n_targets)
     if cholesky is not None:
@@ -86,13 +86,13 @@ def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
 
 
 def column_scale(moments: Moments) -> Floats:
-    """Return standard deviations with divisor n; 1 where a column is constant."""
+    """Return standard deviations with divisor n; 1 if a column is constant."""
     squares = np.maximum(np.diag(moments.scatter), 0.0)
     return scale_of(squares, moments.mean, moments.weight)
 
 
 def scale_of(squares: Floats, mean: Floats, weight: float) -> Floats:
-    """Return √(squares/weight); 1 where a column is constant."""
+    """Return √(squares/weight); 1 if a column is constant."""
     deviation = np.sqrt(squares / weight)
     # Rounding in the column's own numbers does not count as spread.
     constant = deviation <= 4 * EPS * np.abs(mean)
@@ -157,7 +157,7 @@ class FairBasis:
     Attributes
     ----------
     weight : float
-        Sum of the weights, n where there are none.
+        Sum of the weights; n if there are none.
     center_sensitive, center_predictors, center_targets : ndarray
         Means of S, X and y.
     B : ndarray of shape (q, p)

@@ -15,7 +15,7 @@ E and s come from the n × n matrix G = W^½VVᵀW^½, which costs least but squ
 the condition number: rounding moves its eigenvalues s² by about n·eps·s₁². With
 γ = VᵀW^½(G + λ₂I)⁻¹W^½y that costs as many digits as G + λ₂I is ill-conditioned,
 so that a penalty makes up for small eigenvalues. A QR decomposition of Vᵀ, block
-by block, serves where this is too much, and where G cannot tell whether an
+by block, serves if this is too much, and if G cannot tell whether an
 eigenvalue is zero: a direction with s = 10⁻⁸s₁ adds next to nothing to the
 fitted values, s²/(s² + λ₂), but to γ it adds s/(s² + λ₂).
 """

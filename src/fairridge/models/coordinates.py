@@ -18,7 +18,7 @@ __all__ = ["Coordinates"]
 class Coordinates:
     """θ: for each linear predictor its level at the column means, then standardized S and U.
 
-    Where S or U is collinear the coordinates are those of its singular basis,
+    If S or U is collinear the coordinates are those of its singular basis,
     which makes every answer the minimum-norm one. Raw-space sums over rows are
     changed to θ here: the gradient by Mᵀg, the Hessian by MᵀHM.
 
@@ -36,7 +36,7 @@ class Coordinates:
     by_column : bool
         Whether S must keep a coordinate per column, as absolute values require.
     contrasts : ndarray of shape (K, m) or None
-        Orthonormal contrasts, where absolute values are to be taken of classes.
+        Orthonormal contrasts, if absolute values are to be taken of classes.
     """
 
     basis: FairBasis

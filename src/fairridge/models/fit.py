@@ -71,7 +71,7 @@ class Fit:
     separation : Separation or None
         Columns whose coefficients have no limit, if there are any.
     classes : ndarray or None
-        Labels of the classes, where they are known.
+        Labels of the classes, if they are known.
     """
 
     lambda_: float
@@ -201,7 +201,7 @@ class Fit:
 
     @property
     def log_size_uncentered(self) -> float:
-        """Logarithm of what deviances at α = 0 are multiplied by where S is not centered.
+        """Logarithm of what deviances at α = 0 are multiplied by if S is not centered.
 
         η then moves by −s̄α in every row; under a log link, and where S is far
         from zero, floating point does not hold the deviance there.

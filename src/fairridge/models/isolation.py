@@ -197,7 +197,7 @@ def isolate(engine: Engine, family: Family) -> Isolation | None:
 
 
 def _decided(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
-    """Return the levels whose rows all have one outcome: counted, where sums suggest it."""
+    """Return the levels whose rows all have one outcome: counted, if sums suggest it."""
     levels = _candidates(engine, family)
     if not levels:
         return ()

@@ -99,7 +99,7 @@ class MeanForm:
         return 0.0 if share <= NO_SHARE else share
 
     def adjusted(self, share: float) -> float:
-        """Adjust R² for chance; NaN where the rows are too few."""
+        """Adjust R² for chance; NaN if the rows are too few."""
         total = float(np.sum(self.counts - 1.0)) - len(self.of_controls)
         left = total - len(self.map)
         return 1.0 - (1.0 - share) * total / left if left > 0 else np.nan

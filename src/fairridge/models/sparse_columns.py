@@ -1,6 +1,6 @@
 """Many sparse columns: U in products alone, never written out.
 
-U = X − 1x̄ᵀ − (S − s̄)B is dense where X is sparse. But with H, columns that span
+U = X − 1x̄ᵀ − (S − s̄)B is dense even if X is sparse. But with H, columns that span
 [1, S] and are orthonormal under the weights W, it is
 
     U = X − HA,  A = HᵀWX,
@@ -47,7 +47,7 @@ class SparseColumns:
     scale : ndarray of shape (p,)
         D.
     squares : ndarray of shape (p,)
-        ‖W^½u‖² of the columns u of U; zero where one is in the span of S, and V then is.
+        ‖W^½u‖² of the columns u of U; zero if one is in the span of S, and V then is.
     """
 
     pieces: tuple[Numbers, ...]

@@ -4,7 +4,7 @@ With a ridge on γ = Dβ, the minimum over all γ is the minimum over those in t
 of any orthonormal directions Q that contain it. Then features F = VQ with a plain
 ridge are the same model, as in `compression`, whatever the definition of fairness and
 the penalty on α. Q begins empty. The full gradient at the model in features says
-whether γ lies in its span; where it does not, a Newton step of the full model is
+whether γ lies in its span; if it does not, a Newton step of the full model is
 one more direction. So a gaussian model, whose β is the same at every λ, has one
 feature, and others have several.
 """

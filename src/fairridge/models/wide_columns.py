@@ -33,7 +33,7 @@ class WideColumns:
     scale : ndarray of shape (p,)
         D.
     squares : ndarray of shape (p,)
-        ‖W^½u‖² of the columns u of U; zero where one is in the span of S.
+        ‖W^½u‖² of the columns u of U; zero if one is in the span of S.
     """
 
     pieces: tuple[Piece, ...]

@@ -32,7 +32,7 @@ def floor_of_share(space: CanonicalSpace, gradient: Floats) -> float:
     """Return the share of S that no finite λ goes below.
 
     As λ grows, b tends to zero along the minimum of gᵀb + λ‖P_S Xb‖², with g
-    the gradient at b = 0: cⱼ ∝ gⱼ/κⱼ. That is so where S explains some of
+    the gradient at b = 0: cⱼ ∝ gⱼ/κⱼ. That is so if S explains some of
     every direction of X; else the share tends to zero.
 
     Parameters
@@ -53,7 +53,7 @@ def choose_above_floor(
 ) -> list[Choice]:
     """Choose λ for bounds above the floor; below it only the constant is left.
 
-    Or the model at λ = 0, whose share `free` can be below the floor where shares
+    Or the model at λ = 0, whose share `free` can be below the floor if shares
     are not monotone.
     """
     above = (bounds > floor * (1.0 + AT_FLOOR)) | (floor == 0.0)
@@ -171,7 +171,7 @@ class BlindGaussianProblem(BlindLeastSquares):
     def choose(
         self, definition: Definition, bounds: Floats, tol: float, max_iter: int
     ) -> list[Choice]:
-        """Choose λ(r) for every bound, from a secular equation where there is one."""
+        """Choose λ(r) for every bound, from a secular equation if there is one."""
 
         def search(above: Floats) -> list[Choice]:
             if self.predictor_penalty == 0.0:

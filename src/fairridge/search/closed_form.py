@@ -45,7 +45,7 @@ def orthogonal_solution(
     Returns
     -------
     lambda_, alpha
-        λ = 0 and the least-squares α where these meet the bound; λ = ∞ and
+        λ = 0 and the least-squares α if these meet the bound; λ = ∞ and
         α = 0 at r = 0.
     """
     if not 0.0 <= unfairness <= 1.0:

@@ -136,7 +136,7 @@ class CompressedProblem:
 
 @dataclass(frozen=True)
 class _InColumns(Definition):
-    """A definition that is shown columns where a fit is in features."""
+    """A definition that is shown columns if a fit is in features."""
 
     definition: Definition
     problem: CompressedProblem

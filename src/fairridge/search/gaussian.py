@@ -108,7 +108,7 @@ class GaussianProblem(LeastSquares):
     def choose(
         self, definition: Definition, bounds: Floats, tol: float, max_iter: int
     ) -> list[Choice]:
-        """Choose λ(r) for every bound, from a secular equation where there is one."""
+        """Choose λ(r) for every bound, from a secular equation if there is one."""
         if definition.maximum_of:
             parts = [self.choose(part, bounds, tol, max_iter) for part in definition.maximum_of]
             return [_strictest(options) for options in zip(*parts, strict=True)]
@@ -168,7 +168,7 @@ class GaussianProblem(LeastSquares):
 
 
 def gaussian_problem(engine: Engine, settings: ModelSettings) -> GaussianProblem:
-    """Read the rows once, or thrice where they are ill-conditioned, and decompose."""
+    """Read the rows once, or thrice if they are ill-conditioned, and decompose."""
     factor = factorize(engine, engine.moments())
     basis = fair_basis(factor, engine.n_sensitive, standardize=settings.standardize)
     problem = GaussianProblem.of(engine, basis, settings)

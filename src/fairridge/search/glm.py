@@ -138,7 +138,7 @@ class GLMProblem:
         return PenalizedGLM(engine, basis, self.family, replace(settings, predictor_penalty=0.0))
 
     def dispersion(self, fit: Fit) -> float:
-        """Return Pearson's χ²/(n − rank − 1); 1 where the family fixes the dispersion."""
+        """Return Pearson's χ²/(n − rank − 1); 1 if the family fixes the dispersion."""
         family = self.family  # all that may travel to rows elsewhere
 
         @any_arrays
@@ -219,7 +219,7 @@ class GLMProblem:
         return self._checked(definition, bounds, found, tol, max_iter)
 
     def _jointly(self, definition: Definition, bounds: Floats, tol: float) -> dict[float, Choice]:
-        """Choose λ(r) and find the coefficients in the same passes, where that is possible."""
+        """Choose λ(r) and find the coefficients in the same passes, if that is possible."""
         minima, family = self.minima, self.family
         predictable = definition.needs_only_deviances(family) and family.separable
         # Absolute values have kinks, and controls stay in a model without S and U.
@@ -295,7 +295,7 @@ class GLMProblem:
         return 0.1 * min(self.minima.typical, self.minima.ceiling)
 
     def _value(self, definition: Definition, lambda_: float, bounds: Floats) -> float:
-        """Return a definition's value, to all digits only where a bound is near."""
+        """Return a definition's value, to all digits only if a bound is near."""
         rough = self.minima.rough_point(lambda_)
         if rough is not None:
             value = definition.value(self._as_fit(lambda_, rough))
@@ -312,7 +312,7 @@ class GLMProblem:
         return definition.value(self.fit(lambda_))
 
     def _scan(self, definition: Definition) -> dict[str, Any]:
-        """Scan λ finely where passes cost little, or where nothing is known of a definition."""
+        """Scan λ finely if passes cost little, or if nothing is known of a definition."""
         unknown = definition.arbitrary
         if unknown or self.engine.n_rows * len(self.engine.names) <= FEW_NUMBERS:
             return {"step": 2.0, "floor": 1e-3, "reach": 30.0 if unknown else 0.0}

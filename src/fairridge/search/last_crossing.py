@@ -83,7 +83,7 @@ class PenaltyProfile:
         """Find the crossing between grid points k and k+1.
 
         Inverse interpolation through the nearest known points, in coordinates
-        in which values are smooth; bisection where that leaves the bracket or
+        in which values are smooth; bisection if that leaves the bracket or
         does not come nearer.
         """
         lo, hi = float(self.grid[k]), float(self.grid[k + 1])
@@ -197,7 +197,7 @@ def sparse_profile(
 
     Goes right from the start until every positive bound holds, then left until
     every bound is exceeded or λ = 0 is reached: from the side on which the
-    bound holds, so that the last crossing is met first. Where a bound holds at
+    bound holds, so that the last crossing is met first. If a bound holds at
     λ = 0 by little, a look next to it shows whether the definition rises
     first, as shares do that are not monotone. What rises and falls again
     between two neighboring λ elsewhere is not seen.
@@ -218,11 +218,11 @@ def sparse_profile(
         Largest ratio of neighboring λ: the finer, the less can hide between them.
     floor, reach : float
         Multiples of the typical λ: below the first, λ = 0 comes next; up to
-        the second, values are looked at even where all bounds hold.
+        the second, values are looked at even if all bounds hold.
     peek : callable, optional
         The definition at a λ next to 0, approximately and for less.
     slope : callable, optional
-        d log value / d log λ at a λ that was visited, where it is known.
+        d log value / d log λ at a λ that was visited, if it is known.
     """
     wanted = bounds[bounds < 1.0]
     positive = wanted[wanted > 0.0]

@@ -23,11 +23,11 @@ from fairridge.solvers.mean_ridge import Goal, MeanState, ahead, is_minimum, rea
 
 __all__ = ["MeanMinima"]
 
-# Penalties at which to start where the way from the free model is lost, in typical ones.
+# Penalties at which to start if the way from the free model is lost, in typical ones.
 MIDDLE = (1.0, 20.0, 400.0)
 # The same next to the model at r = 0.
 FAR = 1e4
-# Step of log λ between penalties that are tried in turn, where the direct way is lost,
+# Step of log λ between penalties that are tried in turn, if the direct way is lost,
 SCAN = 1.5
 # and how far they go.
 LARGEST = 30.0
@@ -143,7 +143,7 @@ class MeanMinima(GLMProblem):
         found = self._end_of(*next(starts), goals, tol)
         if found is not None and self._objective(found.point) <= self.minima.null.deviance:
             return found
-        # Where the way is lost it matters where one starts from: the best of all is taken.
+        # If the way is lost it matters where one starts from: the best of all is taken.
         if r > 0.0 and self._fair is not None:
             starts = chain(starts, [self._penalized(FAR * self._loose.typical, self._fair)])
         known = [found, *(self._end_of(*pair, goals, tol) for pair in starts)]
@@ -225,7 +225,7 @@ class MeanMinima(GLMProblem):
     def _constant(self) -> Choice:
         """Return the model at r = 0, or that with an intercept only.
 
-        S explains the means of neither. Where there are predictors the second
+        S explains the means of neither. If there are predictors the second
         is not the best model.
         """
         if self._fair is not None:

@@ -87,7 +87,7 @@ class MeanProblem(MeanMinima):
     def _each(
         self, space: MeanSpace, limits: Floats, tol: float
     ) -> tuple[MeanState | None, Booleans]:
-        """Find the bounds that bind, and the model that meets them; None where the way is lost.
+        """Find the bounds that bind, and the model that meets them; None if the way is lost.
 
         Bounds are added one by one: one attribute may say nearly the same as another, and then
         only one of their bounds can bind.

@@ -47,7 +47,7 @@ class PenalizedGLM:
     settings : ModelSettings
         Its penalties and limits.
     compression : Features, optional
-        Where the predictors are features of more columns: these columns.
+        If the predictors are features of more columns, these columns.
     """
 
     def __init__(
@@ -294,7 +294,7 @@ class PenalizedGLM:
         # Coefficients that grew large at another λ can be worse than none at this one.
         start = nearest if np.isinf(lambda_) else min(nearest, self.start, key=objective.value)
         found = minimize(objective, start, self.max_iter, close)
-        # Where there is a limit instead of a minimum, where λ = 0 ends must not depend on what
+        # If there is a limit instead of a minimum, where λ = 0 ends must not depend on what
         # was asked before.
         loose = lambda_ == 0.0 and start is not self.start and self._is_loose(objective, found)
         if loose or (start is not self.start and not found.converged):

@@ -79,7 +79,7 @@ class Problem(Protocol):
         ...
 
     def dispersion(self, fit: Fit) -> float:
-        """Estimate the dispersion; 1 where the family fixes it."""
+        """Estimate the dispersion; 1 if the family fixes it."""
         ...
 
     def loglik(self, fit: Fit) -> float:
@@ -172,9 +172,9 @@ def solve(
 
 
 def _demote_unmet(choice: Choice, achieved: float, r: float, tol: float) -> Choice:
-    """Take a "converged" or "inactive" back where the bound does not hold.
+    """Take a "converged" or "inactive" back if the bound does not hold.
 
-    Values that jump under rounding, as where the unconstrained model runs to
+    Values that jump under rounding, as when the unconstrained model runs to
     infinity, can mislead a search.
     """
     claimed = choice.status == "converged" or (choice.status == "inactive" and r < 1.0)

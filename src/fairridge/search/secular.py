@@ -1,6 +1,6 @@
 """λ(r) from a secular equation, for every bound at once.
 
-Where unfairness is VAR(Sα)/(VAR(Sα) + rest) and `rest` is constant, meeting
+If unfairness is VAR(Sα)/(VAR(Sα) + rest) and `rest` is constant, meeting
 the bound r means ‖Sα(λ)‖ = √(r/(1−r)·rest) =: t. For ridge-like penalties
 φ(λ) = 1/‖Sα(λ)‖ is increasing, concave and nearly linear, so Newton's method
 on φ(λ) = 1/t climbs from λ = 0 to the root without ever passing it. Ratios of
@@ -82,6 +82,6 @@ def secular_roots(
 
 
 def _inside(proposed: Floats, low: Floats, high: Floats) -> Floats:
-    """Return proposed roots where they lie in their brackets, else one from inside these."""
+    """Return proposed roots if they lie in their brackets, else one from inside these."""
     outside = ~((proposed >= low) & (proposed <= high))
     return np.where(outside, np.where(np.isinf(high), 10.0 * low, 0.5 * (low + high)), proposed)

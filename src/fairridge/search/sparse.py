@@ -20,7 +20,7 @@ __all__ = ["SparseProblem", "sparse_problem"]
 
 # Length of a Newton step, relative to γ, that is left alone,
 CLOSE = 1e-10
-# and that may be left alone if it has stopped to shrink: rounding.
+# and that may be left alone if it has stopped shrinking: rounding.
 ROUNDING = 1e-7
 # Residual at which conjugate gradients stop: a gaussian model is done then, others step again.
 EXACT, INEXACT = 1e-13, 1e-4
@@ -170,7 +170,7 @@ class SparseProblem(CompressedProblem):
 
 
 def _is_rounding(lengths: list[float]) -> bool:
-    """Whether steps are short, and have long stopped to become shorter."""
+    """Whether steps are short, and have long stopped becoming shorter."""
     return len(lengths) > PATIENCE and 2.0 * lengths[-1] > min(lengths[:-PATIENCE]) <= ROUNDING
 
 

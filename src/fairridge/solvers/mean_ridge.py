@@ -120,7 +120,7 @@ Evaluate = Callable[[Floats, Sequence[Floats]], Means]
 def reach(
     evaluate: Evaluate, start: MeanState, goals: Sequence[Goal], max_iter: int, limit: float
 ) -> MeanState | None:
-    """Follow the minima from a state to the goals; None where the way is lost.
+    """Follow the minima from a state to the goals; None if the way is lost.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def ahead(evaluate: Evaluate, way: Sequence[MeanState], goals: Sequence[Goal]) -
     """Return a state near the minimum at a smaller share; None without minima behind.
 
     θ and π are smooth in √r, so a polynomial through the last minima leads much
-    nearer than the last of them is. Where it does not, that one is returned.
+    nearer than the last of them is. If it does not, that one is returned.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ class _Equations:
     of_step, of_multipliers : ndarray of shape (s, N) and (s, s)
         Coefficients in the equations for a.
     of_penalty : ndarray of shape (s, 1) or (s, 0)
-        The same of a change of ℓ, where ℓ is finite.
+        The same of a change of ℓ, if ℓ is finite.
     right : ndarray of shape (s,)
         Their right-hand sides.
     bound, excess : ndarray of shape (1, N) or (0, N), and (1,) or (0,)
@@ -362,7 +362,7 @@ def is_minimum(state: MeanState, goals: Sequence[Goal]) -> bool:
 def _finished(state: MeanState, step: _Step, goals: Sequence[Goal]) -> MeanState | None:
     """Take the last, tiny step without looking; None if the goals are missed all the same.
 
-    That happens where means hardly vary.
+    That happens if means hardly vary.
     """
     at = state.at
     moved = replace(

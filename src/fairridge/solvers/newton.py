@@ -4,7 +4,7 @@ A step needs the gradient at the current point, and a Hessian that may be an
 old one: while such chord steps contract well the Hessian is not computed anew.
 The penalty is exact in every step, so an old Hessian also serves another λ.
 
-Where a column separates the responses the deviance has no minimum, only a
+If a column separates the responses the deviance has no minimum, only a
 limit at infinity. Its slope then falls by a factor e with every Newton step,
 where that of a minimum would vanish: such steps are prolonged, and directions
 that have lost their curvature are left alone once the deviance has settled.
@@ -32,9 +32,9 @@ SHARE_OF_ROWS = 0.1
 CLOSE = 1e-24
 # Below this, a decrease is too small for the objective itself to show it,
 BLIND = 1e-12
-# and, where it no longer shrinks, rounding for certain.
+# and, if it no longer shrinks, rounding for certain.
 ROUNDING_OF_DECREASE = 1e-17
-# Decrease that may be left where there is a limit instead of a minimum.
+# Decrease that may be left if there is a limit instead of a minimum.
 LIMIT = 1e-11
 # Deviance, relative to that of the null model, which is as good as none.
 EXPLAINED = 1e-10
@@ -212,7 +212,7 @@ class _State:
     """A point, what Newton's method proposes there, and how it proceeds.
 
     `renew` says that every step takes a new Hessian; `length` is more than 1
-    where steps have been too short.
+    if steps have been too short.
     """
 
     point: Point
@@ -366,7 +366,7 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
 
 
 def _search(objective: Objective, state: _State) -> tuple[Point | None, float]:
-    """Shorten the step until the objective falls; no point where it never does."""
+    """Shorten the step until the objective falls; no point if it never does."""
     point, order = state.point, 2 if state.renew else 1
     before = objective.value(point)
     slack = (1e-13 if state.decrease > BLIND * state.scale else 1e-9) * (state.unit + abs(before))
