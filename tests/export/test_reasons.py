@@ -127,6 +127,15 @@ def test_a_class_can_be_chosen(fitted, workers):
         reasons(fitted("gaussian"), workers.X, label="x")
 
 
+@pytest.mark.parametrize("link", ["probit", "cloglog"])
+def test_either_of_two_classes_can_be_chosen_with_any_link(workers, link):
+    model = FairRidgeClassifier(0.05, sensitive=workers.sensitive, link=link)
+    eta = model.fit(workers.X, workers.y["binomial"]).decision_function(workers.X)
+    for label, expected in (("no", -eta), ("yes", eta)):
+        found = reasons(model, workers.X, label=label)
+        np.testing.assert_allclose(found.linear_predictor, expected, rtol=1e-9, atol=1e-12)
+
+
 def test_separate_sensitive_features_and_arrays(workers):
     S, X = workers.X[["sex"]], workers.X[["skill", "region"]]
     model = FairRidgeClassifier(0.1).fit(X, workers.y["binomial"], sensitive_features=S)

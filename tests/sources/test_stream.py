@@ -7,9 +7,9 @@ import pytest
 from fairridge import sources
 from fairridge.engines import MemoryEngine, PrecomputedRoot
 from fairridge.families import Binomial, Gamma, Gaussian, Multinomial, Poisson, Tweedie
+from fairridge.sources.batch import row_keys
 from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.responses import Labels, Numbers
-from fairridge.sources.row_keys import row_keys
 from fairridge.sources.stream import StreamEngine
 
 ROLES = {"sensitive": ["s"], "predictors": ["x", "z"], "weight": "w", "offset": "o"}

@@ -49,7 +49,7 @@ class DataUnavailableError(RuntimeError):
 
 
 def find_file(name: str, data_home: str | os.PathLike[str] | None, progress: bool) -> Path:
-    """Return the checked ``.rda`` file of a data set, downloading it where it is missing.
+    """Return the checked ``.rda`` file of a data set, downloading it if it is missing.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ def find_file(name: str, data_home: str | os.PathLike[str] | None, progress: boo
     progress : bool
         Whether a download shows a progress bar.
     """
-    folder = _folder(data_home)
+    chosen = data_home or os.environ.get(VARIABLE)
+    folder = Path(chosen or require("pooch").os_cache("fairridge") / "fairml-0.8").expanduser()
     path = folder / f"{name}.rda"
     if not path.is_file():
         _download(path, progress)
@@ -80,13 +81,6 @@ def unpack(archive: Path, folder: Path) -> None:
             file = Path(partial, f"{name}.rda")
             file.write_bytes(content)
             file.replace(folder / file.name)  # at once, so that no reader sees half a file
-
-
-def _folder(data_home: str | os.PathLike[str] | None) -> Path:
-    chosen = data_home or os.environ.get(VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser()
-    return Path(require("pooch").os_cache("fairridge")) / "fairml-0.8"
 
 
 def _download(path: Path, progress: bool) -> None:

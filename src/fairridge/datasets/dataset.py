@@ -56,12 +56,9 @@ class Dataset(Mapping[str, Any]):
     __hash__ = object.__hash__
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self:
+        if key not in list(self):
             raise KeyError(key)
         return getattr(self, key)
-
-    def __contains__(self, key: object) -> bool:
-        return key in list(self)
 
     def __iter__(self) -> Iterator[str]:
         return (field.name for field in fields(self))

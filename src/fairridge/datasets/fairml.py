@@ -153,9 +153,13 @@ def _complete_rows(columns: Columns) -> Columns:
     return {name: Column(column.values[keep]) for name, column in columns.items()}
 
 
-def _as_number(name: str) -> Callable[[Columns], Columns]:
-    """Turn a factor of two levels into 0 and 1."""
-    return lambda columns: columns | {name: Column(columns[name].values.astype(np.float64))}
+def _zero_one(name: str, sensitive: tuple[str, ...]) -> Task:
+    """Return the task of a factor with two levels as the numbers 0 and 1."""
+
+    def prepare(columns: Columns) -> Columns:
+        return columns | {name: Column(columns[name].values.astype(np.float64))}
+
+    return Task("gaussian", (name,), sensitive, (), prepare, "the response as 0 and 1")
 
 
 def _merge_levels(column: Column, names: tuple[str, ...]) -> Column:
@@ -199,7 +203,6 @@ _DRUG_S = ("Age", "Gender", "Race")
 _GERMAN_S = ("Age", "Gender", "Foreign_worker")
 _VU_S = ("S1", "S2", "S3")
 _VU = ("gaussian", "binomial", "poisson", "multinomial", "time", "status")
-_ZERO_ONE = "the response as 0 and 1"
 
 
 def _without(names: tuple[str, ...], *kept: str) -> tuple[str, ...]:
@@ -230,13 +233,7 @@ TASKS: dict[str, tuple[Task, ...]] = {
         ),
     ),
     "compas": (
-        Task(
-            "gaussian",
-            ("two_year_recid",),
-            ("sex", "race"),
-            prepare=_as_number("two_year_recid"),
-            changes=_ZERO_ONE,
-        ),
+        _zero_one("two_year_recid", ("sex", "race")),
         Task("binomial", ("two_year_recid",), ("sex", "race")),
     ),
     "drug.consumption": (
@@ -244,13 +241,7 @@ TASKS: dict[str, tuple[Task, ...]] = {
         _drug("Heroin", f"{_SCHOOL}; Heroin with three levels"),
     ),
     "german.credit": (
-        Task(
-            "gaussian",
-            ("Credit_risk",),
-            _GERMAN_S,
-            prepare=_as_number("Credit_risk"),
-            changes=_ZERO_ONE,
-        ),
+        _zero_one("Credit_risk", _GERMAN_S),
         Task("binomial", ("Credit_risk",), _GERMAN_S),
         Task(
             "gaussian",

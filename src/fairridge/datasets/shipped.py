@@ -73,15 +73,11 @@ def available() -> tuple[DatasetInfo, ...]:
     """
     return tuple(
         DatasetInfo(
+            **{key: entry[key] for key in ("title", "family", "rows", "license", "citation")},
             name=name,
-            title=entry["title"],
-            family=entry["family"],
-            rows=entry["rows"],
             columns=len(entry["columns"]),
             response=tuple(entry["response"]),
             sensitive=tuple(entry["sensitive"]),
-            license=entry["license"],
-            citation=entry["citation"],
         )
         for name, entry in _manifest().items()
     )

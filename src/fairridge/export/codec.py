@@ -55,17 +55,16 @@ class NotSaved:
         )
 
 
-def _known() -> dict[str, type[Any]]:
-    """Dataclasses that a file may contain: those of the design, and all public ones of the axes."""
-    own: list[type[Any]] = [Design, Encoding, NumericColumn, FilledColumn, CategoricalColumn]
-    own += [TrainingColumns, Certificate, ColumnProfile]
-    axes = (families, fairness, penalties)
-    public = [getattr(module, name) for module in axes for name in module.__all__]
-    own += [item for item in public if isinstance(item, type) and is_dataclass(item)]
-    return {item.__name__: item for item in own}
-
-
-KNOWN = _known()
+# Dataclasses that a file may contain: those of the design, and all public ones of the axes.
+KNOWN: dict[str, type[Any]] = {
+    item.__name__: item
+    for item in (
+        *(Design, Encoding, NumericColumn, FilledColumn, CategoricalColumn),
+        *(TrainingColumns, Certificate, ColumnProfile),
+        *(getattr(axis, name) for axis in (families, fairness, penalties) for name in axis.__all__),
+    )
+    if isinstance(item, type) and is_dataclass(item)
+}
 
 
 def encode(value: Any, where: str) -> Any:
@@ -76,14 +75,12 @@ def encode(value: Any, where: str) -> Any:
     value : object
         What to encode.
     where : str
-        What it is, for the message where it cannot be saved.
+        What it is, for the message if it cannot be saved.
     """
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, np.generic):
         return encode(value.item(), where)
-    if isinstance(value, int):
-        return value
     if isinstance(value, float):
         return value if np.isfinite(value) else {"float": repr(value)}
     if isinstance(value, list):
@@ -144,15 +141,12 @@ def _object(value: Any, where: str) -> dict[str, Any]:
         return encode(value.tolist(), where)
     if callable(value) and not isinstance(value, type):
         module = getattr(value, "__module__", None) or "numpy"
-        return {"function": f"{module}.{getattr(value, '__qualname__', None) or _named(value)}"}
+        plain = getattr(value, "__name__", type(value).__name__)
+        return {"function": f"{module}.{getattr(value, '__qualname__', None) or plain}"}
     raise TypeError(
         f"{where} is a {type(value).__module__}.{name}, which cannot be saved in a model file; "
         "use numbers, strings, or objects of fairridge."
     )
-
-
-def _named(value: Any) -> str:
-    return str(getattr(value, "__name__", type(value).__name__))
 
 
 def _decode_array(value: dict[str, Any]) -> Any:

@@ -87,11 +87,9 @@ def proxies(
         labels,
         form.backend,
     )
-    return (
-        found
-        if X is None
-        else replace(found, telling=_telling(form, X, sensitive_features, n_folds))
-    )
+    if X is None:
+        return found
+    return replace(found, telling=_telling(form, X, sensitive_features, n_folds))
 
 
 def _telling(form: LinearForm, X: Any, sensitive_features: Any, n_folds: int) -> Telling:

@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
-from fairridge.data import (
-    Design,
-    Levels,
-    MappedEncoding,
-    Table,
-    Unknown,
-    dense_columns,
-)
+from fairridge.data import Design, Levels, MappedEncoding, Table, Unknown, dense_columns
 from fairridge.data.columns import (
     MISSING,
     CategoricalColumn,
@@ -33,7 +26,7 @@ from fairridge.families.base import Link
 __all__ = ["InputColumn", "LinearForm", "linear_form"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InputColumn:
     """One column of the input, with its part of the coefficients.
 
@@ -45,11 +38,17 @@ class InputColumn:
         Whether it belongs to S.
     encoded : slice
         Its encoded columns.
+    coefficients : ndarray of shape (m, k)
+        Those of its encoded columns.
+    unknown : {"error", "base", "mean"}
+        What an unseen level does.
     """
 
     encoding: ColumnEncoding
     sensitive: bool
     encoded: slice
+    coefficients: Floats
+    unknown: Unknown
 
     @property
     def name(self) -> str:
@@ -61,42 +60,41 @@ class InputColumn:
         """Return "sensitive" or "predictor"."""
         return "sensitive" if self.sensitive else "predictor"
 
-    def level_values(self, coefficients: Floats) -> dict[Any, Floats]:
-        """Return what each level adds to η, the base level included.
+    @property
+    def levels(self) -> CategoricalColumn | None:
+        """The encoding of a column with levels; None for numbers."""
+        return self.encoding if isinstance(self.encoding, CategoricalColumn) else None
+
+    @cached_property
+    def level_values(self) -> dict[Any, Floats]:
+        """What each level adds to η, the base level included.
 
         Levels that were merged into "(other)" are not among them, nor is it itself.
-
-        Parameters
-        ----------
-        coefficients : ndarray of shape (m, q+p)
-            Of all encoded columns.
         """
-        encoding = self._levels
-        values = np.insert(coefficients[:, self.encoded], encoding.base, 0.0, axis=1).T
-        found = dict(zip(encoding.levels, values, strict=True))
-        if encoding.merges:
-            del found[encoding.levels[encoding.base]]
+        if self.levels is None:
+            return {}
+        base = self.levels.base
+        values = np.insert(self.coefficients, base, 0.0, axis=1).T
+        found = dict(zip(self.levels.levels, values, strict=True))
+        if self.levels.merges:
+            del found[self.levels.levels[base]]
         return found
 
-    def unseen(self, coefficients: Floats, unknown: Unknown) -> Floats | None:
-        """Return what a level adds to η that was not there at fit; None if it is an error."""
-        row = self._levels.unseen(for_sensitive(unknown) if self.sensitive else unknown)
-        return None if row is None else coefficients[:, self.encoded] @ row
-
-    def missing(self, coefficients: Floats, unknown: Unknown) -> Floats | None:
-        """Return what a missing value adds to η; None if it is an error."""
-        own = coefficients[:, self.encoded]
-        if isinstance(self.encoding, FilledColumn):
-            return own @ np.array([self.encoding.mean, 1.0])
-        if isinstance(self.encoding, NumericColumn) or not self.encoding.takes_missing:
-            return None
-        known = self.level_values(coefficients).get(MISSING)
-        return self.unseen(coefficients, unknown) if known is None else known
+    @property
+    def unseen(self) -> Floats | None:
+        """What a level adds to η that was not there at fit; None if it is an error."""
+        row = None if self.levels is None else self.levels.unseen(self.unknown)
+        return None if row is None else self.coefficients @ row
 
     @property
-    def _levels(self) -> CategoricalColumn:
-        assert isinstance(self.encoding, CategoricalColumn)
-        return self.encoding
+    def missing(self) -> Floats | None:
+        """What a missing value adds to η; None if it is an error."""
+        if isinstance(self.encoding, FilledColumn):
+            return self.coefficients @ np.array([self.encoding.mean, 1.0])
+        if self.levels is None or not self.levels.takes_missing:
+            return None
+        known = self.level_values.get(MISSING)
+        return self.unseen if known is None else known
 
 
 @dataclass(frozen=True)
@@ -138,8 +136,7 @@ class LinearForm:
     @property
     def link(self) -> Link:
         """How η becomes a mean."""
-        link: Link = self.family.link
-        return link
+        return self.family.link
 
     @property
     def center(self) -> Floats:
@@ -152,15 +149,17 @@ class LinearForm:
         """The input columns in the order of the coefficients: S, then X."""
         found, start = [], 0
         for encoding, sensitive in ((self.design.sensitive, True), (self.design.predictors, False)):
+            unknown = for_sensitive(self.unknown) if sensitive else self.unknown
             for column in encoding.columns:  # type: ignore[union-attr]
-                width = len(column.encoded_names)
-                found.append(InputColumn(column, sensitive, slice(start, start + width)))
-                start += width
+                encoded = slice(start, start + len(column.encoded_names))
+                own = self.coefficients[:, encoded]
+                found.append(InputColumn(column, sensitive, encoded, own, unknown))
+                start = encoded.stop
         return tuple(found)
 
     @cached_property
     def inputs(self) -> tuple[InputColumn, ...]:
-        """The same columns as they were given: in the order of X; S first where it was separate."""
+        """The same columns as they were given: in the order of X; S first if it was separate."""
         if self.design.separate:
             return self.columns
         places = self.design.positions_sensitive + self.design.positions_predictors
@@ -168,7 +167,7 @@ class LinearForm:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of `inputs`; None where an array was given."""
+        """Names of `inputs`; None if an array was given."""
         missing = self.design.names is None or (
             self.design.separate and self.design.sensitive_names is None
         )
@@ -183,21 +182,6 @@ class LinearForm:
     def all_numeric(self) -> bool:
         """Whether every input column is a number."""
         return all(isinstance(column.encoding, NumericColumn) for column in self.columns)
-
-    def refuse_missing(self, purpose: str, what: str) -> None:
-        """Raise if missing values of a column have coefficients."""
-        for column in self.columns:
-            encoding = column.encoding
-            known = (
-                MISSING in encoding.levels and encoding.takes_missing
-                if isinstance(encoding, CategoricalColumn)
-                else isinstance(encoding, FilledColumn)
-            )
-            if known:
-                raise ValueError(
-                    f"{purpose} has no missing values, and this {self.estimator_name} learned "
-                    f"from those of column {column.name!r} (missing='level'): {what}"
-                )
 
     def contributions(self, X: Table, S: Table | None) -> Floats:
         """Split η − η̄ over the input columns, where η̄ is η at the training means.
@@ -214,14 +198,14 @@ class LinearForm:
         Z = dense_columns((*pieces[0], *pieces[1]), self.design.encoded_names) - self.center
         return np.stack(
             [
-                np.einsum("nk,mk->mn", Z[:, column.encoded], self.coefficients[:, column.encoded])
+                np.einsum("nk,mk->mn", Z[:, column.encoded], column.coefficients)
                 for column in self.columns
             ],
             axis=-1,
         )
 
     def without_sensitive(self) -> LinearForm:
-        """Return the form in X alone where S has no weight at all, as in models blind to S."""
+        """Return the form in X alone if S has no weight at all, as in models blind to S."""
         q = len(self.design.sensitive.names)
         if self.coefficients[:, :q].any() or not self.design.positions_predictors:
             return self
@@ -235,7 +219,7 @@ class LinearForm:
         return self.design.attributes(sensitive_features, estimator_name=self.estimator_name)
 
     def values(self, column: InputColumn, X: Table, S: Table | None) -> Floats | Levels:
-        """Return what new rows have in a column, found by name where there are names."""
+        """Return what new rows have in a column, found by name if there are names."""
         source = S if S is not None and column.sensitive and self.design.separate else X
         if source.names is not None and column.name in source.names:
             return source.column(source.names.index(column.name))
@@ -269,13 +253,10 @@ def linear_form(model: Any, purpose: str) -> LinearForm:
     check_is_fitted(model)
     form: LinearForm = model._description
     design = form.design
-    for name, encoding in (
-        ("predictor_map", design.predictors),
-        ("sensitive_map", design.sensitive),
-    ):
+    for name, encoding in (("predictor", design.predictors), ("sensitive", design.sensitive)):
         if isinstance(encoding, MappedEncoding):
             raise ValueError(
                 f"{purpose} needs a model without feature maps; this {form.estimator_name} "
-                f"has a {name}, so its features are not columns of the input."
+                f"has a {name}_map, so its features are not columns of the input."
             )
     return form

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.data.columns import OTHER, CategoricalColumn
+from fairridge.data.columns import OTHER
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["to_onnx"]
@@ -23,7 +25,7 @@ def to_onnx(model: Any) -> Any:
     """Build an ONNX model (extra ``onnx``) that predicts in 64-bit floats.
 
     Where every column is a number the input is one tensor ``X`` of shape
-    (n, k) with the columns of the fit, S before X where S came as
+    (n, k) with the columns of the fit, S before X if S came as
     `sensitive_features`. Otherwise every column is an input of its own, of
     shape (n, 1), with its name: numbers as doubles, levels as strings (or as
     64-bit integers). Outputs are ``linear_predictor``, ``prediction`` and, for
@@ -63,10 +65,9 @@ def to_onnx(model: Any) -> Any:
         ir_version=8,
     )
     if form.classes is not None:
-        labels = form.classes.tolist()
-        properties = {"classes": json.dumps(labels, ensure_ascii=False)}
-        if len(labels) == 2:
-            properties["positive"] = json.dumps(labels[1], ensure_ascii=False)
+        properties = {"classes": json.dumps(form.labels, ensure_ascii=False)}
+        if len(form.labels) == 2:
+            properties["positive"] = json.dumps(form.labels[1], ensure_ascii=False)
         onnx.helper.set_model_props(exported, properties)
     onnx.checker.check_model(exported, full_check=True)
     return exported
@@ -81,13 +82,15 @@ class _Graph:
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
 
-    def node(self, kind: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
+    def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
+        """Add a node, and return the name of its value; inputs are names or constants."""
+        names = [item if isinstance(item, str) else self._constant(item) for item in inputs]
         output = output or f"{OWN}{kind}{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [output], **attributes))
+        self.nodes.append(self.onnx.helper.make_node(kind, names, [output], **attributes))
         return output
 
-    def constant(self, values: Any) -> str:
-        array = np.asarray(values)
+    def _constant(self, values: Any) -> str:
+        array = np.atleast_1d(values)
         name = f"{OWN}constant{len(self.constants)}"
         if array.dtype.kind in "UO":
             tensor = self.onnx.helper.make_tensor(
@@ -109,47 +112,42 @@ class _Graph:
 def _linear_predictor(graph: _Graph, form: LinearForm) -> str:
     """Return η, of shape (n, m)."""
     if form.all_numeric:
-        order = [column.encoded.start for column in form.inputs]
-        graph.inputs.append(graph.value("X", "DOUBLE", ["n", len(order)]))
-        total = graph.node("MatMul", "X", graph.constant(form.coefficients[:, order].T.copy()))
-        return graph.node("Add", total, graph.constant(form.intercept), output="linear_predictor")
-    terms = [_term(graph, column, form) for column in form.inputs]
-    total = terms[0]
-    for term in terms[1:]:
-        total = graph.node("Add", total, term)
-    return graph.node("Add", total, graph.constant(form.intercept), output="linear_predictor")
+        graph.inputs.append(graph.value("X", "DOUBLE", ["n", len(form.inputs)]))
+        slopes = np.hstack([column.coefficients for column in form.inputs]).T.copy()
+        total = graph.node("MatMul", "X", slopes)
+    else:
+        terms = [_term(graph, column) for column in form.inputs]
+        total = reduce(partial(graph.node, "Add"), terms)
+    return graph.node("Add", total, form.intercept, output="linear_predictor")
 
 
-def _term(graph: _Graph, column: InputColumn, form: LinearForm) -> str:
+def _term(graph: _Graph, column: InputColumn) -> str:
     """Return what one column adds to η."""
     taken = ("", "linear_predictor", "prediction", "probabilities")
     if column.name in taken or column.name.startswith(OWN):
         raise ValueError(f"{column.name!r} cannot be the name of an input in ONNX; rename it.")
-    unknown, coefficients = form.unknown, form.coefficients
-    if not isinstance(column.encoding, CategoricalColumn):
+    if not column.levels:
         graph.inputs.append(graph.value(column.name, "DOUBLE", ["n", 1]))
-        slopes = graph.constant(coefficients[:, [column.encoded.start]].T.copy())
-        term, gone = graph.node("Mul", column.name, slopes), column.missing(coefficients, unknown)
-        if gone is None:
+        term = graph.node("Mul", column.name, column.coefficients[:, :1].T.copy())
+        if column.missing is None:
             return term
-        return graph.node("Where", graph.node("IsNaN", column.name), graph.constant(gone), term)
+        return graph.node("Where", graph.node("IsNaN", column.name), column.missing, term)
     # A column whose levels were all merged says nothing, but its encoder needs some level.
-    values = column.level_values(coefficients) or {OTHER: np.zeros(len(coefficients))}
+    values = column.level_values or {OTHER: np.zeros(len(column.coefficients))}
     kind, levels = _levels(column.name, list(values))
     graph.inputs.append(graph.value(column.name, kind, ["n", 1]))
-    unseen = column.unseen(coefficients, unknown)
+    unseen = column.unseen
     # (n, 1, levels) of 0 and 1; `zeros` says whether an unseen level is all 0 or an error.
     marks = graph.node(
         "OneHotEncoder", column.name, domain="ai.onnx.ml", zeros=int(unseen is not None), **levels
     )
     marks = graph.node("Cast", marks, to=graph.onnx.TensorProto.DOUBLE)
-    marks = graph.node("Squeeze", marks, graph.constant(np.array([1], dtype=np.int64)))
+    marks = graph.node("Squeeze", marks, np.array([1], dtype=np.int64))
     table = np.array(list(values.values()))
     if unseen is None or not unseen.any():
-        return graph.node("MatMul", marks, graph.constant(table))
+        return graph.node("MatMul", marks, table)
     # Levels add what they differ from an unseen one, which is all zeros.
-    differences = graph.node("MatMul", marks, graph.constant(table - unseen))
-    return graph.node("Add", differences, graph.constant(unseen))
+    return graph.node("Add", graph.node("MatMul", marks, table - unseen), unseen)
 
 
 def _levels(name: str, levels: list[Any]) -> tuple[str, dict[str, Any]]:
@@ -176,10 +174,10 @@ def _outputs(graph: _Graph, form: LinearForm, eta: str) -> list[Any]:
     else:
         one, zero = MEANS[form.link](graph, eta, None), COMPLEMENTS[form.link](graph, eta)
         graph.node("Concat", zero, one, output="probabilities", axis=1)
-        above = graph.node("Greater", eta, graph.constant(np.array([form.family.threshold])))
+        above = graph.node("Greater", eta, form.family.threshold)
         codes = graph.node("Cast", above, to=graph.onnx.TensorProto.INT64)
     kind, labels = _labels(form.classes)
-    graph.node("Gather", graph.constant(labels), codes, output="prediction")
+    graph.node("Gather", labels, codes, output="prediction")
     return [
         *outputs,
         graph.value("prediction", kind, ["n", 1]),
@@ -196,60 +194,48 @@ def _labels(classes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     return ("BOOL", classes) if kind == "b" else ("STRING", classes)
 
 
-def _identity(graph: _Graph, eta: str, output: str | None) -> str:
-    return graph.node("Identity", eta, output=output)
-
-
 def _exponential(graph: _Graph, eta: str, output: str | None) -> str:
-    capped = graph.node("Min", eta, graph.constant(np.array([700.0])))
-    return graph.node("Exp", capped, output=output)
+    return graph.node("Exp", graph.node("Min", eta, 700.0), output=output)
 
 
 def _logistic(graph: _Graph, eta: str, output: str | None) -> str:
     """1/(1 + e^−η) from e^−|η|, which keeps all digits of small probabilities."""
-    one = graph.constant(np.ones(1))
     power = graph.node("Exp", graph.node("Neg", graph.node("Abs", eta)))
-    positive = graph.node("GreaterOrEqual", eta, graph.constant(np.zeros(1)))
-    top = graph.node("Where", positive, one, power)
-    return graph.node("Div", top, graph.node("Add", one, power), output=output)
+    top = graph.node("Where", graph.node("GreaterOrEqual", eta, 0.0), 1.0, power)
+    return graph.node("Div", top, graph.node("Add", 1.0, power), output=output)
 
 
 def _normal(graph: _Graph, eta: str, output: str | None) -> str:
     """Φ(η) = ½(1 + erf(η/√2)); runtimes have erf in 32 bits only."""
     float32, float64 = graph.onnx.TensorProto.FLOAT, graph.onnx.TensorProto.DOUBLE
-    scaled = graph.node("Mul", eta, graph.constant(np.array([np.sqrt(0.5)])))
+    scaled = graph.node("Mul", eta, np.sqrt(0.5))
     erf = graph.node("Cast", graph.node("Erf", graph.node("Cast", scaled, to=float32)), to=float64)
-    both = graph.node("Add", erf, graph.constant(np.ones(1)))
-    return graph.node("Mul", both, graph.constant(np.array([0.5])), output=output)
+    return graph.node("Mul", graph.node("Add", erf, 1.0), 0.5, output=output)
 
 
 def _complementary_log_log(graph: _Graph, eta: str, output: str | None) -> str:
     """1 − e^−t with t = e^η, by its series where t is small."""
-    one, t = graph.constant(np.ones(1)), _exponential(graph, eta, None)
-    series = one
+    t = _exponential(graph, eta, None)
+    series: Any = 1.0
     for k in (4.0, 3.0, 2.0):
-        term = graph.node("Mul", graph.node("Div", t, graph.constant(np.array([k]))), series)
-        series = graph.node("Sub", one, term)
-    large = graph.node("Sub", one, graph.node("Exp", graph.node("Neg", t)))
-    small = graph.node("Less", t, graph.constant(np.array([1e-3])))
+        series = graph.node("Sub", 1.0, graph.node("Mul", graph.node("Div", t, k), series))
+    large = graph.node("Sub", 1.0, graph.node("Exp", graph.node("Neg", t)))
+    small = graph.node("Less", t, 1e-3)
     return graph.node("Where", small, graph.node("Mul", t, series), large, output=output)
 
 
-def _exp_exp(graph: _Graph, eta: str) -> str:
-    """e^−t with t = e^η."""
-    return graph.node("Exp", graph.node("Neg", _exponential(graph, eta, None)))
-
-
-MEANS = {
-    "identity": _identity,
+MEANS: dict[str, Callable[[_Graph, str, str | None], str]] = {
+    "identity": lambda graph, eta, output: graph.node("Identity", eta, output=output),
     "log": _exponential,
     "logit": _logistic,
     "probit": _normal,
     "cloglog": _complementary_log_log,
 }
 # Of what is not chosen, without a difference.
-COMPLEMENTS = {
+COMPLEMENTS: dict[str, Callable[[_Graph, str], str]] = {
     "logit": lambda graph, eta: _logistic(graph, graph.node("Neg", eta), None),
     "probit": lambda graph, eta: _normal(graph, graph.node("Neg", eta), None),
-    "cloglog": _exp_exp,
+    "cloglog": lambda graph, eta: graph.node(
+        "Exp", graph.node("Neg", _exponential(graph, eta, None))
+    ),
 }

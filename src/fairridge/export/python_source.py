@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pprint import pformat
 from typing import Any
 
 import numpy as np
 
-from fairridge.data.columns import CategoricalColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["to_python"]
@@ -124,22 +122,19 @@ def to_python(model: Any) -> str:
         The source of the module; arrays have columns x0, x1, … there.
     """
     form = linear_form(model, "to_python").without_sensitive()
-    levels = {c.name: c for c in form.columns if isinstance(c.encoding, CategoricalColumn)}
+    numbers = [column for column in form.columns if not column.levels]
+    levels = [column for column in form.columns if column.levels]
     head = HEAD.format(
         estimator=form.estimator_name,
         columns=len(form.columns),
         result="the likeliest class" if form.labels else "the predicted mean",
         intercept=_written(form.intercept.tolist()),
-        numbers=_written(
-            {
-                column.name: form.coefficients[:, column.encoded][:, 0].tolist()
-                for column in form.columns
-                if column.name not in levels
-            }
+        numbers=_written({c.name: c.coefficients[:, 0].tolist() for c in numbers}),
+        levels=_written({column.name: _levels(column) for column in levels}),
+        others=_written({c.name: c.unseen.tolist() for c in levels if c.unseen is not None}),
+        missing=_written(
+            {c.name: c.missing.tolist() for c in form.columns if c.missing is not None}
         ),
-        levels=_written({name: _levels(form, column) for name, column in levels.items()}),
-        others=_written(_known(levels.values(), "unseen", form)),
-        missing=_written(_known(form.columns, "missing", form)),
     )
     return head + SCORES + _prediction(form)
 
@@ -158,11 +153,11 @@ def _prediction(form: LinearForm) -> str:
     )
 
 
-def _levels(form: LinearForm, column: InputColumn) -> dict[Any, list[float]]:
+def _levels(column: InputColumn) -> dict[Any, list[float]]:
     """Coefficients of every level, the base level included."""
     found = {
         level.item() if isinstance(level, np.generic) else level: values.tolist()
-        for level, values in column.level_values(form.coefficients).items()
+        for level, values in column.level_values.items()
     }
     strange = [level for level in found if not isinstance(level, (str, int, float))]
     if strange:
@@ -172,12 +167,6 @@ def _levels(form: LinearForm, column: InputColumn) -> dict[Any, list[float]]:
             "Python module cannot hold; use strings."
         )
     return found
-
-
-def _known(columns: Iterable[InputColumn], method: str, form: LinearForm) -> dict[str, list[float]]:
-    """Return what unseen levels or missing values add, of columns that allow them."""
-    found = {c.name: getattr(c, method)(form.coefficients, form.unknown) for c in columns}
-    return {name: values.tolist() for name, values in found.items() if values is not None}
 
 
 def _written(value: Any) -> str:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
-from fairridge.arguments import check_flag
+from fairridge.arguments import check_flag, check_option
 from fairridge.data import Levels, Table, as_table, make_frame
 from fairridge.export.form import LinearForm, linear_form
 
@@ -170,8 +170,7 @@ def reasons(
         The class whose η is explained: by default the second of two, or the
         predicted one of more.
     """
-    if direction not in ("both", "down", "up"):
-        raise ValueError(f"direction={direction!r} is not known; use 'both', 'down' or 'up'.")
+    check_option("direction", direction, get_args(Direction))
     if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
         raise ValueError(f"top={top!r} must be a positive integer, or None for all reasons.")
     check_flag("sensitive", sensitive)
@@ -179,8 +178,7 @@ def reasons(
     table, attributes = as_table(X), form.attributes(sensitive_features)
     by_class = form.contributions(table, attributes)
     chosen, sign = _chosen(form, by_class, label)
-    rows = np.arange(by_class.shape[1])
-    parts = sign * by_class[chosen, rows]
+    parts = sign * by_class[chosen, np.arange(by_class.shape[1])]
     listed = np.array([sensitive or not column.sensitive for column in form.columns])
     contributions = parts[:, listed]
     columns = [column for column in form.columns if sensitive or not column.sensitive]
@@ -205,7 +203,7 @@ def _chosen(form: LinearForm, by_class: Floats, label: Any) -> tuple[Integers, f
         known = repr(form.labels) if form.labels else "none"
         raise ValueError(f"label={label!r} is not a class of this model; its classes: {known}.")
     code = form.labels.index(label)
-    if form.link == "logit":
+    if len(form.labels) == 2:  # one linear predictor, of the second class
         return np.zeros(n, dtype=np.intp), 1.0 if code == 1 else -1.0
     return np.full(n, code, dtype=np.intp), 1.0
 

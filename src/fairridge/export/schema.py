@@ -18,7 +18,14 @@ from sklearn.base import is_classifier
 
 from fairridge.data import Design, Missing, Unknown
 from fairridge.data.annotations import LARGEST, conforms, is_number
-from fairridge.export.soundness import Facts, Level, are_profiles, is_design, is_training
+from fairridge.export.soundness import (
+    Facts,
+    Level,
+    are_profiles,
+    is_covariance,
+    is_design,
+    is_training,
+)
 from fairridge.fairness import resolve_definition
 from fairridge.families import Binomial, Cox, Multinomial, resolve_regression_family
 from fairridge.inference import Certificate, Certification
@@ -30,6 +37,14 @@ __all__ = ["FITTED", "PARAMETERS", "require_sound"]
 
 def _always(facts: Facts) -> bool:
     return True
+
+
+def _has(name: str) -> Callable[[Facts], bool]:
+    """Whether a model has an attribute that only some kinds have."""
+    return lambda facts: hasattr(facts.model, name)
+
+
+_survives = _has("predict_survival_function")
 
 
 @dataclass(frozen=True)
@@ -162,15 +177,6 @@ def _is_certificate(value: Any, facts: Facts) -> bool:
     return isinstance(value, Certificate) and all(0.0 <= number <= 1.0 for number in numbers)
 
 
-def _is_posterior(value: Any, facts: Facts) -> bool:
-    if value is None:
-        return True
-    return _numbers("kk").holds(value, facts) and bool(
-        (value == value.T).all()
-        and (np.linalg.eigvalsh(value) >= -1e-9 * np.abs(value).max(initial=0.0)).all()
-    )
-
-
 def _is_class_weight(value: Any, facts: Facts) -> bool:
     if not isinstance(value, dict):
         return value is None or value == "balanced"
@@ -180,10 +186,6 @@ def _is_class_weight(value: Any, facts: Facts) -> bool:
 def _is_predictor_penalty(value: Any, facts: Facts) -> bool:
     chosen = isinstance(value, str) and value == "cv" and hasattr(facts.model, "separation")
     return chosen or _parameter(0.0).holds(value, facts)
-
-
-def _survives(facts: Facts) -> bool:
-    return hasattr(facts.model, "predict_survival_function")
 
 
 PARAMETERS: dict[str, Rule] = {
@@ -256,24 +258,18 @@ FITTED: dict[str, Rule] = {
     "unfairness_components_": _typed(dict[str, float], "numbers by name"),
     "dependence_": _typed(dict[str, float], "numbers by name"),
     "group_differences_": _typed(dict[str, float], "numbers by name"),
-    "mutual_information_": _typed(
-        dict[str, float], "numbers by name", lambda facts: hasattr(facts.model, "gamma")
-    ),
-    "isolated_": _typed(
-        dict[str, int], "rows by level", lambda facts: hasattr(facts.model, "separation")
-    ),
-    "predictor_penalty_": _numbers(
-        minimum=0.0, when=lambda facts: hasattr(facts.model, "separation")
-    ),
+    "mutual_information_": _typed(dict[str, float], "numbers by name", _has("gamma")),
+    "isolated_": _typed(dict[str, int], "rows by level", _has("separation")),
+    "predictor_penalty_": _numbers(minimum=0.0, when=_has("separation")),
     "certificate_": Rule(
-        "a certificate if 'confidence' is given, else None",
-        _is_certificate,
-        lambda facts: hasattr(facts.model, "confidence"),
+        "a certificate if 'confidence' is given, else None", _is_certificate, _has("confidence")
     ),
     "_posterior": Rule(
         "None, or a covariance of the coefficients",
-        _is_posterior,
-        lambda facts: hasattr(facts.model, "confidence"),
+        lambda value, facts: (
+            value is None or (_numbers("kk").holds(value, facts) and is_covariance(value))
+        ),
+        _has("confidence"),
     ),
     "status_": _each(_typed(Status, "a status")),
     "bound_active_": _typed(bool, "True or False"),

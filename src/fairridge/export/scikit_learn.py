@@ -18,8 +18,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from fairridge._typing import Integers
-from fairridge.data import Unknown, make_frame
-from fairridge.data.columns import CategoricalColumn, for_sensitive
+from fairridge.data import make_frame
+from fairridge.data.columns import MISSING, FilledColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["to_sklearn"]
@@ -37,14 +37,14 @@ def to_sklearn(model: Any) -> Any:
 
     LinearRegression, LogisticRegression, or Poisson-, Gamma- or
     TweedieRegressor with the raw coefficients set; behind a OneHotEncoder
-    where there are categoricals. A quasi-binomial model is a LinearRegression
+    if there are categoricals. A quasi-binomial model is a LinearRegression
     behind the logit of a TransformedTargetRegressor, and a Cox model a
     LinearRegression that predicts the log hazard ratio. It takes the columns
     of the fit, S before X if S was passed as `sensitive_features`.
 
     Use it for predictions only: refitting it drops the bound. Missing
     values are refused, except that with ``unknown="base"`` the encoder takes a
-    missing category, too, for the base level. An encoder has no averages: where
+    missing category, too, for the base level. An encoder has no averages: if
     an unseen level would have one (S, or ``unknown="mean"``) it is refused.
     Models that learned from missing values (``missing="level"``) are refused.
 
@@ -54,7 +54,15 @@ def to_sklearn(model: Any) -> Any:
         A fitted linear model of fairridge.
     """
     form = linear_form(model, "to_sklearn").without_sensitive()
-    form.refuse_missing("to_sklearn", "use to_sql, to_python or to_onnx.")
+    for column in form.columns:
+        if isinstance(column.encoding, FilledColumn) or (
+            column.levels and column.levels.takes_missing and MISSING in column.levels.levels
+        ):
+            raise ValueError(
+                f"to_sklearn has no missing values, and this {form.estimator_name} learned from "
+                f"those of column {column.name!r} (missing='level'): use to_sql, to_python or "
+                "to_onnx."
+            )
     if form.link in ("probit", "cloglog"):
         raise ValueError(
             f"scikit-learn has no model with the {form.link} link of this {form.estimator_name}; "
@@ -104,7 +112,7 @@ def _encoder(form: LinearForm) -> tuple[Any, Integers]:
     ]
     steps: list[Any] = []
     order: list[int] = []
-    plain = [pair for pair in columns if not isinstance(pair[1].encoding, CategoricalColumn)]
+    plain = [pair for pair in columns if pair[1].levels is None]
     if plain:
         steps.append(("numbers", "passthrough", [where for where, _ in plain]))
         order += [column.encoded.start for _, column in plain]
@@ -113,21 +121,16 @@ def _encoder(form: LinearForm) -> tuple[Any, Integers]:
         chosen = [
             (where, column)
             for where, column in columns
-            if isinstance(column.encoding, CategoricalColumn)
-            and (column.encoding.merges, _ignores(column, form.unknown)) == (merges, ignores)
-            and not (merges and column.encoded.start == column.encoded.stop)
+            if column.levels
+            and column.levels.merges == merges
+            and (column.levels.unknown(column.unknown) == "base") == ignores
+            and not (merges and not column.coefficients.size)
         ]
         if chosen:
             encoder, places = _one_hot([column for _, column in chosen], merges, ignores)
             steps.append((name, encoder, [where for where, _ in chosen]))
             order += places
     return ColumnTransformer(steps).fit(_example(form)), np.array(order, dtype=np.intp)
-
-
-def _ignores(column: InputColumn, unknown: Unknown) -> bool:
-    """Whether an unseen level counts as the base level."""
-    encoding: Any = column.encoding
-    return encoding.unknown(for_sensitive(unknown) if column.sensitive else unknown) == "base"
 
 
 def _one_hot(
@@ -160,8 +163,8 @@ def _one_hot(
 def _example(form: LinearForm) -> Any:
     """Two rows of base levels and zeros, from which an encoder learns the names of its columns."""
     values: list[Any] = [
-        column.encoding.levels[-1 if column.encoding.merges else column.encoding.base]
-        if isinstance(column.encoding, CategoricalColumn)
+        column.levels.levels[-1 if column.levels.merges else column.levels.base]
+        if column.levels
         else 0.0
         for column in form.inputs
     ]

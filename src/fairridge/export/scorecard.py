@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from fairridge._notebook import frame_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.data import as_table, make_frame
-from fairridge.data.columns import CategoricalColumn, FilledColumn
+from fairridge.data.columns import FilledColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
 __all__ = ["Scorecard", "ScorecardLine", "scorecard"]
@@ -111,8 +111,8 @@ class Scorecard:
             *self.lines,
         ]
         columns: dict[str, Any] = {
-            name: [getattr(row, name) for row in rows]
-            for name in ("attribute", "role", "level", "points", "reference")
+            field.name: [getattr(row, field.name) for row in rows]
+            for field in fields(ScorecardLine)
         }
         if self.rounded:
             # Points per unit are rounded where they are applied, not here.
@@ -125,7 +125,7 @@ class Scorecard:
     def _exact(self, X: Any, sensitive_features: Any) -> Floats:
         form = self._form
         # Contributions are relative to training means; of levels we want them from the base on.
-        shift = [0.0 if _is_number(c) else _at_mean(form, c) for c in form.columns]
+        shift = [_at_mean(form, column) if column.levels else 0.0 for column in form.columns]
         parts = form.contributions(as_table(X), form.attributes(sensitive_features))[0] + shift
         return self._sign * self.factor * parts
 
@@ -181,7 +181,7 @@ def scorecard(
     factor = float(points_to_double_odds) / float(np.log(2.0))
     offset = float(base_score) - factor * float(np.log(base_odds))
     lines = tuple(line for column in form.columns for line in _lines(form, column, sign * factor))
-    numbers = sum(_at_mean(form, column) for column in form.columns if _is_number(column))
+    numbers = sum(_at_mean(form, column) for column in form.columns if not column.levels)
     base = offset + sign * factor * (float(form.intercept[0]) + numbers)
     return Scorecard(
         base,
@@ -197,7 +197,7 @@ def scorecard(
 
 
 def _favorable(form: LinearForm, label: Any) -> tuple[Any, float]:
-    """Return the favorable class, and −1 where it is the first."""
+    """Return the favorable class, and −1 if it is the first."""
     labels = [0, 1] if form.classes is None else form.classes.tolist()
     label = labels[1] if label is None else label
     if label not in labels:
@@ -206,24 +206,20 @@ def _favorable(form: LinearForm, label: Any) -> tuple[Any, float]:
 
 
 def _lines(form: LinearForm, column: InputColumn, unit: float) -> list[ScorecardLine]:
-    encoding, own = column.encoding, unit * form.coefficients[0, column.encoded]
-    if not isinstance(encoding, CategoricalColumn):
+    own = unit * column.coefficients[0]
+    if not column.levels:
         mean = float(form.center[column.encoded][0])
         return [ScorecardLine(column.name, column.role, "", float(own[0]), mean)]
-    values = np.insert(own, encoding.base, 0.0)
+    values = np.insert(own, column.levels.base, 0.0)
     return [
         ScorecardLine(column.name, column.role, str(level), float(value), float("nan"))
-        for level, value in zip(encoding.levels, values, strict=True)
+        for level, value in zip(column.levels.levels, values, strict=True)
     ]
-
-
-def _is_number(column: InputColumn) -> bool:
-    return not isinstance(column.encoding, CategoricalColumn)
 
 
 def _at_mean(form: LinearForm, column: InputColumn) -> float:
     """Return what a column at its training mean adds to η."""
-    return float(form.coefficients[0, column.encoded] @ form.center[column.encoded])
+    return float(column.coefficients[0] @ form.center[column.encoded])
 
 
 def _rounding_bound(base: float, lines: tuple[ScorecardLine, ...]) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._typing import Floats
 from fairridge.data import Design, Encoding
 from fairridge.data.annotations import conforms
 from fairridge.data.columns import OTHER, CategoricalColumn
@@ -14,7 +15,7 @@ from fairridge.data.profiles import ColumnProfile
 from fairridge.export.training import TrainingColumns
 from fairridge.families import Multinomial
 
-__all__ = ["Facts", "Level", "are_profiles", "is_design", "is_training"]
+__all__ = ["Facts", "Level", "are_profiles", "is_covariance", "is_design", "is_training"]
 
 Level = str | bool | int | float
 
@@ -74,7 +75,7 @@ def is_training(value: Any, facts: Facts) -> bool:
     if not isinstance(value, TrainingColumns):
         return False
     S = value.covariance
-    shapes = (
+    return (
         facts.shape_fits(value.with_response.shape, "kt")
         and facts.shape_fits(S.shape, "qq")
         and facts.shape_fits(value.B.shape, "qp")
@@ -82,15 +83,17 @@ def is_training(value: Any, facts: Facts) -> bool:
             array.shape == (facts.sizes["k"] + facts.sizes["t"],)
             for array in (value.center, value.deviation)
         )
-    )
-    return (
-        shapes
         and value.weight > 0.0
         and value.predictor_variance >= 0.0
         and bool((value.deviation >= 0.0).all())
-        and bool((S == S.T).all())
-        and bool((np.linalg.eigvalsh(S) >= -1e-9 * np.abs(S).max(initial=0.0)).all())
+        and is_covariance(S)
     )
+
+
+def is_covariance(S: Floats) -> bool:
+    """Whether a square matrix is symmetric and, but for rounding, positive semidefinite."""
+    least = -1e-9 * np.abs(S).max(initial=0.0)
+    return bool((S == S.T).all() and (np.linalg.eigvalsh(S) >= least).all())
 
 
 def are_profiles(value: Any, facts: Facts) -> bool:

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairridge._typing import Floats
-from fairridge.data import Unknown
-from fairridge.data.columns import CategoricalColumn
 from fairridge.export.dialects import DIALECTS, Dialect
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
@@ -87,32 +84,31 @@ def to_sql(
 def _sums(form: LinearForm, d: Dialect, offset: str | None) -> list[str]:
     """Write every linear predictor as a sum of terms, one a line."""
     sums = []
-    for intercept, coefficients in zip(form.intercept, form.coefficients, strict=True):
-        terms = [d.number(intercept)]
-        terms += [_term(column, coefficients[None], d, form.unknown) for column in form.columns]
+    for k, intercept in enumerate(form.intercept):
+        terms = [d.number(intercept), *(_term(column, k, d) for column in form.columns)]
         if offset is not None:
             terms.append(f"CAST({d.identifier(offset)} AS {d.double})")
         sums.append("\n    + ".join(terms))
     return sums
 
 
-def _term(column: InputColumn, coefficients: Floats, d: Dialect, unknown: Unknown) -> str:
-    """Write what one column adds to one linear predictor; NULL if `predict` would refuse it."""
-    name = d.identifier(column.name)
-    gone = _number(column.missing(coefficients, unknown), d)
-    if not isinstance(column.encoding, CategoricalColumn):
-        number = f"{d.number(coefficients[0, column.encoded.start])} * CAST({name} AS {d.double})"
+def _term(column: InputColumn, k: int, d: Dialect) -> str:
+    """Write what a column adds to the k-th linear predictor; NULL if `predict` would refuse it."""
+    name, values = d.identifier(column.name), column.level_values
+    gone, other = (
+        "" if value is None else d.number(value[k]) for value in (column.missing, column.unseen)
+    )
+    if not column.levels:
+        number = f"{d.number(column.coefficients[k, 0])} * CAST({name} AS {d.double})"
         return f"CASE WHEN {name} IS NULL THEN {gone} ELSE {number} END" if gone else number
-    values = column.level_values(coefficients)
     if all(isinstance(level, str) for level in values):
         d.require_distinct(column.name, list(values))
         compared = f"CAST({name} AS {d.text}){d.collation}"
     else:
         compared = name
     cases = " ".join(
-        f"WHEN {d.literal(level)} THEN {_number(value, d)}" for level, value in values.items()
+        f"WHEN {d.literal(level)} THEN {d.number(value[k])}" for level, value in values.items()
     )
-    other = _number(column.unseen(coefficients, unknown), d)
     # Unless it is a level, a missing value stays missing, whatever unseen levels do.
     ending = [f"WHEN {name} IS NULL THEN {gone}"] if gone else []
     ending += [f"WHEN {name} IS NOT NULL THEN {other}"] if other else []
@@ -120,10 +116,6 @@ def _term(column: InputColumn, coefficients: Floats, d: Dialect, unknown: Unknow
     if not values:
         return rest
     return f"CASE {compared} {cases} {f'ELSE {rest} ' if ending else ''}END"
-
-
-def _number(value: Floats | None, d: Dialect) -> str:
-    return "" if value is None else d.number(float(value[0]))
 
 
 def _inverse_link(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:

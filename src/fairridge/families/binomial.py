@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from fairridge._arrays import at_least, joined, namespace, special
 from fairridge._typing import Floats, Integers
-from fairridge.families._single import SinglePredictor, quasi_loglik
-from fairridge.families.base import Reads
+from fairridge.families._single import SinglePredictor
+from fairridge.families.base import ClassFamily
 from fairridge.families.class_weights import ClassWeights, check_class_weights, weight_of_two
-from fairridge.families.distances import AbsoluteDifference, ClassDifference, Distance
+from fairridge.families.distances import AbsoluteDifference, ClassDifference
 from fairridge.families.links import LINKS
 
 __all__ = ["Binomial", "QuasiBinomial"]
 
 
 @dataclass(frozen=True)
-class Binomial(SinglePredictor):
+class Binomial(SinglePredictor, ClassFamily):
     """P(y = 1) = μ(η) for y in {0, 1}, with deviance −2 log-likelihood.
 
     Parameters
@@ -34,8 +34,9 @@ class Binomial(SinglePredictor):
     link: Literal["logit", "probit", "cloglog"] = "logit"
     class_weights: ClassWeights = None
     name = "binomial"
-    reads: ClassVar[Reads] = "classes"
+    reads = "classes"
     proportion = True
+    distance = ClassDifference()
 
     def __post_init__(self) -> None:
         if self.link not in LINKS:
@@ -43,15 +44,9 @@ class Binomial(SinglePredictor):
             raise ValueError(f"link={self.link!r} is not known; use one of {known}.")
         check_class_weights(self.class_weights, 2)
 
-    @property
-    def distance(self) -> Distance:
-        """Distance between responses for individual fairness: 1[yᵢ ≠ yⱼ]."""
-        return ClassDifference()
-
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """−2(y log μ + (1 − y) log(1 − μ))."""
-        link = LINKS[self.link]
-        unit = link.scaled_deviance(y, eta, log_size) if log_size else link.deviance(y, eta)
+        unit = LINKS[self.link].deviance(y, eta, log_size)
         weights = self.class_weights
         return unit if weights is None else weight_of_two(weights, y) * unit
 
@@ -101,8 +96,10 @@ class Binomial(SinglePredictor):
 
     def check_values(self, y: Floats) -> None:
         """Refuse responses outside [0, 1]."""
-        if (y < 0).any() or (y > 1).any():
-            raise ValueError(f"a {self.name} response lies in [0, 1]; y has {_outside(y):g}.")
+        outside = (y < 0) | (y > 1)
+        if outside.any():
+            value = float(y[np.argmax(outside)])
+            raise ValueError(f"a {self.name} response lies in [0, 1]; y has {value:g}.")
 
     def check(self, y: Floats) -> None:
         """Refuse responses outside [0, 1], and responses that are all 0 or all 1."""
@@ -130,12 +127,8 @@ class QuasiBinomial(Binomial):
     """
 
     name = "quasi-binomial"
-    reads: ClassVar[Reads] = "numbers"
-
-    @property
-    def distance(self) -> Distance:
-        """Distance between responses for individual fairness: |yᵢ − yⱼ|."""
-        return AbsoluteDifference()
+    reads = "numbers"  # type: ignore[assignment]
+    distance = AbsoluteDifference()  # type: ignore[assignment]
 
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """−2(y log μ + (1 − y) log(1 − μ)), less its value in the saturated model."""
@@ -143,15 +136,7 @@ class QuasiBinomial(Binomial):
         saturated = 2.0 * (xlogy(y, y) + xlogy(1.0 - y, 1.0 - y))
         return super().unit_deviance(y, eta, log_size) + math.exp(-log_size) * saturated
 
-    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
-        """Return the quasi log-likelihood, −½ deviance/dispersion."""
-        return quasi_loglik(deviance, dispersion)
-
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
         """Σ w (y − μ)²/(μ(1 − μ))."""
         mu = self.mean(eta[:, 0])
         return float(weight @ ((y[:, 0] - mu) ** 2 / at_least(mu * (1.0 - mu), 1e-300)))
-
-
-def _outside(y: Floats) -> float:
-    return float(y[np.argmax((y < 0) | (y > 1))])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn, Self
+from typing import NoReturn, get_args
 
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.families.base import FreeModels, Link, Reads, Share
+from fairridge.arguments import check_option
+from fairridge.families.base import Family
 from fairridge.families.cox_sweep import CoxSweep
-from fairridge.families.distances import AbsoluteDifference, Distance
+from fairridge.families.distances import AbsoluteDifference
 from fairridge.families.risk_sets import CoxTerms, RiskSets, Ties
 from fairridge.families.sums import RowSums
 
@@ -36,7 +37,7 @@ class CoxDistance:
 
 
 @dataclass(frozen=True)
-class Cox:
+class Cox(Family):
     """Hazard h(t) = h₀(t)e^η, with deviance −2 log partial likelihood.
 
     Parameters
@@ -48,23 +49,15 @@ class Cox:
 
     ties: Ties = "breslow"
     name = "cox"
-    reads: ClassVar[Reads] = "times"
-    link: ClassVar[Link] = "identity"
-    least_squares = False
-    proportion = False
+    reads = "times"
+    link = "identity"
     has_intercept = False
-    n_predictors = 1
     separable = False
-    share: ClassVar[Share] = "variance"
+    share = "variance"
+    distance = CoxDistance()
 
     def __post_init__(self) -> None:
-        if self.ties not in ("breslow", "efron"):
-            raise ValueError(f"ties={self.ties!r} is not known; use 'breslow' or 'efron'.")
-
-    @property
-    def distance(self) -> Distance:
-        """Distance between responses for individual fairness: |Δtime|·|Δstatus|."""
-        return CoxDistance()
+        check_option("ties", self.ties, get_args(Ties))
 
     def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return 0: the partial likelihood has no intercept."""
@@ -74,37 +67,9 @@ class Cox:
         """Return the linear predictor itself, the log hazard ratio."""
         return eta
 
-    def log_size(self, shift: float) -> float:
-        """Return 0: a shift of η adds to deviances."""
-        return 0.0
-
-    def to_class_coefficients(self, coordinates: Floats) -> Floats:
-        """Return the coefficients as they are: one linear predictor, one row."""
-        return coordinates
-
-    def to_contrasts(self, coefficients: Floats) -> Floats:
-        """Return the coefficients as they are."""
-        return coefficients
-
     def means(self, codes: tuple[int, ...] | None, reference: float) -> NoReturn:
         """Refuse: hazards are relative to those of others."""
         raise ValueError("a cox model predicts no means: use definition='statistical-parity'.")
-
-    def completed(self, free: FreeModels) -> Self:
-        """Return the family itself: no parameter is open."""
-        return self
-
-    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
-        """Return the log partial likelihood."""
-        return -0.5 * deviance
-
-    def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
-        """Return None: the dispersion is fixed at 1."""
-        return None
-
-    def unit(self, mean: float) -> float:
-        """Return 1: the deviance does not scale with the response."""
-        return 1.0
 
     def deviance_terms(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return the deviance and its derivatives in η.

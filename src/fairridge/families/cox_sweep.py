@@ -12,7 +12,8 @@ whole risk set. So one sweep gives what all rows at once would.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -20,62 +21,65 @@ from fairridge._typing import Floats
 from fairridge.families.risk_sets import CoxTerms, Ties
 from fairridge.families.sums import FamilyFunction, GLMSums
 
-__all__ = ["BaselineHazard", "BaselineSweep", "CoxSweep"]
+__all__ = ["BaselineHazard", "CoxSweep", "Sweep"]
 
 
-@dataclass(frozen=True)
-class _Chunk:
-    """Rows whose ties are all here: response, columns [1, z], η and weights."""
+class Sweep(ABC):
+    """Holds rows back until all that share their time have come.
 
-    y: Floats
-    Z: Floats
-    eta: Floats
-    weight: Floats
+    Parameters
+    ----------
+    ties : {"breslow", "efron"}
+        How events at the same time are treated.
+    """
 
-    def __getitem__(self, rows: slice) -> _Chunk:
-        return _Chunk(self.y[rows], self.Z[rows], self.eta[rows], self.weight[rows])
+    def __init__(self, ties: Ties) -> None:
+        self._ties = ties
+        self._waiting: tuple[Floats, ...] = ()
+        self._risk, self._shift = 0.0, -np.inf  # R of the rows so far is risk·e^shift
 
-    def after(self, other: _Chunk) -> _Chunk:
-        """Return other rows, then these."""
-        pairs = ((other.y, self.y), (other.Z, self.Z), (other.eta, self.eta))
-        y, Z, eta = (np.concatenate(pair) for pair in pairs)
-        return _Chunk(y, Z, eta, np.concatenate([other.weight, self.weight]))
-
-
-class _Sweep:
-    """Holds rows back until all that share their time have come."""
-
-    def __init__(self) -> None:
-        self._waiting: _Chunk | None = None
-
-    def add(self, y: Floats, Z: Floats, eta: Floats, weight: Floats) -> None:
-        """Take the next rows."""
-        chunk = _Chunk(y, Z, eta, weight)
-        if self._waiting is not None:
-            chunk = chunk.after(self._waiting)
-        time = chunk.y[:, 0]
-        if (np.diff(time) > 0).any():
-            row = int(np.argmax(np.diff(time) > 0))
+    def add(self, *rows: Floats) -> None:
+        """Take response, columns [1, z], η and weights of the next rows."""
+        if self._waiting:
+            rows = tuple(map(np.concatenate, zip(self._waiting, rows, strict=True)))
+        time = rows[0][:, 0]
+        rises = np.diff(time) > 0
+        if rises.any():
+            row = int(np.argmax(rises))
             raise ValueError(
                 f"a Cox model needs rows in order of decreasing time, but {time[row]:g} is "
                 f"followed by {time[row + 1]:g}; sort the files by time, descending."
             )
         cut = int(np.argmax(time == time[-1]))
         if cut:
-            self._sum(chunk[:cut])
-        self._waiting = chunk[cut:]
+            self._sum(*(part[:cut] for part in rows))
+        self._waiting = tuple(part[cut:] for part in rows)
 
-    def _end(self) -> None:
-        if self._waiting is not None:
-            self._sum(self._waiting)
-            self._waiting = None
+    def _sum(self, y: Floats, Z: Floats, eta: Floats, weight: Floats) -> None:
+        """Sum up rows whose ties are all here."""
+        terms = CoxTerms.of(self._ties, y, eta[:, 0], weight, self._risk, self._shift)
+        factor = float(np.exp(self._shift - terms.shift))
+        r = weight * np.exp(eta[:, 0] - terms.shift)
+        self._take(terms, y, Z, r, factor)
+        self._risk, self._shift = self._risk * factor + float(r.sum()), terms.shift
 
-    def _sum(self, chunk: _Chunk) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _take(self, terms: CoxTerms, y: Floats, Z: Floats, r: Floats, factor: float) -> None:
+        """Add the terms of some rows; the scale of earlier rows changes by the factor."""
+
+    def finish(self) -> Any:
+        """Return the result for all rows."""
+        if self._waiting:
+            self._sum(*self._waiting)
+        return self._result()
+
+    @abstractmethod
+    def _result(self) -> Any:
+        """Return what has been added up."""
 
 
-class CoxSweep(_Sweep):
-    """Sums the deviance and its derivatives.
+class CoxSweep(Sweep):
+    """Sums the deviance and its derivatives, to `GLMSums`.
 
     Parameters
     ----------
@@ -86,50 +90,26 @@ class CoxSweep(_Sweep):
     """
 
     def __init__(self, ties: Ties, order: int) -> None:
-        super().__init__()
-        self._ties = ties
+        super().__init__(ties)
         self._order = order
-        self._shift = -np.inf
-        self._risk = 0.0
-        self._first: Floats | float = 0.0
-        self._second: Floats | float = 0.0
         self._deviance = 0.0
-        self._gradient: Floats | float = 0.0
-        self._hessian: Floats | float = 0.0
+        self._first = self._second = np.zeros(())  # R₁ and R₂, in the scale of R
+        self._gradient = self._hessian = np.zeros(())
 
-    def _sum(self, chunk: _Chunk) -> None:
-        terms = CoxTerms.of(
-            self._ties, chunk.y, chunk.eta[:, 0], chunk.weight, self._risk, self._shift
-        )
+    def _take(self, terms: CoxTerms, y: Floats, Z: Floats, r: Floats, factor: float) -> None:
         self._deviance += terms.deviance
-        Z, hazard = chunk.Z, 2.0 * terms.hazard
+        hazard = 2.0 * terms.hazard
         if self._order > 0:
             self._gradient = self._gradient + terms.gradient @ Z + hazard * self._first
         if self._order > 1:
             own = (Z * terms.curvature[:, None]).T @ Z - terms.coupling(Z, self._first)
             self._hessian = self._hessian + own + hazard * self._second
-        self._rescale(terms.shift)
-        r = chunk.weight * np.exp(chunk.eta[:, 0] - terms.shift)
-        if self._order > 1:
-            self._second = self._second + (Z * r[:, None]).T @ Z
-        self._first = self._first + r @ Z
-        self._risk += float(r.sum())
+            self._second = self._second * factor + (Z * r[:, None]).T @ Z
+        self._first = self._first * factor + r @ Z
 
-    def _rescale(self, shift: float) -> None:
-        """Express what is known of earlier rows in units of e^shift."""
-        factor = float(np.exp(self._shift - shift))
-        self._risk, self._shift = self._risk * factor, shift
-        self._first, self._second = self._first * factor, self._second * factor
-
-    def finish(self) -> GLMSums:
-        """Return the sums over all rows."""
-        self._end()
-        gradient, hessian = np.asarray(self._gradient), np.asarray(self._hessian)
-        return GLMSums(
-            self._deviance,
-            gradient.reshape(1, -1),
-            hessian[None, :, None, :] if self._order > 1 else None,
-        )
+    def _result(self) -> GLMSums:
+        hessian = self._hessian[None, :, None, :] if self._order > 1 else None
+        return GLMSums(self._deviance, self._gradient.reshape(1, -1), hessian)
 
 
 class BaselineHazard(FamilyFunction):
@@ -139,29 +119,21 @@ class BaselineHazard(FamilyFunction):
         """Return two rows: times, increasing, and log hazards."""
         return np.vstack(self.family.baseline_hazard(y, eta, weight))
 
-    def sweep(self) -> BaselineSweep:
-        """Start a sweep over rows by decreasing time."""
-        return BaselineSweep()
+    def sweep(self) -> Sweep:
+        """Start a sweep over rows by decreasing time, with the same result."""
+        return _BaselineSweep("breslow")
 
 
-class BaselineSweep(_Sweep):
+class _BaselineSweep(Sweep):
     """Collects what the baseline hazard adds at each event time."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._risk, self._shift = 0.0, -np.inf
+    def __init__(self, ties: Ties) -> None:
+        super().__init__(ties)
         self._jumps: list[tuple[Floats, Floats]] = []
 
-    def _sum(self, chunk: _Chunk) -> None:
-        eta = chunk.eta[:, 0]
-        terms = CoxTerms.of("breslow", chunk.y, eta, chunk.weight, self._risk, self._shift)
-        self._jumps.append(terms.jumps(chunk.y))
-        own = float(chunk.weight @ np.exp(eta - terms.shift))
-        self._risk = self._risk * float(np.exp(self._shift - terms.shift)) + own
-        self._shift = terms.shift
+    def _take(self, terms: CoxTerms, y: Floats, Z: Floats, r: Floats, factor: float) -> None:
+        self._jumps.append(terms.jumps(y))
 
-    def finish(self) -> Floats:
-        """Return two rows: times, increasing, and log hazards."""
-        self._end()
+    def _result(self) -> Floats:
         times, jumps = (np.concatenate(parts)[::-1] for parts in zip(*self._jumps, strict=True))
         return np.vstack([times, np.logaddexp.accumulate(jumps)])

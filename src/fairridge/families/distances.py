@@ -52,6 +52,8 @@ __all__ = [
     "SameOutcome",
     "SquaredDifference",
     "require_ties",
+    "squared_form",
+    "squared_sums",
 ]
 
 Vectorized = Callable[[Any], Any]
@@ -132,12 +134,7 @@ class SquaredDifference:
     def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
         """Return M; the module docstring derives it."""
         g = y[:, 0] - np.average(y[:, 0], weights=v)
-        S = S - np.average(S, axis=0, weights=v)
-        weighted = S * v[:, None]
-        square = v @ (g * g)
-        b = g @ weighted
-        fourth = (weighted * (g * g)[:, None]).T @ S
-        return 2.0 * v.sum() * fourth + 2.0 * square * (weighted.T @ S) + 4.0 * np.outer(b, b)
+        return squared_form(squared_sums(S - np.average(S, axis=0, weights=v), g, v), S.shape[1])
 
 
 @dataclass(frozen=True)
@@ -235,6 +232,20 @@ class PairwiseDistance:
             weighted = S[rows] * v[rows, None]
             total += (weighted * d.sum(axis=1)[:, None]).T @ S[rows] - weighted.T @ (d @ S)
         return total + total.T
+
+
+def squared_sums(S: Floats, g: Floats, v: Floats) -> Floats:
+    """Return Σv, Σvg², Σvgs, Σvssᵀ and Σvg²ssᵀ in one vector, which adds up over rows."""
+    weighted = S * v[:, None]
+    second, fourth = weighted.T @ S, (weighted * (g * g)[:, None]).T @ S
+    return np.concatenate([[v.sum(), v @ (g * g)], g @ weighted, second.ravel(), fourth.ravel()])
+
+
+def squared_form(sums: Floats, q: int) -> Floats:
+    """Return M = 2W Σg²ssᵀ + 2(Σg²)(Σssᵀ) + 4bbᵀ, b = Σgs, for g and s less their means."""
+    total, square, b = sums[0], sums[1], sums[2 : 2 + q]
+    second, fourth = sums[2 + q :].reshape(2, q, q)
+    return 2.0 * total * fourth + 2.0 * square * second + 4.0 * np.outer(b, b)
 
 
 def require_ties(n_rows: int, n_outcomes: int) -> None:

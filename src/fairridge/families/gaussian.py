@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from fairridge._arrays import namespace
 from fairridge._typing import Floats
 from fairridge.families._single import SinglePredictor
-from fairridge.families.base import Share
 
 __all__ = ["Gaussian"]
 
@@ -22,7 +20,7 @@ class Gaussian(SinglePredictor):
     name = "gaussian"
     link = "identity"
     least_squares = True
-    share: ClassVar[Share] = "variance"
+    share = "variance"
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:
         """(y − η)²."""
@@ -43,12 +41,6 @@ class Gaussian(SinglePredictor):
     def mean(self, eta: Floats) -> Floats:
         """Return η."""
         return eta
-
-    def check_values(self, y: Floats) -> None:
-        """Accept every number."""
-
-    def check(self, y: Floats) -> None:
-        """Accept every number."""
 
     def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float:
         """Σ w (y − η)²."""

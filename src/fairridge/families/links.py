@@ -14,8 +14,7 @@ import numpy as np
 from fairridge._arrays import at_least, at_most, namespace, special
 from fairridge._typing import Floats
 
-__all__ = ["LINKS", "ProbabilityLink"]
-
+__all__ = ["LARGEST_EXPONENT", "LINKS", "ProbabilityLink", "bounded_exp"]
 
 # e^x beyond this x would be infinite.
 LARGEST_EXPONENT = 700.0
@@ -31,24 +30,20 @@ class ProbabilityLink(ABC):
     def mean(self, eta: Floats) -> Floats:
         """Return μ."""
 
-    @abstractmethod
     def complement(self, eta: Floats) -> Floats:
-        """Return 1 − μ."""
+        """Return 1 − μ; that of a symmetric link is μ at −η."""
+        return self.mean(-eta)
 
     @abstractmethod
     def to_eta(self, mu: Floats) -> Floats:
         """Return η."""
 
     @abstractmethod
-    def deviance(self, y: Floats, eta: Floats) -> Floats:
-        """Return −2(y log μ + (1 − y) log(1 − μ))."""
-
-    def scaled_deviance(self, y: Floats, eta: Floats, log_size: float) -> Floats:
-        """Return the deviance divided by e^log_size."""
-        return math.exp(-log_size) * self.deviance(y, eta)
+    def deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
+        """Return −2(y log μ + (1 − y) log(1 − μ)), divided by e^log_size."""
 
     def log_size(self, shift: float) -> float:
-        """Return log c, where a shift of η multiplies deviances by c at most; 0 where they add."""
+        """Return log c if a shift of η multiplies deviances by at most c; 0 if it adds to them."""
         return 0.0
 
     @abstractmethod
@@ -63,20 +58,16 @@ class Logit(ProbabilityLink):
         """Return 1/(1 + e^−η)."""
         return special(namespace(eta)).expit(eta)
 
-    def complement(self, eta: Floats) -> Floats:
-        """Return 1/(1 + e^η)."""
-        return special(namespace(eta)).expit(-eta)
-
     def to_eta(self, mu: Floats) -> Floats:
         """Return log(μ/(1 − μ))."""
         return special(namespace(mu)).logit(mu)
 
-    def deviance(self, y: Floats, eta: Floats) -> Floats:
+    def deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2(log(1 + e^η) − yη)."""
         xp = namespace(eta)
         # As a sum without differences, so that a separated outcome keeps its digits.
         wrong = (1.0 - y) * at_least(eta, 0.0) + y * at_least(-eta, 0.0)
-        return 2.0 * (xp.log1p(xp.exp(-xp.abs(eta))) + wrong)
+        return 2.0 * math.exp(-log_size) * (xp.log1p(xp.exp(-xp.abs(eta))) + wrong)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y) and 2μ(1 − μ)."""
@@ -91,18 +82,14 @@ class Probit(ProbabilityLink):
         """Return Φ(η)."""
         return special(namespace(eta)).ndtr(eta)
 
-    def complement(self, eta: Floats) -> Floats:
-        """Return Φ(−η)."""
-        return special(namespace(eta)).ndtr(-eta)
-
     def to_eta(self, mu: Floats) -> Floats:
         """Return Φ⁻¹(μ)."""
         return special(namespace(mu)).ndtri(mu)
 
-    def deviance(self, y: Floats, eta: Floats) -> Floats:
+    def deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """−2(y log Φ(η) + (1 − y) log Φ(−η))."""
         log_ndtr = special(namespace(eta)).log_ndtr
-        return -2.0 * (y * log_ndtr(eta) + (1.0 - y) * log_ndtr(-eta))
+        return -2.0 * math.exp(-log_size) * (y * log_ndtr(eta) + (1.0 - y) * log_ndtr(-eta))
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """−2(yh(−η) − (1 − y)h(η)) and 2(yh(−η)(h(−η) + η) + (1 − y)h(η)(h(η) − η)).
@@ -119,37 +106,33 @@ class ComplementaryLogLog(ProbabilityLink):
 
     def mean(self, eta: Floats) -> Floats:
         """Return 1 − exp(−e^η)."""
-        return -namespace(eta).expm1(-_exp(eta))
+        return -namespace(eta).expm1(-bounded_exp(eta))
 
     def complement(self, eta: Floats) -> Floats:
         """Return exp(−e^η)."""
-        return namespace(eta).exp(-_exp(eta))
+        return namespace(eta).exp(-bounded_exp(eta))
 
     def to_eta(self, mu: Floats) -> Floats:
         """Return log(−log(1 − μ))."""
         xp = namespace(mu)
         return xp.log(-xp.log1p(-mu))
 
-    def deviance(self, y: Floats, eta: Floats) -> Floats:
-        """−2(y log(1 − e^−t) − (1 − y)t) with t = e^η."""
-        return self.scaled_deviance(y, eta, 0.0)
-
     def log_size(self, shift: float) -> float:
         """Return the shift, by whose exponential t grows."""
         return max(shift, 0.0)
 
-    def scaled_deviance(self, y: Floats, eta: Floats, log_size: float) -> Floats:
-        """Return the deviance divided by e^log_size, which t itself may exceed."""
-        xp, t = namespace(eta), _exp(eta)
+    def deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
+        """−2(y log(1 − e^−t) − (1 − y)t) with t = e^η, which may exceed what numbers can be."""
+        xp, t = namespace(eta), bounded_exp(eta)
         tiny = eta < -30.0  # there 1 − e^−t = t·e^(−t/2), and t itself may be zero
         middle = xp.log(-xp.expm1(-xp.where(tiny, 1.0, at_most(t, 1.0))))
         log_mean = xp.where(t < 1.0, middle, xp.log1p(-xp.exp(-at_least(t, 1.0))))
         log_mean = xp.where(tiny, eta - 0.5 * t, log_mean)
-        return 2.0 * ((1.0 - y) * _exp(eta - log_size) - math.exp(-log_size) * y * log_mean)
+        return 2.0 * ((1.0 - y) * bounded_exp(eta - log_size) - math.exp(-log_size) * y * log_mean)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2((1 − y)t − ya) and 2((1 − y)t + ya(t + a − 1)), with a = t/(e^t − 1)."""
-        xp, t = namespace(eta), _exp(eta)
+        xp, t = namespace(eta), bounded_exp(eta)
         used = at_most(at_least(t, 1e-300), LARGEST_EXPONENT)
         a = used / xp.expm1(used)
         # t + a − 1, from its series where that is a difference of nearly equal numbers.
@@ -166,8 +149,8 @@ LINKS: dict[str, ProbabilityLink] = {
 }
 
 
-def _exp(eta: Floats) -> Floats:
-    """Return e^η, or a finite number that serves as infinity would."""
+def bounded_exp(eta: Floats) -> Floats:
+    """Return e^η, or a finite number that serves as infinity would, and times 0 is 0."""
     return namespace(eta).exp(at_most(eta, LARGEST_EXPONENT))
 
 

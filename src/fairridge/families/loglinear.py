@@ -9,7 +9,8 @@ import numpy as np
 
 from fairridge._arrays import at_most, namespace, special
 from fairridge._typing import Booleans, Floats
-from fairridge.families._single import SinglePredictor, quasi_loglik
+from fairridge.families._single import SinglePredictor
+from fairridge.families.links import LARGEST_EXPONENT, bounded_exp
 
 __all__ = ["Gamma", "LogLink", "Poisson", "Tweedie", "log_ratio", "power_pearson"]
 
@@ -31,8 +32,7 @@ class LogLink(SinglePredictor):
 
     def mean(self, eta: Floats) -> Floats:
         """Return e^η."""
-        # Beyond e⁷⁰⁰ a finite number serves as infinity would, and times 0 is 0.
-        return namespace(eta).exp(at_most(eta, 700.0))
+        return bounded_exp(eta)
 
     def log_size(self, shift: float) -> float:
         """Return the larger exponent of e^((2−power)·shift) and e^((1−power)·shift)."""
@@ -70,6 +70,14 @@ class LogLink(SinglePredictor):
             raise ValueError(f"y is 0 in every row: a {self.name} model needs some that is not.")
 
 
+def power_pearson(family: LogLink, y: Floats, eta: Floats, weight: Floats) -> float:
+    """Σ w (y − μ)²/μ^power."""
+    half, eta = 0.5 * float(family.power), eta[:, 0]
+    # Divided before it is squared: μ^power may be too small a number, where y = 0.
+    residual = y[:, 0] * family.mean(-half * eta) - family.mean((1.0 - half) * eta)
+    return float(weight @ residual**2)
+
+
 @dataclass(frozen=True)
 class Poisson(LogLink):
     """Counts, or rates with weights: D = 2Σ(y log(y/μ) − y + μ)."""
@@ -101,6 +109,7 @@ class Gamma(LogLink):
 
     name = "gamma"
     power = 2.0
+    pearson = power_pearson
 
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2(d + e^−d − 1)."""
@@ -128,10 +137,6 @@ class Gamma(LogLink):
         constant = known - namespace(y).log(y[:, 0])
         return float(weight @ constant) - 0.5 * shape * deviance
 
-    def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
-        """Σ w (y/μ − 1)²."""
-        return power_pearson(self, y, eta, weight)
-
 
 @dataclass(frozen=True)
 class Tweedie(LogLink):
@@ -149,6 +154,7 @@ class Tweedie(LogLink):
     power: float = 1.5
     name = "tweedie"
     amounts = True
+    pearson = power_pearson
 
     def __post_init__(self) -> None:
         if not 1.0 < self.power < 2.0:
@@ -175,22 +181,6 @@ class Tweedie(LogLink):
         """Return mean^(2−p), by which the deviance scales."""
         return float(mean ** (2.0 - self.power))
 
-    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
-        """Return −½ deviance/dispersion."""
-        return quasi_loglik(deviance, dispersion)
-
-    def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
-        """Σ w (y − μ)²/μ^power."""
-        return power_pearson(self, y, eta, weight)
-
-
-def power_pearson(family: LogLink, y: Floats, eta: Floats, weight: Floats) -> float:
-    """Σ w (y − μ)²/μ^power."""
-    half, eta = 0.5 * float(family.power), eta[:, 0]
-    # Divided before it is squared: μ^power may be too small a number, where y = 0.
-    residual = y[:, 0] * family.mean(-half * eta) - family.mean((1.0 - half) * eta)
-    return float(weight @ residual**2)
-
 
 def log_ratio(y: Floats, eta: Floats) -> tuple[Floats, Booleans]:
     """Return log(μ/y), or η where y = 0, and where y is positive."""
@@ -209,7 +199,7 @@ def _log_sum(exponents: Floats, factors: Floats) -> float:
 
 
 def _growth(x: Floats, log_size: float) -> Floats:
-    """Return (e^x − 1)e^−log_size; beyond e⁷⁰⁰ a finite number serves as infinity would."""
+    """Return (e^x − 1)e^−log_size, or a finite number that serves as infinity would."""
     if log_size == 0.0:
-        return namespace(x).expm1(at_most(x, 700.0))
-    return namespace(x).exp(at_most(x - log_size, 700.0)) - math.exp(-log_size)
+        return namespace(x).expm1(at_most(x, LARGEST_EXPONENT))
+    return bounded_exp(x - log_size) - math.exp(-log_size)

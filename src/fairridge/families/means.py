@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairridge._arrays import as_float64, at_most, namespace, taken, to_device
+from fairridge._arrays import as_float64, namespace, taken, to_device
 from fairridge._typing import Floats
+from fairridge.families.links import bounded_exp
 from fairridge.families.sums import weighted_outer
 
 __all__ = ["MeansOfRows", "PredictedMeans", "RowMeans"]
@@ -32,7 +33,7 @@ class RowMeans:
     bend : callable or None
         Maps multipliers ρ of shape (n, K) to Σ_k ρ_k ∂²μ_k, of shape (n, m, m).
     counted : ndarray of shape (n, K) or None
-        1 for rows that a mean is asked of, 0 for others; None where all are.
+        1 for rows that a mean is asked of, 0 for others; None if all are.
     """
 
     values: Floats
@@ -79,9 +80,8 @@ def _probit(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
 
 def _cloglog(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
     """t·e^−t and t(1 − t)e^−t, with t = e^η."""
-    xp = namespace(eta)
-    t = xp.exp(at_most(eta, 700.0))
-    first = t * xp.exp(-t)
+    t = bounded_exp(eta)
+    first = t * namespace(eta).exp(-t)
     return first, (1.0 - t) * first
 
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
 
 import numpy as np
 from scipy.linalg import helmert
 
 from fairridge._arrays import as_float64, namespace, to_device
 from fairridge._typing import Floats, Integers
-from fairridge.families.base import FreeModels, Link, Reads, Share
+from fairridge.families.base import ClassFamily
 from fairridge.families.class_weights import ClassWeights, check_class_weights
-from fairridge.families.distances import ClassDifference, Distance
-from fairridge.families.means import PredictedMeans
+from fairridge.families.distances import ClassDifference
 from fairridge.families.sums import RowSums, weighted_outer
 
 __all__ = ["Multinomial"]
 
 
 @dataclass(frozen=True)
-class Multinomial:
+class Multinomial(ClassFamily):
     """P(y = c) ∝ e^{η_c} for K classes, coefficients summing to 0 over classes.
 
     glmnet's parametrization: every class has coefficients, and the penalty
@@ -40,13 +38,9 @@ class Multinomial:
     n_classes: int
     class_weights: ClassWeights = None
     name = "multinomial"
-    reads: ClassVar[Reads] = "classes"
-    link: ClassVar[Link] = "softmax"
-    least_squares = False
-    proportion = False
-    has_intercept = True
-    separable = True
-    share: ClassVar[Share] = "deviance"
+    reads = "classes"
+    link = "softmax"
+    distance = ClassDifference()
 
     def __post_init__(self) -> None:
         check_class_weights(self.class_weights, self.n_classes)
@@ -61,20 +55,11 @@ class Multinomial:
         """C of shape (K, K − 1): orthonormal columns, each summing to zero."""
         return np.asarray(helmert(self.n_classes).T, dtype=np.float64)
 
-    @property
-    def distance(self) -> Distance:
-        """Distance between responses for individual fairness: 1[yᵢ ≠ yⱼ]."""
-        return ClassDifference()
-
     def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return log frequencies of the classes, as contrasts."""
         counts = np.bincount(y[:, 0].astype(np.intp), weights=weight, minlength=self.n_classes)
         counts = counts * np.array(self.class_weights or 1.0)
         return np.log(counts / counts.sum()) @ self.contrasts
-
-    def unit(self, mean: float) -> float:
-        """Return 1: the deviance does not scale with the response."""
-        return 1.0
 
     def deviance_terms(self, y: Floats, eta: Floats, weight: Floats, order: int) -> RowSums:
         """Return −2 log-likelihood and its derivatives in the contrasts."""
@@ -102,10 +87,6 @@ class Multinomial:
         """Return 0/1 columns of the classes, for codes of shape (n, 1)."""
         return as_float64(y == to_device(np.arange(float(self.n_classes)), y))
 
-    def log_size(self, shift: float) -> float:
-        """Return 0: a shift of η adds to deviances."""
-        return 0.0
-
     def to_class_coefficients(self, coordinates: Floats) -> Floats:
         """Map contrasts (rows) to classes."""
         return self.contrasts @ coordinates
@@ -127,23 +108,3 @@ class Multinomial:
     def mean(self, eta: Floats) -> Floats:
         """Return class probabilities for contrasts of shape (n, K − 1)."""
         return self.probabilities(eta @ to_device(self.contrasts.T, eta))
-
-    def means(self, codes: tuple[int, ...] | None, reference: float) -> PredictedMeans:
-        """Return the probabilities of classes with their derivatives."""
-        return PredictedMeans(self, codes, reference)
-
-    def on(self, y: Floats) -> Self:
-        """Return the family itself: rows are independent."""
-        return self
-
-    def completed(self, free: FreeModels) -> Self:
-        """Return the family itself: no parameter is open."""
-        return self
-
-    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
-        """Return −½ deviance."""
-        return -0.5 * deviance
-
-    def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
-        """Return None: the dispersion is fixed at 1."""
-        return None

@@ -12,14 +12,13 @@ from fairridge._arrays import at_least, at_most, namespace, special
 from fairridge._typing import Floats
 from fairridge.families._single import SinglePredictor
 from fairridge.families.base import FreeModels
+from fairridge.families.links import LARGEST_EXPONENT
 from fairridge.families.loglinear import LogLink, Poisson, log_ratio
 from fairridge.families.sums import any_arrays
 
 __all__ = ["NegativeBinomial"]
 
 
-# e^x beyond this x would be infinite.
-LARGEST_EXPONENT = 700.0
 # Below this κ, ψ(y + 1/κ) − ψ(1/κ) is a series, because the difference has lost its digits.
 NEARLY_POISSON = 1e-2
 # log κ below which a model is a Poisson model.
@@ -45,6 +44,7 @@ class NegativeBinomial(LogLink):
     name = "negative-binomial"
     # As μ → 0; the null model without κ, from which to start, is that of a Poisson model.
     power = 1.0
+    null_level = SinglePredictor.null_level
 
     def __post_init__(self) -> None:
         if self.dispersion is not None and not 0.0 <= self.dispersion < np.inf:
@@ -85,10 +85,6 @@ class NegativeBinomial(LogLink):
         mu = self.mean(eta)
         below = 1.0 + self.kappa * mu
         return 2.0 * (mu - y) / below, 2.0 * (mu / below) * ((1.0 + self.kappa * y) / below)
-
-    def null_level(self, y: Floats, weight: Floats, offset: Floats | None) -> float:
-        """Return the intercept of the null model, which keeps the offset."""
-        return SinglePredictor.null_level(self, y, weight, offset)
 
     def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
         """Return −½ deviance plus the log-likelihood of the saturated model."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairridge._typing import Floats
-from fairridge.families._single import quasi_loglik
+from fairridge.families.base import Family
 from fairridge.families.loglinear import Poisson, power_pearson
 
 __all__ = ["QuasiPoisson"]
@@ -20,11 +19,5 @@ class QuasiPoisson(Poisson):
     """
 
     name = "quasi-poisson"
-
-    def loglik(self, deviance: float, y: Floats, weight: Floats, dispersion: float) -> float:
-        """Return −½ deviance/dispersion."""
-        return quasi_loglik(deviance, dispersion)
-
-    def pearson(self, y: Floats, eta: Floats, weight: Floats) -> float | None:
-        """Σ w (y − μ)²/μ."""
-        return power_pearson(self, y, eta, weight)
+    loglik = Family.loglik
+    pearson = power_pearson

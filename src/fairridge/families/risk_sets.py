@@ -166,8 +166,7 @@ class CoxTerms:
     @property
     def hazard(self) -> float:
         """Σ mass/risk: what rows with longer times are exposed to, over their r as it came."""
-        cumulative, _ = self._hazards()
-        return float(cumulative[0]) * self.known
+        return float(self._hazards()[0][0]) * self.known
 
     def _hazards(self) -> tuple[Floats, Floats]:
         """Σ mass/risk, and Σ fraction·mass/risk, over each group's own and earlier times."""
@@ -187,15 +186,17 @@ class CoxTerms:
     @property
     def gradient(self) -> Floats:
         """Derivative of the deviance in η of each row."""
-        out = np.empty_like(self.r)
-        out[self.sets.order] = -2.0 * (self.weight * self.event - self._row_hazard())
-        return out
+        return self._by_row(-2.0 * (self.weight * self.event - self._row_hazard()))
 
     @property
     def curvature(self) -> Floats:
         """Second derivative of the deviance in η, the part within each row."""
-        out = np.empty_like(self.r)
-        out[self.sets.order] = 2.0 * self._row_hazard()
+        return self._by_row(2.0 * self._row_hazard())
+
+    def _by_row(self, values: Floats) -> Floats:
+        """Undo the order of decreasing time."""
+        out = np.empty_like(values)
+        out[self.sets.order] = values
         return out
 
     def coupling(self, Z: Floats, before: Floats | float = 0.0) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -115,20 +116,19 @@ class GLMSums:
     others: tuple[GLMSums, ...] = ()
 
     def __add__(self, other: GLMSums) -> GLMSums:
-        both = self.hessian is not None and other.hessian is not None
-        return GLMSums(
-            self.deviance + other.deviance,
-            self.gradient + other.gradient,
-            self.hessian + other.hessian if both else None,  # type: ignore[operator]
-            tuple(a + b for a, b in zip(self.others, other.others, strict=True)),
-        )
+        others = tuple(a + b for a, b in zip(self.others, other.others, strict=True))
+        return self._combined(other, operator.add, others)
 
     def __sub__(self, other: GLMSums) -> GLMSums:
-        both = self.hessian is not None and other.hessian is not None
+        return self._combined(other, operator.sub, ())
+
+    def _combined(self, other: GLMSums, join: Any, others: tuple[GLMSums, ...]) -> GLMSums:
+        missing = self.hessian is None or other.hessian is None
         return GLMSums(
-            self.deviance - other.deviance,
-            self.gradient - other.gradient,
-            self.hessian - other.hessian if both else None,  # type: ignore[operator]
+            join(self.deviance, other.deviance),
+            join(self.gradient, other.gradient),
+            None if missing else join(self.hessian, other.hessian),
+            others,
         )
 
     def recentered(self, gap: Floats) -> GLMSums:

@@ -21,8 +21,8 @@ FAN_IN = 8
 class DaskRows(RowSource):
     """Rows of a dask.dataframe; see `dask`."""
 
-    def __init__(self, collection: Any, **roles: Any) -> None:
-        self.roles = assign_roles(column_types(collection._meta), **roles)
+    def __init__(self, collection: Any, *roles: Any) -> None:
+        self.roles = assign_roles(column_types(collection._meta), *roles)
         self._collection = collection
 
     def __repr__(self) -> str:
@@ -33,7 +33,7 @@ class DaskRows(RowSource):
         from dask import delayed
 
         summed = delayed(partial(_summed, work), pure=False)
-        merged = delayed(_merged, pure=False)
+        merged = delayed(partial(reduce, add), pure=False)
         parts = self._collection[list(columns)].to_delayed()
         sums = [summed(part, number) for number, part in enumerate(parts)]
         while len(sums) > 1:
@@ -52,20 +52,15 @@ class DaskRows(RowSource):
 
 
 def _summed(work: Callable[[Batch], Any], frame: Any, number: int) -> Any:
-    if not len(frame):
-        return None
-    return located(work, Batch(frame, number, 0, f"partition {number}"))
-
-
-def _merged(sums: list[Any]) -> Any:
-    return reduce(add, sums, None)
+    batch = Batch(frame, number, 0, f"partition {number}")
+    return located(work, batch) if len(frame) else None
 
 
 def _predicted(predictor: Predictor, frame: Any) -> Any:
     import pandas as pd
 
     columns = predictor(frame) if len(frame) else predictor.example()
-    return pd.DataFrame(columns, index=frame.index[:0] if not len(frame) else frame.index)
+    return pd.DataFrame(columns, index=frame.index)
 
 
 def dask(
@@ -103,11 +98,4 @@ def dask(
             f"sources.dask takes a dask.dataframe, not a {type(collection).__name__}; use "
             "sources.frame for frames in memory."
         )
-    return DaskRows(
-        collection,
-        response=response,
-        sensitive=sensitive,
-        predictors=predictors,
-        weight=weight,
-        offset=offset,
-    )
+    return DaskRows(collection, response, sensitive, predictors, weight, offset)

@@ -1,4 +1,7 @@
-"""Parquet files: finding them, and checking before the first pass that they belong together."""
+"""Parquet files: finding them, checking before the first pass that they belong together.
+
+Files must stay as they are from the first look at them to the end of the last pass.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
+from hashlib import blake2b
 from os import fspath
 from os.path import abspath, dirname, realpath
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
 from fairridge.outputs import refuse_inputs
-from fairridge.sources._changes import FileState, require_same_names, state_of
 from fairridge.sources.roles import ColumnType, column_types
 
 __all__ = [
@@ -23,12 +26,17 @@ __all__ = [
     "read_footers",
     "refuse_sources",
     "require_same_files",
+    "require_unchanged",
     "wanted_paths",
 ]
 
 SUFFIXES = (".parquet", ".pq", ".parq")
 # Largest number of files named in one message.
 MOST_NAMED = 5
+ADVICE = (
+    "Rows of two versions must not be mixed: leave the files alone while they are used, and call "
+    "fairridge.sources.parquet again to use what is there now."
+)
 
 
 @dataclass(frozen=True)
@@ -49,8 +57,8 @@ class DataFile:
         Its columns.
     problem : str or None
         Why it cannot be read.
-    state : FileState or None
-        Its version.
+    state : tuple
+        What tells this version of it from others; see `_state`.
     """
 
     path: str
@@ -59,7 +67,7 @@ class DataFile:
     n_rows: int = 0
     types: dict[str, ColumnType] | None = None
     problem: str | None = None
-    state: FileState | None = None
+    state: tuple[Any, ...] = ()
 
 
 def wanted_paths(path_or_glob: Any) -> tuple[str, ...]:
@@ -77,9 +85,36 @@ def find_files(path_or_glob: Any) -> list[DataFile]:
 
 
 def require_same_files(paths: tuple[str, ...], files: list[DataFile]) -> None:
-    """Raise, naming a file, if the paths lead to other files than they did."""
+    """Raise, naming a file, if files have been added or removed."""
     now = _once([file for path in paths for file in _found(path)])
-    require_same_names((file.path for file in files), (file.path for file in now))
+    known, found = ({file.path for file in some} for some in (files, now))
+    for what, names in (("removed", known - found), ("added", found - known)):
+        if names:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            raise ValueError(
+                f"{min(names)}{more}: {what} since the files were first read. {ADVICE}"
+            )
+
+
+def require_unchanged(file: DataFile, opened: Any) -> None:
+    """Raise, naming the file, if what is open now is not the file whose footer was read."""
+    if _state(file, opened) != file.state:
+        raise ValueError(f"{file.path} has changed since it was first read. {ADVICE}")
+
+
+def _state(file: DataFile, opened: Any) -> tuple[Any, ...]:
+    """Return what tells one version of an open file from another without reading its rows.
+
+    That is its size, the time of the last change, if the file system knows it, and a digest of
+    the footer, which holds the places, sizes and extremes of all column chunks.
+    """
+    size = int(opened.size())
+    # A Parquet file ends with its footer, four bytes of the footer's length, and "PAR1".
+    length = int.from_bytes(opened.read_at(4, max(size - 8, 0)), "little") + 8
+    footer = opened.read_at(min(length, size), max(size - length, 0))
+    # A file that took this name after the opening shows in the time of the change.
+    info = file.system.get_file_info(file.place)
+    return size, info.mtime_ns, blake2b(footer, digest_size=16).digest()
 
 
 def refuse_sources(path: Any, path_or_glob: Any) -> None:
@@ -179,7 +214,7 @@ def _with_footer(file: DataFile) -> DataFile:
             pq.ParquetFile(handle) as opened,
         ):
             schema, n_rows = opened.schema_arrow, opened.metadata.num_rows
-            state = state_of(file.system, file.place, handle)
+            state = _state(file, handle)
     except FileNotFoundError:
         return replace(file, problem="there is no such file")
     except (pa.ArrowException, OSError) as error:

@@ -20,18 +20,17 @@ __all__ = ["FrameRows", "frame"]
 class FrameRows(RowSource):
     """Rows of a frame; see `frame`."""
 
-    def __init__(self, native: Any, batch_rows: int | None, **roles: Any) -> None:
+    ordered = True
+
+    def __init__(self, native: Any, batch_rows: int | None, *roles: Any) -> None:
         native = as_native(native)
-        self.roles = assign_roles(column_types(native), **roles)
+        self.roles = assign_roles(column_types(native), *roles)
         self._frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         self._batch_rows = batch_rows
 
     def map_batches(self, work: Callable[[Batch], Any], columns: tuple[str, ...]) -> Any:
         """Add up a function of the batches, one after the other."""
         return reduce(add, (located(work, batch) for batch in self._batches(columns)), None)
-
-    def require_order(self) -> None:
-        """Accept: `map_batches` goes through the rows in their order."""
 
     def _batches(self, columns: tuple[str, ...]) -> Iterator[Batch]:
         step, n = self._batch_rows or rows_per_batch(len(columns)), self._frame.shape[0]
@@ -71,12 +70,4 @@ def frame(
     batch_rows : int, optional
         Rows per batch.
     """
-    return FrameRows(
-        data,
-        batch_rows,
-        response=response,
-        sensitive=sensitive,
-        predictors=predictors,
-        weight=weight,
-        offset=offset,
-    )
+    return FrameRows(data, batch_rows, response, sensitive, predictors, weight, offset)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from fairridge.arguments import check_flag
 from fairridge.outputs import writing
-from fairridge.sources._changes import require_same_state, state_of
 from fairridge.sources._files import (
     DataFile,
     check_files,
@@ -18,9 +19,9 @@ from fairridge.sources._files import (
     read_footers,
     refuse_sources,
     require_same_files,
+    require_unchanged,
     wanted_paths,
 )
-from fairridge.sources._progress import RowProgress
 from fairridge.sources.batch import Batch, add, located, prefetched, rows_per_batch
 from fairridge.sources.predictions import Predictor
 from fairridge.sources.roles import assign_roles
@@ -35,13 +36,15 @@ BUFFER_BYTES = 1 << 20
 class ParquetRows(RowSource):
     """Rows in Parquet files; see `parquet`."""
 
+    ordered = True
+
     def __init__(
-        self, path_or_glob: Any, progress: bool, batch_rows: int | None, **roles: Any
+        self, path_or_glob: Any, progress: bool, batch_rows: int | None, *roles: Any
     ) -> None:
         self.paths = wanted_paths(path_or_glob)
         self._files = read_footers(find_files(path_or_glob))
         self._types = known_types(self._files)
-        self.roles = assign_roles(self._types, **roles)
+        self.roles = assign_roles(self._types, *roles)
         if self.roles.response:  # of rows to predict for, the model says which columns it needs
             self.require(self.roles.columns)
         self._progress = progress
@@ -58,16 +61,11 @@ class ParquetRows(RowSource):
 
     def map_batches(self, work: Callable[[Batch], Any], columns: tuple[str, ...]) -> Any:
         """Add up a function of the batches in order; the next ones are read meanwhile."""
-        total = None
         self._passes += 1
-        with RowProgress(self.n_rows, self._progress, f"pass {self._passes}") as bar:
-            for batch in prefetched(self.batches(columns)):
-                total = add(total, located(work, batch))
-                bar.step(batch.frame.num_rows)
-        return total
-
-    def require_order(self) -> None:
-        """Accept: `map_batches` goes through files and rows in their order."""
+        batches = prefetched(self.batches(columns))
+        if check_flag("progress", self._progress):
+            batches = _shown(batches, self.n_rows, f"pass {self._passes}")
+        return reduce(add, (located(work, batch) for batch in batches), None)
 
     def batches(self, columns: Sequence[str], *, as_codes: bool = True) -> Iterator[Batch]:
         """Yield the rows of all files as pyarrow tables of bounded size.
@@ -112,21 +110,36 @@ class ParquetRows(RowSource):
         return ParquetPredictions(self, predictor)
 
 
+def _shown(batches: Iterable[Batch], n_rows: int, label: str) -> Iterator[Batch]:
+    """Show a bar with rows per second while batches pass by."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("progress=True needs tqdm: pip install tqdm") from error
+    with tqdm(total=n_rows, unit=" rows", unit_scale=True, desc=label) as bar:
+        for batch in batches:
+            yield batch
+            bar.update(batch.frame.num_rows)
+
+
 def _batches_of(
     file: DataFile, part: int, columns: Sequence[str], text: list[str], size: int
 ) -> Iterator[Batch]:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     start = 0
+    options: Any = {"buffer_size": BUFFER_BYTES, "pre_buffer": False, "read_dictionary": text}
     try:
         with file.system.open_input_file(file.place) as handle:
-            _require_unchanged(file, handle)
-            for records in _records(handle, columns, text, size):
-                stop = start + records.num_rows
-                where = f"{file.path}, rows {start} to {stop - 1}"
-                yield Batch(pa.Table.from_batches([records]), part, start, where)
-                start = stop
-            _require_unchanged(file, handle)
+            require_unchanged(file, handle)
+            with pq.ParquetFile(handle, **options) as opened:
+                for records in filter(len, opened.iter_batches(size, columns=list(columns))):
+                    stop = start + records.num_rows
+                    where = f"{file.path}, rows {start} to {stop - 1}"
+                    yield Batch(pa.Table.from_batches([records]), part, start, where)
+                    start = stop
+            require_unchanged(file, handle)
     except pa.ArrowMemoryError:
         raise
     except (pa.ArrowException, OSError) as error:
@@ -134,22 +147,6 @@ def _batches_of(
             f"{file.path} cannot be read from row {start} on: it is damaged, or has changed since "
             f"the pass began ({error})."
         ) from error
-
-
-def _records(handle: Any, columns: Sequence[str], text: list[str], size: int) -> Iterator[Any]:
-    """Yield the rows of an open file as record batches."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(
-        handle, buffer_size=BUFFER_BYTES, pre_buffer=False, read_dictionary=text
-    ) as opened:
-        for records in opened.iter_batches(size, columns=list(columns)):
-            if records.num_rows:
-                yield records
-
-
-def _require_unchanged(file: DataFile, handle: Any) -> None:
-    require_same_state(file.path, file.state, state_of(file.system, file.place, handle))
 
 
 class ParquetPredictions:
@@ -273,12 +270,5 @@ def parquet(
             "fairridge.sources.parquet needs pyarrow: pip install 'fairridge[parquet]'"
         ) from error
     return ParquetRows(
-        path_or_glob,
-        progress,
-        batch_rows,
-        response=response,
-        sensitive=sensitive,
-        predictors=predictors,
-        weight=weight,
-        offset=offset,
+        path_or_glob, progress, batch_rows, response, sensitive, predictors, weight, offset
     )

@@ -25,8 +25,8 @@ MOST_ON_DRIVER = 16
 class SparkRows(RowSource):
     """Rows of a Spark DataFrame; see `spark`."""
 
-    def __init__(self, data: Any, **roles: Any) -> None:
-        self.roles = assign_roles(column_types(data.limit(0).toArrow()), **roles)
+    def __init__(self, data: Any, *roles: Any) -> None:
+        self.roles = assign_roles(column_types(data.limit(0).toArrow()), *roles)
         self._data = data
 
     def map_batches(self, work: Callable[[Batch], Any], columns: tuple[str, ...]) -> Any:
@@ -153,9 +153,8 @@ def _predicting(
 
 
 def _spark_type(dtype: np.dtype[Any], types: Any) -> Any:
-    known = {"f": types.DoubleType, "i": types.LongType, "u": types.LongType}
-    known |= {"b": types.BooleanType}
-    return known.get(dtype.kind, types.StringType)()
+    names = {"f": "DoubleType", "i": "LongType", "u": "LongType", "b": "BooleanType"}
+    return getattr(types, names.get(dtype.kind, "StringType"))()
 
 
 def spark(
@@ -186,11 +185,4 @@ def spark(
             "sources.spark takes a Spark DataFrame (pyspark 4 or later), not a "
             f"{type(data).__name__}."
         )
-    return SparkRows(
-        data,
-        response=response,
-        sensitive=sensitive,
-        predictors=predictors,
-        weight=weight,
-        offset=offset,
-    )
+    return SparkRows(data, response, sensitive, predictors, weight, offset)

@@ -1,4 +1,4 @@
-"""Batches of rows: where they come from, and how they are made ahead of time."""
+"""Batches of rows: where they come from, how they are made ahead of time, and keys of rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-__all__ = ["Batch", "add", "located", "prefetched", "rows_per_batch"]
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge._typing import Integers
+
+__all__ = ["Batch", "add", "located", "prefetched", "row_keys", "rows_per_batch"]
 
 Item = TypeVar("Item")
+Keys = NDArray[np.uint64]
 
 # Large enough that reading and multiplying run at full speed, small against any memory.
 BATCH_BYTES = 16 << 20
@@ -66,3 +72,31 @@ def prefetched(items: Iterable[Item]) -> Iterator[Item]:
         while (item := coming.result()) is not done:
             coming = pool.submit(next, iterator, done)
             yield item
+
+
+def row_keys(seed: int, part: int, positions: Integers) -> Keys:
+    """Return 64 random bits per row.
+
+    The mixing function of Steele, Lea and Flood ("Fast splittable
+    pseudorandom number generators", 2014), over seed, part and position: the
+    same rows get the same numbers in every pass, on every worker.
+
+    Parameters
+    ----------
+    seed : int
+        Another seed, other numbers.
+    part : int
+        Number of the file or partition.
+    positions : ndarray of int
+        Where in it the rows stand.
+    """
+    start = _mixed(_mixed(np.array([seed], dtype=np.uint64)) + np.uint64(part))
+    return _mixed(start + positions.astype(np.uint64))
+
+
+def _mixed(x: Keys) -> Keys:
+    with np.errstate(over="ignore"):  # arithmetic is modulo 2⁶⁴
+        x = x + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +17,7 @@ from fairridge.sources.batch import Batch
 from fairridge.sources.responses import ResponseReader, numbers_of
 from fairridge.sources.roles import Roles
 
-__all__ = ["BatchEncoder", "Placed", "kept_rows"]
-
-Pieces = tuple[tuple[Piece, ...], tuple[Piece, ...]]
+__all__ = ["BatchEncoder", "OnRows", "Placed", "kept_rows"]
 
 
 @dataclass(frozen=True)
@@ -70,27 +69,25 @@ class BatchEncoder:
         """Positions of each categorical predictor's columns among those of X."""
         encoding = self.design.predictors
         assert isinstance(encoding, Encoding)  # maps need the rows in memory
-        places = encoding.places
-        return tuple(
-            range(len(encoding.names))[places[column.name][0] : places[column.name][-1] + 1]
+        found = (
+            encoding.places[column.name]
             for column in encoding.columns
-            if isinstance(column, CategoricalColumn) and places[column.name]
+            if isinstance(column, CategoricalColumn)
         )
+        return tuple(range(places[0], places[-1] + 1) for places in found if places)
 
     @property
-    def _reads_predictors(self) -> bool:
-        """Whether X must be read, be it to know which rows to leave out."""
-        return self.predictors or bool(self.isolated)
+    def _inputs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Columns of S and of X that it reads, of X be it to know which rows to leave out."""
+        roles = self.roles
+        S = roles.sensitive if self.sensitive else ()
+        return S, roles.predictors if self.predictors or self.isolated else ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns it reads."""
-        roles = self.roles
-        chosen = {
-            *(roles.sensitive if self.sensitive else ()),
-            *(roles.predictors if self._reads_predictors else ()),
-        }
-        names = tuple(name for name in roles.names if name in chosen)
+        roles, (S, X) = self.roles, self._inputs
+        names = tuple(name for name in roles.names if name in {*S, *X})
         return (*names, *roles.response, *roles.extras)
 
     def only(self, *, sensitive: bool) -> BatchEncoder:
@@ -99,7 +96,7 @@ class BatchEncoder:
 
     def __call__(self, batch: Batch) -> Placed | None:
         """Encode the rows of positive weight; None if there are none."""
-        roles = self.roles
+        roles, design = self.roles, self.design
         frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
         keep, weight = kept_rows(frame, roles.weight)
         positions = batch.start + np.arange(frame.shape[0], dtype=np.intp)[keep]
@@ -107,12 +104,14 @@ class BatchEncoder:
             return None
         offset = None if roles.offset is None else numbers_of(frame, roles.offset, keep)
         values, targets = self.reader(frame, roles.response, keep, offset)
-        S, X = self._pieces(frame, keep)
+        of_S, of_X = self._inputs
+        S = _pieces(frame, keep, of_S, design.sensitive)
+        X = _pieces(frame, keep, of_X, design.predictors)
         names = (
-            *(self.design.sensitive.names if self.sensitive else ()),
-            *(self.design.predictors.names if self.predictors else ()),
+            *(design.sensitive.names if self.sensitive else ()),
+            *(design.predictors.names if self.predictors else ()),
         )
-        # Where the response is read less its offset, that is all the offset means.
+        # If the response is read less its offset, that is all the offset means.
         shift = None if self.reader.less_offset else offset
         rows = Rows(S, X, names, values, targets, weight, shift)
         if self.isolated:
@@ -122,20 +121,37 @@ class BatchEncoder:
                 rows = rows.with_columns(rows.sensitive, (), names)
         return Placed(rows, batch.part, positions) if len(positions) else None
 
-    def _pieces(self, frame: nw.DataFrame[Any], keep: Any) -> Pieces:
-        parts: list[tuple[Piece, ...]] = []
-        for wanted, columns, encoding in (
-            (self.sensitive, self.roles.sensitive, self.design.sensitive),
-            (self._reads_predictors, self.roles.predictors, self.design.predictors),
-        ):
-            if not (wanted and columns):
-                parts.append(())
-                continue
-            table = as_table(frame.select(columns).to_native())
-            if not isinstance(keep, slice):
-                table = table.take(keep)
-            parts.append(encoding.pieces(table, range(len(columns)), "error"))
-        return parts[0], parts[1]
+
+def _pieces(
+    frame: nw.DataFrame[Any], keep: Any, columns: tuple[str, ...], encoding: Any
+) -> tuple[Piece, ...]:
+    """Encode columns of the rows that are kept; none if none are read."""
+    if not columns:
+        return ()
+    table = as_table(frame.select(columns).to_native())
+    kept = table if isinstance(keep, slice) else table.take(keep)
+    return encoding.pieces(kept, range(len(columns)), "error")
+
+
+@dataclass(frozen=True)
+class OnRows:
+    """A function of encoded rows, as a function of a batch; it travels.
+
+    Attributes
+    ----------
+    encode : BatchEncoder
+        How the batch becomes rows.
+    function : callable
+        Maps `Placed` to what adds up; batches without rows of positive weight add nothing.
+    """
+
+    encode: BatchEncoder
+    function: Callable[[Placed], Any]
+
+    def __call__(self, batch: Batch) -> Any:
+        """Encode a batch, and show its rows to the function."""
+        placed = self.encode(batch)
+        return None if placed is None else self.function(placed)
 
 
 def kept_rows(frame: nw.DataFrame[Any], weight: str | None) -> tuple[Any, Floats | None]:

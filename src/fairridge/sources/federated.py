@@ -8,7 +8,7 @@ nothing else.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -87,16 +87,9 @@ class RowMoments:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file (NumPy's npz, without pickles)."""
-        m = self.moments
+        counts = json.dumps(self.level_counts.to_dict())
         with writing(path) as file:
-            np.savez(
-                file,
-                level_counts=np.array(json.dumps(self.level_counts.to_dict())),
-                n_rows=np.array(m.n_rows),
-                weight=np.array(m.weight),
-                mean=m.mean,
-                scatter=m.scatter,
-            )
+            np.savez(file, level_counts=np.array(counts), **asdict(self.moments))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> RowMoments:
@@ -104,15 +97,9 @@ class RowMoments:
         content = Path(path).read_bytes()
         try:
             with np.load(BytesIO(content), allow_pickle=False) as stored:
-                found = cls(
-                    LevelCounts.from_dict(json.loads(str(stored["level_counts"]))),
-                    Moments(
-                        stored["n_rows"].item(),
-                        stored["weight"].item(),
-                        stored["mean"],
-                        stored["scatter"],
-                    ),
-                )
+                counts = LevelCounts.from_dict(json.loads(str(stored["level_counts"])))
+                n_rows, weight = stored["n_rows"].item(), stored["weight"].item()
+                found = cls(counts, Moments(n_rows, weight, stored["mean"], stored["scatter"]))
                 found._require_sound()
                 return found
         except (*UNREADABLE, BadZipFile, EOFError) as error:

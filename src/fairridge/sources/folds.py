@@ -6,18 +6,18 @@ pass, on every worker, finds the same folds without anyone keeping a list.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine, Moments, Triangle, triangular_factor
-from fairridge.sources.batch import Batch, add
-from fairridge.sources.encoder import BatchEncoder
-from fairridge.sources.row_keys import row_keys
+from fairridge.sources.batch import add, row_keys
+from fairridge.sources.encoder import BatchEncoder, OnRows, Placed
 from fairridge.sources.source import RowSource
 
 __all__ = ["StreamedFolds", "fold_numbers"]
@@ -41,47 +41,28 @@ class _PerFold:
         return _PerFold(tuple(tuple(map(add, a, b)) for a, b in pairs))
 
 
-@dataclass(frozen=True)
-class _Task:
-    """Sums of a batch by repeat and fold; a pure function that travels."""
+def _per_fold(placed: Placed, seeds: Sequence[int], n_folds: int, function: Summed) -> _PerFold:
+    """Sum up some rows by repeat and fold."""
 
-    encode: BatchEncoder
-    seeds: tuple[int, ...]
-    n_folds: int
-    function: Summed
+    def of_fold(repeat: int, fold: int, rows: Integers) -> Any:
+        return function(MemoryEngine(placed.rows.take(rows)), repeat, fold) if len(rows) else None
 
-    def __call__(self, batch: Batch) -> _PerFold | None:
-        placed = self.encode(batch)
-        if placed is None:
-            return None
-        sums = []
-        for repeat, seed in enumerate(self.seeds):
-            numbers = fold_numbers(seed, self.n_folds, placed.part, placed.positions)
-            members = [np.flatnonzero(numbers == fold) for fold in range(self.n_folds)]
-            sums.append(
-                tuple(
-                    self.function(MemoryEngine(placed.rows.take(rows)), repeat, fold)
-                    if len(rows)
-                    else None
-                    for fold, rows in enumerate(members)
-                )
-            )
-        return _PerFold(tuple(sums))
-
-
-@dataclass(frozen=True)
-class _Triangles:
-    """R of the rows of a fold, centered at the fold's own means."""
-
-    centers: tuple[tuple[Floats, ...], ...]
-
-    def __call__(self, engine: MemoryEngine, repeat: int, fold: int) -> Triangle:
-        center = self.centers[repeat][fold]
-        return Triangle(engine.qr_factor(center, np.ones(len(center))))
+    sums = []
+    for repeat, seed in enumerate(seeds):
+        numbers = fold_numbers(seed, n_folds, placed.part, placed.positions)
+        members = [np.flatnonzero(numbers == fold) for fold in range(n_folds)]
+        sums.append(tuple(of_fold(repeat, fold, rows) for fold, rows in enumerate(members)))
+    return _PerFold(tuple(sums))
 
 
 def _moments(engine: MemoryEngine, repeat: int, fold: int) -> Moments:
     return engine.moments()
+
+
+def _triangle(engine: MemoryEngine, repeat: int, fold: int, centers: Any) -> Triangle:
+    """R of the rows of a fold, centered at the fold's own means."""
+    center = centers[repeat][fold]
+    return Triangle(engine.qr_factor(center, np.ones(len(center))))
 
 
 class StreamedFolds:
@@ -104,11 +85,12 @@ class StreamedFolds:
     ) -> None:
         self._source = source
         self._encode = encode
-        self._seeds = tuple(seeds)
+        self._seeds = seeds
         self._n_folds = n_folds
 
     def _sums(self, function: Summed) -> tuple[tuple[Any, ...], ...]:
-        task = _Task(self._encode, self._seeds, self._n_folds, function)
+        sums = partial(_per_fold, seeds=self._seeds, n_folds=self._n_folds, function=function)
+        task = OnRows(self._encode, sums)
         found: _PerFold | None = self._source.map_batches(task, self._encode.columns)
         if found is None or any(part is None for parts in found.sums for part in parts):
             raise ValueError(
@@ -125,7 +107,7 @@ class StreamedFolds:
     @cached_property
     def _roots(self) -> tuple[tuple[Triangle, ...], ...]:
         centers = tuple(tuple(part.mean for part in parts) for parts in self.moments)
-        return self._sums(_Triangles(centers))
+        return self._sums(partial(_triangle, centers=centers))
 
     def root(self, repeat: int, fold: int) -> Floats:
         """Return R with RᵀR the scatter of a fold, by orthogonal steps: one more pass for all."""
@@ -134,7 +116,7 @@ class StreamedFolds:
     def rest(self, repeat: int, fold: int) -> Moments:
         """Return the moments of all other folds: a sum, which unlike a difference loses nothing."""
         parts = self.moments[repeat]
-        return reduce(lambda a, b: a + b, parts[:fold] + parts[fold + 1 :])
+        return reduce(operator.add, parts[:fold] + parts[fold + 1 :])
 
     def rest_root(self, repeat: int, fold: int) -> Floats:
         """Return R for all other folds: their own, and what their means add, factored again."""

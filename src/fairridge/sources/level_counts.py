@@ -75,12 +75,12 @@ class LevelCounts:
                 "attributes, predictors, weight and offset, with the same types."
             )
         levels = {
-            name: _few(name, _merged(counts, other.levels[name]))
+            name: _few(_merged(counts, other.levels[name]), name)
             for name, counts in self.levels.items()
         }
         labels = self.labels
         if labels is not None and other.labels is not None:
-            labels = _few_labels(_merged(labels, other.labels))
+            labels = _few(_merged(labels, other.labels))
         return LevelCounts(self.roles, levels, labels)
 
     def __radd__(self, other: Any) -> NoReturn:
@@ -223,14 +223,14 @@ class LevelCounter:
         if self.levels:
             table = as_table(frame.select(self.levels).to_native())
             for k, name in enumerate(self.levels):
-                levels[name] = _few(name, _counted(name, table.column(k), keep, weight))
+                levels[name] = _few(_counted(name, table.column(k), keep, weight), name)
         labels = None
         if self.labels:
             values, codes = np.unique(
                 labels_of(frame, self.roles.response[0], keep), return_inverse=True
             )
             counts = np.bincount(codes.ravel(), weights=weight, minlength=len(values))
-            labels = _few_labels(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+            labels = _few(dict(zip(values.tolist(), counts.tolist(), strict=True)))
         return LevelCounts(self.roles, levels, labels)
 
 
@@ -249,17 +249,14 @@ def _merged(a: dict[Any, float], b: dict[Any, float]) -> dict[Any, float]:
     return {level: a.get(level, 0.0) + b.get(level, 0.0) for level in {**a, **b}}
 
 
-def _few(name: str, counts: dict[Any, float]) -> dict[Any, float]:
-    if len(counts) > MOST_LEVELS:
+def _few(counts: dict[Any, float], column: str | None = None) -> dict[Any, float]:
+    """Return the counts of a column, or of labels; raise if there are too many of them."""
+    if column is not None and len(counts) > MOST_LEVELS:
         raise ValueError(
-            f"column {name!r} has more than {MOST_LEVELS:,} levels; leave it out with "
+            f"column {column!r} has more than {MOST_LEVELS:,} levels; leave it out with "
             "predictors=[…], or make it numbers."
         )
-    return counts
-
-
-def _few_labels(counts: dict[Any, float]) -> dict[Any, float]:
-    if len(counts) > MOST_CLASSES:
+    if column is None and len(counts) > MOST_CLASSES:
         raise ValueError(
             f"the response has more than {MOST_CLASSES:,} different values; a classifier needs "
             "classes. For numbers use FairRidgeRegressor."

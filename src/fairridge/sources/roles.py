@@ -107,7 +107,6 @@ class Roles:
 
 def assign_roles(
     types: Mapping[str, ColumnType],
-    *,
     response: Any,
     sensitive: Any,
     predictors: Any,
@@ -123,13 +122,9 @@ def assign_roles(
     response, sensitive, predictors, weight, offset
         As in `fairridge.sources.parquet`.
     """
-    named = {
-        "response": _listed(response),
-        "sensitive": _listed(sensitive),
-        "predictors": _listed(predictors),
-        "weight": _listed(weight),
-        "offset": _listed(offset),
-    }
+    roles = ("response", "sensitive", "predictors", "weight", "offset")
+    given = (response, sensitive, predictors, weight, offset)
+    named = dict(zip(roles, map(_listed, given), strict=True))
     owner: dict[str, str] = {}
     for role, columns in named.items():
         for name in columns:

@@ -23,9 +23,12 @@ class RowSource(ABC):
     ----------
     roles : Roles
         Which columns are what.
+    ordered : bool
+        Whether `map_batches` goes through the rows one batch after the other, in their order.
     """
 
     roles: Roles
+    ordered = False
 
     @abstractmethod
     def map_batches(self, work: Callable[[Batch], Any], columns: tuple[str, ...]) -> Any:
@@ -39,18 +42,14 @@ class RowSource(ABC):
             The only columns that it looks at.
         """
 
-    def scan(self, step: Callable[[Batch], None], columns: tuple[str, ...]) -> None:
-        """Show every batch to `step`, one after the other, in the order of the rows."""
-        self.require_order()
-        self.map_batches(step, columns)
-
     def require_order(self) -> None:
         """Raise unless the rows come in an order that means something."""
-        raise ValueError(
-            "a Cox model compares each event with all rows still at risk, and needs rows in order "
-            "of decreasing time. Sort them by time, descending, write them to Parquet files and "
-            "use fairridge.sources.parquet."
-        )
+        if not self.ordered:
+            raise ValueError(
+                "a Cox model compares each event with all rows still at risk, and needs rows in "
+                "order of decreasing time. Sort them by time, descending, write them to Parquet "
+                "files and use fairridge.sources.parquet."
+            )
 
     @abstractmethod
     def predictions(self, model: Any, method: str) -> Any:
@@ -68,9 +67,7 @@ class RowSource(ABC):
         """Count the levels of columns that are not numbers, and the labels of the response."""
         self.roles.require_training()
         counter = LevelCounter(self.roles, labels)
-        found: LevelCounts | None = None
-        if counter.columns:
-            found = self.map_batches(counter, counter.columns)
+        found = self.map_batches(counter, counter.columns) if counter.columns else None
         return counter.nothing() if found is None else found
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:

@@ -8,10 +8,10 @@ function, a few kilobytes, and the sums, of the size of the columns squared.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from operator import methodcaller
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -22,12 +22,11 @@ from fairridge.data.profiles import MOST_TRAVELING, NumberSample
 from fairridge.engines import MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
 from fairridge.engines.responses import DistinctResponses, class_responses, null_sums
 from fairridge.families import Cox, Family
-from fairridge.families.cox_sweep import BaselineSweep, CoxSweep
+from fairridge.families.cox_sweep import Sweep
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
-from fairridge.sources.batch import Batch
-from fairridge.sources.encoder import BatchEncoder
+from fairridge.sources.encoder import BatchEncoder, OnRows, Placed
 from fairridge.sources.source import RowSource
 from fairridge.sources.streamed_pairs import streamed_form
 
@@ -106,18 +105,6 @@ class FirstPass:
         )
 
 
-@dataclass(frozen=True)
-class _Task:
-    """One function of encoded rows, as a function of a batch."""
-
-    encode: BatchEncoder
-    function: Callable[[MemoryEngine], Any]
-
-    def __call__(self, batch: Batch) -> Any:
-        placed = self.encode(batch)
-        return None if placed is None else self.function(MemoryEngine(placed.rows))
-
-
 class StreamEngine:
     """Sums over rows that a source hands out in batches.
 
@@ -164,12 +151,11 @@ class StreamEngine:
         self, function: Callable[[MemoryEngine], Any], encode: BatchEncoder | None = None
     ) -> Any:
         """Add up a function of the rows."""
-        encode = encode or self._encode
-        return self._sum_over_batches(_Task(encode, function), encode)
+        return self._sum(partial(_in_engine, function), encode or self._encode)
 
-    def _sum_over_batches(self, work: Callable[[Batch], Any], encode: BatchEncoder) -> Any:
+    def _sum(self, function: Callable[[Placed], Any], encode: BatchEncoder) -> Any:
         self.passes += 1
-        total = self._source.map_batches(work, encode.columns)
+        total = self._source.map_batches(OnRows(encode, function), encode.columns)
         if total is None:
             raise ValueError("there are no rows with a positive weight.")
         return total
@@ -177,8 +163,7 @@ class StreamEngine:
     @cached_property
     def first(self) -> FirstPass:
         """What the first pass leaves behind."""
-        found: FirstPass = self._pass(partial(FirstPass.of, family=self._family))
-        return found
+        return self._pass(partial(FirstPass.of, family=self._family))
 
     def moments(self) -> Moments:
         """Return the weighted moments of [S, X, y]."""
@@ -198,9 +183,7 @@ class StreamEngine:
 
     def residual_products(self, coefficients: Floats, center: Floats, level: float) -> Floats:
         """Return Σ w z(y − level − zᵀb) for z = [S, X] − center."""
-        call = operator.methodcaller("residual_products", coefficients, center, level)
-        products: Floats = self._pass(call)
-        return products
+        return self._pass(methodcaller("residual_products", coefficients, center, level))
 
     def sum_over_rows(
         self, function: RowFunction, center: Floats, level: Floats, raw: Floats
@@ -215,9 +198,7 @@ class StreamEngine:
             if self._responses is not None:
                 return self._responses.sum_over_rows(function, level)
             encode, center, raw = encode.only(sensitive=False), center[:0], raw[:, :0]
-        call = operator.methodcaller("sum_over_rows", function, center, level, raw)
-        total: Floats = self._pass(call, encode)
-        return total
+        return self._pass(methodcaller("sum_over_rows", function, center, level, raw), encode)
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:
@@ -230,7 +211,7 @@ class StreamEngine:
         """Return Σ function over blocks of rows, shown their columns [S, X] − center."""
         if not self._separable:
             raise ValueError("a Cox model needs the rows in memory for this.")
-        return self._pass(operator.methodcaller("sum_over_columns", function, center))
+        return self._pass(methodcaller("sum_over_columns", function, center))
 
     def derivatives(
         self,
@@ -243,16 +224,12 @@ class StreamEngine:
     ) -> GLMSums:
         """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
         if not self._separable:
-            sweep = cast(Cox, family).sweep(order)
-            swept: GLMSums = self._swept(sweep, center, level, raw)
-            return swept
+            return self._swept(cast(Cox, family).sweep(order), center, level, raw)
         if not (raw.any() or others or self._has_offset):
             known = null_sums(family, self.moments(), center, level)
             if known is not None:
                 return known
-        call = operator.methodcaller("derivatives", family, center, level, raw, order, others)
-        sums: GLMSums = self._pass(call)
-        return sums
+        return self._pass(methodcaller("derivatives", family, center, level, raw, order, others))
 
     def means(
         self,
@@ -265,21 +242,14 @@ class StreamEngine:
         beside: int | None = None,
     ) -> MeanSums:
         """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
-        call = operator.methodcaller(
-            "means", family, means, center, level, raw, multipliers, beside
+        return self._pass(
+            methodcaller("means", family, means, center, level, raw, multipliers, beside)
         )
-        sums: MeanSums = self._pass(call)
-        return sums
 
-    def _swept(
-        self, sweep: CoxSweep | BaselineSweep, center: Floats, level: Floats, raw: Floats
-    ) -> Any:
+    def _swept(self, sweep: Sweep, center: Floats, level: Floats, raw: Floats) -> Any:
         """Show the rows to a sweep, in their order."""
 
-        def step(batch: Batch) -> None:
-            placed = self._encode(batch)
-            if placed is None:
-                return
+        def step(placed: Placed) -> None:
             engine = MemoryEngine(placed.rows)
             Z = engine.centered(center)
             eta = Z @ np.column_stack([level, raw]).T
@@ -287,8 +257,9 @@ class StreamEngine:
                 eta += engine.offset[:, None]
             sweep.add(engine.response, Z, eta, engine.weights)
 
+        self._source.require_order()
         self.passes += 1
-        self._source.scan(step, self._encode.columns)
+        self._source.map_batches(OnRows(self._encode, step), self._encode.columns)
         return sweep.finish()
 
     @property
@@ -317,21 +288,19 @@ class StreamEngine:
         """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)²; see `streamed_pairs`."""
         key = distance, columns.key
         if key not in self._forms:
-            moments = self.moments()
             # Of what the family reads: targets, such as −log time, are something else.
-            mean = float(self.first.response[0]) / moments.weight
-            self._forms[key] = streamed_form(
-                distance, self._encode.only(sensitive=True), self._sum_over_batches, columns, mean
-            )
+            mean = float(self.first.response[0]) / self.moments().weight
+            encode = self._encode.only(sensitive=True)
+            self._forms[key] = streamed_form(distance, encode, self._sum, columns, mean)
         return self._forms[key]
 
     # ------------------------------------------------------------ the response
 
     def initial_intercepts(self, family: Family) -> Floats:
         """Return the intercepts from which a family starts."""
-        offset = self.first.offset if self._has_offset else None
-        log_sums = self.first.log_sums
-        return intercepts_of_sums(family, self.moments(), len(self.names), offset, log_sums)
+        first = self.first
+        offset = first.offset if self._has_offset else None
+        return intercepts_of_sums(family, first.moments, len(self.names), offset, first.log_sums)
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
         """Return the log-likelihood of a model with this deviance.
@@ -351,24 +320,28 @@ class StreamEngine:
 
     # -------------------------------------------------------- what is not there
 
-    @property
-    def response(self) -> Floats:
-        """Not in memory."""
-        _not_in_memory()
+    def dense_columns(self) -> NoReturn:
+        """Refuse: the rows are not in memory."""
+        raise ValueError(NOT_IN_MEMORY)
 
     @property
-    def weights(self) -> Floats:
-        """Not in memory."""
-        _not_in_memory()
+    def response(self) -> NoReturn:
+        """Refuse: the rows are not in memory."""
+        self.dense_columns()
 
     @property
-    def offset(self) -> Floats | None:
-        """Not in memory."""
-        _not_in_memory()
+    def weights(self) -> NoReturn:
+        """Refuse: the rows are not in memory."""
+        self.dense_columns()
 
-    def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Not in memory."""
-        _not_in_memory()
+    @property
+    def offset(self) -> NoReturn:
+        """Refuse: the rows are not in memory."""
+        self.dense_columns()
+
+
+def _in_engine(function: Callable[[MemoryEngine], Any], placed: Placed) -> Any:
+    return function(MemoryEngine(placed.rows))
 
 
 def _triangle(engine: MemoryEngine, center: Floats, scale: Floats) -> Triangle:
@@ -377,7 +350,3 @@ def _triangle(engine: MemoryEngine, center: Floats, scale: Floats) -> Triangle:
 
 def _constants(engine: MemoryEngine, family: Family, dispersion: float) -> float:
     return engine.loglik(family, 0.0, dispersion)
-
-
-def _not_in_memory() -> NoReturn:
-    raise ValueError(NOT_IN_MEMORY)

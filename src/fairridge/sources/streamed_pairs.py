@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -45,14 +45,15 @@ from fairridge.families.distances import (
     SquaredDifference,
     Vectorized,
     require_ties,
+    squared_form,
+    squared_sums,
 )
-from fairridge.sources.batch import Batch
-from fairridge.sources.encoder import BatchEncoder
-from fairridge.sources.row_keys import row_keys
+from fairridge.sources.batch import add, row_keys
+from fairridge.sources.encoder import BatchEncoder, Placed
 
 __all__ = ["streamed_form"]
 
-SumOverBatches = Callable[[Callable[[Batch], Any], BatchEncoder], Any]
+SumOverRows = Callable[[Callable[[Placed], Any], BatchEncoder], Any]
 
 SAMPLE = 1 << 16
 # Largest count of numbers in the sums of all groups, and of groups.
@@ -64,7 +65,7 @@ MOST_CLASSES = 10_000
 def streamed_form(
     distance: Distance,
     encode: BatchEncoder,
-    sum_over: SumOverBatches,
+    sum_over: SumOverRows,
     columns: ChangedColumns,
     mean: float,
 ) -> Floats:
@@ -77,7 +78,7 @@ def streamed_form(
     encode : BatchEncoder
         Reads the response and S.
     sum_over : callable
-        Adds up a function of batches in one pass.
+        Adds up a function of encoded rows in one pass.
     columns : ChangedColumns
         z.
     mean : float
@@ -85,14 +86,16 @@ def streamed_form(
     """
     width = columns.change.shape[1]
     if isinstance(distance, ClassDifference | SameOutcome):
-        classes: _ByClass = sum_over(_Classes(encode, columns), encode)
-        return classes.different if isinstance(distance, ClassDifference) else classes.same
+        classes: _ByClass = sum_over(partial(_by_class, columns=columns), encode)
+        return classes.form(same=isinstance(distance, SameOutcome))
     if isinstance(distance, SquaredDifference):
-        return _squared_form(sum_over(_Squares(encode, columns, mean), encode), width)
+        return squared_form(sum_over(partial(_squares, columns=columns, mean=mean), encode), width)
     if isinstance(distance, AbsoluteDifference):
-        sampler = _Sampler(encode.only(sensitive=False), distance.transform)
-        cuts = sum_over(sampler, sampler.encode).cuts(_n_groups(width))
-        groups: _Groups = sum_over(_Grouping(encode, distance.transform, columns, cuts), encode)
+        transform, response = distance.transform, encode.only(sensitive=False)
+        sample: _Sample = sum_over(partial(_sample, transform=transform), response)
+        cuts = sample.cuts(int(np.clip(GROUP_NUMBERS // (width * width), 64, MOST_GROUPS)))
+        group = partial(_grouped, transform=transform, columns=columns, cuts=cuts)
+        groups: _Groups = sum_over(group, encode)
         _say_error(groups, len(cuts) + 1)
         return groups.form
     raise ValueError(
@@ -102,8 +105,15 @@ def streamed_form(
     )
 
 
-def _changed(rows: Rows, columns: ChangedColumns) -> Floats:
-    return columns.of(dense_columns(rows.sensitive, rows.names[: rows.n_sensitive]))
+def _squares(placed: Placed, columns: ChangedColumns, mean: float) -> Floats:
+    S, v = _changed(placed.rows, columns)
+    return squared_sums(S, placed.rows.response[:, 0] - mean, v)
+
+
+def _changed(rows: Rows, columns: ChangedColumns) -> tuple[Floats, Floats]:
+    """Return the columns z, and the weights."""
+    S = dense_columns(rows.sensitive, rows.names[: rows.n_sensitive])
+    return columns.of(S), _weights(rows)
 
 
 def _weights(rows: Rows) -> Floats:
@@ -120,51 +130,29 @@ class _ByClass:
     moments: dict[tuple[float, ...], Moments]
 
     def __add__(self, other: _ByClass) -> _ByClass:
-        merged = dict(self.moments)
-        for key, part in other.moments.items():
-            merged[key] = merged[key] + part if key in merged else part
-        return _ByClass(_few(merged))
+        ours, theirs = self.moments, other.moments
+        return _ByClass(_few({k: add(ours.get(k), theirs.get(k)) for k in {**ours, **theirs}}))
 
-    @property
-    def different(self) -> Floats:
-        """2(W·scatter(S) − Σ_c W_c·scatter_c(S))."""
-        parts = self._parts
+    def form(self, *, same: bool) -> Floats:
+        """2Σ_c W_c·scatter_c(S); of pairs that differ 2W·scatter(S) less that."""
+        parts = [self.moments[key] for key in sorted(self.moments)]
+        within = np.sum([part.weight * part.scatter for part in parts], axis=0)
+        if same:
+            require_ties(sum(part.n_rows for part in parts), len(parts))
+            return 2.0 * within
         total = sum(parts[1:], start=parts[0])
-        return 2.0 * (total.weight * total.scatter - self._within)
-
-    @property
-    def same(self) -> Floats:
-        """2Σ_c W_c·scatter_c(S)."""
-        require_ties(sum(part.n_rows for part in self._parts), len(self.moments))
-        return 2.0 * self._within
-
-    @property
-    def _parts(self) -> list[Moments]:
-        return [self.moments[key] for key in sorted(self.moments)]
-
-    @property
-    def _within(self) -> Floats:
-        return np.sum([part.weight * part.scatter for part in self._parts], axis=0)
+        return 2.0 * (total.weight * total.scatter - within)
 
 
-@dataclass(frozen=True)
-class _Classes:
-    encode: BatchEncoder
-    columns: ChangedColumns
-
-    def __call__(self, batch: Batch) -> _ByClass | None:
-        placed = self.encode(batch)
-        if placed is None:
-            return None
-        S, v = _changed(placed.rows, self.columns), _weights(placed.rows)
-        y = placed.rows.response
-        values, codes = np.unique(y, axis=0, return_inverse=True)
-        chosen = [codes.ravel() == code for code in range(len(values))]
-        found = {
-            tuple(value.tolist()): _moments(S[rows], v[rows])
-            for value, rows in zip(values, chosen, strict=True)
-        }
-        return _ByClass(_few(found))
+def _by_class(placed: Placed, columns: ChangedColumns) -> _ByClass:
+    S, v = _changed(placed.rows, columns)
+    values, codes = np.unique(placed.rows.response, axis=0, return_inverse=True)
+    chosen = [codes.ravel() == code for code in range(len(values))]
+    found = {
+        tuple(value.tolist()): _moments(S[rows], v[rows])
+        for value, rows in zip(values, chosen, strict=True)
+    }
+    return _ByClass(_few(found))
 
 
 def _moments(S: Floats, v: Floats) -> Moments:
@@ -180,37 +168,6 @@ def _few(found: dict[Any, Any]) -> dict[Any, Any]:
             "use distance 'absolute' or 'squared' for numbers."
         )
     return found
-
-
-# ------------------------------------------------------- squared differences
-
-
-@dataclass(frozen=True)
-class _Squares:
-    """Σv, Σvg², Σvgs, Σvssᵀ and Σvg²ssᵀ, for g and s less their means."""
-
-    encode: BatchEncoder
-    columns: ChangedColumns
-    mean: float
-
-    def __call__(self, batch: Batch) -> Floats | None:
-        placed = self.encode(batch)
-        if placed is None:
-            return None
-        S, v = _changed(placed.rows, self.columns), _weights(placed.rows)
-        g = placed.rows.response[:, 0] - self.mean
-        weighted = S * v[:, None]
-        second, fourth = weighted.T @ S, (weighted * (g * g)[:, None]).T @ S
-        return np.concatenate(
-            [[v.sum(), v @ (g * g)], g @ weighted, second.ravel(), fourth.ravel()]
-        )
-
-
-def _squared_form(sums: Floats, q: int) -> Floats:
-    """2W Σg²ssᵀ + 2(Σg²)(Σssᵀ) + 4bbᵀ, b = Σgs."""
-    total, square, b = sums[0], sums[1], sums[2 : 2 + q]
-    second, fourth = sums[2 + q :].reshape(2, q, q)
-    return 2.0 * total * fourth + 2.0 * square * second + 4.0 * np.outer(b, b)
 
 
 # ------------------------------------------------------ absolute differences
@@ -257,22 +214,9 @@ class _Sample:
         return middles[ends]
 
 
-@dataclass(frozen=True)
-class _Sampler:
-    encode: BatchEncoder
-    transform: Vectorized | None
-
-    def __call__(self, batch: Batch) -> _Sample | None:
-        placed = self.encode(batch)
-        if placed is None:
-            return None
-        keys = row_keys(0, placed.part, placed.positions)
-        g = _values(placed.rows, self.transform)
-        return _Sample(keys, g, _weights(placed.rows)).smallest()
-
-
-def _n_groups(q: int) -> int:
-    return int(np.clip(GROUP_NUMBERS // (q * q), 64, MOST_GROUPS))
+def _sample(placed: Placed, transform: Vectorized | None) -> _Sample:
+    keys = row_keys(0, placed.part, placed.positions)
+    return _Sample(keys, _values(placed.rows, transform), _weights(placed.rows)).smallest()
 
 
 @dataclass(frozen=True)
@@ -347,24 +291,16 @@ class _Groups:
         return float(np.linalg.eigvalsh(root.T @ E @ root).max(initial=0.0))
 
 
-@dataclass(frozen=True)
-class _Grouping:
-    encode: BatchEncoder
-    transform: Vectorized | None
-    columns: ChangedColumns
-    cuts: Floats
-
-    def __call__(self, batch: Batch) -> _Groups | None:
-        placed = self.encode(batch)
-        if placed is None:
-            return None
-        S, v = _changed(placed.rows, self.columns), _weights(placed.rows)
-        g = _values(placed.rows, self.transform)
-        # A common origin costs nothing in differences, and saves digits.
-        origin = self.cuts[len(self.cuts) // 2] if len(self.cuts) else 0.0
-        groups = np.searchsorted(self.cuts, g)
-        order = np.argsort(groups, kind="stable")
-        return _grouped_sums(groups[order], g[order] - origin, S[order], v[order], len(self.cuts))
+def _grouped(
+    placed: Placed, transform: Vectorized | None, columns: ChangedColumns, cuts: Floats
+) -> _Groups:
+    S, v = _changed(placed.rows, columns)
+    g = _values(placed.rows, transform)
+    # A common origin costs nothing in differences, and saves digits.
+    origin = cuts[len(cuts) // 2] if len(cuts) else 0.0
+    groups = np.searchsorted(cuts, g)
+    order = np.argsort(groups, kind="stable")
+    return _grouped_sums(groups[order], g[order] - origin, S[order], v[order], len(cuts))
 
 
 def _grouped_sums(groups: Integers, g: Floats, S: Floats, v: Floats, n_cuts: int) -> _Groups:
