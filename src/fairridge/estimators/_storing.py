@@ -19,9 +19,9 @@ from fairridge.data.profiles import (
 )
 from fairridge.engines import DeviceEngine, MemoryEngine, Moments
 from fairridge.estimators._training import Training
-from fairridge.export import LinearForm, TrainingColumns, fingerprint
+from fairridge.export import LinearForm, fingerprint
 from fairridge.metrics import decided_by, group_differences, shares_of_fit
-from fairridge.models import FairBasis, Fit
+from fairridge.models import FairBasis, Fit, TrainingColumns
 from fairridge.search import CompressedProblem, Problem, Solution
 from fairridge.sources.stream import StreamEngine
 

@@ -12,7 +12,7 @@ from fairridge.export.reasons import Direction, Reasons, reasons
 from fairridge.export.scikit_learn import to_sklearn
 from fairridge.export.scorecard import Scorecard, ScorecardLine, scorecard
 from fairridge.export.sql import to_sql
-from fairridge.export.training import TrainingColumns, fingerprint
+from fairridge.export.training import fingerprint
 
 __all__ = [
     "FORMAT",
@@ -22,7 +22,6 @@ __all__ = [
     "Reasons",
     "Scorecard",
     "ScorecardLine",
-    "TrainingColumns",
     "attribution",
     "fingerprint",
     "linear_form",

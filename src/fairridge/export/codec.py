@@ -19,8 +19,8 @@ from fairridge.data import Design, Encoding
 from fairridge.data.annotations import require_annotated
 from fairridge.data.columns import CategoricalColumn, FilledColumn, NumericColumn
 from fairridge.data.profiles import ColumnProfile
-from fairridge.export.training import TrainingColumns
 from fairridge.inference import Certificate
+from fairridge.models import TrainingColumns
 
 __all__ = ["NotSaved", "decode", "encode"]
 

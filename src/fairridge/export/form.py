@@ -20,8 +20,8 @@ from fairridge.data.columns import (
     NumericColumn,
     for_sensitive,
 )
-from fairridge.export.training import TrainingColumns
 from fairridge.families.base import Link
+from fairridge.models import TrainingColumns
 
 __all__ = ["InputColumn", "LinearForm", "linear_form"]
 

@@ -12,8 +12,8 @@ from fairridge.data import Design, Encoding
 from fairridge.data.annotations import conforms
 from fairridge.data.columns import OTHER, CategoricalColumn
 from fairridge.data.profiles import ColumnProfile
-from fairridge.export.training import TrainingColumns
 from fairridge.families import Multinomial
+from fairridge.models import TrainingColumns
 
 __all__ = ["Facts", "Level", "are_profiles", "is_covariance", "is_design", "is_training"]
 

@@ -1,62 +1,16 @@
-"""What a model remembers of its training columns, and the fingerprint of its data."""
+"""The fingerprint of training data."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 
 import numpy as np
 
-from fairridge._typing import Floats
 from fairridge.data import Design, Encoding, MappedEncoding
-from fairridge.models import FairBasis, Fit
+from fairridge.models import TrainingColumns
 
-__all__ = ["TrainingColumns", "fingerprint"]
-
-
-@dataclass(frozen=True)
-class TrainingColumns:
-    """Moments of the training data, as far as explanations and files need them.
-
-    Attributes
-    ----------
-    weight : float
-        Sum of the weights.
-    center, deviation : ndarray of shape (q+p+m,)
-        Means and standard deviations of [S, X, y], with y as m columns of numbers.
-    covariance : ndarray of shape (q, q)
-        Covariance of S.
-    B : ndarray of shape (q, p)
-        Coefficients of X on S.
-    with_response : ndarray of shape (q+p, m)
-        Covariances of [S, X] with y.
-    predictor_variance : float
-        VAR(Uβ), summed over classes.
-    """
-
-    weight: float
-    center: Floats
-    deviation: Floats
-    covariance: Floats
-    B: Floats
-    with_response: Floats
-    predictor_variance: float
-
-    @classmethod
-    def of(cls, basis: FairBasis, fit: Fit) -> TrainingColumns:
-        """Take them from the small matrices of a fit."""
-        S, U, B, n = basis.sensitive, basis.predictors, basis.B, basis.weight
-        S_y, U_y = S.products(basis.on_sensitive), U.products(basis.on_predictors)
-        return cls(
-            n,
-            np.concatenate([basis.center, basis.center_targets]),
-            np.append(basis.deviations, np.sqrt(np.diag(basis.target_scatter) / n)),
-            S.scatter() / n,
-            B,
-            np.concatenate([S_y, B.T @ S_y + U_y]) / n,
-            fit.predictor_variance,
-        )
+__all__ = ["fingerprint"]
 
 
 def fingerprint(training: TrainingColumns, design: Design, n_rows: int) -> str:
@@ -91,8 +45,10 @@ def fingerprint(training: TrainingColumns, design: Design, n_rows: int) -> str:
 
 def _described(encoding: Encoding | MappedEncoding) -> list[list[str]]:
     """Names of encoded columns, then every input column with its levels."""
-    inner = encoding if isinstance(encoding, Encoding) else encoding.inner
     return [
         list(encoding.names),
-        *([column.name, *map(str, getattr(column, "levels", ()))] for column in inner.columns),
+        *(
+            [column.name, *map(str, getattr(column, "levels", ()))]
+            for column in encoding.inner.columns
+        ),
     ]

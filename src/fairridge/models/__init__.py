@@ -9,7 +9,7 @@ from fairridge.models.controls import (
     conditional_basis,
 )
 from fairridge.models.coordinates import Coordinates
-from fairridge.models.fit import ConditionalFit, ExpandedFit, Fit, Separation
+from fairridge.models.fit import ConditionalFit, ExpandedFit, Fit, Separation, TrainingColumns
 from fairridge.models.isolation import DecidedLevel, Isolation, isolate
 from fairridge.models.sparse_compression import SparseFeatures, sparse_features
 
@@ -30,6 +30,7 @@ __all__ = [
     "Isolation",
     "Separation",
     "SparseFeatures",
+    "TrainingColumns",
     "basis_on",
     "canonical_space",
     "compress",

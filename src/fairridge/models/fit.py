@@ -1,4 +1,4 @@
-"""One model at one λ, as a fairness definition sees it."""
+"""One model at one λ, as a fairness definition sees it, and what is kept of its columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import FamilyFunction, RowFunction
 from fairridge.models.basis import FairBasis
 
-__all__ = ["ConditionalFit", "ExpandedFit", "Fit", "Separation"]
+__all__ = ["ConditionalFit", "ExpandedFit", "Fit", "Separation", "TrainingColumns"]
 
 
 # Logarithm of a deviance, above which it is divided by its size.
@@ -291,3 +291,47 @@ class _Deviance(FamilyFunction):
             return np.array([float(self.family.deviance_terms(y, eta, weight, 0).deviance)])
         deviance = weight @ self.family.unit_deviance(y[:, 0], eta[:, 0], self.log_size)
         return np.array([float(deviance)])
+
+
+@dataclass(frozen=True)
+class TrainingColumns:
+    """Moments of the training data, as far as explanations and files need them.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the weights.
+    center, deviation : ndarray of shape (q+p+m,)
+        Means and standard deviations of [S, X, y], with y as m columns of numbers.
+    covariance : ndarray of shape (q, q)
+        Covariance of S.
+    B : ndarray of shape (q, p)
+        Coefficients of X on S.
+    with_response : ndarray of shape (q+p, m)
+        Covariances of [S, X] with y.
+    predictor_variance : float
+        VAR(Uβ), summed over classes.
+    """
+
+    weight: float
+    center: Floats
+    deviation: Floats
+    covariance: Floats
+    B: Floats
+    with_response: Floats
+    predictor_variance: float
+
+    @classmethod
+    def of(cls, basis: FairBasis, fit: Fit) -> TrainingColumns:
+        """Take them from the small matrices of a fit."""
+        S, U, B, n = basis.sensitive, basis.predictors, basis.B, basis.weight
+        S_y, U_y = S.products(basis.on_sensitive), U.products(basis.on_predictors)
+        return cls(
+            n,
+            np.concatenate([basis.center, basis.center_targets]),
+            np.append(basis.deviations, np.sqrt(np.diag(basis.target_scatter) / n)),
+            S.scatter() / n,
+            B,
+            np.concatenate([S_y, B.T @ S_y + U_y]) / n,
+            fit.predictor_variance,
+        )
