@@ -185,3 +185,14 @@ def test_numbers_that_may_be_missing_have_reports():
     model = FairRidgeRegressor(0.1, sensitive="s", missing="level").fit(gaps, y)
     assert "x[(missing)]" in fairridge.report(model, gaps, y, cv=0, bootstrap=0).html
     assert fairridge.report(model, gaps, y, new_rows=True).html
+
+
+def test_columns_of_arrays_are_called_by_where_they_stand(people):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(len(people), 2)), people["sex"] == "male"]).astype(float)
+    model = FairRidgeRegressor(0.05, sensitive=[2]).fit(X, people["gaussian"])
+    for options in ({"new_rows": True}, {"cv": 0}):
+        page = fairridge.report(model, X, people["gaussian"], bootstrap=0, **options)
+        assert page.contents.subject.sensitive == ("x2",)
+        assert page.contents.subject.predictors == ("x0", "x1")
+        assert page.contents.main.audits[0].attributes[0].attribute == "x2"

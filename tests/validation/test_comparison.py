@@ -277,6 +277,7 @@ def test_quarters_of_attributes_apart_and_in_arrays(people):
     inside = compare(np.column_stack([columns, age]), y, sensitive=[2], **options)
     assert apart.skipped == inside.skipped == {}
     assert len(apart.notes) == len(inside.notes) == 1
+    assert inside.notes[0].startswith("x2 is numeric")
     one, other = (found.to_frame().drop(columns="seconds") for found in (apart, inside))
     pd.testing.assert_frame_equal(one, other, rtol=1e-6)
     assert one["train_decision_gap"].notna().all()

@@ -9,7 +9,7 @@ from fairridge.data.design import (
     require_few_levels,
 )
 from fairridge.data.encoding import Encoding, dense_columns
-from fairridge.data.frames import make_frame
+from fairridge.data.frames import columns_of, make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
 from fairridge.data.rows import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
@@ -39,6 +39,7 @@ __all__ = [
     "Unknown",
     "as_native",
     "as_table",
+    "columns_of",
     "dense_columns",
     "is_missing",
     "is_sparse",

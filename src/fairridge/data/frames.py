@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
 
-__all__ = ["make_frame"]
+__all__ = ["columns_of", "make_frame"]
+
+
+def columns_of(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of a table with one row per record; what a record lacks is NaN."""
+    rows = list(records)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name, float("nan")) for row in rows] for name in names}
 
 
 def make_frame(columns: dict[str, Any], backend: Any = None) -> Any:

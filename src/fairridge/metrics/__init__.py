@@ -4,7 +4,7 @@ from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import area_under_curve, concordance_index
-from fairridge.metrics.decisions import BINS, Decided, decided_by
+from fairridge.metrics.decisions import Decided, decided_by
 from fairridge.metrics.dependence import Dependence, dependence
 from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.encoded_groups import GroupCodes, encoded_groups
@@ -15,17 +15,18 @@ from fairridge.metrics.group_measures import (
     Correlation,
     GroupMeasures,
 )
-from fairridge.metrics.groups import Grouping, groupings, weighted_quantiles
-from fairridge.metrics.held_out import explained_by_sensitive, scatter_of, sequential_share
+from fairridge.metrics.groups import BINS, Grouping, groupings, sensitive_table, weighted_quantiles
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.telling import Telling, tell
 from fairridge.metrics.translation import DIFFERENCES, group_differences
 from fairridge.metrics.yardstick import (
     WORDS,
+    scatter_of,
     sensitive_span,
     share_explained,
     shares_of_fit,
 )
+from fairridge.solvers.shares import explained_by_sensitive, sequential_share
 
 __all__ = [
     "BINS",
@@ -62,6 +63,7 @@ __all__ = [
     "proxy_terms",
     "scatter_of",
     "sensitive_span",
+    "sensitive_table",
     "sequential_share",
     "share_explained",
     "shares_of_fit",

@@ -52,13 +52,8 @@ class Attribution:
 
     def to_frame(self) -> Any:
         """Return one row per attribute."""
-        columns = {
-            "attribute": list(self.attributes),
-            "share": self.shares,
-            "alone": self.alone,
-            "last": self.last,
-        }
-        return make_frame(columns, self._backend)
+        columns = {"share": self.shares, "alone": self.alone, "last": self.last}
+        return make_frame({"attribute": list(self.attributes)} | columns, self._backend)
 
     def _repr_html_(self) -> str:
         note = f"Shares sum to R² = {self.total:.4g} of all attributes together."
@@ -210,20 +205,20 @@ class Proxies:
 
     def to_frame(self) -> Any:
         """Return one row per term, the sensitive attributes themselves last."""
-        names = (*self.predictors, "(sensitive)")
-        several = len(self.labels) > 1
-        columns: dict[str, Any] = {"class": [x for x in self.labels for _ in names]}
-        columns |= {"term": names * len(self.labels)}
-        columns["explained_by_sensitive"] = np.tile([*self.explained, np.nan], len(self.labels))
-        columns |= {"entering": self.entering.ravel(), "remaining": self.remaining.ravel()}
+        names, m = (*self.predictors, "(sensitive)"), len(self.labels)
+        columns: dict[str, Any] = {
+            **({"class": [x for x in self.labels for _ in names]} if m > 1 else {}),
+            "term": names * m,
+            "explained_by_sensitive": np.tile([*self.explained, np.nan], m),
+            "entering": self.entering.ravel(),
+            "remaining": self.remaining.ravel(),
+        }
         both = np.concatenate([self.differences, self.direct[:, None, :]], axis=1)
         for k, name in enumerate(self.sensitive):
             columns[f"difference: {name}"] = both[:, :, k].ravel()
         if self.telling is not None:  # the last row there is all predictors, here S itself
             for name, values in self.telling.columns.items():
-                columns[name] = np.tile([*values[:-1], np.nan], len(self.labels))
-        if not several:
-            del columns["class"]
+                columns[name] = np.tile([*values[:-1], np.nan], m)
         return make_frame(columns, self._backend)
 
     def _repr_html_(self) -> str:

@@ -15,7 +15,7 @@ from fairridge.data import Table, as_table
 from fairridge.metrics.attribution import MOST_PLAYERS, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import area_under_curve
-from fairridge.metrics.distances import Distances, SortedScores
+from fairridge.metrics.distances import INCOMPARABLE, Distances, SortedScores
 from fairridge.metrics.group_measures import (
     AttributeAudit,
     CalibrationBin,
@@ -23,16 +23,15 @@ from fairridge.metrics.group_measures import (
     GroupMeasures,
 )
 from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
-from fairridge.metrics.intervals import Estimate, mean_interval, rate_interval
+from fairridge.metrics.intervals import UNDEFINED, Estimate, mean_interval, rate_interval
 from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
-from fairridge.metrics.ranking import Ranking, ranking
+from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval
 from fairridge.metrics.yardstick import sensitive_span
 
 __all__ = ["audit"]
 
 CALIBRATION_BINS = 10
-NAN = float("nan")
 
 
 def audit(
@@ -113,40 +112,32 @@ def audit(
     _check_options(confidence, bins, small)
     check_flag("intersections", intersections)
     table = as_table(sensitive_features, argument="sensitive_features")
-    outcomes = read_outcomes(
-        y_true,
-        y_pred,
-        table.shape[0],
-        sample_weight=sample_weight,
-        threshold=threshold,
-        positive=positive,
-        favorable=favorable,
-        kind=kind,
-    )
+    n, confidence = table.shape[0], float(confidence)
+    outcomes = read_outcomes(y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind)
     _warn_of_ranking(outcomes)
-    n_given = table.shape[0]
     table = table if isinstance(outcomes.keep, slice) else table.take(outcomes.keep)
-    partitions = groupings(table, outcomes.weight, bins=bins, intersections=intersections)
+    weight, columns = outcomes.weight, indicator_columns(table)
+    partitions = groupings(table, weight, bins=bins, intersections=intersections)
     references = _references(partitions, reference)
-    case = _Case.of(outcomes, float(confidence), int(small))
-    strongest, attribution = _dependence(table, outcomes)
-    span = sensitive_span(indicator_columns(table)[0], outcomes.weight)
+    ordered = SortedScores(outcomes.score, weight)
+    case = _Case(outcomes, ordered, _tenths(outcomes), confidence, int(small))
+    strongest, attribution = _dependence(table, columns, outcomes)
+    span = sensitive_span(columns[0], weight)
     return Audit(
         kind=outcomes.kind,
         positive=outcomes.positive,
         favorable=outcomes.favorable,
         threshold=outcomes.threshold,
-        confidence=case.confidence,
+        confidence=confidence,
         small=case.small,
-        overall=_measures(case, "", "all", np.ones(len(outcomes.score), dtype=bool), None),
+        overall=_measures(case, "", "all", np.ones(len(weight), dtype=bool), None),
         attributes=tuple(
-            _attribute(case, partition, reference)
-            for partition, reference in zip(partitions, references, strict=True)
+            _attribute(case, *one) for one in zip(partitions, references, strict=True)
         ),
-        means_share=share_interval(outcomes.score[:, None], span, outcomes.weight, case.confidence),
+        means_share=share_interval(outcomes.score[:, None], span, weight, confidence),
         strongest=strongest,
         attribution=attribution,
-        eta_share=_share_of_eta(linear_predictor, n_given, span, outcomes, case.confidence),
+        eta_share=_share_of_eta(linear_predictor, n, span, outcomes, confidence),
         _backend=table.backend,
     )
 
@@ -182,12 +173,6 @@ class _Case:
     confidence: float
     small: int
 
-    @classmethod
-    def of(cls, outcomes: Outcomes, confidence: float, small: int) -> _Case:
-        """Sort the scores, and cut them at tenths."""
-        ordered = SortedScores(outcomes.score, outcomes.weight)
-        return cls(outcomes, ordered, _tenths(outcomes), confidence, small)
-
 
 def _attribute(case: _Case, partition: Grouping, reference: int | None) -> AttributeAudit:
     masks = [partition.codes == code for code in range(len(partition.labels))]
@@ -211,8 +196,14 @@ def _measures(
     outcomes, confidence = case.outcomes, case.confidence
     weight, score = outcomes.weight[rows], outcomes.score[rows]
     response = None if outcomes.response is None else outcomes.response[rows]
-    error = None if response is None else response - score
-    nothing = Estimate.undefined()
+    measured: dict[str, Any] = _rates(outcomes, rows, confidence)
+    if response is not None:
+        error = response - score
+        measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
+        measured["calibration"] = mean_interval(error, weight, confidence)
+        measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
+        if outcomes.kind == "classification" and not outcomes.labels:
+            measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
     return GroupMeasures(
         attribute=attribute,
         group=label,
@@ -220,16 +211,8 @@ def _measures(
         share=float(weight.sum() / outcomes.weight.sum()),
         small=len(score) < case.small,
         mean_prediction=mean_interval(score, weight, confidence),
-        mean_response=nothing
-        if response is None
-        else _response(outcomes.kind, response, weight, confidence),
-        calibration=nothing if error is None else mean_interval(error, weight, confidence),
-        rmse=NAN if error is None else float(np.sqrt(np.average(error**2, weights=weight))),
-        distances=apart or Distances(NAN, NAN, NAN),
-        ranking=Ranking.undefined()
-        if response is None or outcomes.kind == "regression" or outcomes.labels
-        else ranking(response > 0.0, score, weight, confidence),
-        **_rates(outcomes, rows, confidence),
+        distances=apart or INCOMPARABLE,
+        **measured,
     )
 
 
@@ -239,25 +222,21 @@ def _response(kind: Kind, response: Floats, weight: Floats, confidence: float) -
     return mean_interval(response, weight, confidence)
 
 
-def _rates(outcomes: Outcomes, rows: Booleans, confidence: float) -> dict[str, Any]:
-    """Return selection rate, true and false positive rates, and precision of some rows."""
-    nothing = Estimate.undefined()
-    rates = dict.fromkeys(
-        ("selection_rate", "true_positive_rate", "false_positive_rate", "precision"), nothing
-    )
+def _rates(outcomes: Outcomes, rows: Booleans, confidence: float) -> dict[str, Estimate]:
+    """Return selection rate, true and false positive rates, and precision, as far as defined."""
     if outcomes.selected is None:
-        return rates
+        return {}
     selected, weight = outcomes.selected[rows], outcomes.weight[rows]
-    rates["selection_rate"] = rate_interval(selected, weight, confidence)
+    shares = {"selection_rate": (selected, np.ones_like(selected))}
     if outcomes.kind == "classification" and outcomes.response is not None:
         true = outcomes.wanted[rows]
-        for name, hits, among in (
-            ("true_positive_rate", selected, true),
-            ("false_positive_rate", selected, ~true),
-            ("precision", true, selected),
-        ):
-            rates[name] = rate_interval(hits[among], weight[among], confidence)
-    return rates
+        shares["true_positive_rate"] = selected, true
+        shares["false_positive_rate"] = selected, ~true
+        shares["precision"] = true, selected
+    return {
+        name: rate_interval(hits[among], weight[among], confidence)
+        for name, (hits, among) in shares.items()
+    }
 
 
 def _tenths(outcomes: Outcomes) -> Integers:
@@ -291,12 +270,14 @@ def _calibration(
             )
 
 
-def _dependence(table: Table, outcomes: Outcomes) -> tuple[Correlation | None, Attribution | None]:
+def _dependence(
+    table: Table, columns: tuple[Floats, tuple[str, ...], tuple[int, ...]], outcomes: Outcomes
+) -> tuple[Correlation | None, Attribution | None]:
     """Return the strongest correlation of predictions with S, and R² split over attributes."""
-    S, names, owners = indicator_columns(table)
+    S, names, owners = columns
     share = outcomes.weight / outcomes.weight.sum()
-    center = S[0]  # a value that occurs: constant columns come out as exactly zero
-    Z = np.column_stack([S - center, outcomes.score - outcomes.score[0]])
+    Z = np.column_stack([S, outcomes.score])
+    Z -= Z[0]  # a value that occurs: constant columns come out as exactly zero
     Z -= share @ Z
     covariance = (Z * share[:, None]).T @ Z
     q, variance = S.shape[1], float(covariance[-1, -1])
@@ -320,7 +301,7 @@ def _share_of_eta(
 ) -> Estimate:
     """Return R² of η on S, over classes if there are several; NaN without η."""
     if linear_predictor is None:
-        return Estimate.undefined()
+        return UNDEFINED
     eta: Floats = np.asarray(linear_predictor, dtype=np.float64)
     if len(eta) != n_given or not np.isfinite(eta).all():
         raise ValueError(
@@ -334,20 +315,17 @@ def _references(
     partitions: tuple[Grouping, ...], reference: Mapping[str, Any] | None
 ) -> list[int | None]:
     """Find the reference group of every attribute, where one was named."""
-    wanted = dict(reference or {})
-    found: list[int | None] = []
-    for partition in partitions:
-        if partition.attribute not in wanted:
-            found.append(None)
-            continue
-        label = str(wanted.pop(partition.attribute))
-        if label not in partition.labels:
+    places = {partition.attribute: k for k, partition in enumerate(partitions)}
+    found: list[int | None] = [None] * len(partitions)
+    for attribute, group in (reference or {}).items():
+        if attribute not in places:
+            names = ", ".join(map(repr, places))
+            raise ValueError(f"reference names {attribute!r}; the attributes are {names}.")
+        labels, label = partitions[places[attribute]].labels, str(group)
+        if label not in labels:
             raise ValueError(
-                f"reference group {label!r} of {partition.attribute!r} has no rows; the groups "
-                f"are {', '.join(map(repr, partition.labels))}."
+                f"reference group {label!r} of {attribute!r} has no rows; the groups are "
+                f"{', '.join(map(repr, labels))}."
             )
-        found.append(partition.labels.index(label))
-    if wanted:
-        names = ", ".join(repr(partition.attribute) for partition in partitions)
-        raise ValueError(f"reference names {next(iter(wanted))!r}; the attributes are {names}.")
+        found[places[attribute]] = labels.index(label)
     return found

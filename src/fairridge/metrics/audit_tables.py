@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fairridge._notebook import frame_html
-from fairridge.data import make_frame
+from fairridge.data import columns_of, make_frame
 from fairridge.metrics.attribution import Attribution
 from fairridge.metrics.favorable import Favorable
-from fairridge.metrics.group_measures import (
-    AttributeAudit,
-    Correlation,
-    GroupMeasures,
-    defined,
-)
-from fairridge.metrics.intervals import Estimate
-
-UNDEFINED = Estimate.undefined()
+from fairridge.metrics.group_measures import AttributeAudit, Between, Correlation, GroupMeasures
+from fairridge.metrics.intervals import UNDEFINED, Estimate
 
 __all__ = ["Audit", "observed_less_predicted"]
 
+NAN = float("nan")
+
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Between):
     """Group metrics of a model's predictions; print it, or take the tables.
 
     Attributes
@@ -46,7 +41,7 @@ class Audit:
         of predicted means that S explains.
     strongest : Correlation or None
         The column of S with the largest |correlation| with the predictions;
-        None where nothing varies.
+        None if nothing varies.
     attribution : Attribution or None
         `r_squared` split over attributes; None for more than 15.
     eta_share : Estimate
@@ -111,111 +106,76 @@ class Audit:
         return _extreme([a.odds_difference for a in self.attributes])
 
     @property
-    def demographic_parity_difference(self) -> float:
-        """Largest over attributes."""
-        return self.parity_difference.value
-
-    @property
-    def demographic_parity_ratio(self) -> float:
-        """Smallest over attributes."""
-        return self.parity_ratio.value
-
-    @property
-    def equal_opportunity_difference(self) -> float:
-        """Largest over attributes."""
-        return self.opportunity_difference.value
-
-    @property
-    def equalized_odds_difference(self) -> float:
-        """Largest over attributes."""
-        return self.odds_difference.value
-
-    @property
     def standardized_mean_difference(self) -> float:
         """Largest of a group, as an absolute value; small groups are left out."""
-        return _worst(
-            [abs(g.distances.standardized_mean_difference) for g in self._compared_groups]
-        )
+        found = (g.distances.standardized_mean_difference for g in self._groups if not g.small)
+        return max(map(abs, _defined(found)), default=NAN)
 
     @property
     def group_means(self) -> tuple[float, float]:
         """Lowest and highest mean prediction of a group; small groups are left out."""
-        means = [g.mean_prediction.value for g in self._compared_groups]
-        return (min(means), max(means)) if means else (float("nan"), float("nan"))
+        means = [g.mean_prediction.value for g in self._groups if not g.small]
+        return min(means, default=NAN), max(means, default=NAN)
 
     @property
-    def _compared_groups(self) -> list[GroupMeasures]:
-        return [g for part in self.attributes for g in part.groups if not g.small]
+    def _groups(self) -> list[GroupMeasures]:
+        return [group for part in self.attributes for group in part.groups]
 
     @property
     def flagged(self) -> tuple[GroupMeasures, ...]:
         """Groups whose selection rate is below four fifths of the highest one."""
-        return tuple(g for a in self.attributes for g in a.groups if g.adverse_impact)
+        return tuple(group for group in self._groups if group.adverse_impact)
 
     def to_frame(self) -> Any:
         """Return one row per group, all rows together last."""
-        rows = [group.flat() for part in self.attributes for group in part.groups]
-        return make_frame(_columns([*rows, self.overall.flat()]), self._backend)
+        rows = [group.flat() for group in (*self._groups, self.overall)]
+        return make_frame(_defined_columns(rows), self._backend)
 
     def attributes_frame(self) -> Any:
         """Return one row per attribute."""
-        return make_frame(_columns([part.flat() for part in self.attributes]), self._backend)
+        rows = [part.flat() for part in self.attributes]
+        return make_frame(_defined_columns(rows), self._backend)
 
     def calibration_frame(self) -> Any:
         """Return responses against predictions by group and tenth of the predictions."""
-        rows = [
-            {
-                "attribute": b.attribute,
-                "group": b.group,
-                "low": b.low,
-                "high": b.high,
-                "count": b.count,
-                "mean_prediction": b.mean_prediction,
-                "mean_response": b.mean_response.value,
-                "mean_response_low": b.mean_response.low,
-                "mean_response_high": b.mean_response.high,
-                "calibration": b.calibration,
-            }
-            for part in self.attributes
-            for b in part.calibration
-        ]
+        rows = [one.flat() for part in self.attributes for one in part.calibration]
         if not rows:
             raise ValueError("there is no calibration without y_true; pass the responses to audit.")
-        return make_frame(_columns(rows, keep_all=True), self._backend)
+        return make_frame(columns_of(rows), self._backend)
 
     def __str__(self) -> str:
-        title = f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}"
-        lines = [title, *self._facts()]
-        shown = [name for name in _SHOWN if _any(self.overall, self.attributes, name)]
+        rows = [group.flat() for group in (*self._groups, self.overall)]
+        shown = [name for name in _SHOWN if _defined(row[name] for row in rows)]
+        headings = "".join(f" {_SHOWN[name]:>{_width(name)}}" for name in shown)
+        lines = [self._title, *self._facts()]
         for part in self.attributes:
-            lines += ["", f"{part.attribute:<24} {'rows':>8}" + "".join(map(_heading, shown))]
+            lines += ["", f"{part.attribute:<24} {'rows':>8}{headings}"]
             lines += [_line(group, shown) for group in part.groups]
         lines += [_line(self.overall, shown)]
-        if any(group.small for part in self.attributes for group in part.groups):
+        if any(group.small for group in self._groups):
             lines += ["", f"* fewer than {self.small} rows: left out of ratios and differences."]
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        title = f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}"
-        return frame_html(self.to_frame(), title, self._facts())
+        return frame_html(self.to_frame(), self._title, self._facts())
+
+    @property
+    def _title(self) -> str:
+        return f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}"
 
     def _facts(self) -> list[str]:
         low, high = self.group_means
         strongest = "" if self.strongest is None else f", {self.strongest.column}"
+        gap = "gap of decisions between groups (demographic parity difference)"
+        smd = Estimate(self.standardized_mean_difference)
         facts = [
             _fact("share of η explained by S (R²)", self.eta_share),
             _fact("share of predicted means explained by S (R²)", self.means_share),
-            _fact(
-                "gap of decisions between groups (demographic parity difference)",
-                self.parity_difference,
-            ),
+            _fact(gap, self.parity_difference),
             f"largest |correlation| with S: {self.max_correlation:.4f}{strongest}",
-            _fact(
-                "largest standardized mean difference of a group",
-                Estimate.without_interval(self.standardized_mean_difference),
-            ),
+            _fact("largest standardized mean difference of a group", smd),
             f"mean predictions of groups: {low:.4g} to {high:.4g}" if low == low else "",
             _fact("lowest adverse impact ratio (demographic parity ratio)", self.parity_ratio),
             _fact("true positive rate difference (equal opportunity)", self.opportunity_difference),
@@ -225,12 +185,9 @@ class Audit:
                 f"ratio {group.impact_ratio.words('.2f')}"
                 for group in self.flagged
             ),
+            f"in parentheses and brackets: {100 * self.confidence:g} % intervals",
         ]
-        return [fact for fact in facts if fact] + [self._level]
-
-    @property
-    def _level(self) -> str:
-        return f"in parentheses and brackets: {100 * self.confidence:g} % intervals"
+        return [fact for fact in facts if fact]
 
 
 def _fact(label: str, found: Estimate) -> str:
@@ -251,23 +208,12 @@ _SHOWN = {
     "kolmogorov_smirnov": "KS",
     "rmse": "RMSE",
 }
-
-
-# Those with their intervals beside them.
-_WITH_INTERVAL = ("adverse_impact_ratio",)
+# The one with its interval beside it.
+_RATIO = "adverse_impact_ratio"
 
 
 def _width(name: str) -> int:
-    return 20 if name in _WITH_INTERVAL else 10
-
-
-def _heading(name: str) -> str:
-    return f" {_SHOWN[name]:>{_width(name)}}"
-
-
-def _any(overall: GroupMeasures, parts: Sequence[AttributeAudit], name: str) -> bool:
-    groups = [overall, *(group for part in parts for group in part.groups)]
-    return any(group.flat()[name] == group.flat()[name] for group in groups)
+    return 20 if name == _RATIO else 10
 
 
 def _line(group: GroupMeasures, shown: Sequence[str]) -> str:
@@ -282,8 +228,9 @@ def _cell(row: dict[str, Any], name: str) -> str:
     value = row[name]
     if value != value:
         return ""
-    if name in _WITH_INTERVAL and row[f"{name}_low"] < row[f"{name}_high"]:
-        return f"{value:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]"
+    low, high = (row.get(f"{name}_{end}", NAN) for end in ("low", "high"))
+    if name == _RATIO and low < high:
+        return f"{value:.3f} [{low:.3f}, {high:.3f}]"
     return f"{observed_less_predicted(row):+.4g}" if name == "calibration" else f"{value:.4g}"
 
 
@@ -299,19 +246,14 @@ def _extreme(found: Sequence[Estimate], sign: float = 1.0) -> Estimate:
     return max(known, key=lambda one: sign * one.value, default=UNDEFINED)
 
 
-def _worst(values: Sequence[float]) -> float:
-    return max(defined(values), default=float("nan"))
+def _defined(values: Iterable[Any]) -> list[Any]:
+    """Leave NaN out."""
+    return [value for value in values if value == value]
 
 
-def _columns(rows: Sequence[dict[str, Any]], *, keep_all: bool = False) -> dict[str, Any]:
+def _defined_columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Turn rows into columns, without those that are defined nowhere."""
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    if keep_all:
-        return columns
-    if "adverse_impact_ratio" in columns and not defined(columns["adverse_impact_ratio"]):
+    columns = columns_of(rows)
+    if _RATIO in columns and not _defined(columns[_RATIO]):
         del columns["adverse_impact"]
-    return {
-        name: values
-        for name, values in columns.items()
-        if not all(isinstance(value, float) and value != value for value in values)
-    }
+    return {name: values for name, values in columns.items() if _defined(values)}

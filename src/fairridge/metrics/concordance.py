@@ -48,9 +48,8 @@ def concordance_index(
     waiting: list[int] = []
     for position, row in enumerate(order):
         if event[row]:
-            below, equal = tree.below(int(rank[row])), tree.at(int(rank[row]))
-            concordant += weight[row] * below
-            tied += weight[row] * equal
+            concordant += weight[row] * tree.below(int(rank[row]))
+            tied += weight[row] * tree.values[rank[row]]
             comparable += weight[row] * tree.total
         waiting.append(int(row))
         last = position + 1 == len(order)
@@ -86,6 +85,3 @@ class _PartialSums:
             total += self.sums[k]
             k -= k & -k
         return total
-
-    def at(self, rank: int) -> float:
-        return self.values[rank]

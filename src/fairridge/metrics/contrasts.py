@@ -16,33 +16,35 @@ nothing is gained by looking for the worst pair first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from fairridge._typing import Floats
-from fairridge.metrics.intervals import Estimate, wilson_limits
+from fairridge.metrics.intervals import UNDEFINED, Estimate, wilson_limits
 
 __all__ = [
     "largest_mean_difference",
     "largest_rate_difference",
+    "newcombe_limits",
     "rate_ratio",
+    "ratio_variance",
     "smallest_rate_ratio",
 ]
 
 # Steps of bisection: fewer than binary digits, so that θ stays finite.
 STEPS = 50
 
-# Ends of the intervals of pairs (first, second), given the probability left out in each.
-Limits = Callable[[Sequence[Estimate], Sequence[Estimate], float], tuple[Floats, Floats]]
+# Ends of the intervals of pairs (first, second), given the probability left out in each. Both
+# have three rows: values, sizes and errors.
+Limits = Callable[[Floats, Floats, float], tuple[Floats, Floats]]
 
 
 def rate_ratio(first: Estimate, second: Estimate, confidence: float) -> Estimate:
     """Return the ratio of the shares of two groups; NaN if the second is 0."""
     if not second.value > 0.0 or not first.size > 0.0:
-        return Estimate.undefined()
-    low, high = _ratio_limits([first], [second], 1.0 - confidence)
+        return UNDEFINED
+    low, high = _ratio_limits(_columns([first]), _columns([second]), 1.0 - confidence)
     return Estimate(first.value / second.value, float(low[0]), float(high[0]))
 
 
@@ -50,7 +52,7 @@ def smallest_rate_ratio(groups: Sequence[Estimate], confidence: float) -> Estima
     """Return the lowest share of a group over the highest, at most 1."""
     known = [group for group in groups if group.value == group.value]
     if len(known) < 2 or max(group.value for group in known) <= 0.0:
-        return Estimate.undefined()
+        return UNDEFINED
     low, high = _of_pairs(_ratio_limits, known, 1.0 - confidence)
     with np.errstate(divide="ignore"):
         lows, highs = np.append(low, 1.0 / high), np.append(high, 1.0 / low)
@@ -59,15 +61,7 @@ def smallest_rate_ratio(groups: Sequence[Estimate], confidence: float) -> Estima
 
 
 def largest_rate_difference(families: Sequence[Sequence[Estimate]], confidence: float) -> Estimate:
-    """Return the largest difference between shares of two groups.
-
-    Parameters
-    ----------
-    families : sequence of sequences of Estimate
-        Shares by group; of several kinds of share the largest difference of any counts.
-    confidence : float
-        Level of the interval.
-    """
+    """Return the largest difference between shares of two groups, of any kind of share."""
     return _largest(_difference_limits, families, confidence)
 
 
@@ -80,49 +74,47 @@ def _largest(limits: Limits, families: Sequence[Sequence[Estimate]], confidence:
     known = [[group for group in groups if group.value == group.value] for groups in families]
     compared = [groups for groups in known if len(groups) > 1]
     if not compared:
-        return Estimate.undefined()
-    values = [[group.value for group in groups] for groups in compared]
-    lows, highs = [], []
-    for groups in compared:
-        low, high = _of_pairs(limits, groups, (1.0 - confidence) / len(compared))
-        lows += [low, -high]
-        highs += [high, -low]
+        return UNDEFINED
+    outside = (1.0 - confidence) / len(compared)
+    low, high = np.hstack([_of_pairs(limits, groups, outside) for groups in compared])
     return Estimate(
-        max(max(group) - min(group) for group in values),
+        max(float(np.ptp([group.value for group in groups])) for groups in compared),
         # NaN if a group of one row has no interval: then the extremes have none.
-        max(float(np.concatenate(lows).max()), 0.0),
-        float(np.concatenate(highs).max()),
+        max(float(np.append(low, -high).max()), 0.0),
+        float(np.append(high, -low).max()),
     )
 
 
 def _of_pairs(limits: Limits, groups: Sequence[Estimate], outside: float) -> tuple[Floats, Floats]:
     """Return the ends of intervals of all pairs that hold together."""
-    first, second = zip(*combinations(groups, 2), strict=True)
-    return limits(first, second, outside / len(first))
+    first, second = np.triu_indices(len(groups), 1)
+    columns = _columns(groups)
+    return limits(columns[:, first], columns[:, second], outside / len(first))
 
 
 # ---------------------------------------------------------------------- pairs
 
 
-def _columns(groups: Sequence[Estimate], *names: str) -> list[Floats]:
-    return [np.array([getattr(group, name) for group in groups]) for name in names]
+def _columns(groups: Sequence[Estimate]) -> Floats:
+    return np.array([(group.value, group.size, group.error) for group in groups]).T
 
 
-def _difference_limits(
-    first: Sequence[Estimate], second: Sequence[Estimate], outside: float
+def _difference_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
+    (p1, n1, _), (p2, n2, _) = first, second
+    return newcombe_limits(p1, n1, p2, n2, float(-ndtri(outside / 2.0)))
+
+
+def newcombe_limits(
+    p1: Floats, n1: Floats, p2: Floats, n2: Floats, z: float
 ) -> tuple[Floats, Floats]:
-    z = float(-ndtri(outside / 2.0))
-    (p1, n1), (p2, n2) = (_columns(groups, "value", "size") for groups in (first, second))
+    """Return the ends of Newcombe's intervals of p₁ − p₂, shares of n₁ and n₂ rows."""
     (l1, u1), (l2, u2) = wilson_limits(p1, n1, z), wilson_limits(p2, n2, z)
     gap = p1 - p2
     return gap - np.hypot(p1 - l1, u2 - p2), gap + np.hypot(u1 - p1, p2 - l2)
 
 
-def _mean_limits(
-    first: Sequence[Estimate], second: Sequence[Estimate], outside: float
-) -> tuple[Floats, Floats]:
-    names = ("value", "size", "error")
-    (m1, n1, e1), (m2, n2, e2) = (_columns(groups, *names) for groups in (first, second))
+def _mean_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
+    (m1, n1, e1), (m2, n2, e2) = first, second
     v1, v2 = e1**2, e2**2
     with np.errstate(invalid="ignore", divide="ignore"):
         df = (v1 + v2) ** 2 / (v1**2 / (n1 - 1.0) + v2**2 / (n2 - 1.0))
@@ -132,11 +124,9 @@ def _mean_limits(
     return m1 - m2 - half, m1 - m2 + half
 
 
-def _ratio_limits(
-    first: Sequence[Estimate], second: Sequence[Estimate], outside: float
-) -> tuple[Floats, Floats]:
+def _ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
     z = float(-ndtri(outside / 2.0))
-    (p1, n1), (p2, n2) = (_columns(groups, "value", "size") for groups in (first, second))
+    (p1, n1, _), (p2, n2, _) = first, second
 
     def end(wanted: float) -> Floats:
         # The statistic falls as the ratio θ grows; bisect θ/(1 + θ).
@@ -151,15 +141,19 @@ def _ratio_limits(
 
 
 def _score(p1: Floats, n1: Floats, p2: Floats, n2: Floats, ratio: Floats) -> Floats:
-    """Return the score statistic of p₁ − θp₂, in the likeliest shares that have the ratio θ."""
+    """Return the score statistic of p₁ − θp₂."""
+    gap = p1 - ratio * p2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = gap / np.sqrt(np.maximum(ratio_variance(p1, n1, p2, n2, ratio), 0.0))
+    return np.where(gap == 0.0, 0.0, found)
+
+
+def ratio_variance(p1: Floats, n1: Floats, p2: Floats, n2: Floats, ratio: Floats) -> Floats:
+    """Return the variance of p₁ − θp₂ in the likeliest shares that have the ratio θ."""
     n, x1, x2 = n1 + n2, n1 * p1, n2 * p2
     a, b, c = n * ratio, -(n1 * ratio + x1 + n2 + x2 * ratio), x1 + x2
     root = np.sqrt(np.maximum(b * b - 4.0 * a * c, 0.0))
     # The smaller root, written so that nothing cancels where θ is small.
     q2 = 2.0 * c / (root - b)
     q1 = ratio * q2
-    variance = (q1 * (1.0 - q1) / n1 + ratio**2 * q2 * (1.0 - q2) / n2) * n / (n - 1.0)
-    gap = p1 - ratio * p2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = gap / np.sqrt(np.maximum(variance, 0.0))
-    return np.where(gap == 0.0, 0.0, found)
+    return (q1 * (1.0 - q1) / n1 + ratio**2 * q2 * (1.0 - q2) / n2) * n / (n - 1.0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -16,10 +16,10 @@ from fairridge.families.base import ClassFamily
 from fairridge.metrics.encoded_groups import GroupCodes, codes_of, cuts_of, encoded_groups
 from fairridge.models import Fit
 
-__all__ = ["BINS", "SMALL", "Decided", "decided_by"]
+__all__ = ["SMALL", "Decided", "decided_by"]
 
-# Groups of a numeric attribute, and rows below which a group is left out.
-BINS, SMALL = 4, 30
+# Rows below which a group is left out.
+SMALL = 30
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,7 @@ class Decided:
     def of(
         cls, decided: Integers, groups: Sequence[GroupCodes], weight: Floats, n_classes: int
     ) -> Decided:
-        """Count rows.
-
-        Parameters
-        ----------
-        decided : ndarray of shape (n,)
-            Class that each row is given, from 0.
-        groups : sequence of GroupCodes
-            Groups of the rows, by each attribute.
-        weight : ndarray of shape (n,)
-            Weights.
-        n_classes : int
-            Number of classes.
-        """
+        """Count rows by the class that each is given, from 0, and by group."""
         counts, weights = [], []
         for one in groups:
             cells, size = one.codes * n_classes + decided, one.size * n_classes
@@ -64,8 +52,8 @@ class Decided:
 
     def __add__(self, other: Decided) -> Decided:
         return Decided(
-            tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
-            tuple(a + b for a, b in zip(self.weights, other.weights, strict=True)),
+            tuple(map(operator.add, self.counts, other.counts)),
+            tuple(map(operator.add, self.weights, other.weights)),
         )
 
     @property
@@ -114,13 +102,12 @@ class _Decide:
     raw: Floats
     level: Floats
     n_classes: int
-    cuts: tuple[Floats, ...]
+    cuts: tuple[Floats, ...] = ()
+    groups: Sequence[GroupCodes] | None = None  # if they cannot be told from the rows
 
     def __call__(self, engine: MemoryEngine) -> Decided:
-        return self.by(engine, codes_of(engine.rows.sensitive, self.cuts))
-
-    def by(self, engine: MemoryEngine, groups: Sequence[GroupCodes]) -> Decided:
-        """Count rows whose groups are known."""
+        known = self.groups
+        groups = codes_of(engine.rows.sensitive, self.cuts) if known is None else known
         eta = engine.scores(self.raw) + self.level
         eta = eta if engine.offset is None else eta + engine.offset[:, None]
         return Decided.of(self.family.likeliest(eta), groups, engine.weights, self.n_classes)
@@ -129,25 +116,13 @@ class _Decide:
 def decided_by(fit: Fit, engine: Engine, n_classes: int, unmapped: Rows | None = None) -> Decided:
     """Decide for the likeliest class of every row, and count by group.
 
-    Parameters
-    ----------
-    fit : Fit
-        A model of classes.
-    engine : Engine
-        Where the rows are; a pass, and one more to cut numeric attributes.
-    n_classes : int
-        Number of classes.
-    unmapped : Rows, optional
-        The rows with S as it was given, if its columns are mapped to features.
+    This takes one pass over the rows, and one more to cut numeric attributes.
+    `unmapped` are the rows with S as it was given, if its columns are mapped to features.
     """
     basis = fit.basis
     raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
     level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive) - raw @ basis.center
-    decide = _Decide(cast(ClassFamily, fit.family), raw, level, n_classes, ())
-    if unmapped is not None:
-        groups = encoded_groups(unmapped, bins=BINS)
-        work: Callable[[MemoryEngine], Decided] = partial(decide.by, groups=groups)
-    else:
-        work = replace(decide, cuts=cuts_of(engine, bins=BINS))
-    found: Decided = engine.sum_of(work)
-    return found
+    groups = None if unmapped is None else encoded_groups(unmapped)
+    cuts = cuts_of(engine) if groups is None else ()
+    family = cast(ClassFamily, fit.family)
+    return engine.sum_of(_Decide(family, raw, level, n_classes, cuts, groups))

@@ -14,11 +14,12 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.families.distances import Distance
-from fairridge.metrics.distances import SortedScores
+from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.groups import Grouping
-from fairridge.metrics.held_out import explained_by_sensitive, scatter_of, sequential_share
+from fairridge.metrics.yardstick import scatter_of
+from fairridge.solvers.shares import explained_by_sensitive, sequential_share
 
-__all__ = ["Dependence", "dependence", "pairwise_difference"]
+__all__ = ["Dependence", "dependence"]
 
 
 # Standard deviation of predictions, relative to their size or that of the response, that is none.
@@ -59,34 +60,22 @@ def dependence(
     response: Floats,
     groups: Sequence[Grouping],
 ) -> Dependence:
-    """Measure how predictions depend on S.
+    """Measure how predictions, numbers or probabilities of classes, depend on S.
 
-    Parameters
-    ----------
-    prediction : ndarray of shape (n,) or (n, m)
-        Numbers, or probabilities of classes.
-    S : ndarray of shape (n, q)
-        Sensitive attributes, encoded.
-    targets : ndarray of shape (n, t)
-        The response as numbers: itself, or 0/1 columns of classes.
-    distance : Distance
-        d(yᵢ, yⱼ) of individual fairness.
-    response : ndarray of shape (n, c)
-        What the distance looks at.
-    groups : sequence of Grouping
-        Partitions of the rows, by the attributes.
+    `targets` are the response as numbers: itself, or 0/1 columns of classes. The
+    distance d(yᵢ, yⱼ) of individual fairness looks at `response`.
     """
     columns = _without_rounding(prediction.reshape(len(S), -1), targets)
     q, m = S.shape[1], columns.shape[1]
     joint = scatter_of(np.hstack([S, columns, targets]))
-    distances = [pair for column in columns.T for pair in _between(column, groups)]
+    distances = [one for column in columns.T for one in _between(column, groups)]
     return Dependence(
         explained_by_sensitive(joint, q, m),
         sequential_share(joint, q, m),
-        pairwise_difference(columns, S, distance, response),
+        _pairwise_difference(columns, S, distance, response),
         _largest_correlation(joint, q, m),
-        max((ks for ks, _ in distances), default=0.0),
-        max((w for _, w in distances), default=0.0),
+        max((one.kolmogorov_smirnov for one in distances), default=0.0),
+        max((one.wasserstein for one in distances), default=0.0),
     )
 
 
@@ -100,7 +89,7 @@ def _without_rounding(columns: Floats, targets: Floats) -> Floats:
     return np.where(columns.std(axis=0) <= NEGLIGIBLE_DEVIATION * size, 0.0, columns - mean)
 
 
-def pairwise_difference(columns: Floats, S: Floats, distance: Distance, response: Floats) -> float:
+def _pairwise_difference(columns: Floats, S: Floats, distance: Distance, response: Floats) -> float:
     """Σᵢⱼ d(yᵢ, yⱼ)(sᵢa − sⱼa)² with a from least squares of the predictions on S."""
     centered = S - S.mean(axis=0)
     scale = np.sqrt((centered**2).mean(axis=0))
@@ -118,13 +107,12 @@ def _largest_correlation(joint: Floats, q: int, m: int) -> float:
     return float(min(correlation.max(initial=0.0), 1.0))
 
 
-def _between(scores: Floats, groups: Sequence[Grouping]) -> list[tuple[float, float]]:
-    """KS and Wasserstein distance of every group to all other rows."""
+def _between(scores: Floats, groups: Sequence[Grouping]) -> list[Distances]:
+    """Compare every group with all other rows."""
     ordered = SortedScores(scores, np.ones(len(scores)))
-    found = []
-    for grouping in groups:
-        for code in range(len(grouping.labels) if len(grouping.labels) > 1 else 0):
-            here = grouping.codes == code
-            distances = ordered.between(here, ~here)
-            found.append((distances.kolmogorov_smirnov, distances.wasserstein))
-    return found
+    return [
+        ordered.between(one.codes == code, one.codes != code)
+        for one in groups
+        for code in range(len(one.labels))
+        if len(one.labels) > 1
+    ]

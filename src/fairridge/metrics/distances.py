@@ -8,7 +8,9 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
 
-__all__ = ["Distances", "SortedScores", "largest_gap"]
+__all__ = ["INCOMPARABLE", "Distances", "SortedScores", "largest_gap"]
+
+NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,13 @@ class Distances:
         ∫ |F₁ − F₂|, in the unit of the scores (earth mover's distance).
     """
 
-    standardized_mean_difference: float
-    kolmogorov_smirnov: float
-    wasserstein: float
+    standardized_mean_difference: float = NAN
+    kolmogorov_smirnov: float = NAN
+    wasserstein: float = NAN
+
+
+# What a group without others has.
+INCOMPARABLE = Distances()
 
 
 class SortedScores:
@@ -49,10 +55,10 @@ class SortedScores:
         self._weight = weight[self._order]
 
     def between(self, first: Booleans, second: Booleans) -> Distances:
-        """Compare two groups of rows, neither of them empty; NaN where one is."""
+        """Compare two groups of rows; NaN if one of them is empty."""
         w = [self._weight * rows[self._order] for rows in (first, second)]
         if not (w[0].any() and w[1].any()):
-            return Distances(float("nan"), float("nan"), float("nan"))
+            return INCOMPARABLE
         mean = [float(np.average(self._scores, weights=part)) for part in w]
         within = sum(
             float(part @ (self._scores - center) ** 2) for part, center in zip(w, mean, strict=True)

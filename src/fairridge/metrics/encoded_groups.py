@@ -6,16 +6,16 @@ them, which takes their distribution: one pass over rows that are not in memory.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Indicators, Piece, Rows
 from fairridge.engines import Engine, MemoryEngine
-from fairridge.metrics.groups import weighted_quantiles
+from fairridge.metrics.groups import BINS, quantile_edges
 
 __all__ = ["GroupCodes", "codes_of", "cuts_of", "encoded_groups"]
 
@@ -68,12 +68,10 @@ class ValueWeights:
             order = np.argsort(values, kind="stable")
             values, weights = values[order], weights[order]
         # Rounding up keeps the order, so values are sorted only once.
-        rounded = _rounded_up(values, digits)
-        starts = _starts(rounded)
+        starts = _starts(rounded := _rounded_up(values, digits))
         while len(starts) > MOST_VALUES and digits > 0:
             digits -= FEWER
-            rounded = _rounded_up(values, digits)
-            starts = _starts(rounded)
+            starts = _starts(rounded := _rounded_up(values, digits))
         return cls(rounded[starts], np.add.reduceat(weights, starts), digits)
 
     def __add__(self, other: ValueWeights) -> ValueWeights:
@@ -81,13 +79,11 @@ class ValueWeights:
         weights = np.concatenate([self.weights, other.weights])
         return ValueWeights.of(values, weights, min(self.digits, other.digits))
 
-    def cuts(self, bins: int) -> Floats:
+    def cuts(self, bins: int = BINS) -> Floats:
         """Return the largest value of every group but the last: quantiles, or single values."""
         if len(self.values) <= max(bins, 2):
             return self.values[:-1]
-        inner = weighted_quantiles(self.values, self.weights, np.arange(1, bins) / bins)
-        # Many equal values make quantiles coincide, or reach the end: fewer groups then.
-        return np.unique(np.minimum(inner, self.values[-2]))
+        return quantile_edges(self.values, self.weights, bins)
 
 
 def _starts(values: Floats) -> Integers:
@@ -100,8 +96,7 @@ def _rounded_up(values: Floats, digits: int) -> Floats:
     if digits == DIGITS:
         return values
     fraction, exponent = np.frexp(values)
-    rounded: Floats = np.ldexp(np.ceil(np.ldexp(fraction, digits)), exponent - digits)
-    return rounded
+    return np.ldexp(np.ceil(np.ldexp(fraction, digits)), exponent - digits)
 
 
 @dataclass(frozen=True)
@@ -111,32 +106,26 @@ class _Distributions:
     columns: tuple[ValueWeights, ...]
 
     def __add__(self, other: _Distributions) -> _Distributions:
-        pairs = zip(self.columns, other.columns, strict=True)
-        return _Distributions(tuple(a + b for a, b in pairs))
+        return _Distributions(tuple(map(operator.add, self.columns, other.columns)))
+
+    @classmethod
+    def of(cls, rows: Rows) -> _Distributions:
+        """Count the values of the numeric columns of S."""
+        weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+        return cls(tuple(ValueWeights.of(one, weight) for one in _numbers(rows.sensitive)))
+
+    def cuts(self) -> tuple[Floats, ...]:
+        """Return where each column is cut into groups."""
+        return tuple(column.cuts() for column in self.columns)
 
 
-def cuts_of(engine: Engine, *, bins: int) -> tuple[Floats, ...]:
-    """Return where each numeric attribute of an engine's rows is cut into groups.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are; numbers cost one pass over them.
-    bins : int
-        Groups of a numeric attribute with more values than that: quantiles.
-    """
-    found: _Distributions = engine.sum_of(_distributions, only_sensitive=True)
-    return tuple(column.cuts(bins) for column in found.columns)
+def cuts_of(engine: Engine) -> tuple[Floats, ...]:
+    """Return where numeric attributes are cut into groups, in one pass over an engine's rows."""
+    return engine.sum_of(_distributions, only_sensitive=True).cuts()
 
 
 def _distributions(engine: MemoryEngine) -> _Distributions:
-    return _distributions_of(engine.rows)
-
-
-def _distributions_of(rows: Rows) -> _Distributions:
-    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-    count = partial(ValueWeights.of, weights=weight)
-    return _Distributions(tuple(count(column) for column in _numbers(rows.sensitive)))
+    return _Distributions.of(engine.rows)
 
 
 def codes_of(pieces: Sequence[Piece], cuts: Sequence[Floats]) -> list[GroupCodes]:
@@ -151,18 +140,12 @@ def codes_of(pieces: Sequence[Piece], cuts: Sequence[Floats]) -> list[GroupCodes
     return found
 
 
-def encoded_groups(rows: Rows, *, bins: int) -> list[GroupCodes]:
-    """Return the group of every row by each attribute, as `groupings` does, from encoded rows.
+def encoded_groups(rows: Rows) -> list[GroupCodes]:
+    """Return the groups of encoded rows by each attribute, as `groupings` does.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows in memory, whose sensitive columns are not mapped to features.
-    bins : int
-        Groups of a numeric attribute with more values than that: quantiles.
+    The sensitive columns must not be mapped to features.
     """
-    cuts = [column.cuts(bins) for column in _distributions_of(rows).columns]
-    return codes_of(rows.sensitive, cuts)
+    return codes_of(rows.sensitive, _Distributions.of(rows).cuts())
 
 
 def _numbers(pieces: Sequence[Piece]) -> list[Floats]:

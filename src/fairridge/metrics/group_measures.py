@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairridge.metrics.contrasts import (
@@ -12,15 +12,14 @@ from fairridge.metrics.contrasts import (
     rate_ratio,
     smallest_rate_ratio,
 )
-from fairridge.metrics.distances import Distances
-from fairridge.metrics.intervals import Estimate
-from fairridge.metrics.ranking import Ranking
+from fairridge.metrics.distances import INCOMPARABLE, Distances
+from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.metrics.ranking import UNRANKED, Ranking
 
-__all__ = ["AttributeAudit", "CalibrationBin", "Correlation", "GroupMeasures", "defined"]
+__all__ = ["AttributeAudit", "Between", "CalibrationBin", "Correlation", "GroupMeasures"]
 
 # The four-fifths rule of the Uniform Guidelines on Employee Selection Procedures (1978).
 FOUR_FIFTHS = 0.8
-UNDEFINED = Estimate.undefined()
 
 
 @dataclass(frozen=True)
@@ -61,15 +60,15 @@ class GroupMeasures:
     share: float
     small: bool
     mean_prediction: Estimate
-    mean_response: Estimate
-    selection_rate: Estimate
-    true_positive_rate: Estimate
-    false_positive_rate: Estimate
-    precision: Estimate
-    calibration: Estimate
-    rmse: float
-    distances: Distances
-    ranking: Ranking
+    mean_response: Estimate = UNDEFINED
+    selection_rate: Estimate = UNDEFINED
+    true_positive_rate: Estimate = UNDEFINED
+    false_positive_rate: Estimate = UNDEFINED
+    precision: Estimate = UNDEFINED
+    calibration: Estimate = UNDEFINED
+    rmse: float = float("nan")
+    distances: Distances = INCOMPARABLE
+    ranking: Ranking = UNRANKED
     impact_ratio: Estimate = UNDEFINED
 
     @property
@@ -90,20 +89,17 @@ class GroupMeasures:
     def flat(self) -> dict[str, Any]:
         """Return one number per name; estimates become three."""
         row: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in vars(self).items():
             if isinstance(value, Ranking):
                 row |= value.auc.flat("auc") | value.gini.flat("gini")
                 row["ks_of_classes"] = value.ks_of_classes
             elif isinstance(value, Estimate):
-                name = "adverse_impact_ratio" if field.name == "impact_ratio" else field.name
-                row |= value.flat(name)
+                row |= value.flat("adverse_impact_ratio" if name == "impact_ratio" else name)
             elif isinstance(value, Distances):
-                row |= {part.name: getattr(value, part.name) for part in fields(value)}
+                row |= vars(value)
             else:
-                row[field.name] = value
-        row["adverse_impact"] = self.adverse_impact
-        return row
+                row[name] = value
+        return row | {"adverse_impact": self.adverse_impact}
 
 
 @dataclass(frozen=True)
@@ -137,6 +133,11 @@ class CalibrationBin:
         """Observed minus predicted."""
         return self.mean_response.value - self.mean_prediction
 
+    def flat(self) -> dict[str, Any]:
+        """Return one number per name; the estimate becomes three."""
+        own = vars(self) | self.mean_response.flat("mean_response")
+        return own | {"calibration": self.calibration}
+
 
 @dataclass(frozen=True)
 class Correlation:
@@ -154,8 +155,32 @@ class Correlation:
     value: float
 
 
+class Between:
+    """What lies between groups as plain numbers, by the names that they have elsewhere."""
+
+    @property
+    def demographic_parity_difference(self: Any) -> float:
+        """Largest minus smallest selection rate; the largest over attributes."""
+        return self.parity_difference.value
+
+    @property
+    def demographic_parity_ratio(self: Any) -> float:
+        """Smallest selection rate over the largest; the smallest over attributes."""
+        return self.parity_ratio.value
+
+    @property
+    def equal_opportunity_difference(self: Any) -> float:
+        """Largest minus smallest true positive rate; the largest over attributes."""
+        return self.opportunity_difference.value
+
+    @property
+    def equalized_odds_difference(self: Any) -> float:
+        """The larger of the differences of true and of false positive rates, over attributes."""
+        return self.odds_difference.value
+
+
 @dataclass(frozen=True)
-class AttributeAudit:
+class AttributeAudit(Between):
     """All groups of one attribute, and how far they are apart.
 
     Differences and ratios leave small groups out; they are NaN with fewer
@@ -203,50 +228,22 @@ class AttributeAudit:
     ) -> AttributeAudit:
         """Compare groups; `reference` is the position of the reference group, if there is one."""
         compared = [group for group in groups if not group.small]
-        rates, true, false, means = (
-            [getattr(group, name) for group in compared]
-            for name in (
-                "selection_rate",
-                "true_positive_rate",
-                "false_positive_rate",
-                "mean_prediction",
-            )
-        )
+        rates = [group.selection_rate for group in compared]
+        true = [group.true_positive_rate for group in compared]
+        false = [group.false_positive_rate for group in compared]
         best = _best(groups, compared) if reference is None else groups[reference]
+        ratios = [_impact_ratio(group, best, confidence) for group in groups]
         return cls(
             attribute,
-            tuple(
-                replace(group, impact_ratio=_impact_ratio(group, best, confidence))
-                for group in groups
-            ),
+            tuple(replace(g, impact_ratio=r) for g, r in zip(groups, ratios, strict=True)),
             None if reference is None else groups[reference].group,
             largest_rate_difference([rates], confidence),
             smallest_rate_ratio(rates, confidence),
             largest_rate_difference([true], confidence),
             largest_rate_difference([true, false], confidence),
-            largest_mean_difference(means, confidence),
+            largest_mean_difference([group.mean_prediction for group in compared], confidence),
             calibration,
         )
-
-    @property
-    def demographic_parity_difference(self) -> float:
-        """Largest minus smallest selection rate."""
-        return self.parity_difference.value
-
-    @property
-    def demographic_parity_ratio(self) -> float:
-        """Smallest selection rate over the largest."""
-        return self.parity_ratio.value
-
-    @property
-    def equal_opportunity_difference(self) -> float:
-        """Largest minus smallest true positive rate."""
-        return self.opportunity_difference.value
-
-    @property
-    def equalized_odds_difference(self) -> float:
-        """The larger of the differences of true and of false positive rates."""
-        return self.odds_difference.value
 
     @property
     def mean_prediction_difference(self) -> float:
@@ -255,21 +252,15 @@ class AttributeAudit:
 
     def flat(self) -> dict[str, Any]:
         """Return one number per name; estimates become three."""
-        row: dict[str, Any] = {"attribute": self.attribute, "reference": self.reference or ""}
-        for name, found in (
-            ("demographic_parity_difference", self.parity_difference),
-            ("demographic_parity_ratio", self.parity_ratio),
-            ("equal_opportunity_difference", self.opportunity_difference),
-            ("equalized_odds_difference", self.odds_difference),
-            ("mean_prediction_difference", self.mean_difference),
-        ):
-            row |= found.flat(name)
-        return row
-
-
-def defined(values: Sequence[float]) -> list[float]:
-    """Leave NaN out."""
-    return [value for value in values if value == value]
+        return {
+            "attribute": self.attribute,
+            "reference": self.reference or "",
+            **self.parity_difference.flat("demographic_parity_difference"),
+            **self.parity_ratio.flat("demographic_parity_ratio"),
+            **self.opportunity_difference.flat("equal_opportunity_difference"),
+            **self.odds_difference.flat("equalized_odds_difference"),
+            **self.mean_difference.flat("mean_prediction_difference"),
+        }
 
 
 def _best(groups: Sequence[GroupMeasures], compared: Sequence[GroupMeasures]) -> GroupMeasures:

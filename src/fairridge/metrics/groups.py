@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Levels, Table
+from fairridge.data import Design, Levels, Table
 
 __all__ = [
+    "BINS",
     "Grouping",
     "groupings",
     "indicator_columns",
+    "quantile_edges",
+    "sensitive_table",
     "weighted_quantiles",
 ]
+
+# Groups of a numeric attribute.
+BINS = 4
 
 
 @dataclass(frozen=True)
@@ -37,21 +46,24 @@ class Grouping:
     codes: Integers
 
 
-def groupings(
-    table: Table, weight: Floats, *, bins: int, intersections: bool
-) -> tuple[Grouping, ...]:
-    """Partition the rows by every column, and by all of them together.
+def sensitive_table(design: Design, X: Table, S: Table | None) -> Table:
+    """Return the sensitive attributes of rows, which may have them in another order than at fit.
 
-    Parameters
-    ----------
-    table : Table
-        Sensitive attributes.
-    weight : ndarray of shape (n,)
-        Weights, for quantiles.
-    bins : int
-        Groups of a numeric attribute with more values than that: quantiles.
-    intersections : bool
-        Whether to add the groups of all attributes crossed.
+    Columns of arrays keep the names that their positions give them.
+    """
+    table, names = (X, design.names) if S is None else (S, design.sensitive_names)
+    places: Sequence[int] = design.positions_sensitive
+    if names is not None and table.names is not None:
+        places = [table.names.index(names[k]) for k in places]
+    return replace(table.select(places), names=tuple(map(table.label, places)))
+
+
+def groupings(
+    table: Table, weight: Floats, *, bins: int = BINS, intersections: bool = False
+) -> tuple[Grouping, ...]:
+    """Partition the rows by every column, and by all of them crossed if `intersections`.
+
+    Numbers of more than `bins` values are cut at their weighted quantiles.
     """
     found = [_grouping(table, k, weight, bins) for k in range(table.shape[1])]
     if intersections and len(found) > 1:
@@ -69,21 +81,18 @@ def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int,
     owners : tuple of int
         The attribute each column belongs to.
     """
-    parts: list[Floats] = []
-    names: list[str] = []
-    owners: list[int] = []
+    found: list[tuple[Floats, str, int]] = []
     for k in range(table.shape[1]):
         name, column = table.label(k), table.column(k)
-        if not isinstance(column, Levels):
-            parts.append(column.astype(np.float64))
-            names.append(name)
-            owners.append(k)
-            continue
-        for code in np.unique(column.codes):
-            parts.append((column.codes == code).astype(np.float64))
-            names.append(f"{name}[{column.levels[code]}]")
-            owners.append(k)
-    return np.column_stack(parts), tuple(names), tuple(owners)
+        if isinstance(column, Levels):
+            found += [
+                ((column.codes == code).astype(np.float64), f"{name}[{column.levels[code]}]", k)
+                for code in np.unique(column.codes)
+            ]
+        else:
+            found.append((column.astype(np.float64), name, k))
+    columns, names, owners = zip(*found, strict=True)
+    return np.column_stack(columns), names, owners
 
 
 def weighted_quantiles(values: Floats, weight: Floats, levels: Sequence[float] | Floats) -> Floats:
@@ -95,38 +104,34 @@ def weighted_quantiles(values: Floats, weight: Floats, levels: Sequence[float] |
     return values[order][np.minimum(np.searchsorted(reached, wanted), len(values) - 1)]
 
 
-def _grouping(table: Table, k: int, weight: Floats, bins: int) -> Grouping:
-    name, column = table.label(k), table.column(k)
-    if isinstance(column, Levels):
-        if (column.codes < 0).any():
-            raise ValueError(_missing(name))
-        present, codes = np.unique(column.codes, return_inverse=True)
-        return Grouping(name, tuple(str(column.levels[code]) for code in present), codes)
-    if not np.isfinite(column.astype(np.float64)).all():
-        raise ValueError(_missing(name))
-    values, codes = np.unique(column, return_inverse=True)
-    if len(values) <= max(bins, 2):
-        text = _distinct(values.tolist())
-        return Grouping(name, tuple(text[value] for value in values.tolist()), codes)
-    return _quantiles(name, column.astype(np.float64), weight, bins)
-
-
-def _quantiles(name: str, values: Floats, weight: Floats, bins: int) -> Grouping:
-    edges, codes = _cut(values, weight, bins)
-    ends = [float(values.min()), *edges.tolist(), float(values.max())]
-    text = _distinct(ends)
-    labels = [
-        f"{'(' if j else '['}{text[ends[j]]}, {text[ends[j + 1]]}]" for j in range(len(edges) + 1)
-    ]
-    return Grouping(name, tuple(labels), codes)
-
-
-def _cut(values: Floats, weight: Floats, bins: int) -> tuple[Floats, Integers]:
-    """Cut numbers at their quantiles; return the edges and the group of every row."""
+def quantile_edges(values: Floats, weight: Floats, bins: int) -> Floats:
+    """Return the largest value of every group but the last, if numbers are cut at quantiles."""
     inner = weighted_quantiles(values, weight, np.arange(1, bins) / bins)
     # Many equal values make quantiles coincide, or reach the end: fewer groups then.
-    edges = np.unique(np.minimum(inner, values[values < values.max()].max()))
-    return edges, np.searchsorted(edges, values, side="left")
+    return np.unique(np.minimum(inner, values[values < values.max()].max()))
+
+
+def _grouping(table: Table, k: int, weight: Floats, bins: int) -> Grouping:
+    name, column = table.label(k), table.column(k)
+    given: NDArray[Any] = column.codes if isinstance(column, Levels) else column.astype(np.float64)
+    if not (given >= 0 if isinstance(column, Levels) else np.isfinite(given)).all():
+        raise ValueError(
+            f"sensitive attribute {name!r} contains missing values or infinity; drop those rows, "
+            "or give them a level of their own such as 'unknown'."
+        )
+    if isinstance(column, Levels):
+        present, codes = np.unique(given, return_inverse=True)
+        return Grouping(name, tuple(str(column.levels[code]) for code in present), codes)
+    values, codes = np.unique(column, return_inverse=True)
+    if len(values) <= max(bins, 2):
+        return Grouping(name, tuple(_distinct(values.tolist()).values()), codes)
+    edges = quantile_edges(given, weight, bins)
+    ends = [float(values[0]), *edges.tolist(), float(values[-1])]
+    text = _distinct(ends)
+    labels = (
+        f"{'(' if j else '['}{text[a]}, {text[b]}]" for j, (a, b) in enumerate(pairwise(ends))
+    )
+    return Grouping(name, tuple(labels), np.searchsorted(edges, given, side="left"))
 
 
 def _distinct(numbers: Sequence[float]) -> dict[float, str]:
@@ -148,10 +153,3 @@ def _crossed(parts: Sequence[Grouping]) -> Grouping:
         for cell in cells
     )
     return Grouping(" × ".join(part.attribute for part in parts), labels, codes.reshape(-1))
-
-
-def _missing(name: str) -> str:
-    return (
-        f"sensitive attribute {name!r} contains missing values or infinity; drop those rows, or "
-        "give them a level of their own such as 'unknown'."
-    )

@@ -11,7 +11,14 @@ from fairridge._typing import Booleans, Floats
 
 NAN = float("nan")
 
-__all__ = ["Estimate", "effective_size", "mean_interval", "rate_interval", "wilson_limits"]
+__all__ = [
+    "UNDEFINED",
+    "Estimate",
+    "effective_size",
+    "mean_interval",
+    "rate_interval",
+    "wilson_limits",
+]
 
 
 @dataclass(frozen=True)
@@ -28,21 +35,11 @@ class Estimate:
         Its standard error, if it is the mean of one group.
     """
 
-    value: float
-    low: float
-    high: float
+    value: float = NAN
+    low: float = NAN
+    high: float = NAN
     size: float = NAN
     error: float = NAN
-
-    @classmethod
-    def undefined(cls) -> Estimate:
-        """Return an estimate from no rows at all."""
-        return cls(NAN, NAN, NAN)
-
-    @classmethod
-    def without_interval(cls, value: float) -> Estimate:
-        """Return a value that rows tell, but not how well."""
-        return cls(value, NAN, NAN)
 
     def flat(self, name: str) -> dict[str, float]:
         """Return the value and the ends by name, for a row of a table."""
@@ -54,6 +51,10 @@ class Estimate:
         if not self.low < self.high:
             return text
         return f"{text} ({format(self.low, style)} to {format(self.high, style)})"
+
+
+# What no rows at all estimate.
+UNDEFINED = Estimate()
 
 
 def effective_size(weight: Floats) -> float:
@@ -71,7 +72,7 @@ def rate_interval(hits: Booleans, weight: Floats, confidence: float) -> Estimate
     """
     n = effective_size(weight)
     if n == 0.0:
-        return Estimate.undefined()
+        return UNDEFINED
     p = min(float(weight[hits].sum() / weight.sum()), 1.0)
     low, high = wilson_limits(np.array(p), np.array(n), float(ndtri(0.5 + confidence / 2.0)))
     return Estimate(p, float(low), float(high), n)
@@ -91,10 +92,10 @@ def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate
     """Weighted mean with Student's interval, mean ± t·s/√n with n the effective number of rows."""
     n = effective_size(weight)
     if n == 0.0:
-        return Estimate.undefined()
+        return UNDEFINED
     mean = float(np.average(values, weights=weight))
     if n <= 1.0 + 1e-9:
-        return Estimate(mean, NAN, NAN, n)
+        return Estimate(mean, size=n)
     variance = float(np.average((values - mean) ** 2, weights=weight)) * n / (n - 1.0)
     error = float(np.sqrt(variance / n))
     half = float(stdtrit(n - 1.0, 0.5 + confidence / 2.0)) * error

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats
-from fairridge.arguments import check_finite
+from fairridge.arguments import check_finite, check_option
 from fairridge.data import as_native, is_missing, name_of, one_per_row, weights
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 
@@ -30,14 +30,14 @@ class Outcomes:
     response : ndarray of shape (n,) or None
         The response; 1 for the positive class and 0 for the others.
     score : ndarray of shape (n,)
-        Predicted number, or probability of the positive class (1 or 0 where
+        Predicted number, or probability of the positive class (1 or 0 if
         labels were predicted).
     selected : ndarray of bool or None
         Whether the favorable outcome is predicted: the score is above the
         threshold, or not above it if low scores are favorable; None without a
         threshold.
     weight : ndarray of shape (n,)
-        Weights, ones where none were given.
+        Weights, ones if none were given.
     keep : ndarray of int or slice
         Which of the given rows these are.
     positive : object
@@ -65,24 +65,22 @@ class Outcomes:
     def wanted(self) -> Booleans:
         """Which rows of known class have the favorable outcome."""
         assert self.response is not None
-        positive: Booleans = self.response > 0.0
-        return positive if self.favorable.high else ~positive
+        return (self.response > 0.0) == self.favorable.high
 
 
 def read_outcomes(
     y_true: Any,
     y_pred: Any,
     n_rows: int,
-    *,
-    sample_weight: Any = None,
-    threshold: float | None = None,
-    positive: Any = None,
-    favorable: Any = None,
-    kind: Kind | None = None,
+    sample_weight: Any,
+    threshold: float | None,
+    positive: Any,
+    favorable: Any,
+    kind: Kind | None,
 ) -> Outcomes:
     """Read what an audit compares; see `audit` for the parameters."""
-    if kind not in (None, "regression", "classification"):
-        raise ValueError(f"kind={kind!r} is not known; use 'regression' or 'classification'.")
+    if kind is not None:
+        check_option("kind", kind, ("regression", "classification"))
     threshold = check_finite("threshold", threshold)
     weight = weights(sample_weight, n_rows)
     keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
@@ -97,32 +95,35 @@ def read_outcomes(
     else:
         positive = _second(classes) if positive is None and classes is not None else positive
         predicted = _of_positive(columns, n_rows, classes, positive, keep)
-    if (kind or _kind_of(response, predicted, positive)) == "regression":
+    kind, labels = kind or _kind_of(response, predicted, positive), False
+    if kind == "regression":
         wanted = favorable_outcome(favorable, name_of(y_true))
-        return _regression(response, predicted, weight, keep, threshold, wanted)
-    positive, labels = _positive(predicted, positive, classes)
-    known = () if classes is None else classes.tolist()
-    wanted = favorable_outcome(favorable, name_of(y_true), positive, known)
-    return _classification(response, predicted, weight, keep, threshold, positive, labels, wanted)
-
-
-def _regression(
-    response: NDArray[Any] | None,
-    predicted: NDArray[Any],
-    weight: Floats,
-    keep: Any,
-    threshold: float | None,
-    favorable: Favorable,
-) -> Outcomes:
-    for values, argument in ((response, "y_true"), (predicted, "y_pred")):
-        if values is not None and values.dtype.kind not in "buif":
-            raise ValueError(f"kind='regression', but {argument} holds {values[0]!r}.")
-    score = predicted.astype(np.float64)
-    selected = None if threshold is None else (score > threshold) == favorable.high
-    numbers = None if response is None else response.astype(np.float64)
+        _require_numbers(y_true=response, y_pred=predicted)
+        score, truth, positive = predicted.astype(np.float64), response, None
+    else:
+        positive, labels = _positive(predicted, positive, classes)
+        known = () if classes is None else classes.tolist()
+        wanted = favorable_outcome(favorable, name_of(y_true), positive, known)
+        score, threshold = _score(predicted, threshold, positive, labels)
+        truth = None if response is None else response == positive
     return Outcomes(
-        "regression", numbers, score, selected, weight, keep, None, threshold, favorable
+        kind,
+        None if truth is None else truth.astype(np.float64),
+        score,
+        None if threshold is None else (score > threshold) == wanted.high,
+        weight,
+        keep,
+        positive,
+        threshold,
+        wanted,
+        labels,
     )
+
+
+def _require_numbers(**arguments: NDArray[Any] | None) -> None:
+    for name, values in arguments.items():
+        if values is not None and values.dtype.kind not in "buif":
+            raise ValueError(f"kind='regression', but {name} holds {values[0]!r}.")
 
 
 def _positive(
@@ -147,40 +148,16 @@ def _positive(
     return positive, labels
 
 
-def _classification(
-    response: NDArray[Any] | None,
-    predicted: NDArray[Any],
-    weight: Floats,
-    keep: Any,
-    threshold: float | None,
-    positive: Any,
-    labels: bool,
-    favorable: Favorable,
-) -> Outcomes:
+def _score(
+    predicted: NDArray[Any], threshold: float | None, positive: Any, labels: bool
+) -> tuple[Floats, float]:
+    """Return probabilities of the positive class, and what they are compared with."""
+    numeric = predicted.dtype.kind in "buif"
     if labels:
-        if threshold is not None and predicted.dtype.kind not in "buif":
+        if threshold is not None and not numeric:
             raise ValueError("y_pred holds labels, so threshold does not apply; omit it.")
-        score, threshold = (predicted == positive).astype(np.float64), 0.5
-    else:
-        score, threshold = _as_probability(predicted, threshold)
-    truth = None if response is None else (response == positive).astype(np.float64)
-    selected = (score > threshold) == favorable.high
-    return Outcomes(
-        "classification",
-        truth,
-        score,
-        selected,
-        weight,
-        keep,
-        positive,
-        threshold,
-        favorable,
-        labels,
-    )
-
-
-def _as_probability(predicted: NDArray[Any], threshold: float | None) -> tuple[Floats, float]:
-    if predicted.dtype.kind not in "buif":
+        return (predicted == positive).astype(np.float64), 0.5
+    if not numeric:
         raise ValueError(
             f"y_pred holds {predicted[0]!r}, which is not a class of y_true; pass probabilities "
             "or labels of the same kind as y_true."
@@ -195,7 +172,7 @@ def _as_probability(predicted: NDArray[Any], threshold: float | None) -> tuple[F
 
 
 def _kind_of(response: NDArray[Any] | None, predicted: NDArray[Any], positive: Any) -> Kind:
-    """Classes are what is not a number, or has at most two values."""
+    """Take a response for classes if it is not numeric, or has at most two distinct values."""
     if positive is not None:
         return "classification"
     for values in (predicted, response):
@@ -223,7 +200,7 @@ def _listed(classes: NDArray[Any], maximum: int = 5) -> str:
 
 
 def _second(classes: NDArray[Any]) -> Any:
-    """Return the positive class where none is named: the one that classifiers model."""
+    """Return the positive class if none is named: the one that classifiers model."""
     if classes.dtype.kind in "uif" and np.isin(classes, (0, 1)).all():
         return classes.dtype.type(1)
     if classes.dtype.kind == "b":

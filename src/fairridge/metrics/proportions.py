@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm, t
 
 from fairridge._typing import Floats
+from fairridge.metrics.contrasts import newcombe_limits, ratio_variance
 
 __all__ = ["Part", "difference_p_value", "mean_gap_p_value", "part_of", "ratio_p_value"]
 
@@ -26,8 +27,8 @@ class Part:
     ----------
     n_rows : int
         Number of rows.
-    mean, variance : float
-        Their weighted mean, and the weighted variance of the values.
+    mean : float
+        Their weighted mean.
     error : float
         Squared standard error of the mean.
     weighted : bool
@@ -36,19 +37,16 @@ class Part:
 
     n_rows: int
     mean: float
-    variance: float
     error: float
     weighted: bool
 
 
 def part_of(values: Floats, weight: Floats) -> Part:
     """Summarize the values of one group."""
-    n, total = len(values), float(weight.sum())
+    total = float(weight.sum())
     mean = float(weight @ values) / total
-    centered = values - mean
-    variance = float(weight @ centered**2) / total
-    error = float(weight**2 @ centered**2) / total**2
-    return Part(n, mean, variance, error, bool(np.ptp(weight) > 0.0))
+    error = float(weight**2 @ (values - mean) ** 2) / total**2
+    return Part(len(values), mean, error, bool(np.ptp(weight) > 0.0))
 
 
 def ratio_p_value(first: Part, second: Part, ratio: float) -> float:
@@ -63,12 +61,7 @@ def ratio_p_value(first: Part, second: Part, ratio: float) -> float:
         spread = np.sqrt(first.error / first.mean**2 + second.error / second.mean**2)
         gap = np.log(first.mean / second.mean) - np.log(ratio)
         return float(norm.sf(gap / spread)) if spread > 0.0 else float(gap <= 0.0)
-    n1, n2 = first.n_rows, second.n_rows
-    x1, x2, n = n1 * first.mean, n2 * second.mean, n1 + n2
-    a, b, c = n * ratio, -(n1 * ratio + x1 + n2 + x2 * ratio), x1 + x2
-    q2 = (-b - np.sqrt(max(b * b - 4.0 * a * c, 0.0))) / (2.0 * a)
-    q1 = ratio * q2
-    variance = (q1 * (1.0 - q1) / n1 + ratio**2 * q2 * (1.0 - q2) / n2) * n / (n - 1)
+    variance = float(ratio_variance(*_shares(first, second), np.asarray(ratio)))
     gap = first.mean - ratio * second.mean
     return float(norm.sf(gap / np.sqrt(variance))) if variance > 0.0 else float(gap <= 0.0)
 
@@ -81,13 +74,12 @@ def difference_p_value(first: Part, second: Part, maximum: float) -> float:
     """
     if first.weighted or second.weighted:
         return mean_gap_p_value(first, second, maximum)
-    gap = first.mean - second.mean
-    if abs(gap) >= maximum:
+    if abs(first.mean - second.mean) >= maximum:
         return 1.0
 
     def outside(z: float) -> float:
-        low, high = _newcombe(first, second, z)
-        return max(high, -low) - maximum
+        low, high = newcombe_limits(*_shares(first, second), z)
+        return float(np.maximum(high, -low)) - maximum
 
     largest = 12.0
     if outside(largest) < 0.0:
@@ -98,29 +90,17 @@ def difference_p_value(first: Part, second: Part, maximum: float) -> float:
 def mean_gap_p_value(first: Part, second: Part, maximum: float) -> float:
     """Test H₀: |mean₁ − mean₂| ≥ maximum by two one-sided Welch tests."""
     gap = abs(first.mean - second.mean)
-    parts = [part.error * _unbiased(part) for part in (first, second)]
-    spread = float(np.sqrt(sum(parts)))
-    if spread == 0.0:
+    rows = np.array([first.n_rows, second.n_rows])
+    errors = np.array([first.error, second.error]) * rows / np.maximum(rows - 1, 1)
+    total = float(errors.sum())
+    if total == 0.0:
         return float(gap >= maximum)
-    df = sum(parts) ** 2 / sum(
-        e**2 / max(part.n_rows - 1, 1) for e, part in zip(parts, (first, second), strict=True)
-    )
-    return float(t.sf((maximum - gap) / spread, df))
+    df = total**2 / (errors**2 / np.maximum(rows - 1, 1)).sum()
+    return float(t.sf((maximum - gap) / np.sqrt(total), df))
 
 
-def _unbiased(part: Part) -> float:
-    return part.n_rows / max(part.n_rows - 1, 1)
-
-
-def _newcombe(first: Part, second: Part, z: float) -> tuple[float, float]:
-    (l1, u1), (l2, u2) = (_wilson(part, z) for part in (first, second))
-    p1, p2 = first.mean, second.mean
-    below, above = np.hypot(p1 - l1, u2 - p2), np.hypot(u1 - p1, p2 - l2)
-    return float(p1 - p2 - below), float(p1 - p2 + above)
-
-
-def _wilson(part: Part, z: float) -> tuple[float, float]:
-    p, n = part.mean, part.n_rows
-    middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n)
-    half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n)
-    return middle - half, middle + half
+def _shares(first: Part, second: Part) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return both shares, and how many rows they are of."""
+    pairs = ((part.mean, float(part.n_rows)) for part in (first, second))
+    (p1, n1), (p2, n2) = (map(np.asarray, pair) for pair in pairs)
+    return p1, n1, p2, n2

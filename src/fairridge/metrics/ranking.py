@@ -9,9 +9,9 @@ from scipy.special import expit, logit, ndtri
 
 from fairridge._typing import Booleans, Floats
 from fairridge.metrics.distances import SortedScores
-from fairridge.metrics.intervals import Estimate, effective_size
+from fairridge.metrics.intervals import UNDEFINED, Estimate, effective_size
 
-__all__ = ["Ranking", "ranking"]
+__all__ = ["UNRANKED", "Ranking", "ranking"]
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,18 @@ class Ranking:
         both classes.
     """
 
-    auc: Estimate
-    ks_of_classes: float
-
-    @classmethod
-    def undefined(cls) -> Ranking:
-        """Return what labels, numbers and rows of one class have."""
-        return cls(Estimate.undefined(), float("nan"))
+    auc: Estimate = UNDEFINED
+    ks_of_classes: float = float("nan")
 
     @property
     def gini(self) -> Estimate:
         """2·AUC − 1."""
         auc = self.auc
         return Estimate(2.0 * auc.value - 1.0, 2.0 * auc.low - 1.0, 2.0 * auc.high - 1.0)
+
+
+# What labels, numbers and rows of one class have.
+UNRANKED = Ranking()
 
 
 def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float) -> Ranking:
@@ -51,18 +50,9 @@ def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float
     variance the sum of those of both means (DeLong, DeLong and Clarke-Pearson
     1988). Weighted rows count with Kish's effective number. An AUC of 0 or 1,
     or of a single row of a class, has no interval.
-
-    Parameters
-    ----------
-    positive : ndarray of bool of shape (n,)
-        Rows of the positive class.
-    score, weight : ndarray of shape (n,)
-        Scores and weights.
-    confidence : float
-        Level of the interval.
     """
     if positive.all() or not positive.any():
-        return Ranking.undefined()
+        return UNRANKED
     separation = SortedScores(score, weight).between(positive, ~positive).kolmogorov_smirnov
     placements = _placements(positive, score, weight)
     variance, area = 0.0, 0.0
@@ -72,7 +62,7 @@ def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float
         spread = float(np.average((v - area) ** 2, weights=w))
         variance += spread / (n - 1.0) if n > 1.0 + 1e-9 else float("nan")
     if not 0.0 < area < 1.0 or not variance > 0.0:
-        return Ranking(Estimate.without_interval(area), separation)
+        return Ranking(Estimate(area), separation)
     half = float(ndtri(0.5 + confidence / 2.0)) * np.sqrt(variance) / (area * (1.0 - area))
     low, high = (float(expit(logit(area) + sign * half)) for sign in (-1.0, 1.0))
     return Ranking(Estimate(area, low, high), separation)

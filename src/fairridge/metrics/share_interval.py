@@ -29,18 +29,8 @@ def share_interval(predicted: Floats, span: Floats, weight: Floats, confidence: 
     """Return R² of predictions on S with its interval, over several columns together.
 
     R² itself is that of the rows, not adjusted for chance. It has no interval
-    if S explains everything or has as many columns as there are rows.
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (n, m)
-        Predictions.
-    span : ndarray of shape (n, q)
-        Independent columns with the span of S, as of `sensitive_span`.
-    weight : ndarray of shape (n,)
-        Weights.
-    confidence : float
-        Level of the interval.
+    if S explains everything or has as many columns as there are rows. `span` has
+    independent columns with the span of S, as `sensitive_span` returns them.
     """
     (n, q), total = span.shape, float(weight.sum())
     shifted = predicted - predicted[:1]  # constant columns come out as exactly zero
@@ -51,10 +41,10 @@ def share_interval(predicted: Floats, span: Floats, weight: Floats, confidence: 
     rest = centered - explained
     N, T = (float((weight @ part**2).sum()) / total for part in (explained, rest))
     if q == 0 or N + T == 0.0:
-        return Estimate.without_interval(0.0)
+        return Estimate(0.0)
     value = N / (N + T)
     if n <= q + 1 or T <= 1e-12 * (N + T):
-        return Estimate.without_interval(value)
+        return Estimate(value)
     influence = np.hstack(
         [s * column[:, None] for column in rest.T]
         + [(explained**2).sum(axis=1, keepdims=True) - N, (rest**2).sum(axis=1, keepdims=True) - T]

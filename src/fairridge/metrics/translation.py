@@ -44,23 +44,13 @@ NOTHING = 1e-26
 
 @dataclass(frozen=True)
 class _Columns:
-    """Columns of S, and how the K means of a model vary with them.
+    """Columns of S, and how the K means of a model vary with them."""
 
-    Attributes
-    ----------
-    center, variance : ndarray of shape (q,)
-        Means and variances of the columns.
-    covariance : ndarray of shape (K, q)
-        COV(S, μ).
-    level, spread : ndarray of shape (K,)
-        Means and variances of μ.
-    """
-
-    center: Floats
+    center: Floats  # means of the columns, of shape (q,)
     variance: Floats
-    covariance: Floats
-    level: Floats
-    spread: Floats
+    covariance: Floats  # COV(S, μ), of shape (K, q)
+    level: Floats  # means of μ, of shape (K,)
+    spread: Floats  # variances of μ
 
 
 def group_differences(
@@ -68,14 +58,7 @@ def group_differences(
 ) -> dict[str, float]:
     """Return what the training rows show of a model, from sums over them.
 
-    Parameters
-    ----------
-    fit : Fit
-        The model.
-    encoding : Encoding or MappedEncoding
-        The columns of S; features of S have no groups, and nothing is returned.
-    n_rows : int
-        Number of rows.
+    Features that S is mapped to have no groups, and nothing is returned.
 
     Returns
     -------

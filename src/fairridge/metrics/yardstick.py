@@ -17,15 +17,10 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.fairness import MeanParity
-from fairridge.metrics.held_out import explained_by_sensitive, scatter_of
 from fairridge.models import Fit
+from fairridge.solvers.shares import explained_by_sensitive
 
-__all__ = [
-    "WORDS",
-    "sensitive_span",
-    "share_explained",
-    "shares_of_fit",
-]
+__all__ = ["WORDS", "scatter_of", "sensitive_span", "share_explained", "shares_of_fit"]
 
 # What the numbers are called wherever they are shown.
 WORDS = {
@@ -57,22 +52,21 @@ def share_explained(
     """Return R² of predictions regressed on S, adjusted for chance on validation rows.
 
     The same for every model: 1 − (1 − R²)(n − 1)/(n − q − 1), with q the rank
-    of S in the n rows. NaN if n ≤ q + 1.
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (n, m)
-        Linear predictors, or predicted outcomes.
-    span : ndarray of shape (n, q)
-        Independent columns with the span of S, as of `sensitive_span`.
-    weight : ndarray of shape (n,)
-        Weights; n is the number of rows all the same.
-    adjusted : bool, default=True
-        Whether the rows are validation rows.
+    of S in the n rows. NaN if n ≤ q + 1. In rows that a model was not fitted to,
+    S and U = X − SB are not orthogonal, so that α and β do not tell the share.
+    `span` has independent columns with the span of S, as `sensitive_span` returns
+    them; n is the number of rows whatever their weights.
     """
     joint = scatter_of(np.hstack([span, predicted]), weight)
     n_rows = len(predicted) if adjusted else None
     return explained_by_sensitive(joint, span.shape[1], predicted.shape[1], n_rows)
+
+
+def scatter_of(columns: Floats, weight: Floats | None = None) -> Floats:
+    """Return Σ w (z − z̄)(z − z̄)ᵀ over rows z."""
+    centered = columns - np.average(columns, axis=0, weights=weight)
+    weighted = centered if weight is None else centered * weight[:, None]
+    return weighted.T @ centered
 
 
 def sensitive_span(S: Floats, weight: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,16 @@ from sklearn.base import is_classifier
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds
-from fairridge.data import Table, as_table, make_frame, name_of, weights
+from fairridge.data import as_table, columns_of, make_frame, name_of, weights
 from fairridge.data.vectors import labels
 from fairridge.exceptions import BoundWarning
-from fairridge.metrics import Favorable, favorable_outcome, find_label
-from fairridge.metrics.groups import groupings
+from fairridge.metrics import (
+    Favorable,
+    favorable_outcome,
+    find_label,
+    groupings,
+    sensitive_table,
+)
 from fairridge.peers._peer import LinearModel
 from fairridge.rules import JudgedRows, Rule
 
@@ -24,8 +29,6 @@ __all__ = ["ChosenBound", "choose_bound"]
 
 # Bounds to walk over if none are given: dense where models differ most.
 BOUNDS = (0.0, *np.geomspace(0.001, 1.0, 30).tolist())
-# Groups of a numeric attribute.
-BINS = 4
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,7 @@ class ChosenBound:
     @property
     def tested(self) -> Any:
         """A frame with one row per tested bound: measures, p-value, whether it passed."""
-        names = ("unfairness", "train_value", "value", "p_value", "passed")
-        return make_frame({k: [step[k] for step in self.steps] for k in names}, self._backend)
+        return make_frame(columns_of(self.steps), self._backend)
 
     def __str__(self) -> str:
         head = (
@@ -130,27 +132,12 @@ def choose_bound(
     )
     models = [path.at(float(r)) for r in bounds]
     wanted = _wanted(models[0], rule, name_of(y))
-    own = _Rows(models[0], X, y, sensitive_features, sample_weight, rule, wanted)
-    held = _Rows(
-        models[0], X_held, y_held, sensitive_features_held, sample_weight_held, rule, wanted
+    own = list(_judged(models, X, y, sensitive_features, sample_weight, rule, wanted))
+    start = int(np.argmin([rule.excess(rows) for rows in own]))
+    held = _judged(
+        models[start:], X_held, y_held, sensitive_features_held, sample_weight_held, rule, wanted
     )
-    on_training = [own.judged(one) for one in models]
-    start = int(np.argmin([rule.excess(rows) for rows in on_training]))
-    steps: list[dict[str, Any]] = []
-    for k in range(start, len(models)):
-        rows = held.judged(models[k])
-        p = rule.p_value(rows)
-        steps.append(
-            {
-                "unfairness": float(bounds[k]),
-                "train_value": rule.value(on_training[k]),
-                "value": rule.value(rows),
-                "p_value": p,
-                "passed": p <= 1.0 - confidence,
-            }
-        )
-        if not steps[-1]["passed"]:
-            break
+    steps = list(_walk(rule, bounds[start:], own[start:], held, 1.0 - confidence))
     passed = sum(step["passed"] for step in steps)
     if not passed:
         warn_user(
@@ -158,59 +145,69 @@ def choose_bound(
             f"training rows has p = {steps[0]['p_value']:.3g}. More held-out rows may help.",
             BoundWarning,
         )
-        return ChosenBound(None, None, False, confidence, tuple(steps), wanted, as_table(X).backend)
-    last = start + passed - 1
-    found = float(bounds[last]), models[last]
-    return ChosenBound(*found, True, confidence, tuple(steps), wanted, as_table(X).backend)
+    return ChosenBound(
+        steps[passed - 1]["unfairness"] if passed else None,
+        models[start + passed - 1] if passed else None,
+        passed > 0,
+        confidence,
+        tuple(steps),
+        wanted,
+        as_table(X).backend,
+    )
 
 
-class _Rows:
-    """Rows on which many models are judged by one rule."""
+def _walk(
+    rule: Rule, bounds: Floats, own: Sequence[JudgedRows], held: Iterable[JudgedRows], level: float
+) -> Iterator[dict[str, Any]]:
+    """Test one bound after the other, until one does not pass."""
+    for r, training, rows in zip(bounds, own, held, strict=False):
+        p = rule.p_value(rows)
+        yield {
+            "unfairness": float(r),
+            "train_value": rule.value(training),
+            "value": rule.value(rows),
+            "p_value": p,
+            "passed": p <= level,
+        }
+        if not p <= level:
+            return
 
-    def __init__(
-        self,
-        fitted: Any,
-        X: Any,
-        y: Any,
-        sensitive_features: Any,
-        sample_weight: Any,
-        rule: Rule,
-        wanted: Favorable,
-    ) -> None:
-        table, design = as_table(X), fitted._design
-        n = table.shape[0]
-        weight = weights(sample_weight, n)
-        self._weight: Floats = np.ones(n) if weight is None else weight
-        self._X, self._S, self._rule, self._wanted = X, sensitive_features, rule, wanted
-        attributes = (
-            as_table(sensitive_features, argument="sensitive_features")
-            if design.separate
-            else _sensitive_columns(design, table)
-        )
-        self._groups = groupings(attributes, self._weight, bins=BINS, intersections=False)
-        self._favorable = None
-        if is_classifier(fitted):
-            truth = labels(y, n, "y")
-            self._favorable = (truth == _positive(fitted, rule)) == wanted.high
 
-    def judged(self, model: Any) -> JudgedRows:
-        """Return what a model decides for these rows."""
-        if is_classifier(model):
-            column = model.classes_.tolist().index(_positive(model, self._rule))
-            score = model.predict_proba(self._X, sensitive_features=self._S)[:, column]
-            score = score if self._wanted.high else 1.0 - score
+def _judged(
+    models: Sequence[Any],
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    rule: Rule,
+    wanted: Favorable,
+) -> Iterator[JudgedRows]:
+    """Yield what one model after the other decides for the same rows."""
+    table, design, groups = as_table(X), models[0]._design, None
+    n = table.shape[0]
+    weight = weights(sample_weight, n)
+    weight = np.ones(n) if weight is None else weight
+    favorable, column = None, None
+    if is_classifier(models[0]):
+        positive = _positive(models[0], rule)
+        column = models[0].classes_.tolist().index(positive)
+        favorable = (labels(y, n, "y") == positive) == wanted.high
+    for model in models:
+        if column is None:
+            score = model.predict(X, sensitive_features=sensitive_features)
+            if not wanted.high:  # below the threshold is above it, seen from there
+                score = 2.0 * getattr(rule, "threshold", 0.0) - score
         else:
-            score = model.predict(self._X, sensitive_features=self._S)
-            if not self._wanted.high:  # below the threshold is above it, seen from there
-                score = 2.0 * getattr(self._rule, "threshold", 0.0) - score
-        return JudgedRows(score, self._favorable, self._groups, self._weight)
-
-
-def _sensitive_columns(design: Any, table: Table) -> Table:
-    if design.names is not None and table.names is not None:
-        places = [table.names.index(design.names[k]) for k in design.positions_sensitive]
-        return table.select(places)
-    return table.select(design.positions_sensitive)
+            score = model.predict_proba(X, sensitive_features=sensitive_features)[:, column]
+            score = score if wanted.high else 1.0 - score
+        if groups is None:  # not before a model has refused rows that it cannot read
+            S = (
+                as_table(sensitive_features, argument="sensitive_features")
+                if design.separate
+                else None
+            )
+            groups = groupings(sensitive_table(design, table, S), weight)
+        yield JudgedRows(score, favorable, groups, weight)
 
 
 def _wanted(model: Any, rule: Rule, response: str) -> Favorable:

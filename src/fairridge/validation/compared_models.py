@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from fairridge.data import Levels, Table, as_table, learn_design, make_frame
+from fairridge.data import Levels, as_table, learn_design
 from fairridge.data.groups import MOST_VALUES
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
-from fairridge.metrics import BINS, groupings
+from fairridge.metrics import groupings
 from fairridge.peers.barycenter.classifier import BarycenterClassifier
 from fairridge.peers.barycenter.regressor import BarycenterRegressor
 from fairridge.peers.convex.estimators import ConvexFairClassifier, ConvexFairRegressor
@@ -23,7 +22,7 @@ from fairridge.peers.reductions.estimator import ReductionsClassifier
 from fairridge.peers.steinberg.estimator import SteinbergRegressor
 from fairridge.peers.zafar.estimators import ZafarClassifier, ZafarRegressor
 from fairridge.validation.folds import check_models
-from fairridge.validation.foreign import ForeignData
+from fairridge.validation.foreign import ForeignData, level_names, like
 
 __all__ = [
     "CLASSIFIERS",
@@ -33,7 +32,6 @@ __all__ = [
     "grouped",
     "in_words",
     "needs_groups",
-    "on_groups",
 ]
 
 REFERENCE = "unconstrained"
@@ -73,14 +71,8 @@ def in_words(name: str) -> str:
 def chosen_models(models: Any, task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the models asked for by the names that tables show, or all that there are.
 
-    Parameters
-    ----------
-    models : None, str, estimator, mapping, or iterable of str and estimators
-        As in `compare`.
-    task : {"regression", "classification"}
-        Which models names are looked up among.
-    options : mapping
-        Parameters of models that are known by name, such as sensitive columns.
+    `task` says which models names are looked up among, and `options` are the
+    parameters of those, such as sensitive columns.
     """
     known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)
     if models is None or isinstance(models, str):
@@ -124,13 +116,7 @@ def grouped(data: ForeignData, sensitive: Any) -> tuple[ForeignData, dict[str, t
     """Cut numeric attributes into quarters, for models that need groups.
 
     The models see the quarters. What they predict is measured on S as it is.
-
-    Parameters
-    ----------
-    data : ForeignData
-        Rows.
-    sensitive : object
-        Columns of X that are sensitive, if they are there.
+    `sensitive` names the columns of X that are sensitive, if S is there.
 
     Returns
     -------
@@ -147,34 +133,15 @@ def grouped(data: ForeignData, sensitive: Any) -> tuple[ForeignData, dict[str, t
     ]
     if not any(many):
         return data, {}
-    partitions = groupings(table, data.weights, bins=BINS, intersections=False)
+    partitions = groupings(table, data.weights)
     values, cut = [], {}
     for column, numeric, partition in zip(columns, many, partitions, strict=True):
         if numeric:
             cut[partition.attribute] = partition.labels
-            values.append(np.array(partition.labels, dtype=object)[partition.codes])
-        elif isinstance(column, Levels):
-            values.append(np.array(column.levels, dtype=object)[column.codes])
-        else:
-            values.append(column)
+        own = np.array(partition.labels)[partition.codes] if numeric else level_names(column)
+        values.append(np.array([str(value) for value in own], dtype=object))
     X = data.X
     if data.S is None:
-        table = as_table(data.X)
-        X = _safe_indexing(
-            X, list(learn_design(table, None, sensitive).positions_predictors), axis=1
-        )
-    texts = [[str(value) for value in column] for column in values]
-    return replace(data, X=X, S=_like(data.attributes, texts)), cut
-
-
-def _like(table: Table, columns: list[list[str]]) -> Any:
-    """Return columns in a frame of the same library and with the same names, or in an array."""
-    if table.backend is None:
-        return np.array(columns, dtype=object).T
-    names = [table.label(k) for k in range(table.shape[1])]
-    return make_frame(dict(zip(names, columns, strict=True)), table.backend)
-
-
-def on_groups(model: Any) -> Any:
-    """Return a model that takes S beside X."""
-    return clone(model).set_params(sensitive=None)
+        design = learn_design(as_table(X), None, sensitive)
+        X = _safe_indexing(X, list(design.positions_predictors), axis=1)
+    return replace(data, X=X, S=like(table, values)), cut

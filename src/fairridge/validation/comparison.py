@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +31,6 @@ from fairridge.validation.compared_models import (
     chosen_models,
     grouped,
     needs_groups,
-    on_groups,
 )
 from fairridge.validation.comparison_result import SCORES, Comparison
 from fairridge.validation.cross_validation import FoldedData, fold_records
@@ -107,38 +106,31 @@ def compare(
     """
     task = _task(y) if task is None else task
     check_option("task", task, ("regression", "classification"))
-    options = {"sensitive": sensitive, "missing": missing}
+    options: dict[str, Any] = {"sensitive": sensitive, "missing": missing}
     chosen = chosen_models(models, task, options)
     wanted = _favorable(favorable, y, response or name_of(y), task)
     if task == "regression":
         y = numeric_vector(y, len(y), "y")
     bounds = check_bounds(unfairness)
     data = ForeignData.of(X, y, sensitive_features, sensitive, missing=missing)
-    free = _unconstrained(task, options)
+    free = (FairRidgeRegressor if task == "regression" else FairRidgeClassifier)(1.0, **options)
     folded = FoldedData.of(
         X, {"": free}, y=y, sensitive_features=sensitive_features,
         cv=cv, repeats=1, folds=folds, random_state=random_state,
     )  # fmt: skip
-    folded = replace(folded, favorable=wanted)
-    dependence_of = _measure(data, task)
-    base = dependence_of(_fitted(free, data, 1.0)[0]).individual
-    case = _Case(data, folded, dependence_of, base, task)
+    case = _Case(data, replace(folded, favorable=wanted), task)
+    case = replace(case, base=case.dependence(_fitted(free, data, 1.0)[0]).individual)
     by_group, cut = grouped(data, sensitive)
-    records: list[dict[str, Any]] = []
-    skipped: dict[str, str] = {}
-    warned: dict[str, tuple[str, ...]] = {}
-    on_quarters: list[str] = []
+    records, skipped, warned = [], {}, {}
     n_folds = len(folded.places)
     with Progress((1 + len(chosen)) * n_folds, progress) as bar:
         for done, (name, model) in enumerate({REFERENCE: free, **chosen}.items(), start=1):
             own, here = np.ones(1) if name == REFERENCE else bounds, case
             if cut and needs_groups(model):
-                model, here = on_groups(model), case.on(by_group)
-                on_quarters.append(name)
+                model, here = clone(model).set_params(sensitive=None), case.on(by_group)
             try:
-                found, texts = here.records(name, model, own, n_jobs, bar)
+                found, warned[name] = here.records(name, model, own, n_jobs, bar)
                 records += found
-                warned |= {name: texts} if texts else {}
             except (ImportError, TypeError, ValueError) as reason:
                 skipped[name] = str(reason)
             bar.reach(done * n_folds)
@@ -147,44 +139,27 @@ def compare(
         skipped,
         "mean deviance" if task == "classification" else "RMSE",
         wanted,
-        _notes(cut, [name for name in on_quarters if name not in skipped]),
-        warned,
+        _notes(cut, [n for n, model in chosen.items() if needs_groups(model) and n not in skipped]),
+        {name: texts for name, texts in warned.items() if texts},
         as_table(X).backend,
     )
 
 
 @dataclass(frozen=True)
 class _Case:
-    """What every model is fitted to and measured by.
+    """What every model is fitted to and measured by: all rows, and the same in folds.
 
-    Attributes
-    ----------
-    data : ForeignData
-        All rows.
-    folded : FoldedData
-        The same in folds.
-    dependence_of : callable
-        Measures a fitted model, in training.
-    base : float
-        Individual unfairness of the unconstrained model.
-    task : str
-        Regression or classification.
+    `base` is the individual unfairness of the unconstrained model.
     """
 
     data: ForeignData
     folded: FoldedData
-    dependence_of: Callable[[Any], Dependence]
-    base: float
     task: str
+    base: float = 0.0
 
     def on(self, data: ForeignData) -> _Case:
         """Return the same rows in another form."""
-        return replace(
-            self,
-            data=data,
-            folded=replace(self.folded, foreign=data),
-            dependence_of=_measure(data, self.task),
-        )
+        return replace(self, data=data, folded=replace(self.folded, foreign=data))
 
     def records(
         self, name: str, model: Any, bounds: Floats, n_jobs: int | None, bar: Progress
@@ -199,33 +174,28 @@ class _Case:
         for k, (r, (fitted, seconds)) in enumerate(zip(bounds, fits, strict=True)):
             validated = found[k :: len(bounds)]  # a fold has one bound after the other
             texts += _unmet(float(r), validated)
-            records.append(
-                {"model": name, "unfairness": float(r)}
-                | self._of(fitted, validated)
-                | {"seconds": seconds}
-            )
+            measured = self._of(fitted, validated) | {"seconds": seconds}
+            records.append({"model": name, "unfairness": float(r)} | measured)
         return records, tuple(dict.fromkeys(texts))
 
     def _of(self, fitted: Any, validated: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Return the measures of one model at one bound."""
         data = self.data
         in_training = measures(fitted, data, adjusted=False)
-        in_training |= decision_rates(fitted, data, tuple(data.groups), data, self.folded.favorable)
-        names = ["loss", *SCORES, *WORDS, *RATES]
-        nan, record = float("nan"), {"status": getattr(fitted, "status_", "converged")}
+        in_training |= decision_rates(fitted, data, data.groups, data, self.folded.favorable)
         for values in (in_training, *validated):
             if "accuracy" in values:
                 values["log_loss"] = values["loss"] / 2.0
+        names, nan = ["loss", *SCORES, *WORDS, *RATES], float("nan")
         held_out = np.array([[one.get(name, nan) for name in names] for one in validated])
+        record = {"status": getattr(fitted, "status_", "converged")}
         for name, mean, error in zip(names, *mean_and_error(held_out), strict=True):
             train = in_training.get(name, nan)
             if mean == mean or train == train or name in WORDS:
-                record |= {
-                    name: float(mean),
-                    f"{name}_error": float(error) if mean == mean else nan,
-                }
+                record[name] = float(mean)
+                record[f"{name}_error"] = float(error) if mean == mean else nan
                 record[f"train_{name}"] = train
-        found = self.dependence_of(fitted)
+        found = self.dependence(fitted)
         return record | {
             "equality_of_opportunity": found.equality_of_opportunity,
             "individual": found.individual / self.base if self.base > 0.0 else 0.0,
@@ -233,6 +203,21 @@ class _Case:
             "kolmogorov_smirnov": found.kolmogorov_smirnov,
             "wasserstein": found.wasserstein,
         }
+
+    def dependence(self, model: Any) -> Dependence:
+        """Measure how a fitted model's predictions depend on S, in training."""
+        data, predicted = self.data, predictions(model, self.data)
+        if self.task == "regression":
+            targets = response = data.y.astype(np.float64)[:, None]
+            family: Gaussian | Binomial = Gaussian()
+        else:
+            classes, codes = np.unique(data.y, return_inverse=True)
+            response, predicted = codes[:, None].astype(np.float64), predicted[:, 1:]
+            targets = (codes[:, None] == np.arange(1, len(classes))).astype(np.float64)
+            family = Binomial()
+        return dependence(
+            predicted, data.columns, targets, family.distance, response, data.groupings
+        )
 
 
 def _unmet(r: float, validated: Sequence[dict[str, Any]]) -> list[str]:
@@ -263,35 +248,12 @@ def _task(y: Any) -> str:
     return "classification"
 
 
-def _unconstrained(task: str, options: dict[str, Any]) -> Any:
-    model = FairRidgeClassifier if task == "classification" else FairRidgeRegressor
-    return model(1.0, **options)
-
-
 def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
     """Fit for one bound, and say how long it took."""
     own = clone(model).set_params(unfairness=r)
     start = time.perf_counter()
     own.fit(data.X, data.y, **data.for_fit)
     return own, time.perf_counter() - start
-
-
-def _measure(data: ForeignData, task: str) -> Callable[[Any], Dependence]:
-    """Return a function that measures how a fitted model's predictions depend on S."""
-    if task == "regression":
-        targets = response = data.y.astype(np.float64)[:, None]
-    else:
-        classes, codes = np.unique(data.y, return_inverse=True)
-        response = codes[:, None].astype(np.float64)
-        targets = (codes[:, None] == np.arange(1, len(classes))).astype(np.float64)
-    distance = (Gaussian() if task == "regression" else Binomial()).distance
-
-    def of(model: Any) -> Dependence:
-        predicted = predictions(model, data)
-        predicted = predicted[:, 1:] if predicted.ndim == 2 else predicted
-        return dependence(predicted, data.columns, targets, distance, response, data.groupings)
-
-    return of
 
 
 def _favorable(favorable: Any, y: Any, response: str, task: str) -> Favorable | None:

@@ -11,7 +11,7 @@ import numpy as np
 from fairridge._notebook import table_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
-from fairridge.data import make_frame
+from fairridge.data import columns_of, make_frame
 from fairridge.metrics import WORDS, Favorable
 from fairridge.reports import TradeOff, plot_trade_off
 from fairridge.validation.decision_rates import RATES
@@ -120,12 +120,7 @@ class Comparison:
         model), max_correlation, kolmogorov_smirnov and wasserstein; and
         seconds (one fit). What a model does not have is NaN.
         """
-        names = list(dict.fromkeys(name for record in self.records for name in record))
-        missing = float("nan")
-        return make_frame(
-            {name: [record.get(name, missing) for record in self.records] for name in names},
-            self._backend,
-        )
+        return make_frame(columns_of(self.records), self._backend)
 
     def __str__(self) -> str:
         parts = []
@@ -212,11 +207,8 @@ def _cell(record: dict[str, Any], name: str, style: str) -> str:
 
 
 def _aligned(table: list[list[str]]) -> list[str]:
-    widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+    first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
     return [
-        "  ".join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
+        "  ".join([name.ljust(first), *map(str.rjust, cells, others)]).rstrip()
+        for name, *cells in table
     ]

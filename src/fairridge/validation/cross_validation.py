@@ -9,22 +9,23 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
+from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._notebook import lines_html, table_html
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
-from fairridge.data import as_table, make_frame, weights
+from fairridge.data import as_table, columns_of, make_frame, weights
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._training import Training, read_training
-from fairridge.metrics import BINS, Favorable, encoded_groups
+from fairridge.metrics import Favorable, encoded_groups
 from fairridge.peers._peer import LinearModel
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.sources import RowMoments, RowSource
-from fairridge.validation.decision_rates import DecisionRates
+from fairridge.validation.decision_rates import DecisionRates, favorable_code
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds
-from fairridge.validation.foreign import ForeignData, class_code, foreign_fold, require_weights
+from fairridge.validation.foreign import ForeignData, foreign_fold
 from fairridge.validation.linear import Scores, chosen_fold, row_fold
 from fairridge.validation.moments import moment_folds, uses_moments
 from fairridge.validation.progress import Progress
@@ -60,11 +61,7 @@ class CrossValidation:
         variance_share, status and the further scores. A score
         that a model does not have is missing.
         """
-        names = list(dict.fromkeys(name for record in self.records for name in record))
-        return make_frame(
-            {name: [record.get(name, np.nan) for record in self.records] for name in names},
-            self._backend,
-        )
+        return make_frame(columns_of(self.records), self._backend)
 
     def curves(self, measure: str = "loss") -> list[ValidationCurve]:
         """Return mean and standard error of a measure over all folds, by model and bound.
@@ -74,25 +71,21 @@ class CrossValidation:
         estimates the dependence in the population without bias by chance,
         which R² of the held-out rows of all folds together does not.
         """
-        having = [
-            r
-            for r in self.records
-            if isinstance(r.get(measure), float) and not np.isnan(r[measure])
-        ]
-        if not having:
+        found: dict[str, dict[float, list[float]]] = {}
+        for record in self.records:
+            value = record.get(measure)
+            if isinstance(value, float) and not np.isnan(value):
+                by_bound = found.setdefault(record["model"], {})
+                by_bound.setdefault(record["unfairness"], []).append(value)
+        if not found:
             known = {name for r in self.records for name in r if isinstance(r[name], float)}
             raise ValueError(
                 f"measure={measure!r} is not known; use one of {', '.join(sorted(known))}."
             )
         curves = []
-        for model in dict.fromkeys(record["model"] for record in having):
-            records = [record for record in having if record["model"] == model]
-            bounds = sorted({record["unfairness"] for record in records})
-            values = [
-                np.array([record[measure] for record in records if record["unfairness"] == r])
-                for r in bounds
-            ]
-            means, errors = np.array([mean_and_error(value) for value in values]).T
+        for model, by_bound in found.items():
+            bounds = sorted(by_bound)
+            means, errors = np.array([mean_and_error(np.array(by_bound[r])) for r in bounds]).T
             name = self.loss_name[model] if measure in ("loss", "train_loss") else measure
             curves.append(ValidationCurve(model, name, np.array(bounds), means, errors))
         return curves
@@ -104,11 +97,7 @@ class CrossValidation:
             for c in curves
             for r, mean, error in zip(c.unfairness, c.mean, c.standard_error, strict=True)
         ]
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        table = table_html(
-            {name: [row.get(name) for row in rows] for name in names},
-            "Cross-validation, mean over folds",
-        )
+        table = table_html(columns_of(rows), "Cross-validation, mean over folds")
         grids = {tuple(c.unfairness) for c in curves}
         if len(grids) > 1 or len(curves) > 3:  # a small picture has room for three lines
             return table
@@ -208,20 +197,11 @@ def cross_validate(
     bounds = check_bounds(
         unfairness, maximum=min(getattr(model, "_most_unfair", 1.0) for model in named.values())
     )
-    division: dict[str, Any] = {
-        "cv": cv, "repeats": repeats, "folds": folds, "random_state": random_state
-    }  # fmt: skip
-    inputs = {
-        "y": y,
-        "sensitive_features": sensitive_features,
-        "sample_weight": sample_weight,
-        "offset": offset,
-    }
-    data: FoldedData | StreamedData
-    if isinstance(X, RowSource | RowMoments):
-        data = StreamedData.of(X, named, **division, **inputs)
-    else:
-        data = FoldedData.of(X, named, **division, **inputs)
+    kind = StreamedData if isinstance(X, RowSource | RowMoments) else FoldedData
+    data = kind.of(
+        X, named, cv=cv, repeats=repeats, folds=folds, random_state=random_state,
+        y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, offset=offset,
+    )  # fmt: skip
     records: list[dict[str, Any]] = []
     loss_name: dict[str, str] = {}
     with Progress(len(named) * len(data.places), progress) as bar:
@@ -335,15 +315,15 @@ class FoldedData:
                 f"model {name!r} is a {type(model).__name__}, which has no linear predictor that "
                 "an offset could be added to; leave out the offset or the model."
             )
-        if self.sample_weight is not None:
-            require_weights(name, model)
+        if self.sample_weight is not None and not has_fit_parameter(model, "sample_weight"):
+            raise TypeError(
+                f"model {name!r} is a {type(model).__name__}, whose fit takes no sample_weight; "
+                "leave out the weights or the model."
+            )
+        sensitive: Any = getattr(model, "sensitive", None)
+        missing: Any = getattr(model, "missing", "error")
         data = ForeignData.of(
-            self.X,
-            self.y,
-            self.sensitive_features,
-            getattr(model, "sensitive", None),
-            self.sample_weight,
-            getattr(model, "missing", "error"),
+            self.X, self.y, self.sensitive_features, sensitive, self.sample_weight, missing
         )
         if self.sample_weight is None or self.sample_weight.all():
             return data
@@ -359,22 +339,17 @@ def _linear_folds(
     favorable: Favorable | None,
 ) -> Iterable[list[Scores]]:
     rates = _rates(training, favorable)
-    found: Iterable[list[Scores]]
     if getattr(model, "_chooses", False):
-        found = jobs(delayed(chosen_fold)(model, training, fold, bounds, rates) for fold in folds)
-        return found
+        return jobs(delayed(chosen_fold)(model, training, fold, bounds, rates) for fold in folds)
     if uses_moments(model, training):
         return moment_folds(model, training, folds, bounds, rates)
     whole = WholeModel.of(model, training, bounds, len(folds))
-    found = jobs(delayed(row_fold)(whole, fold, bounds, rates) for fold in folds)
-    return found
+    return jobs(delayed(row_fold)(whole, fold, bounds, rates) for fold in folds)
 
 
 def _rates(training: Training, favorable: Favorable | None) -> DecisionRates | None:
     """Return how decisions are compared, for models that decide."""
     if training.response.family.reads == "times" or not isinstance(training.engine, MemoryEngine):
         return None
-    groups = tuple(encoded_groups(training.unmapped or training.engine.rows, bins=BINS))
-    if training.response.classes is not None:
-        return DecisionRates(groups, class_code(training.response.classes, favorable))
-    return DecisionRates(groups, None if favorable is None else int(favorable.high))
+    groups = tuple(encoded_groups(training.unmapped or training.engine.rows))
+    return DecisionRates(groups, favorable_code(favorable, training.response.classes))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
-from fairridge.metrics import Decided, GroupCodes, weighted_quantiles
+from fairridge.metrics import Decided, Favorable, GroupCodes, weighted_quantiles
 
-__all__ = ["RATES", "DecisionRates", "median_of"]
+__all__ = ["RATES", "DecisionRates", "favorable_code", "median_of"]
 
 # What is said of decisions beside their gap if an outcome is favorable.
 RATES = {
@@ -45,17 +47,7 @@ class DecisionRates:
     def of_classes(
         self, decided: Integers, truth: Integers, weight: Floats, n_classes: int
     ) -> dict[str, float]:
-        """Compare decisions for classes.
-
-        Parameters
-        ----------
-        decided, truth : ndarray of shape (n,)
-            Codes of the class that rows are given, and of their own.
-        weight : ndarray of shape (n,)
-            Weights.
-        n_classes : int
-            Number of classes.
-        """
+        """Compare decisions for classes: codes of the class that rows are given, and their own."""
         counted = Decided.of(decided, self.groups, weight, n_classes)
         found = self._of(counted)
         if self.favorable is None:
@@ -88,6 +80,13 @@ class DecisionRates:
 
 def _largest(values: Sequence[float] | Floats) -> float:
     return float(max(values, default=float("nan")))
+
+
+def favorable_code(favorable: Favorable | None, classes: NDArray[Any] | None) -> int | None:
+    """Return the code of the favorable decision, as in `DecisionRates`."""
+    if favorable is None or classes is None:
+        return None if favorable is None else int(favorable.high)
+    return [bool(label == favorable.label) for label in classes.tolist()].index(True)
 
 
 def median_of(values: Floats, weight: Floats) -> float:

@@ -61,16 +61,8 @@ def log_loss(codes: Integers, probability: Floats, weight: Floats) -> float:
 def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> dict[str, float]:
     """Measure linear predictors against responses: the loss, and scores by kind of response.
 
-    Parameters
-    ----------
-    family : Family
-        The family of the response.
-    response : ndarray of shape (n, c)
-        What the family reads.
-    eta : ndarray of shape (n, K)
-        Linear predictors with their offset, one per class if there are several.
-    weight : ndarray of shape (n,)
-        Weights.
+    `response` is what the family reads; `eta` of shape (n, K) includes the offset, and
+    has one column per class if there are several.
 
     Returns
     -------
@@ -113,17 +105,8 @@ def classification_scores(
 ) -> dict[str, float]:
     """Return scores of the second of two classes, or means over the classes of several.
 
-    Parameters
-    ----------
-    codes, predicted : ndarray of shape (n,)
-        Classes 0 to K − 1: the true and the predicted one.
-    ranks : ndarray of shape (n, 1) or (n, K)
-        What ranks rows by how likely the second of two classes is, or each of several.
-    weight : ndarray of shape (n,)
-        Weights.
-
-    Notes
-    -----
+    True and predicted classes are 0 to K − 1. `ranks` of shape (n, 1) or (n, K) rank rows
+    by how likely the second of two classes is, or each of several.
     Classes that are neither true nor predicted anywhere do not count in the
     means of precision, recall and F1; the AUC, one class against the rest,
     needs all of them.
@@ -169,8 +152,7 @@ def outcomes(family: Family, eta: Floats) -> Floats:
     if family.reads == "times":
         return eta
     if family.reads == "numbers":
-        mean: Floats = family.mean(family.to_contrasts(eta.T).T)
-        return mean.reshape(len(eta), -1)
+        return family.mean(family.to_contrasts(eta.T).T).reshape(len(eta), -1)
     probability = cast(ClassFamily, family).probabilities(eta)
     return probability[:, 1:] if probability.shape[1] == 2 else probability
 

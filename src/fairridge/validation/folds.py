@@ -46,21 +46,11 @@ def make_folds(
     y: Any,
     kept: Any = None,
 ) -> list[list[Fold]]:
-    """Return lists of (train, test) positions, one list per repeat.
+    """Return lists of (train, test) positions among n rows, one list per repeat.
 
-    Parameters
-    ----------
-    folds, cv, repeats, random_state
-        As in `cross_validate`.
-    models : mapping of str to estimator
-        Folds are stratified if all are classifiers.
-    n : int
-        Number of rows.
-    y : object
-        Their response.
-    kept : ndarray of int, optional
-        Rows with a positive weight: others are absent, and the positions are
-        those among the rows kept. By default all.
+    The arguments are those of `cross_validate`; folds are stratified if all models
+    are classifiers. Rows that are not `kept`, since they have no weight, are absent,
+    and the positions are those among the rows kept.
     """
     if folds is not None:
         given = _given_folds(folds, n)
@@ -70,27 +60,17 @@ def make_folds(
     repeats, rows = check_count("repeats", repeats), np.zeros((n, 1))
     if hasattr(cv, "split") and not isinstance(cv, str):
         return [_checked(list(cv.split(rows, y)), n) for _ in range(repeats)]
-    k, generator = _count_of_folds(cv, n), check_random_state(random_state)
-    # Without a response the models say what they miss.
-    stratified = y is not None and all(is_classifier(model) for model in models.values())
-    splitter = StratifiedKFold if stratified else KFold
-    seeds = generator.randint(np.iinfo(np.int32).max, size=repeats)
-    return [
-        list(
-            splitter(k, shuffle=True, random_state=int(seed)).split(rows, y if stratified else None)
-        )
-        for seed in seeds
-    ]
-
-
-def _count_of_folds(cv: Any, n: int) -> int:
-    whole = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
-    if not whole or not 2 <= cv <= n:
+    if not isinstance(cv, int | np.integer) or isinstance(cv, bool) or not 2 <= cv <= n:
         raise ValueError(
             f"cv={cv!r} must be a number of folds from 2 to the number of rows, {n}, or an object "
             "with split()."
         )
-    return int(cv)
+    # Without a response the models say what they miss.
+    stratified = y is not None and all(is_classifier(model) for model in models.values())
+    splitter = StratifiedKFold if stratified else KFold
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=repeats)
+    drawn = [splitter(int(cv), shuffle=True, random_state=int(seed)) for seed in seeds]
+    return [list(one.split(rows, y if stratified else None)) for one in drawn]
 
 
 def _given_folds(folds: Any, n: int) -> list[list[Fold]]:
@@ -132,8 +112,8 @@ def _checked(pairs: Sequence[Any], n: int) -> list[Fold]:
     for number, pair in enumerate(pairs):
         if not hasattr(pair, "__len__") or isinstance(pair, str) or len(pair) != 2:
             raise ValueError(f"fold {number} is {_shortened(pair)}: {HOW}.")
-        names = (f"the training rows of fold {number}", f"the validation rows of fold {number}")
-        train, test = (_positions(*item, n) for item in zip(pair, names, strict=True))
+        train = _positions(pair[0], f"the training rows of fold {number}", n)
+        test = _positions(pair[1], f"the validation rows of fold {number}", n)
         found.append((train, test))
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,34 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, Table, as_table, dense_columns, learn_design, make_frame
 from fairridge.data.columns import MISSING, Missing
 from fairridge.metrics import (
-    BINS,
     Favorable,
     GroupCodes,
     Grouping,
     groupings,
     sensitive_span,
+    sensitive_table,
     share_explained,
 )
 from fairridge.peers._peer import LinearModel
 from fairridge.validation import evaluate
-from fairridge.validation.decision_rates import DecisionRates, median_of
+from fairridge.validation.decision_rates import DecisionRates, favorable_code, median_of
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores
 
 __all__ = [
     "ForeignData",
-    "class_code",
     "decision_rates",
     "foreign_fold",
+    "level_names",
+    "like",
     "measures",
     "predictions",
-    "require_weights",
 ]
 
 
@@ -79,7 +79,7 @@ class ForeignData:
         separate = None if S is None else as_table(S, argument="sensitive_features")
         design = learn_design(table, separate, sensitive, missing=missing)
         pieces, _ = design.encode(table, separate, "error", estimator_name="this model")
-        attributes = table.select(design.positions_sensitive) if separate is None else separate
+        attributes = sensitive_table(design, table, separate)
         columns = dense_columns(pieces, design.sensitive.names)
         attributes = attributes if missing == "error" else _filled(attributes)
         return cls(X, np.asarray(y), S, attributes, columns, sample_weight)
@@ -103,12 +103,12 @@ class ForeignData:
     @cached_property
     def groupings(self) -> tuple[Grouping, ...]:
         """Groups of the rows by each attribute."""
-        return groupings(self.attributes, self.weights, bins=BINS, intersections=False)
+        return groupings(self.attributes, self.weights)
 
     @property
-    def groups(self) -> list[GroupCodes]:
+    def groups(self) -> tuple[GroupCodes, ...]:
         """The group of every row by each attribute."""
-        return [GroupCodes(one.codes, len(one.labels)) for one in self.groupings]
+        return tuple(GroupCodes(one.codes, len(one.labels)) for one in self.groupings)
 
     @property
     def for_predict(self) -> dict[str, Any]:
@@ -127,28 +127,24 @@ def _filled(table: Table) -> Table:
     columns = [table.column(k) for k in range(table.shape[1])]
     if not any(isinstance(one, Levels) and (one.codes < 0).any() for one in columns):
         return table
-    # The code of a missing value, -1, picks the last level.
-    values = [
-        np.array([*one.levels, MISSING], dtype=object)[one.codes]
-        if isinstance(one, Levels)
-        else one
-        for one in columns
-    ]
-    if table.backend is None:
-        found = as_table(np.column_stack([one.astype(object) for one in values]))
-    else:
-        names = [table.label(k) for k in range(table.shape[1])]
-        found = as_table(make_frame(dict(zip(names, values, strict=True)), table.backend))
+    found = as_table(like(table, [level_names(one) for one in columns]))
     return replace(found, names=table.names, prefix=table.prefix)
 
 
-def require_weights(name: str, model: Any) -> None:
-    """Raise, naming the model, unless its `fit` takes weights."""
-    if not has_fit_parameter(model, "sample_weight"):
-        raise TypeError(
-            f"model {name!r} is a {type(model).__name__}, whose fit takes no sample_weight; leave "
-            "out the weights or the model."
-        )
+def level_names(column: NDArray[Any] | Levels) -> NDArray[Any]:
+    """Return a column with the names of its levels, or its numbers."""
+    if not isinstance(column, Levels):
+        return column
+    # The code of a missing value, -1, picks the last level.
+    return np.array([*column.levels, MISSING], dtype=object)[column.codes]
+
+
+def like(table: Table, columns: Sequence[NDArray[Any]]) -> Any:
+    """Return columns in a frame of the same library and with the same names, or in an array."""
+    if table.backend is None:
+        return np.column_stack([column.astype(object) for column in columns])
+    names = [table.label(k) for k in range(table.shape[1])]
+    return make_frame(dict(zip(names, columns, strict=True)), table.backend)
 
 
 def foreign_fold(
@@ -183,36 +179,17 @@ def decision_rates(
     train: ForeignData,
     favorable: Favorable | None,
 ) -> dict[str, float]:
-    """Compare the decisions of a fitted model between groups.
+    """Compare the decisions of a fitted model between groups of the rows `data`.
 
-    Parameters
-    ----------
-    model : estimator
-        A fitted model.
-    data : ForeignData
-        The rows.
-    groups : tuple of GroupCodes
-        Their groups, by each attribute.
-    train : ForeignData
-        Training rows, by whose median response numbers are decided.
-    favorable : Favorable or None
-        The outcome that people want; without it there is a gap only.
+    Numbers are decided by the median response of the training rows.
     """
-    predicted = predictions(model, data)
-    if not is_classifier(model):
-        code = None if favorable is None else int(favorable.high)
+    predicted, classes = predictions(model, data), model.classes_ if is_classifier(model) else None
+    rates = DecisionRates(groups, favorable_code(favorable, classes))
+    if classes is None:
         threshold = median_of(train.y.astype(np.float64), train.weights)
-        return DecisionRates(groups, code).of_numbers(predicted, threshold, data.weights)
-    rates = DecisionRates(groups, class_code(model.classes_, favorable))
-    codes, decided = _codes(data.y, model.classes_), predicted.argmax(axis=1)
+        return rates.of_numbers(predicted, threshold, data.weights)
+    codes, decided = _codes(data.y, classes), predicted.argmax(axis=1)
     return rates.of_classes(decided, codes, data.weights, predicted.shape[1])
-
-
-def class_code(classes: NDArray[Any], favorable: Favorable | None) -> int | None:
-    """Return the position of the favorable class."""
-    if favorable is None:
-        return None
-    return [bool(label == favorable.label) for label in classes.tolist()].index(True)
 
 
 def predictions(model: Any, data: ForeignData) -> Floats:
@@ -222,23 +199,19 @@ def predictions(model: Any, data: ForeignData) -> Floats:
 
 
 def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, float]:
-    """Return the loss, the shares of means and of η that S explains, and further scores.
+    """Return the loss, the shares of means and of η (if there is one), and further scores.
 
-    Parameters
-    ----------
-    model : estimator
-        A fitted model.
-    data : ForeignData
-        The rows.
-    adjusted : bool
-        Whether these are validation rows, on which R² is adjusted.
+    R² is `adjusted` on validation rows.
     """
     predicted, weight = predictions(model, data), data.weights
     columns = predicted.reshape(len(data.y), -1)
     # Probabilities of two classes say the same twice.
     columns = columns[:, 1:] if columns.shape[1] == 2 else columns
     span = sensitive_span(data.columns, weight)
-    shares = {"share_of_means": columns} | _linear_predictors(model, data)
+    shares = {"share_of_means": columns}
+    if isinstance(model, LinearModel):
+        eta = model._linear_predictor(data.X, data.S, None)
+        shares["share_of_eta"] = eta.reshape(len(eta), -1)
     found = {
         name: share_explained(values, span, weight, adjusted=adjusted)
         for name, values in shares.items()
@@ -249,14 +222,6 @@ def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, floa
     codes = _codes(data.y, model.classes_)
     scores = evaluate.classification_scores(codes, predicted.argmax(axis=1), columns, weight)
     return found | {"loss": evaluate.log_loss(codes, predicted, weight)} | scores
-
-
-def _linear_predictors(model: Any, data: ForeignData) -> dict[str, Floats]:
-    """Return η of a linear model; other models have none."""
-    if not isinstance(model, LinearModel):
-        return {}
-    eta = model._linear_predictor(data.X, data.S, None)
-    return {"share_of_eta": eta.reshape(len(eta), -1)}
 
 
 def _codes(y: NDArray[Any], classes: NDArray[Any]) -> Integers:

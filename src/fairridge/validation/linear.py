@@ -26,7 +26,7 @@ from fairridge.validation.decision_rates import DecisionRates, median_of
 from fairridge.validation.folds import Fold
 from fairridge.validation.whole import WholeModel, divides
 
-__all__ = ["Scores", "WrittenRows", "chosen_fold", "fold_scores", "row_fold", "threshold_of"]
+__all__ = ["Scores", "WrittenRows", "chosen_fold", "fold_scores", "row_fold"]
 
 # What one bound reached in one fold, by name of the measure.
 Scores = dict[str, Any]
@@ -66,8 +66,7 @@ class WrittenRows:
         """Return linear predictors of shape (n, K), without the offset."""
         raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
         level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
-        eta: Floats = level + raw @ (self.center - basis.center) + self.columns @ raw.T
-        return eta
+        return level + raw @ (self.center - basis.center) + self.columns @ raw.T
 
     def with_offset(self, eta: Floats) -> Floats:
         """Add the offset of the rows."""
@@ -88,31 +87,18 @@ class WrittenRows:
         q, m = self.span.shape[1], eta.shape[1]
         return definition.held_out(fit, self.engine, joint, q, m, adjusted=adjusted)
 
-    def yardstick(
-        self,
-        family: Family,
-        eta: Floats,
-        *,
-        adjusted: bool = True,
-    ) -> dict[str, float]:
-        """Return the numbers that every model is described by; see `metrics.yardstick`.
+    def predicted(self, family: Family, eta: Floats) -> dict[str, Floats]:
+        """Return what S may explain, by the name of its share: η without offset, and means."""
+        if family.reads == "times":
+            return {"share_of_eta": eta}
+        means = evaluate.outcomes(family, self.with_offset(eta))
+        return {"share_of_eta": eta, "share_of_means": means}
 
-        Parameters
-        ----------
-        family : Family
-            The family of the response.
-        eta : ndarray of shape (n, K)
-            Linear predictors, without the offset.
-        adjusted : bool, default=True
-            Whether the rows are validation rows.
-        """
-        weight, shifted = self.engine.weights, self.with_offset(eta)
-        columns = {"share_of_eta": eta}
-        if family.reads != "times":
-            columns["share_of_means"] = evaluate.outcomes(family, shifted)
+    def yardstick(self, family: Family, eta: Floats, *, adjusted: bool = True) -> dict[str, float]:
+        """Return the shares that every model is described by; see `metrics.yardstick`."""
         return {
-            name: share_explained(values, self.span, weight, adjusted=adjusted)
-            for name, values in columns.items()
+            name: share_explained(values, self.span, self.engine.weights, adjusted=adjusted)
+            for name, values in self.predicted(family, eta).items()
         }
 
     def decided(
@@ -138,23 +124,15 @@ def row_fold(
 ) -> list[Scores]:
     """Fit to the training rows, and measure on the validation rows.
 
-    Parameters
-    ----------
-    whole : WholeModel
-        The model, and all rows.
-    fold : (train, test)
-        Positions of training and validation rows.
-    bounds : ndarray
-        The bounds r.
-    rates : DecisionRates, optional
-        How decisions are compared between groups of all rows.
+    `rates` say how decisions are compared between groups of all rows.
     """
     model, training = whole.model, whole.training
     train, test = training.fold(*fold)
     _require_response(training, train)
     problem = whole.problem(train, test if divides(fold, training.n_rows) else None)
     rows, own = WrittenRows.of(test), None if rates is None else rates.take(fold[1])
-    threshold = threshold_of(training.response.family, train)
+    decides = training.response.family.reads == "numbers"
+    threshold = median_of(train.response[:, 0], train.weights) if decides else None
     return [
         _row_scores(model, problem, one, rows, own, threshold)
         for one in model._solve(problem, bounds)
@@ -175,13 +153,6 @@ def chosen_fold(
         own = settled(clone(model).set_params(unfairness=float(r)), rows)
         scores += row_fold(WholeModel(own, training), fold, np.array([r]), rates)
     return scores
-
-
-def threshold_of(family: Family, train: MemoryEngine) -> float | None:
-    """Return what numbers are decided by: the median response of the training rows."""
-    if family.reads != "numbers":
-        return None
-    return median_of(train.response[:, 0], train.weights)
 
 
 def _row_scores(

@@ -142,41 +142,34 @@ def moment_fold(
 ) -> list[Scores]:
     """Fit to training rows, and measure on others, of both of which only moments are known.
 
-    Parameters
-    ----------
-    model : LinearModel
-        A gaussian model that needs no more.
-    response : Response
-        Its family.
-    training : Engine
-        The training rows.
-    part : Moments
-        Of the validation rows.
-    bounds : ndarray
-        The bounds r.
-    root : ndarray, optional
-        R with RᵀR the scatter of the validation rows, which carries more digits.
-    decide : callable, optional
-        Compares decisions between groups, given coefficients and constants of all bounds.
+    `part` are the moments of the validation rows. Their scatter is RᵀR with the
+    `root` R, if it is given, which carries more digits.
     """
     problem: Any = model._problem_on(training, response)
-    solutions = model._solve(problem, bounds)
-    found = [_moment_scores(model, problem, solution, part, root) for solution in solutions]
-    if decide is None:
-        return found
-    basis, fits = problem.basis, [solution.fit for solution in solutions]
+    solutions, basis = model._solve(problem, bounds), problem.basis
+    fits = [solution.fit for solution in solutions]
     raw = np.array([basis.raw_coefficients(fit.alpha, fit.beta) for fit in fits])
     level = np.array([fit.intercept + fit.alpha @ basis.center_sensitive for fit in fits])
+    found = [
+        _moment_scores(model, problem, *one, part, root)
+        for one in zip(solutions, raw, level, strict=True)
+    ]
+    if decide is None:
+        return found
     decided = decide(raw, level - raw @ basis.center)
     return [scores | rates for scores, rates in zip(found, decided, strict=True)]
 
 
 def _moment_scores(
-    model: LinearModel, problem: Problem, solution: Solution, part: Moments, root: Floats | None
+    model: LinearModel,
+    problem: Problem,
+    solution: Solution,
+    raw: Floats,
+    level: float,
+    part: Moments,
+    root: Floats | None,
 ) -> Scores:
     fit, basis, k = solution.fit, problem.basis, len(part.mean) - 1
-    raw = basis.raw_coefficients(fit.alpha, fit.beta)
-    level = fit.intercept + fit.alpha @ basis.center_sensitive
     bias = float(part.mean[k] - level - (part.mean[:k] - basis.center) @ raw)
     squares = _form(np.append(-raw, 1.0), part.scatter, root) + part.weight * bias**2
     span = np.eye(len(fit.alpha)) if root is None else _orthonormal(root[:, : len(fit.alpha)])
@@ -185,10 +178,8 @@ def _moment_scores(
     columns[: len(span), :q] = span
     columns[:k, q] = raw
     columns[k, q + 1] = 1.0
-    if root is None:
-        joint = columns.T @ part.scatter @ columns
-    else:
-        joint = (root @ columns).T @ (root @ columns)
+    rotated = None if root is None else root @ columns
+    joint = columns.T @ part.scatter @ columns if rotated is None else rotated.T @ rotated
 
     def variance(raw: Floats) -> float:
         return _form(np.append(raw, 0.0), part.scatter, root)

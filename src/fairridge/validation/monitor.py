@@ -36,6 +36,8 @@ WARM_UP = 50
 CUT = 4.0
 # Largest share of the wealth that one pair may cost.
 LARGEST_LOSS = 0.5
+# What a monitor has learned, by its name in files.
+NUMBERS = ("log_wealth", "largest", "rows", "pairs", "won", "squared", "SS", "Sf", "ff")
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,6 @@ class Monitor:
         training, q = form.training, len(model.sensitive_names_)
         self._middle, self._reach = training.center[:q], CUT * training.deviation[:q]
         self._low, self._high = _range_of_means(form)
-        self._start(q)
-
-    def _start(self, q: int) -> None:
         self._log_wealth, self._largest, self._rows = 0.0, 0.0, 0
         self._pairs, self._won, self._squared = 0, 0.0, 1.0
         self._SS, self._Sf, self._ff = 1e-3 * np.eye(q), np.zeros(q), 1e-3
@@ -166,15 +165,7 @@ class Monitor:
             "unfairness": self.unfairness,
             "false_alarm": self.false_alarm,
             "fingerprint": self.model.fingerprint_,
-            "log_wealth": self._log_wealth,
-            "largest": self._largest,
-            "rows": self._rows,
-            "pairs": self._pairs,
-            "won": self._won,
-            "squared": self._squared,
-            "SS": self._SS.tolist(),
-            "Sf": self._Sf.tolist(),
-            "ff": self._ff,
+            **{name: np.asarray(getattr(self, f"_{name}")).tolist() for name in NUMBERS},
             "waiting": self._waiting,
         }
         with writing(path) as file:
@@ -197,16 +188,13 @@ class Monitor:
         return monitor
 
     def _restore(self, state: dict[str, Any]) -> None:
-        q = len(self._Sf)
-        self._log_wealth, self._largest = float(state["log_wealth"]), float(state["largest"])
-        self._rows, self._pairs = int(state["rows"]), int(state["pairs"])
-        self._won, self._squared = float(state["won"]), float(state["squared"])
-        self._SS, self._Sf = np.array(state["SS"], float), np.array(state["Sf"], float)
-        self._ff, self._waiting = float(state["ff"]), state["waiting"]
-        numbers = [self._log_wealth, self._largest, self._won, self._squared, self._ff]
-        sound = self._SS.shape == (q, q) and self._Sf.shape == (q,)
-        if not sound or not np.isfinite([*numbers, *self._SS.ravel(), *self._Sf]).all():
-            raise KeyError
+        for name in NUMBERS:
+            own, saved = np.asarray(getattr(self, f"_{name}")), np.asarray(state[name], np.float64)
+            if saved.shape != own.shape or not np.isfinite(saved).all():
+                raise KeyError(name)
+            value = saved.astype(own.dtype)
+            setattr(self, f"_{name}", value if value.ndim else value.item())
+        self._waiting = state["waiting"]
 
     def __repr__(self) -> str:
         seen = ", ".join(f"{name}={value!r}" for name, value in asdict(self.state).items())
@@ -217,10 +205,8 @@ def _own_bound(model: Any) -> float:
     """Return the bound of a model, if it is one on R² of its predicted means."""
     require_one_bound(model, "Monitor without unfairness=…")
     definition, family = model._traits.definition, model.family_
-    on_means = definition.own_ridge or (
-        isinstance(definition, StatisticalParity) and is_variance_share(definition, family)
-    )
-    if not on_means or not (definition.own_ridge or family.least_squares):
+    parity = isinstance(definition, StatisticalParity) and is_variance_share(definition, family)
+    if not (definition.own_ridge or (parity and family.least_squares)):
         raise ValueError(
             f"{definition.name} of a {family.name} model does not bound R² of predicted means; "
             "give the bound to watch as unfairness=…"

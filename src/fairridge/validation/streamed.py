@@ -63,22 +63,10 @@ class StreamedData:
         folds: Any,
         **refused: Any,
     ) -> StreamedData:
-        """Divide rows at random.
+        """Divide rows at random, for gaussian models that need no more than moments.
 
-        Parameters
-        ----------
-        source : RowSource
-            The rows.
-        models : mapping of str to estimator
-            Gaussian models that need no more than moments.
-        cv, repeats : int
-            Folds, and how often they are drawn.
-        random_state : int, RandomState or None
-            Seed of the folds.
-        folds
-            None: rows elsewhere have no positions.
-        **refused
-            What comes as columns of the rows.
+        Rows elsewhere have no positions, so `folds` must be None; `refused` comes as
+        columns of the rows.
         """
         refuse_more_data(**refused)
         if isinstance(source, RowMoments):

@@ -50,19 +50,13 @@ class WholeModel:
         problem: Any = model._set_up(training)
         seeds: tuple[Seed, ...] = ()
         if n_folds >= MANY_FOLDS and isinstance(problem, SeededProblem):
-            found = model._solve(cast(Any, problem), bounds)
-            seeds = problem.seeds(found)
+            seeds = problem.seeds(model._solve(cast(Any, problem), bounds))
         return cls(model, training, seeds, problem.warm_start())
 
     def problem(self, train: MemoryEngine, rest: MemoryEngine | None) -> Any:
         """Set the model up on some rows, and start it.
 
-        Parameters
-        ----------
-        train : MemoryEngine
-            The rows.
-        rest : MemoryEngine, optional
-            All other rows, if their derivatives may be subtracted from those of all.
+        `rest` are all other rows, if their derivatives may be subtracted from those of all.
         """
         problem: Any = self.model._problem_on(train, self.training.response)
         if self.seeds and rest is not None:

@@ -27,16 +27,15 @@ __all__ = [
     "Case",
     "Found",
     "ReportOptions",
-    "class_labels",
     "read_case",
     "report_bounds",
     "sighted_case",
 ]
 
 
-# Bounds in steps of about the largest value over this; fewer where there are many rows.
+# Bounds in steps of about the largest value over this; fewer if there are many rows.
 POINTS, FEW_POINTS, MANY_ROWS = 40, 16, 20_000
-# Near 0 models change most; these are added where the steps are wider.
+# Near 0 models change most; these are added if the steps are wider.
 SMALL_BOUNDS = (0.005, 0.01)
 
 
@@ -102,18 +101,10 @@ class Found:
 
 
 def report_bounds(chosen: float, free: float, maximum: float, points: int) -> Floats:
-    """Return 0, round steps to where bounds stop to bind, the chosen bound, and no bound.
+    """Return 0, round steps until bounds stop binding, the chosen bound, and no bound.
 
-    Parameters
-    ----------
-    chosen : float
-        The bound of the model.
-    free : float
-        What the unconstrained model achieves.
-    maximum : float
-        The bound that bounds nothing.
-    points : int
-        About how many steps.
+    `free` is what the unconstrained model achieves, `maximum` bounds nothing, and
+    `points` says about how many steps there are.
     """
     end = min(max(free, chosen if chosen < maximum else 0.0, 1e-4), maximum)
     rough = end / points
@@ -136,21 +127,21 @@ def read_case(
         training = in_memory(read_training(fresh, X, y, sensitive_features, sample_weight, offset))
         fresh = settled(fresh, training)
         problem = fresh._set_up(training)
-        maximum = min(fresh._traits.largest_bound, 1e6)
-        ends = fresh._solve(problem, np.array([float(model.unfairness), maximum]))
+        bound, maximum = float(model.unfairness), min(fresh._traits.largest_bound, 1e6)
+        ends = fresh._solve(problem, np.array([bound, maximum]))
         points = POINTS if training.n_rows <= MANY_ROWS else FEW_POINTS
-        bounds = report_bounds(float(model.unfairness), ends[1].achieved, maximum, points)
+        bounds = report_bounds(bound, ends[1].achieved, maximum, points)
         with warnings.catch_warnings():
             # That other bounds are not certified is nobody's concern here.
             if getattr(fresh, "confidence", None) is not None:
                 warnings.simplefilter("ignore", BoundWarning)
             solutions = fresh._solve(problem, bounds)
-        chosen = int(np.flatnonzero(bounds == float(model.unfairness))[0])
+        chosen = int(np.flatnonzero(bounds == bound)[0])
         # A certified bound is interpolated between models that depend on all bounds asked for.
         solutions[chosen] = ends[0]
-        warn_of_bound(solutions[chosen], fresh._remedy)
-        fresh._warn_of_solutions(problem, [solutions[chosen]], training)
-    _require_same_model(model, training, problem, solutions[chosen])
+        warn_of_bound(ends[0], fresh._remedy)
+        fresh._warn_of_solutions(problem, [ends[0]], training)
+    _require_same_model(model, training, problem, ends[0])
     if not hasattr(model, "deviance_"):  # else the user has seen them when the model was fitted
         for warning in caught:
             warn_user(warning.message)
@@ -165,7 +156,7 @@ def read_case(
         solutions,
         chosen,
         tuple(dict.fromkeys(remarks)),
-        clone(fresh)._store(training, problem, solutions[chosen]),
+        clone(fresh)._store(training, problem, ends[0]),
     )
 
 
@@ -208,9 +199,9 @@ def _merged(training: Training, model: Any) -> list[str]:
 def _require_same_model(
     model: Any, training: Training, problem: Problem, solution: Solution
 ) -> None:
-    """Raise where a fitted model is not what these data give.
+    """Raise if a fitted model is not what these data give.
 
-    The deviance tells, where coefficients of collinear or separating columns
+    The deviance tells, while coefficients of collinear or separating columns
     may differ between two ways to the same model.
     """
     if not hasattr(model, "deviance_"):
@@ -221,9 +212,3 @@ def _require_same_model(
             "these are not the data that the model was fitted to: the fit differs. Pass the "
             "training data, or fit a new model to these."
         )
-
-
-def class_labels(case: Case) -> tuple[str, ...]:
-    """Return the classes as text; none for numbers."""
-    classes = case.training.response.classes
-    return () if classes is None else tuple(str(label) for label in classes)

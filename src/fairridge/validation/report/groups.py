@@ -7,11 +7,11 @@ from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_finite
-from fairridge.data import Table
+from fairridge.data import Design, Table
+from fairridge.estimators._responses import Inputs, Response
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
 from fairridge.metrics import (
@@ -23,8 +23,10 @@ from fairridge.metrics import (
     favorable_outcome,
     find_label,
     groupings,
+    sensitive_table,
 )
 from fairridge.reports.html import Crossed, Decisions, Sample
+from fairridge.validation.report.case import ReportOptions
 from fairridge.validation.report.rows import Step
 
 __all__ = ["Audience", "Rule", "audited", "crossed", "decision_rule"]
@@ -32,13 +34,7 @@ __all__ = ["Audience", "Rule", "audited", "crossed", "decision_rule"]
 
 # Pairs of attributes whose groups are crossed.
 MOST_PAIRS = 6
-RATES = (
-    "selection_rate",
-    "true_positive_rate",
-    "false_positive_rate",
-    "precision",
-    "impact_ratio",
-)
+RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precision", "impact_ratio"
 
 
 @dataclass(frozen=True)
@@ -49,31 +45,50 @@ class Audience:
     ----------
     attributes : Table
         Sensitive attributes, as they were given.
-    weight : ndarray of shape (n,) or None
-        Weights.
-    response : ndarray of shape (n,) or None
-        Numbers, or codes of classes; None for survival.
-    family : Family
-        The family of the response.
-    labels : tuple of str
-        Classes; empty for numbers.
-    shift : ndarray of shape (n,) or None
-        What to add to responses and predictions.
+    design : Design
+        How the model reads the rows.
+    inputs, response : Inputs and Response
+        The rows.
+    options : ReportOptions
+        What the user says about the report.
     """
 
     attributes: Table
-    weight: Floats | None
-    response: Floats | None
-    family: Family
-    labels: tuple[str, ...]
-    shift: Floats | None = None
+    design: Design
+    inputs: Inputs
+    response: Response
+    options: ReportOptions
+
+    @classmethod
+    def of(
+        cls, design: Design, inputs: Inputs, response: Response, options: ReportOptions
+    ) -> Audience:
+        """Describe rows of a model with this design."""
+        attributes = sensitive_table(design, inputs.table, inputs.attributes)
+        return cls(attributes, design, inputs, response, options)
+
+    @property
+    def family(self) -> Family:
+        """The family of the response."""
+        return self.response.family
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Classes; none for numbers."""
+        classes = self.response.classes
+        return () if classes is None else tuple(map(str, classes))
+
+    @property
+    def shift(self) -> Floats | float:
+        """What to add: a gaussian response has the offset taken off, and readers want it back."""
+        offset = self.inputs.offset
+        return offset if offset is not None and self.family.least_squares else 0.0
 
     @property
     def numbers(self) -> Floats | None:
-        """The response as readers know it."""
-        if self.response is None or self.shift is None:
-            return self.response
-        return self.response + self.shift
+        """Numbers as readers know them, or codes of classes; None for survival."""
+        values = self.response.values[:, 0] + self.shift
+        return None if self.family.reads == "times" else values
 
 
 @dataclass(frozen=True)
@@ -86,7 +101,7 @@ class Rule:
         Classes to report on, by position; (0,) for numbers.
     threshold : float
         Scores above are selected, or those not above if low scores are
-        favorable; not used where the likeliest class wins.
+        favorable; not used if the likeliest class wins.
     words : str
         The rule for readers.
     favorable : Favorable or None
@@ -104,12 +119,11 @@ class Rule:
         return self.favorable is None or self.favorable.high
 
 
-def decision_rule(
-    audience: Audience, threshold: float | None, positive: Any, favorable: Any, response: str
-) -> Rule:
-    """Choose who counts as selected where the user did not say."""
-    threshold = check_finite("threshold", threshold)
-    labels = audience.labels
+def decision_rule(audience: Audience, response: str) -> Rule:
+    """Choose who counts as selected if the user did not say."""
+    options, labels = audience.options, audience.labels
+    threshold = check_finite("threshold", options.threshold)
+    positive, favorable = options.positive, options.favorable
     if positive is None and len(labels) > 2:
         positive = find_label(favorable, labels)
     if positive is not None and str(positive) not in labels:
@@ -151,130 +165,94 @@ def _of_several(labels: tuple[str, ...], positive: Any, favorable: Any, response
 
 
 def audited(
-    audience: Audience,
-    rule: Rule,
-    eta: Floats,
-    rows: str,
-    *,
-    bins: int,
-    small: int,
-    step: Step,
+    audience: Audience, rule: Rule, eta: Floats, rows: str, step: Step
 ) -> tuple[Sample, ...]:
     """Compare groups at every bound, once for each outcome.
 
-    Parameters
-    ----------
-    audience : Audience
-        Who the predictions are about.
-    rule : Rule
-        Who counts as selected.
-    eta : ndarray of shape (m, n, K)
-        Linear predictors.
-    rows : str
-        "held-out" or "training".
-    bins, small : int
-        As in `fairridge.audit`.
-    step : callable
-        Called after every bound.
+    Linear predictors have the shape (m, n, K), `rows` are "held-out", "training" or
+    "new", and `step` is called after every bound.
     """
-    weight = np.ones(eta.shape[1]) if audience.weight is None else audience.weight
-    partitions = groupings(audience.attributes, weight, bins=bins, intersections=False)
+    bins = audience.options.bins
+    partitions = groupings(audience.attributes, audience.inputs.weights, bins=bins)
     scored = [_scores(audience, one) for one in eta]
-    free = _decided(audience, rule, scored[-1])
-    audits: dict[int, list[Audit]] = {k: [] for k in rule.outcomes}
-    decided: dict[int, list[Booleans]] = {k: [] for k in rule.outcomes}
-    for scores in scored:
-        selected = _decided(audience, rule, scores)
-        for k in rule.outcomes:
-            audits[k].append(_audit(audience, rule, scores, selected, k, bins, small))
-            decided[k].append(selected[k])
+    decided = np.array([_decided(audience, rule, scores) for scores in scored])
+    audits = []
+    for scores, selected in zip(scored, decided, strict=True):
+        audits.append([_audit(audience, rule, scores, selected, k) for k in rule.outcomes])
         step()
     return tuple(
         Sample(
             rows,
             audience.labels[k] if len(audience.labels) > 2 else "",
-            tuple(audits[k]),
-            _changes(np.array(decided[k]), free[k], partitions),
+            own,
+            _changes(decided[:, k], decided[-1, k], partitions),
         )
-        for k in rule.outcomes
+        for k, own in zip(rule.outcomes, zip(*audits, strict=True), strict=True)
     )
 
 
-def crossed(
-    audience: Audience, rule: Rule, chosen: Floats, free: Floats, *, bins: int, small: int
-) -> tuple[Crossed, ...]:
+def crossed(audience: Audience, rule: Rule, chosen: Floats, free: Floats) -> tuple[Crossed, ...]:
     """Compare groups of two attributes at a time, for the first outcome.
 
-    Parameters
-    ----------
-    audience : Audience
-        Who the predictions are about.
-    rule : Rule
-        Who counts as selected.
-    chosen, free : ndarray of shape (n, K)
-        Linear predictors at the chosen bound, and without one.
-    bins, small : int
-        As in `fairridge.audit`.
+    `chosen` and `free` are the linear predictors at the chosen bound, and without one.
     """
-    both, k = [_scores(audience, eta) for eta in (chosen, free)], rule.outcomes[0]
+    both = [_scores(audience, eta) for eta in (chosen, free)]
     decided = [_decided(audience, rule, scores) for scores in both]
     found = []
     for pair in list(combinations(range(audience.attributes.shape[1]), 2))[:MOST_PAIRS]:
         own = replace(audience, attributes=audience.attributes.select(pair))
         audits = [
-            _audit(own, rule, scores, selected, k, bins, small, intersections=True)
-            for scores, selected in zip(both, decided, strict=True)
+            _audit(own, rule, *one, rule.outcomes[0], intersections=True)
+            for one in zip(both, decided, strict=True)
         ]
         found.append(Crossed(*(one.attributes[-1] for one in audits)))
     return tuple(found)
 
 
-def _scores(audience: Audience, eta: Floats) -> dict[int, Floats]:
-    """Return what decisions rest on: probabilities of classes, means, or log hazard ratios."""
+def _scores(audience: Audience, eta: Floats) -> Floats:
+    """Return what decisions rest on: probabilities of classes, means, or log hazard ratios.
+
+    The shape is (K, n): one row per class, or one of all.
+    """
     family = audience.family
     if audience.labels:
-        return dict(enumerate(cast(ClassFamily, family).probabilities(eta).T))
-    score = eta[:, 0] if audience.response is None else family.mean(eta[:, 0])
-    return {0: score if audience.shift is None else score + audience.shift}
+        return cast(ClassFamily, family).probabilities(eta).T
+    score = eta[:, 0] if family.reads == "times" else family.mean(eta[:, 0])
+    return (score + audience.shift)[None]
 
 
-def _decided(audience: Audience, rule: Rule, scores: dict[int, Floats]) -> dict[int, Booleans]:
+def _decided(audience: Audience, rule: Rule, scores: Floats) -> Booleans:
+    """Return who is selected, by class."""
     if len(audience.labels) > 2:
-        likeliest = np.argmax(np.column_stack(list(scores.values())), axis=1)
-        return {k: (likeliest == k) == rule.high for k in scores}
-    return {k: (score > rule.threshold) == rule.high for k, score in scores.items()}
+        return (scores.argmax(axis=0) == np.arange(len(scores))[:, None]) == rule.high
+    return (scores > rule.threshold) == rule.high
 
 
 def _audit(
     audience: Audience,
     rule: Rule,
-    scores: dict[int, Floats],
-    selected: dict[int, Booleans],
+    scores: Floats,
+    selected: Booleans,
     k: int,
-    bins: int,
-    small: int,
     intersections: bool = False,
 ) -> Audit:
     options: dict[str, Any] = {
         "intersections": intersections,
         "sensitive_features": audience.attributes,
-        "sample_weight": audience.weight,
-        "bins": bins,
-        "small": small,
+        "sample_weight": audience.inputs.weight,
+        "bins": audience.options.bins,
+        "small": audience.options.small,
         "favorable": "high" if rule.high else "low",
     }
-    response = audience.numbers
     if not audience.labels:
-        return audit(response, scores[k], threshold=rule.threshold, kind="regression", **options)
-    assert response is not None
-    truth = (response == k).astype(np.int64)
+        options |= {"kind": "regression", "threshold": rule.threshold}
+        return audit(audience.numbers, scores[k], **options)
     options |= {"kind": "classification", "positive": 1}
-    threshold = None if len(audience.labels) > 2 else rule.threshold
-    found = audit(truth, scores[k], threshold=threshold, **options)
-    if threshold is not None:
-        return found
-    likeliest = selected[k] == rule.high
-    return _with_rates(found, audit(truth, likeliest.astype(np.int64), **options))
+    truth = (audience.response.values[:, 0] == k).astype(np.int64)
+    if len(audience.labels) == 2:
+        return audit(truth, scores[k], threshold=rule.threshold, **options)
+    likeliest = (selected[k] == rule.high).astype(np.int64)
+    return _with_rates(audit(truth, scores[k], **options), audit(truth, likeliest, **options))
 
 
 def _with_rates(scores: Audit, labels: Audit) -> Audit:
@@ -295,16 +273,14 @@ def _with_rates(scores: Audit, labels: Audit) -> Audit:
     return replace(scores, overall=merged(scores.overall, labels.overall), attributes=attributes)
 
 
-def _changes(selected: NDArray[Any], free: Booleans, partitions: tuple[Grouping, ...]) -> Decisions:
+def _changes(selected: Booleans, free: Booleans, partitions: tuple[Grouping, ...]) -> Decisions:
     """Count, by group, who is selected only here and who only without a bound."""
     gained, lost = selected & ~free, ~selected & free
 
-    def by_group(changed: NDArray[Any]) -> Integers:
+    def by_group(changed: Booleans) -> Integers:
         return np.array(
             [
-                np.concatenate(
-                    [np.bincount(p.codes[rows], minlength=len(p.labels)) for p in partitions]
-                )
+                [n for p in partitions for n in np.bincount(p.codes[rows], minlength=len(p.labels))]
                 for rows in changed
             ]
         )

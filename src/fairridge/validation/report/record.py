@@ -2,48 +2,121 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairridge.data import MappedEncoding, name_of
-from fairridge.estimators._training import Training
+from fairridge._typing import Floats
+from fairridge.data import Levels, MappedEncoding, Table
 from fairridge.reports.html import Subject
-from fairridge.validation.report.case import Case, Found, ReportOptions, class_labels
-from fairridge.validation.report.fingerprint import fingerprint
-from fairridge.validation.report.groups import Rule
+from fairridge.validation.report.case import Case, Found
+from fairridge.validation.report.groups import Audience, Rule
 
-__all__ = ["settings_of", "subject_of", "versions"]
+__all__ = ["case_subject", "subject_of"]
 
 
-def subject_of(case: Case, y: Any, options: ReportOptions, rule: Rule, found: Found) -> Subject:
-    """Describe the model, its data and how the report was made."""
-    design, response = case.training.design, case.training.response
-    source = case.inputs.table if case.inputs.attributes is None else case.inputs.attributes
-    name = options.response or name_of(y) or "the response"
-    labels = class_labels(case)
+def case_subject(case: Case, name: str, audience: Audience, rule: Rule, found: Found) -> Subject:
+    """Describe a model that was fitted to the rows, and how the report was made."""
+    solution, mapped = case.solutions[case.chosen], case.training.design.sensitive
+    seed = f"seed {audience.options.random_state}"
+    more = {
+        "Bound r": f"{solution.unfairness:g}",
+        "Penalty λ(r)": f"{solution.fit.lambda_:.6g}",
+        "Search": solution.choice.status,
+        "Deviance explained, D²": f"{case.fitted.explained_deviance_:.4g}",
+        "Held-out rows": f"{found.folds} folds, {seed}" if found.folds else "none",
+        "Refits": f"{found.refits.count}, {seed}" if found.refits else "none",
+        "Variance of S dropped by its map": (
+            f"{mapped.dropped:.4g}" if isinstance(mapped, MappedEncoding) else None
+        ),
+        "Remarks": " ".join(case.remarks) or "none",
+    }
+    return subject_of(
+        case.fitted,
+        audience,
+        rule,
+        title=f"Fairness audit of a model for {name}",
+        name=name,
+        needs_sensitive=_needs_sensitive(case),
+        rows={"Rows": case.training.n_rows},
+        more=more,
+    )
+
+
+def subject_of(
+    model: Any,
+    audience: Audience,
+    rule: Rule,
+    *,
+    title: str,
+    name: str,
+    needs_sensitive: bool,
+    rows: dict[str, int],
+    more: dict[str, str | None] | None = None,
+) -> Subject:
+    """Describe a fitted model and its rows.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model.
+    audience, rule
+        The rows, and who counts as selected.
+    title, name : str
+        Title unless the options have one, and name of the response.
+    needs_sensitive : bool
+        Whether predictions need S.
+    rows : dict of str to int
+        Numbers of rows for the record; the first is that of the rows shown.
+    more : dict of str to str or None, optional
+        What else is for the record; None says nothing.
+    """
+    design, table = audience.design, audience.inputs.table
+    family, labels, attributes = audience.family, audience.labels, audience.attributes
+    names = design.names or tuple(map(table.label, range(design.n_columns)))
+    record = _record(model, audience, rows) | (more or {})
     return Subject(
-        title=options.title or f"Fairness audit of a model for {name}",
-        model=type(case.model).__name__,
-        family=response.family.name,
-        reads=response.family.reads,
-        link=response.family.link,
-        definition=str(case.model._traits.definition.name),
+        title=audience.options.title or title,
+        model=type(model).__name__,
+        family=family.name,
+        reads=family.reads,
+        link=family.link,
+        definition=str(model._traits.definition.name),
         response=name,
         outcome=labels[rule.outcomes[0]] if len(labels) == 2 else "",
-        n_rows=case.training.n_rows,
-        sensitive=tuple(source.label(k) for k in design.positions_sensitive),
-        predictors=tuple(case.inputs.table.label(k) for k in design.positions_predictors),
-        needs_sensitive=_needs_sensitive(case),
+        n_rows=table.shape[0],
+        sensitive=tuple(map(attributes.label, range(attributes.shape[1]))),
+        predictors=tuple(names[k] for k in design.positions_predictors),
+        needs_sensitive=needs_sensitive,
         rule=rule.words,
         favorable="" if rule.favorable is None else str(rule.favorable),
-        record=_record(case, options, found),
-        settings=settings_of(case.model),
-        versions=versions(),
+        record=tuple((label, value) for label, value in record.items() if value is not None),
+        settings=tuple((k, _shown(value)) for k, value in sorted(model.get_params(False).items())),
+        versions=_versions(),
     )
+
+
+def _record(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, str | None]:
+    inputs, options = audience.inputs, audience.options
+    vectors = audience.response.values, inputs.weight, inputs.offset
+    return {
+        "Source": options.source,
+        "Date": options.date,
+        **{label: f"{count:,}" for label, count in rows.items()},
+        "Weights": "given" if inputs.weight is not None else "none",
+        "Offset": "given" if inputs.offset is not None else None,
+        f"Fingerprint of the {next(iter(rows)).lower()} (SHA-256)": _fingerprint(
+            (inputs.table, inputs.attributes), vectors
+        ),
+        # So that a report finds its model.
+        "Fingerprint in the model file": str(model.fingerprint_),
+    }
 
 
 def _needs_sensitive(case: Case) -> bool:
@@ -55,53 +128,13 @@ def _needs_sensitive(case: Case) -> bool:
     return any(float(np.abs(one[..., :q]).max(initial=0.0)) > 1e-9 * largest for one in raw)
 
 
-def _record(case: Case, options: ReportOptions, found: Found) -> tuple[tuple[str, str], ...]:
-    inputs, solution = case.inputs, case.solutions[case.chosen]
-    digest = fingerprint(
-        (inputs.table, inputs.attributes),
-        (case.training.response.values, inputs.weight, inputs.offset),
-    )
-    seed = f"seed {options.random_state}"
-    record = {
-        "Source": options.source,
-        "Date": options.date,
-        "Rows": f"{case.training.n_rows:,}",
-        "Weights": "given" if inputs.weight is not None else "none",
-        "Offset": "given" if inputs.offset is not None else None,
-        "Fingerprint of the rows (SHA-256)": digest,
-        # So that a report finds its model.
-        "Fingerprint in the model file": str(case.fitted.fingerprint_),
-        "Bound r": f"{solution.unfairness:g}",
-        "Penalty λ(r)": f"{solution.fit.lambda_:.6g}",
-        "Search": solution.choice.status,
-        "Deviance explained, D²": f"{case.fitted.explained_deviance_:.4g}",
-        "Held-out rows": f"{found.folds} folds, {seed}" if found.folds else "none",
-        "Refits": f"{found.refits.count}, {seed}" if found.refits else "none",
-        "Variance of S dropped by its map": _dropped(case.training),
-        "Remarks": " ".join(case.remarks) or "none",
-    }
-    return tuple((label, value) for label, value in record.items() if value is not None)
-
-
-def _dropped(training: Training) -> str | None:
-    mapped = training.design.sensitive
-    return f"{mapped.dropped:.4g}" if isinstance(mapped, MappedEncoding) else None
-
-
-def settings_of(model: Any) -> tuple[tuple[str, str], ...]:
-    """Return the parameters of a model as text."""
-    return tuple((key, _shown(value)) for key, value in sorted(model.get_params(False).items()))
-
-
-def versions() -> tuple[tuple[str, str], ...]:
-    """Return the versions of the software."""
+def _versions() -> tuple[tuple[str, str], ...]:
     from fairridge._version import __version__
 
-    others = ("numpy", "scipy", "scikit-learn")
     return (
         ("fairridge", __version__),
         ("Python", ".".join(map(str, sys.version_info[:3]))),
-        *((name, version(name)) for name in others),
+        *((name, version(name)) for name in ("numpy", "scipy", "scikit-learn")),
     )
 
 
@@ -110,3 +143,43 @@ def _shown(value: Any) -> str:
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+# ----------------------------------------------------------------- fingerprint
+
+
+def _fingerprint(tables: tuple[Table | None, ...], vectors: tuple[Floats | None, ...]) -> str:
+    """Return a SHA-256 over names, levels and values, the same for every frame library.
+
+    `tables` are X, and S if it came separately; `vectors` response, weights and offset.
+    """
+    digest = sha256()
+    for table in tables:
+        for position in range(0 if table is None else table.shape[1]):
+            assert table is not None
+            digest.update(_header(table.label(position)))
+            digest.update(_column(table.column(position)))
+        digest.update(b"|")
+    for vector in vectors:
+        digest.update(b"" if vector is None else _numbers(vector))
+        digest.update(b"|")
+    return digest.hexdigest()
+
+
+def _column(column: NDArray[Any] | Levels) -> bytes:
+    if not isinstance(column, Levels):
+        return _numbers(column)
+    # Only levels that occur: text and categorical columns with the same values are the same data.
+    present, codes = np.unique(column.codes, return_inverse=True)
+    levels = [str(column.levels[code]) for code in present]
+    order = np.argsort(levels, kind="stable")
+    rank = np.argsort(order).astype("<i8")
+    return _header([levels[k] for k in order]) + rank[codes].tobytes()
+
+
+def _numbers(values: NDArray[Any]) -> bytes:
+    return np.ascontiguousarray(values, dtype="<f8").tobytes()
+
+
+def _header(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=True).encode() + b"\n"

@@ -16,11 +16,11 @@ from fairridge.estimators._training import Training, engine_of
 from fairridge.reports.html import Refits
 from fairridge.search import Problem, Solution
 from fairridge.validation.evaluate import mean_and_error
+from fairridge.validation.folds import Fold
 from fairridge.validation.linear import WrittenRows
 
 __all__ = ["Measured", "Step", "in_memory", "measure_folds", "measure_training", "refit"]
 
-Fold = tuple[Integers, Integers]
 # Called as one more step of the work is done.
 Step = Callable[[], None]
 
@@ -38,19 +38,15 @@ class Measured:
     eta : ndarray of shape (m, n, K)
         Linear predictors, with the offset.
     measures : dict of str to ndarray of shape (m,)
-        Scores; means over folds where rows were held out.
+        Scores, shares, and `dependence`: how far η depends on S, which the model
+        bounds. On held-out rows means over folds, as in `cross_validate`.
     errors : dict of str to ndarray of shape (m,)
         Their standard errors; empty in training.
-    dependence, dependence_error : ndarray of shape (m,)
-        How far η depends on S: what the model bounds. On held-out rows it is
-        measured as in `cross_validate`, with the mean over folds.
     """
 
     eta: Floats
     measures: dict[str, Floats]
     errors: dict[str, Floats]
-    dependence: Floats
-    dependence_error: Floats
 
 
 def in_memory(training: Training) -> Training:
@@ -71,7 +67,7 @@ def measure_training(
     """Measure every solution on the rows it was fitted to."""
     rows = WrittenRows.of(_rows_of(training))
     found = _measure(model, problem, solutions, rows, adjusted=False)
-    return Measured(found.pop("eta"), found, {}, found.pop("dependence"), np.zeros(len(solutions)))
+    return Measured(found.pop("eta"), found, {})
 
 
 def measure_folds(
@@ -83,26 +79,23 @@ def measure_folds(
     step: Step,
 ) -> Measured:
     """Measure models on rows that they were not fitted to, every row once."""
-    everyone: Floats = np.empty(0)
-    found: list[dict[str, Floats]] = []
+    found = []
     for fold in folds:
-        own, rows, solutions = _solve_fold(model, training, problem, fold, bounds)
-        measured = _measure(model, own, solutions, rows, adjusted=True)
-        eta = measured.pop("eta")
-        if not found:
-            everyone = np.empty((len(bounds), training.n_rows, eta.shape[2]))
-        everyone[:, fold[1]] = eta
-        found.append(measured)
+        if not _can_be_fitted(training, fold[0]):
+            raise ValueError(
+                "the training rows of a fold lack a class, or events; use fewer folds: cv=…"
+            )
+        train, test = training.fold(*fold)
+        own, solutions = _solve(model, training, problem, train, bounds)
+        found.append(_measure(model, own, solutions, WrittenRows.of(test), adjusted=True))
         step()
-    summaries = {name: mean_and_error(np.array([one[name] for one in found])) for name in found[0]}
-    dependence, error = summaries.pop("dependence")
-    return Measured(
-        everyone,
-        {name: mean for name, (mean, _) in summaries.items()},
-        {name: spread for name, (_, spread) in summaries.items()},
-        dependence,
-        error,
-    )
+    eta = np.empty((len(bounds), training.n_rows, found[0]["eta"].shape[2]))
+    for (_, test_rows), one in zip(folds, found, strict=True):
+        eta[:, test_rows] = one.pop("eta")
+    means, errors = {}, {}
+    for name in found[0]:
+        means[name], errors[name] = mean_and_error(np.array([one[name] for one in found]))
+    return Measured(eta, means, errors)
 
 
 def _measure(
@@ -135,11 +128,10 @@ def refit(
     were sampled from. Resampling n rows with replacement is weighting them by
     multinomial counts.
     """
-    rows = _rows_of(training).rows
-    part, n = WrittenRows.of(_rows_of(training)), rows.n_rows
-    values = []
+    part = WrittenRows.of(_rows_of(training))
+    rows, values = part.engine.rows, []
     for _ in range(count):
-        counts = rng.multinomial(n, np.full(n, 1.0 / n))
+        counts = rng.multinomial(rows.n_rows, np.full(rows.n_rows, 1.0 / rows.n_rows))
         drawn = np.flatnonzero(counts)
         if _can_be_fitted(training, drawn):
             weight = counts[drawn] * (1.0 if rows.weight is None else rows.weight[drawn])
@@ -152,18 +144,6 @@ def refit(
         step()
     low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
     return Refits(float(low), float(high), len(values))
-
-
-def _solve_fold(
-    model: Any, training: Training, problem: Problem, fold: Fold, bounds: Floats
-) -> tuple[Problem, WrittenRows, list[Solution]]:
-    if not _can_be_fitted(training, fold[0]):
-        raise ValueError(
-            "the training rows of a fold lack a class, or events; use fewer folds: cv=…"
-        )
-    train, test = training.fold(*fold)
-    own, solutions = _solve(model, training, problem, train, bounds)
-    return own, WrittenRows.of(test), solutions
 
 
 def _solve(

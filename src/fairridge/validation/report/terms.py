@@ -1,24 +1,47 @@
-"""Coefficients of an audit report, and where dependence on S comes from."""
+"""Coefficients of an audit report: sizes, origins of dependence on S, errors, and one score."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 
-from fairridge.data import Encoding
-from fairridge.engines import one_blas_thread
+from fairridge._typing import Floats
+from fairridge.data import Design, Encoding, MappedEncoding
+from fairridge.data.columns import CategoricalColumn
+from fairridge.data.profiles import ColumnProfile
+from fairridge.engines import one_blas_thread, threads_for_passes
+from fairridge.estimators._inferring import inference_on
 from fairridge.estimators._training import Training
-from fairridge.metrics import Attribution, Proxies, lmg, proxy_terms
+from fairridge.inference import Estimates, Inference
+from fairridge.metrics import Attribution, lmg, proxy_terms
 from fairridge.models import Fit
-from fairridge.reports.html import Predictor, Term
+from fairridge.reports.html import (
+    CoefficientError,
+    Predictor,
+    ScoreTerm,
+    Scoring,
+    Term,
+    Uncertainty,
+)
+from fairridge.search import PenalizedProblem
+from fairridge.validation import evaluate
+from fairridge.validation.report.case import Case
 
-__all__ = ["attributions", "coefficient_terms", "known_of_predictors"]
-
+__all__ = [
+    "attributions",
+    "coefficient_terms",
+    "known_of_predictors",
+    "scoring_of",
+    "uncertainty_of",
+]
 
 # Coefficients that readers can still look at; the largest ones are shown.
 MOST_TERMS = 120
 MOST_ATTRIBUTES = 8
+# Level of the intervals.
+LEVEL = 0.95
 
 
 def coefficient_terms(
@@ -32,35 +55,26 @@ def coefficient_terms(
     alpha = np.array([np.atleast_2d(fit.alpha) for fit in fits])
     beta = np.array([np.atleast_2d(fit.beta) for fit in fits])
     several = alpha.shape[1] > 1
-    terms = []
-    for values, spectrum, names, sensitive in (
-        (alpha, basis.sensitive, design.sensitive.names, True),
-        (beta, basis.predictors, design.predictors.names, False),
-    ):
+
+    def terms_of(values: Floats, spectrum: Any, names: Sequence[str], is_alpha: bool) -> list[Term]:
         deviation = np.sqrt(spectrum.squares() / basis.weight)
-        terms += [
-            Term(
-                name,
-                labels[k] if several else "",
-                sensitive,
-                values[:, k, j],
-                values[:, k, j] * deviation[j],
-            )
+        return [
+            Term(name, labels[k] if several else "", is_alpha, own, own * deviation[j])
             for k in range(values.shape[1])
-            for j, name in enumerate(names)
+            for j, (name, own) in enumerate(zip(names, values[:, k].T, strict=True))
         ]
-    size = [0.0 if one.sensitive else float(np.abs(one.standardized).max()) for one in terms]
-    order = sorted(range(len(terms)), key=lambda k: (not terms[k].sensitive, -size[k]))
-    terms = [terms[k] for k in order]
+
+    terms = terms_of(beta, basis.predictors, design.predictors.names, False)
+    terms.sort(key=lambda one: -float(np.abs(one.standardized).max()))
+    terms = terms_of(alpha, basis.sensitive, design.sensitive.names, True) + terms
     return tuple(terms[:MOST_TERMS]), max(0, len(terms) - MOST_TERMS)
 
 
 def attributions(fits: Sequence[Fit], training: Training) -> tuple[Attribution, ...]:
-    """Split R²_S over attributes at every bound; nothing where S is mapped to features."""
+    """Split R²_S over attributes at every bound; nothing if S is mapped to features."""
     encoding = training.design.sensitive
     if not isinstance(encoding, Encoding) or len(encoding.columns) > MOST_ATTRIBUTES:
         return ()
-    players, names = _owners(encoding)
     basis = fits[0].basis
     covariance = basis.sensitive.scatter() / basis.weight
     with one_blas_thread():
@@ -69,50 +83,123 @@ def attributions(fits: Sequence[Fit], training: Training) -> tuple[Attribution, 
                 covariance,
                 covariance @ np.atleast_2d(fit.alpha).T,
                 fit.sensitive_variance + fit.predictor_variance,
-                players,
-                names,
+                *_owners(encoding),
             )
             for fit in fits
         )
 
 
 def known_of_predictors(free: Fit, training: Training) -> tuple[Predictor, ...]:
-    """How much S explains of each predictor, most first."""
-    found = _proxies(free, training)
-    order = np.argsort(-found.explained, kind="stable")
-    single = len(found.labels) == 1
-    return tuple(
-        Predictor(
-            found.predictors[k],
-            float(found.explained[k]),
-            float(found.shares[0, k]) if single else float("nan"),
-        )
-        for k in order
-    )
-
-
-def _proxies(fit: Fit, training: Training) -> Proxies:
-    basis, encoding = fit.basis, training.design.predictors
+    """Return how much S explains of each predictor, most first."""
+    basis, design = free.basis, training.design
     covariance = basis.sensitive.scatter() / basis.weight
-    if isinstance(encoding, Encoding):
-        players, names = _owners(encoding)
-    else:
-        players, names = list(range(len(encoding.names))), list(encoding.names)
-    alpha, beta = np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)
-    return proxy_terms(
+    alpha, beta = np.atleast_2d(free.alpha), np.atleast_2d(free.beta)
+    found = proxy_terms(
         covariance,
         basis.B,
         alpha,
         beta,
         basis.deviations[len(covariance) :],
-        players,
-        names,
-        training.design.sensitive.names,
+        *_owners(design.predictors),
+        design.sensitive.names,
         [""] * len(alpha),
+    )
+    shares = found.shares[0] if len(alpha) == 1 else np.full(len(found.explained), np.nan)
+    return tuple(
+        Predictor(found.predictors[k], float(found.explained[k]), float(shares[k]))
+        for k in np.argsort(-found.explained, kind="stable")
     )
 
 
-def _owners(encoding: Encoding) -> tuple[list[int], list[str]]:
+def _owners(encoding: Encoding | MappedEncoding) -> tuple[list[int], list[str]]:
     """For each encoded column, the column that it comes from; and the names of those."""
+    if isinstance(encoding, MappedEncoding):
+        return list(range(len(encoding.names))), list(encoding.names)
     owners = [k for k, column in enumerate(encoding.columns) for _ in column.encoded_names]
     return owners, [column.name for column in encoding.columns]
+
+
+def scoring_of(model: Any) -> Scoring | None:
+    """Score a typical row; None if columns are mapped to features, or not known well enough.
+
+    The row is not anybody's: it has medians, and the commonest level of every column.
+    """
+    design: Design = model._reads
+    profiles = {one.name: one for one in model._profiles}
+    columns = design.columns
+    if design.is_mapped or any(column.name not in profiles for column in columns):
+        return None
+    order = design.input_order
+    values = np.array([x for column in columns for x in _encoded(column, profiles)])[order]
+    coefficients = np.atleast_2d(model.coef_)
+    intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+    eta = intercept + coefficients @ values
+    names = [design.encoded_names[k] for k in order]
+    return Scoring(
+        ("",) if len(coefficients) == 1 else tuple(map(str, model.classes_)),
+        intercept,
+        tuple(map(ScoreTerm, names, coefficients.T, values.tolist())),
+        tuple(
+            (column.name, str(column.levels[column.base]))
+            for column in columns
+            if isinstance(column, CategoricalColumn)
+        ),
+        tuple((column.name, profiles[column.name].typical) for column in columns),
+        eta,
+        evaluate.outcomes(model.family_, eta[None, :])[0],
+    )
+
+
+def _encoded(column: Any, profiles: dict[str, ColumnProfile]) -> list[float]:
+    """Encode what is typical of a column."""
+    typical = profiles[column.name].typical
+    if isinstance(column, CategoricalColumn):
+        others = (level for k, level in enumerate(column.levels) if k != column.base)
+        return [float(str(level) == typical) for level in others]
+    # Beside a number that may be missing stands a column that says so.
+    return [float(typical), *(0.0 for _ in column.encoded_names[1:])]
+
+
+def uncertainty_of(case: Case) -> Uncertainty:
+    """Return standard errors and the interval of unfairness, or why there are none."""
+    model, certificate = case.fitted, case.solutions[case.chosen].certificate
+    if not hasattr(type(model), "inference"):
+        reason = f"{type(model).__name__} has no standard errors."
+        return Uncertainty(reason, certificate=certificate)
+    try:
+        with threads_for_passes(case.training.engine, case.training.response.family):
+            found = inference_on(model, case.training, cast(PenalizedProblem, case.problem))
+    except ValueError as error:
+        return Uncertainty(_line(error), certificate=certificate)
+    population, reason = _population(found, model.confidence or LEVEL)
+    return Uncertainty(
+        "",
+        LEVEL,
+        found.facts.covariance,
+        _errors(found.fair, found.facts.df),
+        _errors(found.raw, found.facts.df),
+        population,
+        reason,
+        certificate,
+    )
+
+
+def _population(found: Inference, confidence: float) -> tuple[Any, str]:
+    try:
+        return found.population_unfairness(confidence), ""
+    except ValueError as error:
+        return None, _line(error)
+
+
+def _errors(estimates: Estimates, df: float | None) -> dict[str, CoefficientError]:
+    ends, errors = estimates.interval(LEVEL, df), estimates.standard_errors
+    return {
+        name: CoefficientError(float(error), float(low), float(high))
+        for name, error, (low, high) in zip(estimates.names, errors, ends, strict=True)
+    }
+
+
+def _line(error: ValueError) -> str:
+    """Write a reason as one sentence of a paragraph."""
+    text = " ".join(str(error).split())
+    return text if text.endswith(".") else f"{text}."

@@ -99,7 +99,10 @@ def report(
             f"{type(model).__name__} is not one. fairridge.audit compares groups for the "
             "predictions of any model."
         )
-    _check_options(cv, bootstrap)
+    if check_count("cv", cv, minimum=0) == 1:
+        raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
+    if bootstrap is not None:
+        check_count("bootstrap", bootstrap, minimum=0)
     options = ReportOptions(
         title, response, cv, bootstrap, random_state, threshold, positive, favorable, bins,
         small, source, date,
@@ -114,10 +117,3 @@ def report(
         with writing(out) as file:
             file.write(page.html.encode())
     return page
-
-
-def _check_options(cv: Any, bootstrap: Any) -> None:
-    if check_count("cv", cv, minimum=0) == 1:
-        raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
-    if bootstrap is not None:
-        check_count("bootstrap", bootstrap, minimum=0)
