@@ -18,13 +18,12 @@ from fairridge.metrics.group_measures import (
 from fairridge.metrics.groups import BINS, Grouping, groupings, sensitive_table, weighted_quantiles
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.telling import Telling, tell
-from fairridge.metrics.translation import DIFFERENCES, group_differences
+from fairridge.metrics.translation import DIFFERENCES, group_differences, shares_of_fit
 from fairridge.metrics.yardstick import (
     WORDS,
     scatter_of,
     sensitive_span,
     share_explained,
-    shares_of_fit,
 )
 from fairridge.solvers.shares import explained_by_sensitive, sequential_share
 

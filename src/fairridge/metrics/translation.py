@@ -1,4 +1,4 @@
-"""What a share of variance means between groups: correlations and differences of means.
+"""What a fit shows of its dependence on S: shares of variance, and what they mean between groups.
 
 Let s be the 0/1 column of a group with the share p of the rows, μ what a model
 predicts, and COR their correlation. Then
@@ -28,7 +28,7 @@ from fairridge.families.means import PredictedMeans
 from fairridge.metrics.decisions import SMALL
 from fairridge.models import Fit
 
-__all__ = ["DIFFERENCES", "group_differences"]
+__all__ = ["DIFFERENCES", "group_differences", "shares_of_fit"]
 
 # What the numbers are called wherever they are shown; ratios have a class behind them.
 DIFFERENCES = {
@@ -51,6 +51,24 @@ class _Columns:
     covariance: Floats  # COV(S, μ), of shape (K, q)
     level: Floats  # means of μ, of shape (K,)
     spread: Floats  # variances of μ
+
+
+def shares_of_fit(fit: Fit) -> dict[str, float]:
+    """Return both shares of `yardstick` in the training rows, from sums over them.
+
+    S and U are orthogonal there, so the share of η is VAR(Sα)/(VAR(Sα) + VAR(Uβ)).
+    The means need one pass over the rows, unless they are η; their share is NaN if
+    the square of a mean overflows.
+    """
+    sensitive = fit.sensitive_variance
+    total = sensitive + fit.predictor_variance
+    found = {"share_of_eta": sensitive / total if total > 0.0 else 0.0}
+    if fit.family.least_squares:
+        return found | {"share_of_means": found["share_of_eta"]}
+    if fit.family.reads == "times":
+        return found
+    with np.errstate(over="ignore", invalid="ignore"):
+        return found | {"share_of_means": MeanParity().value(fit)}
 
 
 def group_differences(

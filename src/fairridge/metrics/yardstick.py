@@ -16,11 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.fairness import MeanParity
-from fairridge.models import Fit
 from fairridge.solvers.shares import explained_by_sensitive
 
-__all__ = ["WORDS", "scatter_of", "sensitive_span", "share_explained", "shares_of_fit"]
+__all__ = ["WORDS", "scatter_of", "sensitive_span", "share_explained"]
 
 # What the numbers are called wherever they are shown.
 WORDS = {
@@ -28,22 +26,6 @@ WORDS = {
     "share_of_means": "Share of means explained by S",
     "decision_gap": "Gap of decisions",
 }
-
-
-def shares_of_fit(fit: Fit) -> dict[str, float]:
-    """Return both shares in the training rows, from sums over them.
-
-    S and U are orthogonal there, so the share of η is
-    VAR(Sα)/(VAR(Sα) + VAR(Uβ)). The means need one pass over the rows, unless
-    they are η; their share is NaN if the square of a mean overflows.
-    """
-    sensitive = fit.sensitive_variance
-    total = sensitive + fit.predictor_variance
-    found = {"share_of_eta": sensitive / total if total > 0.0 else 0.0}
-    if fit.family.reads == "times":
-        return found
-    with np.errstate(over="ignore", invalid="ignore"):
-        return found | {"share_of_means": MeanParity().value(fit)}
 
 
 def share_explained(
