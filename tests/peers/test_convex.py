@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from fairridge import ConvexFairClassifier, ConvexFairRegressor, cross_validate
 from fairridge.exceptions import DataWarning
-from fairridge.peers.convex.outcome_pairs import outcome_bins, pair_form
+from fairridge.peers.convex.definition import outcome_bins, pair_form
 
 
 def by_pairs(X, groups, outcomes, weight):

@@ -132,8 +132,8 @@ class CutBarycenter(Cut, BarycenterRegressor):
 
 
 class CutBarycenterClassifier(Cut, BarycenterClassifier):
-    def _moved_predictions(self, X, *others):
-        return super()._moved_predictions(cut(X), *others)
+    def _fair_predictions(self, X, *others):
+        return super()._fair_predictions(cut(X), *others)
 
     def _linear_predictor(self, X, *others):
         return BarycenterClassifier._linear_predictor(self, X, *others)

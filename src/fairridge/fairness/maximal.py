@@ -76,10 +76,14 @@ class Maximal(Definition):
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the association of every encoded sensitive column, by name."""
-        names = fit.engine.names[: fit.engine.n_sensitive]
+        return self.by_name(self._of(fit), fit.engine)
+
+    def by_name(self, associations: Floats, engine: Engine) -> dict[str, float]:
+        """Return associations by the names of the sensitive columns."""
+        names = engine.names[: engine.n_sensitive]
         return {
             f"{self.measure} with {name}": float(value)
-            for name, value in zip(names, self._of(fit), strict=True)
+            for name, value in zip(names, associations, strict=True)
         }
 
     def _of(self, fit: Fit) -> Floats:

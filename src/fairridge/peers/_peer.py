@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from fairridge._typing import Floats, TableLike, VectorLike
-from fairridge.arguments import check_bound, check_bounds
+from fairridge.arguments import check_bound, check_bounds, check_count, check_number
 from fairridge.engines import Engine, threads_for_passes
-from fairridge.estimators._checks import check_columns, warn_of_bound
+from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
 from fairridge.estimators._fair_ridge import FairRidge
-from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Response
 from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
+from fairridge.peers._model import ComparisonModel
 from fairridge.reports import Summary
-from fairridge.search import Problem, Solution
+from fairridge.search import Choice, Problem, Solution, solve
 
-__all__ = ["LinearModel", "Peer"]
+__all__ = ["LinearModel", "Peer", "PenalizedPeer"]
 
 
-class Peer(FairModel):
-    """A linear model that is found for any bound once its problem is set up.
-
-    A model of comparison says what its problem is on given rows, and how it is
-    solved for bounds.
-    """
+class Peer(ComparisonModel):
+    """A linear model that is found for any bound once its problem is set up."""
 
     # What helps a fit that did not converge.
     _remedy = "raise max_iter"
@@ -38,9 +35,10 @@ class Peer(FairModel):
     def _problem_on(self, engine: Engine, response: Response) -> Problem:
         """Set the model up on some rows."""
 
-    @abstractmethod
     def _solve(self, problem: Any, bounds: Floats) -> list[Solution]:
         """Find the model for every bound."""
+        solutions: list[Solution] = problem.solve(bounds)
+        return solutions
 
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
@@ -133,8 +131,10 @@ class Peer(FairModel):
 
     def _set_up(self, training: Training) -> Any:
         """Set the model up on the training rows, and look at their columns."""
-        problem = self._problem_on(training.engine, training.response)
+        problem: Any = self._problem_on(training.engine, training.response)
         check_columns(problem.basis, training, self._traits)
+        if not self._traits.needs_sensitive:
+            warn_of_predictors(problem.space.dependent, training.design.predictors)
         return problem
 
     def _store(self, training: Training, problem: Any, solution: Solution) -> Self:
@@ -142,6 +142,40 @@ class Peer(FairModel):
         blind = not self._traits.needs_sensitive
         store_solution(self, training, problem, solution, blind=blind)
         return self
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PenalizedPeer(Peer):
+    """A linear model at every penalty, with a problem that knows its definition."""
+
+    tol: float = 1e-10
+    max_iter: int = 100
+
+    # The parameter that takes a penalty.
+    _penalty_name: ClassVar[str]
+
+    @property
+    def _given(self) -> Any:
+        return getattr(self, self._penalty_name)
+
+    @property
+    def _given_penalty(self) -> str | None:
+        """``name=value`` of a penalty that was given outright; None if a bound chooses it."""
+        name, given = self._penalty_name, self._given
+        return None if given is None else f"{name}={check_number(name, given, minimum=0.0):g}"
+
+    def _solve(self, problem: Any, bounds: Floats) -> list[Solution]:
+        """Find the smallest penalty that meets each bound, or take the given one."""
+        max_iter = check_count("max_iter", self.max_iter)
+        tol = check_number("tol", self.tol, minimum=0.0, strict=True)
+        given, definition = self._given, problem.definition
+        if given is None:
+            return solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
+        fit = problem.fits(np.array([given]))[0]
+        done = "inactive" if given == 0.0 else "converged"
+        status: Any = done if problem.converged(given) else "not-converged"
+        value, components = definition.value(fit), definition.components(fit)
+        return [Solution(float(r), fit, value, components, Choice(given, status)) for r in bounds]
 
 
 # The models that are found for any bound once their problem is set up.

@@ -1,17 +1,185 @@
-"""Paths of models that are known by their predictions, not by coefficients."""
+"""Models that are known by their predictions, not by coefficients, and their paths."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import Floats
-from fairridge.data import make_frame
+from fairridge._typing import Floats, Integers, TableLike, VectorLike
+from fairridge.arguments import check_bound, check_bounds, check_option
+from fairridge.data import Rows, dense_columns, make_frame
+from fairridge.data.groups import Groups
+from fairridge.estimators._checks import check_features
+from fairridge.estimators._model import FEWER_FEATURES
+from fairridge.estimators._storing import store_columns
+from fairridge.estimators._training import Training, read_training
+from fairridge.peers._groups import groups_of, require_predictors, rows_of
+from fairridge.peers._model import ComparisonModel
 from fairridge.reports import PathCurves, plot_path
+from fairridge.reports.groups import GroupSummary
 
-__all__ = ["PredictionPath", "prediction_path"]
+__all__ = ["GroupedRows", "PredictionModel", "PredictionPath", "predict_proba"]
+
+
+# What a column of a path is called.
+SCORES = {"R²": "r_squared", "Accuracy": "accuracy"}
+
+
+@dataclass(frozen=True)
+class GroupedRows:
+    """Training rows, the columns that predictions are made of, and the groups."""
+
+    training: Training
+    rows: Rows
+    Z: Floats
+    groups: Groups
+    codes: Integers
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PredictionModel(ComparisonModel):
+    """A fair model around any other, which treats groups of people alike."""
+
+    estimator: Any = None
+
+    _score_name: ClassVar[str] = "Accuracy"
+    # Bounds of a path by default.
+    _bounds: ClassVar[Floats] = np.linspace(0.0, 1.0, 101)
+
+    @abstractmethod
+    def _learn(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Any:
+        """Read the rows, and find what does not depend on the bound."""
+
+    @abstractmethod
+    def _store(self, learned: Any) -> Self:
+        """Find the rest, and keep it."""
+
+    @abstractmethod
+    def _described(self) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return what stands above and below the groups in a summary."""
+
+    @abstractmethod
+    def _fair_predictions(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        """Return predicted numbers, or probabilities of the second class."""
+
+    def _warn(self) -> None:
+        """Warn of what a fit did not reach."""
+
+    def fit(
+        self,
+        X: TableLike,
+        y: VectorLike | None = None,
+        *,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, k)
+            Predictors, and the sensitive attributes if `sensitive` names them.
+        y : array-like of shape (n,)
+            Response, or labels of two classes.
+        sensitive_features : frame or array of shape (n, q), optional
+            Sensitive attributes, if `sensitive` is None.
+        sample_weight : array-like of shape (n,), optional
+            Weights; a row of weight zero is absent. `ReductionsClassifier` needs
+            whole numbers.
+        """
+        check_bound(self.unfairness)
+        self._store(self._learn(X, y, sensitive_features, sample_weight))
+        self._warn()
+        return self
+
+    def path(
+        self,
+        X: TableLike,
+        y: VectorLike | None = None,
+        *,
+        unfairness: VectorLike | None = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> PredictionPath:
+        """Return the models for many bounds.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            As in `fit`.
+        unfairness : array-like, optional
+            The bounds; by default 0, 0.01, …, 1, and for `ReductionsClassifier`,
+            which fits each by itself, 0, 0.05, …, 0.5.
+        """
+        bounds = check_bounds(self._bounds if unfairness is None else unfairness)
+        learned = self._learn(X, y, sensitive_features, sample_weight)
+        models = [clone(self).set_params(unfairness=float(r))._store(learned) for r in bounds]
+        return _path_of(models, SCORES[self._score_name])
+
+    def summary(self) -> GroupSummary:
+        """Return what the model does to each group, as an object that prints itself."""
+        check_is_fitted(self)
+        facts, notes = self._described()
+        return GroupSummary(
+            type(self).__name__,
+            tuple(facts.items()),
+            (),
+            notes,
+            self._backend,
+            tuple(self.groups_),
+            self._group_columns,
+        )
+
+    def _read(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> GroupedRows:
+        """Read rows and groups; the columns are those that predictions may use."""
+        name, with_sensitive = type(self).__name__, self._traits.needs_sensitive
+        training = read_training(self, X, y, sensitive_features, sample_weight, None)
+        if not with_sensitive:
+            require_predictors(training, name)
+        groups, codes = groups_of(training, name)
+        rows = rows_of(training.engine, name)
+        pieces = (*rows.sensitive, *rows.predictors) if with_sensitive else rows.predictors
+        Z = dense_columns(pieces, rows.names[0 if with_sensitive else rows.n_sensitive :])
+        if self.estimator is None:
+            advice = f"Pass a penalized model as estimator. {FEWER_FEATURES}"
+            check_features(Z, training.design, advice)
+        return GroupedRows(training, rows, Z, groups, codes)
+
+    def _store_groups(self, found: GroupedRows) -> None:
+        """Keep what does not depend on the model."""
+        store_columns(self, found.training)
+        self.family_ = found.training.response.family
+        self.groups_ = np.array(found.groups.labels, dtype=object)
+
+    def _check_prediction(self, offset: Any) -> str:
+        """Raise if nothing can be predicted; return the name of the model."""
+        check_is_fitted(self)
+        check_option("unknown", self.unknown, self._unknown_rules)
+        if offset is not None:
+            raise ValueError(f"{type(self).__name__} takes no offset.")
+        return type(self).__name__
+
+    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        """Return predictions; of classes, by how much the second is more likely than ½."""
+        found = self._fair_predictions(X, sensitive_features, offset)
+        return found if self.family_.least_squares else found - 0.5
+
+
+def predict_proba(
+    self: PredictionModel,
+    X: TableLike,
+    *,
+    sensitive_features: TableLike | None = None,
+    offset: VectorLike | None = None,
+) -> Floats:
+    """Return the probabilities of both classes."""
+    second = self._fair_predictions(X, sensitive_features, offset)
+    return np.column_stack([1.0 - second, second])
 
 
 @dataclass(frozen=True)
@@ -95,7 +263,7 @@ class PredictionPath:
         return plot_path(curves, kind, ax)
 
 
-def prediction_path(models: list[Any], score_name: str, backend: Any) -> PredictionPath:
+def _path_of(models: list[Any], score_name: str) -> PredictionPath:
     """Collect what fitted models of one kind say of themselves."""
     return PredictionPath(
         unfairness=np.array([float(model.unfairness) for model in models]),
@@ -109,5 +277,5 @@ def prediction_path(models: list[Any], score_name: str, backend: Any) -> Predict
         models=tuple(models),
         definition=models[0].definition_,
         score_name=score_name,
-        _backend=backend,
+        _backend=models[0]._backend,
     )

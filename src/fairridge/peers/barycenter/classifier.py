@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
-from fairridge._typing import Floats, TableLike, VectorLike
+from fairridge._typing import Floats
 from fairridge.data import Rows
 from fairridge.estimators import _labels
-from fairridge.estimators._responses import Classes
-from fairridge.peers._scaling import on_original_scale, scaled
+from fairridge.peers import _predictions
+from fairridge.peers._logistic import on_original_scale, plain_logistic
+from fairridge.peers._model import CostlyClassifier
 from fairridge.peers.barycenter._base import Barycenter
 
 __all__ = ["BarycenterClassifier"]
 
 
-class BarycenterClassifier(ClassifierMixin, Barycenter):
+class BarycenterClassifier(CostlyClassifier, Barycenter):
     """Classifier whose probabilities have the same distribution in every group.
 
     The post-processor of `BarycenterRegressor`, applied to the probability
@@ -48,8 +48,8 @@ class BarycenterClassifier(ClassifierMixin, Barycenter):
     random_state : int, RandomState or None
         Draws the rows of the split.
     unknown : {"error", "base"}, default="error"
-        What a level, or a group, that was not there at fit does at predict:
-        with "base" it is treated as the base level, or as the first of `groups_`.
+        How to handle a category, or a group, at prediction time that was absent when
+        fitting: "base" treats it as the base level, or as the first of `groups_`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None
@@ -83,38 +83,15 @@ class BarycenterClassifier(ClassifierMixin, Barycenter):
     BarycenterRegressor : The same for numbers, with the formulas.
     """
 
-    _score_name: ClassVar[str] = "Accuracy"
-
     predict = _labels.predict
     decision_function = _labels.decision_function
     score = _labels.score
+    predict_proba = _predictions.predict_proba
 
-    @property
-    def _response_kind(self) -> Classes:
-        return Classes(only_two=True)
-
-    def predict_proba(
-        self,
-        X: TableLike,
-        *,
-        sensitive_features: TableLike | None = None,
-        offset: VectorLike | None = None,
-    ) -> Floats:
-        """Return the probabilities of both classes."""
-        second = self._moved_predictions(X, sensitive_features, offset)
-        return np.column_stack([1.0 - second, second])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        # A bound may cost accuracy.
-        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
-        return tags
-
-    def _default(self, rows: Rows, Z: Floats) -> LogisticRegression:
-        columns, scaler = scaled(Z, rows.weight)
-        model = LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=1000)
-        model.fit(columns, rows.response[:, 0].astype(int), sample_weight=rows.weight)
+    def _default(self, rows: Rows, Z: Floats) -> Any:
+        scaler = StandardScaler().fit(Z, sample_weight=rows.weight)
+        model = plain_logistic()
+        model.fit(scaler.transform(Z), rows.response[:, 0].astype(int), sample_weight=rows.weight)
         return on_original_scale(model, scaler)
 
     def _predicted(self, estimator: Any, Z: Floats) -> Floats:
@@ -131,7 +108,3 @@ class BarycenterClassifier(ClassifierMixin, Barycenter):
 
     def _scored(self, y: Floats, predicted: Floats, weight: Floats) -> float:
         return float(np.average((predicted > 0.5) == (y > 0.5), weights=weight))
-
-    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
-        """Return by how much the second class is more likely than ½."""
-        return self._moved_predictions(X, sensitive_features, offset) - 0.5

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.linear_model import LinearRegression
 
 from fairridge._typing import Floats
 from fairridge.data import Rows
 from fairridge.engines import MemoryEngine
 from fairridge.estimators import _means
-from fairridge.estimators._responses import NumericResponse
-from fairridge.families import Gaussian
+from fairridge.peers._model import CostlyRegressor
 from fairridge.peers.barycenter._base import Barycenter, r_squared
 from fairridge.penalties import Ridge
 from fairridge.search import ModelSettings, gaussian_problem
@@ -21,7 +19,7 @@ from fairridge.search import ModelSettings, gaussian_problem
 __all__ = ["BarycenterRegressor"]
 
 
-class BarycenterRegressor(RegressorMixin, Barycenter):
+class BarycenterRegressor(CostlyRegressor, Barycenter):
     """Regression whose predictions have the same distribution in every group.
 
     The post-processor of Chzhen, Denis, Hebiri, Oneto and Pontil (2020, "Fair
@@ -59,8 +57,8 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
     random_state : int, RandomState or None
         Draws the rows of the split.
     unknown : {"error", "base"}, default="error"
-        What a level, or a group, that was not there at fit does at predict:
-        with "base" it is treated as the base level, or as the first of `groups_`.
+        How to handle a category, or a group, at prediction time that was absent when
+        fitting: "base" treats it as the base level, or as the first of `groups_`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None
@@ -77,13 +75,13 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
     maps_ : tuple of Transport
         T of each group, with `support` and `image`.
     unfairness_ : float
-        U(f_r)/U(f) in training: r, or 0 where the groups do not differ.
+        U(f_r)/U(f) in training: r, or 0 if the groups do not differ.
     unfairness_components_ : dict of str to float
         U(f_r), U(f), and the share of VAR(f_r) that the groups explain.
     training_score_ : float
         R² in training.
     status_ : str
-        "inactive" where the predictions are those of the regression, else "converged".
+        "inactive" if the predictions are those of the regression, else "converged".
 
     Notes
     -----
@@ -99,39 +97,22 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
     predict = _means.predict
     score = _means.score
 
-    @property
-    def _response_kind(self) -> NumericResponse:
-        return NumericResponse(Gaussian())
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A bound may cost accuracy.
-        tags.regressor_tags.poor_score = bool(self.unfairness < 1.0)
-        return tags
-
     def _default(self, rows: Rows, Z: Floats) -> LinearRegression:
-        return _least_squares(rows)
+        """Regress y on [S, X].
+
+        scikit-learn's own solver drops directions that are small beside the
+        largest column, whatever its unit; ours scales the columns first.
+        """
+        problem = gaussian_problem(MemoryEngine(rows), ModelSettings(Ridge()))
+        basis, fit = problem.basis, problem.unconstrained()
+        regression = LinearRegression()
+        regression.coef_ = basis.raw_coefficients(fit.alpha, fit.beta)
+        regression.intercept_ = float(basis.center_targets[0] - regression.coef_ @ basis.center)
+        regression.n_features_in_ = len(regression.coef_)
+        return regression
 
     def _predicted(self, estimator: Any, Z: Floats) -> Floats:
         return np.asarray(estimator.predict(Z), dtype=np.float64).reshape(len(Z))
 
     def _scored(self, y: Floats, predicted: Floats, weight: Floats) -> float:
         return r_squared(y, predicted, weight)
-
-    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
-        return self._moved_predictions(X, sensitive_features, offset)
-
-
-def _least_squares(rows: Rows) -> LinearRegression:
-    """Regress y on [S, X].
-
-    scikit-learn's own solver drops directions that are small beside the
-    largest column, whatever its unit; ours scales the columns first.
-    """
-    problem = gaussian_problem(MemoryEngine(rows), ModelSettings(Ridge()))
-    basis, fit = problem.basis, problem.unconstrained()
-    regression = LinearRegression()
-    regression.coef_ = basis.raw_coefficients(fit.alpha, fit.beta)
-    regression.intercept_ = float(basis.center_targets[0] - regression.coef_ @ basis.center)
-    regression.n_features_in_ = len(regression.coef_)
-    return regression

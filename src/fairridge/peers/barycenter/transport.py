@@ -47,16 +47,7 @@ def barycenter_maps(
 ) -> tuple[Transport, ...]:
     """Return the map of every group.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Predictions.
-    codes : ndarray of shape (n,)
-        Groups, 0 to n_groups − 1, each with rows.
-    weight : ndarray of shape (n,)
-        Positive weights.
-    n_groups : int
-        Number of groups.
+    Groups are coded 0 to n_groups − 1, each with rows; weights are positive.
     """
     center = float(np.average(values, weights=weight))
     tie = TIE * float(np.abs(values - center).max()) + 1e-15 * abs(center)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.base import RegressorMixin
 
-from fairridge._typing import Floats, MissingValues
 from fairridge.engines import Engine
 from fairridge.estimators import _means
-from fairridge.estimators._checks import warn_of_predictors
 from fairridge.estimators._model import Traits
-from fairridge.estimators._responses import NumericResponse, Response
-from fairridge.estimators._training import Training
+from fairridge.estimators._responses import Response
 from fairridge.fairness import StatisticalParity
-from fairridge.families import Gaussian
 from fairridge.peers._peer import Peer
 from fairridge.peers.blind_exact.problem import BlindExactProblem, blind_exact_problem
-from fairridge.search import Solution
 
 __all__ = ["BlindExactRegressor"]
 
@@ -67,26 +60,9 @@ class BlindExactRegressor(RegressorMixin, Peer):
     >>> skill, hours = rng.normal(size=500) + sex, rng.normal(size=500)
     >>> wage = 2 * skill + hours + 3 * sex + rng.normal(size=500)
     >>> model = BlindExactRegressor(unfairness=0.05, sensitive=[0])
-    >>> model.fit(np.column_stack([sex, skill, hours]), wage).unfairness_.round(6)
-    np.float64(0.05)
+    >>> round(model.fit(np.column_stack([sex, skill, hours]), wage).unfairness_, 6)
+    0.05
     """
-
-    def __init__(
-        self,
-        unfairness: float = 0.05,
-        *,
-        sensitive: Any = None,
-        unknown: Any = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
-        missing: MissingValues = "error",
-    ) -> None:
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-        self.unknown = unknown
-        self.predictor_map = predictor_map
-        self.sensitive_map = sensitive_map
-        self.missing = missing
 
     predict = _means.predict
     score = _means.score
@@ -97,21 +73,9 @@ class BlindExactRegressor(RegressorMixin, Peer):
             StatisticalParity(measure="variance"),
             needs_sensitive=False,
             moments_suffice=True,
-            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
+            regularized=True,  # predictors may be collinear with S; `Peer._set_up` looks at X alone
             multiplier="Multiplier μ",
         )
 
-    @property
-    def _response_kind(self) -> NumericResponse:
-        return NumericResponse(Gaussian())
-
     def _problem_on(self, engine: Engine, response: Response) -> BlindExactProblem:
         return blind_exact_problem(engine)
-
-    def _set_up(self, training: Training) -> BlindExactProblem:
-        problem: BlindExactProblem = super()._set_up(training)
-        warn_of_predictors(problem.space.dependent, training.design.predictors)
-        return problem
-
-    def _solve(self, problem: BlindExactProblem, bounds: Floats) -> list[Solution]:
-        return problem.solve(bounds)

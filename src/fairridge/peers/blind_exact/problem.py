@@ -95,7 +95,7 @@ class BlindExactProblem(BlindLeastSquares):
         return z / every, (1.0 - float(root)) / width
 
     def _hard(self, r: float, others: Floats, width: float) -> tuple[Floats, float]:
-        """Return c where y has nothing in the direction with the smallest κ.
+        """Return c if y has nothing in the direction with the smallest κ.
 
         That direction then only makes Xb longer, by as much as the bound asks for;
         its sign is arbitrary.
@@ -110,7 +110,7 @@ class BlindExactProblem(BlindLeastSquares):
 
 
 def blind_exact_problem(engine: Engine) -> BlindExactProblem:
-    """Read the rows once, or twice where they are ill-conditioned, and decompose."""
+    """Read the rows once, or twice if they are ill-conditioned, and decompose."""
     factor = factorize(engine, engine.moments())
     basis = fair_basis(factor, engine.n_sensitive, standardize=True)
     space = canonical_space(factor, engine.n_sensitive, standardize=True)

@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import ClassifierMixin, RegressorMixin
-
-from fairridge._typing import ColumnNames, Floats, MissingValues, UnknownLevels
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_count
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
 from fairridge.estimators import _labels, _means
-from fairridge.estimators._checks import warn_of_predictors
 from fairridge.estimators._model import Traits
-from fairridge.estimators._responses import Classes, NumericResponse, Response
+from fairridge.estimators._responses import Classes, Response
 from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
-from fairridge.families import Gaussian
 from fairridge.peers._groups import discrete_values, require_predictors
-from fairridge.peers._peer import Peer
-from fairridge.peers._penalized import given_penalty, solve_penalized
+from fairridge.peers._model import CostlyClassifier, CostlyRegressor
+from fairridge.peers._peer import PenalizedPeer
 from fairridge.peers.convex.definition import OutcomePairs
-from fairridge.peers.convex.problem import ConvexProblem, convex_problem
+from fairridge.peers.convex.problem import convex_problem
 from fairridge.search import Solution
 
 __all__ = ["ConvexFairClassifier", "ConvexFairRegressor"]
 
 
-class _ConvexFair(Peer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class _ConvexFair(PenalizedPeer):
     """Fit and path for any family."""
 
-    bins: Any = 1
-    strength: Any
-    tol: Any
-    max_iter: Any
+    strength: float | None = None
+
+    _penalty_name = "strength"
+
+    @property
+    def _checked_bins(self) -> int:
+        """How many outcomes a numeric response is cut into; classes are outcomes themselves."""
+        return check_count("bins", getattr(self, "bins", 1))
 
     @property
     def _traits(self) -> Traits:
         return Traits(
-            OutcomePairs(check_count("bins", self.bins)),
+            OutcomePairs(self._checked_bins),
             needs_sensitive=False,
             needs_groups=True,
-            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
+            regularized=True,  # predictors may be collinear with S; `Peer._set_up` looks at X alone
             multiplier="λ",
-            given_penalty=given_penalty("strength", self.strength),
+            given_penalty=self._given_penalty,
         )
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
@@ -52,26 +53,14 @@ class _ConvexFair(Peer):
             engine,
             response.family,
             groups=group_codes(discrete_values(engine, type(self).__name__)),
-            bins=check_count("bins", self.bins),
+            bins=self._checked_bins,
             n_targets=response.targets.shape[1],
             max_iter=check_count("max_iter", self.max_iter),
         )
 
     def _set_up(self, training: Training) -> Any:
         require_predictors(training, type(self).__name__)
-        problem = super()._set_up(training)
-        warn_of_predictors(problem.space.dependent, training.design.predictors)
-        return problem
-
-    def _solve(self, problem: ConvexProblem, bounds: Floats) -> list[Solution]:
-        return solve_penalized(
-            problem,
-            problem.definition,
-            bounds,
-            given=self.strength,
-            tol=self.tol,
-            max_iter=check_count("max_iter", self.max_iter),
-        )
+        return super()._set_up(training)
 
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
@@ -97,7 +86,8 @@ class _ConvexFair(Peer):
             )
 
 
-class ConvexFairRegressor(RegressorMixin, _ConvexFair):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConvexFairRegressor(CostlyRegressor, _ConvexFair):
     """Linear regression that treats people with similar outcomes alike across groups.
 
     The fair generalized linear model of Do, Putzel, Martin, Smyth and Zhong
@@ -118,7 +108,7 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
     ----------
     unfairness : float, default=0.05
         r in [0, 1], bounds P(b)/P(b₀), b₀ at λ = 0. Every r can be met. Not
-        used where `strength` is given.
+        used if `strength` is given.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position; they are not
         predictors. Alternatively pass `sensitive_features` to `fit`. They must
@@ -139,7 +129,7 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
     tol : float, default=1e-10
         How closely an active bound is met.
     max_iter : int, default=100
-        Steps of the search for λ at most, and passes over the data for each λ.
+        Maximum number of search steps for λ, and of passes over the data per λ.
     missing : {"error", "level"}, default="error"
         How to handle missing values of S and X; see `FairRidgeRegressor`.
 
@@ -160,46 +150,13 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
     FairRidgeRegressor : The other attributes.
     """
 
-    def __init__(
-        self,
-        unfairness: float = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        strength: float | None = None,
-        bins: int = 10,
-        unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 100,
-        missing: MissingValues = "error",
-    ) -> None:
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-        self.strength = strength
-        self.bins = bins
-        self.unknown = unknown
-        self.predictor_map = predictor_map
-        self.sensitive_map = sensitive_map
-        self.tol = tol
-        self.max_iter = max_iter
-        self.missing = missing
+    bins: int = 10
 
     predict = _means.predict
     score = _means.score
 
-    @property
-    def _response_kind(self) -> NumericResponse:
-        return NumericResponse(Gaussian())
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A penalty may cost accuracy.
-        tags.regressor_tags.poor_score = bool(self.strength or self.unfairness < 1.0)
-        return tags
-
-
-class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
+class ConvexFairClassifier(CostlyClassifier, _ConvexFair):
     """Logistic regression that treats people with equal outcomes alike across groups.
 
     Minimizes −2 log-likelihood/n + λ P(b), with P as in `ConvexFairRegressor`
@@ -210,7 +167,7 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     ----------
     unfairness : float, default=0.05
         r in [0, 1], bounds P(b)/P(b₀), b₀ at λ = 0. Every r can be met. Not
-        used where `strength` is given.
+        used if `strength` is given.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position; they are not
         predictors. Alternatively pass `sensitive_features` to `fit`. They must
@@ -227,42 +184,19 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     tol : float, default=1e-10
         How closely an active bound is met.
     max_iter : int, default=100
-        Steps of the search for λ at most, and passes over the data for each λ.
+        Maximum number of search steps for λ, and of passes over the data per λ.
     missing : {"error", "level"}, default="error"
         How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Labels, sorted. With two, the model is of the second.
+        Sorted class labels. With two classes, coefficients refer to ``classes_[1]``.
 
     See Also
     --------
     ConvexFairRegressor : The other attributes.
     """
-
-    def __init__(
-        self,
-        unfairness: float = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        strength: float | None = None,
-        unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 100,
-        missing: MissingValues = "error",
-    ) -> None:
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-        self.strength = strength
-        self.unknown = unknown
-        self.predictor_map = predictor_map
-        self.sensitive_map = sensitive_map
-        self.tol = tol
-        self.max_iter = max_iter
-        self.missing = missing
 
     predict = _labels.predict
     predict_proba = _labels.predict_proba
@@ -272,9 +206,3 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     @property
     def _response_kind(self) -> Classes:
         return Classes()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A bound may cost accuracy.
-        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
-        return tags

@@ -13,25 +13,26 @@ the bound on bᵀMb/b₀ᵀMb₀ is met by one λ.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.engines import Engine, triangular_factor
+from fairridge.engines import Engine
 from fairridge.fairness import Definition
-from fairridge.families import Family
-from fairridge.models import Factor, FairBasis, Fit, factorize, fair_basis
+from fairridge.families import Family, Gaussian
+from fairridge.models import Factor, FairBasis, Fit, canonical_space, factorize, fair_basis
 from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.search.last_crossing import sparse_profile
+from fairridge.search.problem import LeastSquares, PenalizedProblem
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
 from fairridge.solvers import Objective, Point, minimize, shrinking_length
 from fairridge.solvers.newton import SHARE_OF_ROWS
 
-__all__ = ["ConvexProblem", "PairSpace", "convex_problem"]
+__all__ = ["convex_problem"]
 
 
 # A linear predictor beyond this adds less than 1e-13 to a deviance.
@@ -64,114 +65,41 @@ class PairSpace:
 
 
 def pair_space(factor: Factor, q: int, M: Floats, n_targets: int) -> PairSpace:
-    """Decompose X, and M in it.
-
-    Parameters
-    ----------
-    factor : Factor
-        Triangular factor of [S, X, y].
-    q : int
-        Columns of S.
-    M : ndarray of shape (p, p)
-        The quadratic form.
-    n_targets : int
-        Columns of y.
-    """
-    alone = replace(
-        factor,
-        center=factor.center[q:],
-        scale=factor.scale[q:],
-        noise=factor.noise[q:],
-        R=triangular_factor(factor.R[:, q:]),
-    )
-    basis = fair_basis(alone, 0, standardize=True, n_targets=n_targets)
-    spectrum = basis.predictors
-    whitened = spectrum.vectors / np.sqrt(spectrum.eigenvalues) / spectrum.scale[:, None]
-    nu, V = np.linalg.eigh(whitened.T @ M @ whitened)
+    """Decompose X, and M of shape (p, p) in it, from the triangular factor of [S, X, y]."""
+    alone = canonical_space(factor, q, standardize=True, n_targets=n_targets)
+    nu, V = np.linalg.eigh(alone.directions.T @ M @ alone.directions)
     nu = np.where(nu > 1e-12 * nu.max(initial=0.0), nu, 0.0)
     return PairSpace(
-        whitened @ V,
+        alone.directions @ V,
         nu,
-        V.T @ basis.on_predictors[:, 0],
-        float(basis.residual[0, 0]),
-        spectrum.dependent,
+        V.T @ alone.projection[:, 0],
+        float(alone.residual[0, 0]),
+        alone.dependent,
     )
 
 
+@dataclass(frozen=True)
 class ConvexProblem(ABC):
     """The model on given rows.
 
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    basis : FairBasis
-        S and U in small matrices.
-    family : Family
-        The family.
-    space : PairSpace
-        X and M in small matrices.
-    definition : OutcomePairs
-        What is bounded, with M for these rows.
-    max_iter : int
-        Passes over the rows at most, for each λ.
+    `space` has X and M in small matrices, `definition` what is bounded, with M for
+    these rows; `max_iter` limits the passes over the rows per λ.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        basis: FairBasis,
-        family: Family,
-        space: PairSpace,
-        definition: OutcomePairs,
-        max_iter: int,
-    ) -> None:
-        self.engine = engine
-        self.basis = basis
-        self.family = family
-        self.space = space
-        self.definition = definition
-        self.max_iter = max_iter
-
-    @property
-    @abstractmethod
-    def null_deviance(self) -> float:
-        """Deviance of the model with an intercept only."""
+    engine: Engine
+    basis: FairBasis
+    family: Family
+    space: PairSpace
+    definition: OutcomePairs
+    max_iter: int
 
     @abstractmethod
     def fit(self, lambda_: float) -> Fit:
         """Return the model at one λ."""
 
-    @abstractmethod
-    def choose(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
-    ) -> list[Choice]:
-        """Choose λ for every bound."""
-
-    @abstractmethod
-    def dispersion(self, fit: Fit) -> float:
-        """Estimate the dispersion; 1 where the family fixes it."""
-
     def fits(self, lambda_: Floats) -> list[Fit]:
         """Return the models at several λ."""
         return [self.fit(float(x)) for x in lambda_]
-
-    def converged(self, lambda_: float) -> bool:
-        """Whether the coefficients at a λ are a minimum."""
-        return True
-
-    def loglik(self, fit: Fit) -> float:
-        """Return the log-likelihood."""
-        return self.family.loglik(
-            fit.deviance, self.engine.response, self.engine.weights, self.dispersion(fit)
-        )
-
-    def warm_start(self) -> Any:
-        """Return None: a model on other rows starts by itself."""
-        return None
-
-    def start_from(self, warm_start: Any) -> None:  # noqa: B027
-        """Do nothing."""
 
     def _as_fit(self, lambda_: float, theta: Floats, deviance: float) -> Fit:
         """Make a fit of levels and coordinates c, one row per linear predictor."""
@@ -195,17 +123,20 @@ class ConvexProblem(ABC):
         )
 
 
-class _ConvexGaussian(ConvexProblem):
+@dataclass(frozen=True)
+class _ConvexGaussian(LeastSquares, ConvexProblem):
     """c = Tᵀ Xᵀy / (1 + λnν), coordinate by coordinate."""
 
-    @property
-    def null_deviance(self) -> float:
-        """Total sum of squares."""
-        return float(self.basis.target_scatter[0, 0])
+    family: Gaussian
 
-    def dispersion(self, fit: Fit) -> float:
-        """Return RSS/(n − rank − 1)."""
-        return fit.deviance / max(self.basis.weight - len(self.space.nu) - 1, 1.0)
+    @property
+    def rank(self) -> int:
+        """Directions in which the fitted values can vary."""
+        return len(self.space.nu)
+
+    def converged(self, lambda_: float) -> bool:
+        """Return True: every λ has a closed form."""
+        return True
 
     def fit(self, lambda_: float) -> Fit:
         """Return the model at one λ."""
@@ -242,12 +173,11 @@ class _ConvexGaussian(ConvexProblem):
         ]
 
 
+@dataclass(frozen=True)
 class _ConvexGLM(ConvexProblem):
     """Every λ by Newton's method."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._points: dict[float, Point] = {}
+    _points: dict[float, Point] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -341,8 +271,18 @@ class _ConvexGLM(ConvexProblem):
         return minimize(objective, self._start, self.max_iter).deviance
 
     def dispersion(self, fit: Fit) -> float:
-        """Return 1."""
+        """Return 1: the family fixes the dispersion."""
         return 1.0
+
+    def loglik(self, fit: Fit) -> float:
+        """Return the log-likelihood."""
+        return self.engine.loglik(self.family, fit.deviance, 1.0)
+
+    def warm_start(self) -> None:
+        """Return None: a model on other rows starts by itself."""
+
+    def start_from(self, warm_start: None) -> None:
+        """Do nothing."""
 
     def separated_columns(self, lambda_: float) -> list[str]:
         """Name the predictors whose coefficients grow without bound at a λ.
@@ -373,7 +313,7 @@ def convex_problem(
     bins: int,
     n_targets: int = 1,
     max_iter: int = 100,
-) -> ConvexProblem:
+) -> PenalizedProblem:
     """Read the rows once, and decompose X and M."""
     factor = factorize(engine, engine.moments(), n_targets)
     q = engine.n_sensitive
@@ -381,5 +321,6 @@ def convex_problem(
     definition = OutcomePairs(bins)
     M = definition.form(engine, family.reads == "numbers", groups)
     space = pair_space(factor, q, M, n_targets)
-    kind = _ConvexGaussian if family.least_squares else _ConvexGLM
-    return kind(engine, basis, family, space, definition, max_iter)
+    if family.least_squares:
+        return _ConvexGaussian(engine, basis, Gaussian(), space, definition, max_iter)
+    return _ConvexGLM(engine, basis, family, space, definition, max_iter)

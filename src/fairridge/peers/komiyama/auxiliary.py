@@ -86,15 +86,7 @@ class AuxiliaryBias:
 def auxiliary_bias(
     basis: FairBasis, penalties: Sequence[float] | Floats, unfairness: Sequence[float] | Floats
 ) -> AuxiliaryBias:
-    """Fit the biased model for every penalty and bound.
-
-    Parameters
-    ----------
-    basis : FairBasis
-        S, U and y in small matrices.
-    penalties, unfairness : array-like
-        λ of the auxiliary regression, and the bounds r > 0.
-    """
+    """Fit the biased model for every λ of the auxiliary regression and bound r > 0."""
     penalties, bounds = np.asarray(penalties, np.float64), np.asarray(unfairness, np.float64)
     SS, Sy = basis.sensitive.scatter(), basis.sensitive.products(basis.on_sensitive[:, 0])
     UU, Uy = basis.predictors.scatter(), basis.predictors.products(basis.on_predictors[:, 0])

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin, clone
 
-from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike, UnknownLevels
+from fairridge._typing import ColumnNames, Floats, TableLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_number
 from fairridge.engines import Engine
 from fairridge.estimators import _means
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits
-from fairridge.estimators._responses import NumericResponse, Response
+from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training, read_training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.fairness import StatisticalParity
-from fairridge.families import Gaussian
 from fairridge.peers._peer import Peer
 from fairridge.peers.komiyama.auxiliary import AuxiliaryBias, auxiliary_bias
-from fairridge.peers.komiyama.problem import KomiyamaProblem, komiyama_problem
+from fairridge.peers.komiyama.problem import komiyama_problem
 from fairridge.search import Solution
 
 __all__ = ["KomiyamaRegressor", "auxiliary_ridge_bias"]
@@ -30,6 +30,7 @@ __all__ = ["KomiyamaRegressor", "auxiliary_ridge_bias"]
 ROUNDING_OF_SHARE = 1e-9
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KomiyamaRegressor(RegressorMixin, Peer):
     """Least squares whose share of variance explained by S is bounded (NCLM).
 
@@ -89,32 +90,13 @@ class KomiyamaRegressor(RegressorMixin, Peer):
     >>> skill = rng.normal(size=500) + sex
     >>> wage = 2 * skill + 3 * sex + rng.normal(size=500)
     >>> model = KomiyamaRegressor(unfairness=0.05, sensitive=[0])
-    >>> model.fit(np.column_stack([sex, skill]), wage).unfairness_.round(6)
-    np.float64(0.05)
+    >>> round(model.fit(np.column_stack([sex, skill]), wage).unfairness_, 6)
+    0.05
     """
 
-    def __init__(
-        self,
-        unfairness: float = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        predictor_penalty: float = 0.0,
-        ridge: float = 0.0,
-        covariance: Any = None,
-        unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
-        missing: MissingValues = "error",
-    ) -> None:
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-        self.predictor_penalty = predictor_penalty
-        self.ridge = ridge
-        self.covariance = covariance
-        self.unknown = unknown
-        self.predictor_map = predictor_map
-        self.sensitive_map = sensitive_map
-        self.missing = missing
+    predictor_penalty: float = 0.0
+    ridge: float = 0.0
+    covariance: Any = None
 
     predict = _means.predict
     score = _means.score
@@ -130,10 +112,6 @@ class KomiyamaRegressor(RegressorMixin, Peer):
             advice=None if regular else PENALTY_OR_FEWER,
             multiplier="Multiplier μ",
         )
-
-    @property
-    def _response_kind(self) -> NumericResponse:
-        return NumericResponse(Gaussian())
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return komiyama_problem(
@@ -172,9 +150,6 @@ class KomiyamaRegressor(RegressorMixin, Peer):
             return matrix
 
         return estimated
-
-    def _solve(self, problem: KomiyamaProblem, bounds: Floats) -> list[Solution]:
-        return problem.solve(bounds)
 
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training

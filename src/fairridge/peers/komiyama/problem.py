@@ -71,14 +71,7 @@ class Block:
     def with_covariance(self, V: Floats, weight: float, label: str) -> Block:
         """Return the block with another covariance matrix V of the scaled columns.
 
-        Parameters
-        ----------
-        V : ndarray of shape (k, k)
-            The matrix.
-        weight : float
-            n.
-        label : str
-            What the columns are, for messages.
+        `weight` is n, and `label` says what the columns are, in messages.
         """
         products = self.spectrum.vectors @ (np.sqrt(self.spectrum.eigenvalues) * self.projection)
         values, vectors = np.linalg.eigh(0.5 * weight * (V + V.T))
@@ -98,8 +91,7 @@ class Block:
 
     def coefficients(self, fitted: Floats) -> Floats:
         """Return the coefficients, original scale, whose fit in the singular basis this is."""
-        spectrum = self.spectrum
-        return spectrum.original(spectrum.vectors @ (fitted / np.sqrt(spectrum.eigenvalues)))
+        return self.spectrum.original(self.spectrum.ridge(fitted, 0.0))
 
 
 class Place(NamedTuple):
@@ -112,7 +104,7 @@ class Place(NamedTuple):
     fitted : ndarray
         Uβ, in the singular basis.
     multiplier : float
-        μ; 0 where the bound is inactive, ∞ at r = 0.
+        μ; 0 if the bound is inactive, ∞ at r = 0.
     is_determined : bool
         Whether no other model is as good.
     """
@@ -124,20 +116,10 @@ class Place(NamedTuple):
 
 
 def place_of(a: float, predictors: Block, penalty: float, r: float, nothing: float) -> Place:
-    """Minimize under the bound.
+    """Minimize under the bound r.
 
-    Parameters
-    ----------
-    a : float
-        ‖Sα‖ at least squares.
-    predictors : Block
-        U.
-    penalty : float
-        λ₂.
-    r : float
-        The bound.
-    nothing : float
-        A length that is rounding.
+    `a` is ‖Sα‖ at least squares, `predictors` is U, `penalty` λ₂, and `nothing` a
+    length that is rounding.
     """
     values = predictors.spectrum.eigenvalues
     free = values / (values + penalty) * predictors.projection
@@ -195,18 +177,8 @@ def _penalized_place(
 class KomiyamaProblem(LeastSquares):
     """The model for every bound.
 
-    Attributes
-    ----------
-    engine : Engine
-        Where the rows are.
-    basis : FairBasis
-        S, U and y in small matrices.
-    family : Gaussian
-        The family.
-    sensitive, predictors : Block
-        S and U, with the covariance matrices that the bound sees.
-    predictor_penalty : float
-        λ₂.
+    `sensitive` and `predictors` are S and U, with the covariance matrices that
+    the bound sees; `predictor_penalty` is λ₂.
     """
 
     engine: Engine
@@ -264,19 +236,11 @@ def komiyama_problem(
     ridge: float = 0.0,
     covariance: Covariance | None = None,
 ) -> KomiyamaProblem:
-    """Read the rows once, or twice where they are ill-conditioned, and decompose.
+    """Read the rows once, or twice if they are ill-conditioned, and decompose.
 
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    predictor_penalty : float
-        λ₂.
-    ridge : float
-        Added to SᵀS and UᵀU of standardized columns.
-    covariance : callable, optional
-        Used instead of the covariance matrix of the standardized columns [S, U];
-        its rows are read for that.
+    `ridge` is added to SᵀS and UᵀU of standardized columns. `covariance` is used
+    instead of the covariance matrix of the standardized columns [S, U]; the rows
+    are read for that.
     """
     factor = factorize(engine, engine.moments())
     basis = fair_basis(factor, engine.n_sensitive, standardize=True)

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+import warnings
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import (
-    ColumnNames,
-    Floats,
-    Integers,
-    MissingValues,
-    TableLike,
-    UnknownLevels,
-    VectorLike,
-)
+from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
-from fairridge.arguments import check_bound, check_bounds, check_count, check_option
+from fairridge.arguments import check_count, check_option
 from fairridge.data import as_table, dense_columns
-from fairridge.data.groups import Groups
 from fairridge.estimators import _labels
-from fairridge.estimators._checks import check_features
-from fairridge.estimators._model import FEWER_FEATURES, FairModel, Traits
-from fairridge.estimators._responses import Classes
-from fairridge.estimators._storing import store_columns
-from fairridge.estimators._training import Training, read_training
+from fairridge.estimators._model import Traits
 from fairridge.exceptions import BoundWarning
-from fairridge.families import Binomial
 from fairridge.metrics.distances import largest_gap
-from fairridge.peers._groups import groups_of, require_predictors, rows_of
-from fairridge.peers._predictions import PredictionPath, prediction_path
-from fairridge.peers._scaling import on_original_scale
-from fairridge.peers.reductions.backend import fairlearn_reductions, fit_mitigator, repeated_rows
-from fairridge.reports.groups import GroupSummary
+from fairridge.peers import _predictions
+from fairridge.peers._logistic import on_original_scale, plain_logistic
+from fairridge.peers._model import CostlyClassifier
+from fairridge.peers._predictions import GroupedRows, PredictionModel
 from fairridge.search import Status
 
 __all__ = ["ReductionsClassifier"]
@@ -48,7 +34,8 @@ CONSTRAINTS = {"demographic-parity": "DemographicParity", "equalized-odds": "Equ
 SLACK = 0.01
 
 
-class ReductionsClassifier(ClassifierMixin, FairModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ReductionsClassifier(CostlyClassifier, PredictionModel):
     """Fair classification by a mixture of reweighted classifiers.
 
     The exponentiated-gradient reduction of Agarwal, Beygelzimer, Dudík,
@@ -82,7 +69,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         The default is a logistic regression with next to no penalty (C=1e4 on
         standardized columns), which does not depend on the units of the columns.
     max_iter : int, default=50
-        Rounds of the exponentiated gradient at most.
+        Maximum number of rounds of the exponentiated gradient.
     unknown : {"error", "base", "mean"}, default="error"
         How to handle a category at prediction time that was absent when fitting;
         see `FairRidgeRegressor`.
@@ -96,7 +83,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        Labels, sorted.
+        Sorted class labels.
     estimators_, weights_ : list of estimator, and ndarray
         h_t and w_t, without those of weight zero.
     groups_ : ndarray of str
@@ -121,109 +108,21 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
     other weights are an error.
     """
 
-    def __init__(
-        self,
-        unfairness: float = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        constraint: Literal["demographic-parity", "equalized-odds"] = "demographic-parity",
-        estimator: Any = None,
-        max_iter: int = 50,
-        unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
-        missing: MissingValues = "error",
-    ) -> None:
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-        self.constraint = constraint
-        self.estimator = estimator
-        self.max_iter = max_iter
-        self.unknown = unknown
-        self.predictor_map = predictor_map
-        self.sensitive_map = sensitive_map
-        self.missing = missing
+    constraint: Literal["demographic-parity", "equalized-odds"] = "demographic-parity"
+    max_iter: int = 50
+
+    _bounds: ClassVar[Floats] = np.linspace(0.0, 0.5, 11)
 
     predict = _labels.predict
     decision_function = _labels.decision_function
     score = _labels.score
+    predict_proba = _predictions.predict_proba
 
     @property
     def _traits(self) -> Traits:
         return Traits(needs_sensitive=False, needs_groups=True)
 
-    @property
-    def _response_kind(self) -> Classes:
-        return Classes(only_two=True)
-
-    def fit(
-        self,
-        X: TableLike,
-        y: VectorLike | None = None,
-        *,
-        sensitive_features: TableLike | None = None,
-        sample_weight: VectorLike | None = None,
-    ) -> Self:
-        """Fit the mixture.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n, k)
-            Predictors, and the sensitive attributes where `sensitive` names them.
-        y : array-like of shape (n,)
-            Labels of two classes.
-        sensitive_features : frame or array of shape (n, q), optional
-            Sensitive attributes, where `sensitive` is None.
-        sample_weight : array-like of shape (n,), optional
-            Whole numbers: how often a row counts.
-        """
-        check_bound(self.unfairness)
-        reductions = fairlearn_reductions()
-        training = self._read_two(X, y, sensitive_features, sample_weight)
-        return self._fit_to(training, groups_of(training, type(self).__name__), reductions)._warn()
-
-    def path(
-        self,
-        X: TableLike,
-        y: VectorLike | None = None,
-        *,
-        unfairness: VectorLike | None = None,
-        sensitive_features: TableLike | None = None,
-        sample_weight: VectorLike | None = None,
-    ) -> PredictionPath:
-        """Fit the models for many bounds, each by itself.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, sample_weight
-            As in `fit`.
-        unfairness : array-like, optional
-            The bounds; 0, 0.05, …, 0.5 by default.
-        """
-        bounds = check_bounds(np.linspace(0.0, 0.5, 11) if unfairness is None else unfairness)
-        reductions = fairlearn_reductions()
-        training = self._read_two(X, y, sensitive_features, sample_weight)
-        grouped = groups_of(training, type(self).__name__)
-        models = [
-            clone(self).set_params(unfairness=float(r))._fit_to(training, grouped, reductions)
-            for r in bounds
-        ]
-        return prediction_path(models, "accuracy", training.backend)
-
-    def predict_proba(
-        self,
-        X: TableLike,
-        *,
-        sensitive_features: TableLike | None = None,
-        offset: VectorLike | None = None,
-    ) -> Floats:
-        """Return the probabilities with which the randomized classifier predicts each class."""
-        second = self._linear_predictor(X, sensitive_features, offset) + 0.5
-        return np.column_stack([1.0 - second, second])
-
-    def summary(self) -> GroupSummary:
-        """Return what the model does to each group, as an object that prints itself."""
-        check_is_fitted(self)
+    def _described(self) -> tuple[dict[str, str], tuple[str, ...]]:
         facts = {
             "Classifiers": f"{len(self.weights_)}",
             "Rounds": f"{self.n_iter_}",
@@ -239,63 +138,34 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
             f"rate: share of {self.classes_[1]} in y; expected, predicted: the same for the",
             "randomized classifier and for predict, in training.",
         )
-        return GroupSummary(
-            type(self).__name__,
-            tuple(facts.items()),
-            (),
-            notes,
-            self._backend,
-            tuple(self.groups_),
-            self._group_columns,
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        # A bound may cost accuracy.
-        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
-        return tags
+        return facts, notes
 
     # --------------------------------------------------------------- learning
 
-    def _read_two(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Training:
+    def _learn(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[GroupedRows, Any]:
+        reductions = _fairlearn_reductions()
         check_option("constraint", self.constraint, tuple(CONSTRAINTS))
-        training = read_training(self, X, y, sensitive_features, sample_weight, None)
-        require_predictors(training, type(self).__name__)
-        return training
+        return self._read(X, y, sensitive_features, sample_weight), reductions
 
-    def _fit_to(
-        self, training: Training, grouped: tuple[Groups, Integers], reductions: Any
-    ) -> Self:
-        rows = rows_of(training.engine, type(self).__name__)
-        groups, codes = grouped
-        Z = dense_columns(rows.predictors, rows.names[rows.n_sensitive :])
-        if self.estimator is None:
-            check_features(
-                Z, training.design, f"Pass a penalized classifier as estimator. {FEWER_FEATURES}"
-            )
-        y = rows.response[:, 0].astype(np.intp)
-        repeated = repeated_rows(rows.weight, len(y))
-        scaler = None if self.estimator is not None else StandardScaler().fit(Z[repeated])
-        base = (
-            LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=1000)
-            if self.estimator is None
-            else clone(self.estimator)
-        )
+    def _store(self, learned: tuple[GroupedRows, Any]) -> Self:
+        read, reductions = learned
+        y = read.rows.response[:, 0].astype(np.intp)
+        repeated = _repeated_rows(read.rows.weight, len(y))
+        Z, y, codes = read.Z[repeated], y[repeated], read.codes[repeated]
+        scaler = StandardScaler().fit(Z) if self.estimator is None else None
         moment = getattr(reductions, CONSTRAINTS[self.constraint])
         mitigator = reductions.ExponentiatedGradient(
-            base,
+            plain_logistic() if self.estimator is None else clone(self.estimator),
             moment(difference_bound=float(self.unfairness)),
             eps=SLACK,
             max_iter=check_count("max_iter", self.max_iter),
         )
-        columns = Z if scaler is None else scaler.transform(Z)
-        fit_mitigator(mitigator, columns[repeated], y[repeated], codes[repeated])
-        store_columns(self, training)
-        self.family_ = Binomial()
-        self.groups_ = np.array(groups.labels, dtype=object)
+        _fit_mitigator(mitigator, Z if scaler is None else scaler.transform(Z), y, codes)
+        self._store_groups(read)
         self._keep(mitigator, scaler)
-        self._measure(Z, y, codes, repeated)
+        self._measure(Z, y, codes)
         return self
 
     def _keep(self, mitigator: Any, scaler: StandardScaler | None) -> None:
@@ -312,9 +182,8 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         # that is no gap at all, which rounding does not allow.
         self.converged_ = bool(self.gap_ < max(mitigator.nu, 1e-8))
 
-    def _measure(self, Z: Floats, y: Integers, codes: Integers, repeated: Integers) -> None:
+    def _measure(self, Z: Floats, y: Integers, codes: Integers) -> None:
         """Measure fairness and accuracy in training."""
-        Z, y, codes = Z[repeated], y[repeated], codes[repeated]
         expected = self._mixture(Z)
         predicted = (expected > 0.5).astype(np.float64)
         events = y if self.constraint == "equalized-odds" else np.zeros_like(y)
@@ -341,7 +210,7 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
             return "infeasible"
         return "converged" if excess > -1e-9 else "inactive"
 
-    def _warn(self) -> Self:
+    def _warn(self) -> None:
         if self.status_ == "not-converged":
             warn_user(
                 f"the exponentiated gradient did not converge in max_iter={self.max_iter} rounds "
@@ -354,7 +223,6 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
                 f"returned has {self.unfairness_:.4g}.",
                 BoundWarning,
             )
-        return self
 
     # ------------------------------------------------------------- predicting
 
@@ -363,12 +231,47 @@ class ReductionsClassifier(ClassifierMixin, FairModel):
         votes = [w * h.predict(Z) for w, h in zip(self.weights_, self.estimators_, strict=True)]
         return np.clip(np.sum(votes, axis=0), 0.0, 1.0)
 
-    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
-        """Return by how much the second class is more likely than ½."""
-        check_is_fitted(self)
-        if offset is not None:
-            raise ValueError(f"{type(self).__name__} takes no offset.")
-        check_option("unknown", self.unknown, self._unknown_rules)
-        design, name = self._design.without_sensitive(), type(self).__name__
+    def _fair_predictions(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        name = self._check_prediction(offset)
+        design = self._design.without_sensitive()
         _, pieces = design.encode(as_table(X), None, self.unknown, estimator_name=name)
-        return self._mixture(dense_columns(pieces, design.predictors.names)) - 0.5
+        return self._mixture(dense_columns(pieces, design.predictors.names))
+
+
+def _fairlearn_reductions() -> Any:
+    """Import fairlearn's reductions, or say how to install them."""
+    try:
+        return import_module("fairlearn.reductions")
+    except ImportError as error:
+        raise ImportError(
+            "ReductionsClassifier needs fairlearn: pip install 'fairridge[fairlearn]'"
+        ) from error
+
+
+def _fit_mitigator(mitigator: Any, Z: Floats, y: Integers, codes: Integers) -> None:
+    """Fit a mitigator of fairlearn, and say in our words what it cannot do."""
+    with warnings.catch_warnings():
+        # What fairlearn does with pandas does not concern our users.
+        for category in (DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+        try:
+            mitigator.fit(Z, y, sensitive_features=codes)
+        except ValueError as error:
+            if "sample_weight" not in str(error):
+                raise
+            raise ValueError(
+                "fairlearn cannot weigh these rows: all its weights become zero, which happens "
+                "if the groups are the classes of y."
+            ) from error
+
+
+def _repeated_rows(weight: Floats | None, n: int) -> Integers:
+    """Positions of rows, each as often as its weight says."""
+    if weight is None:
+        return np.arange(n)
+    if (weight != np.round(weight)).any():
+        raise ValueError(
+            f"sample_weight has {weight[weight != np.round(weight)][0]:g}, but "
+            "ReductionsClassifier can only count rows: use whole numbers."
+        )
+    return np.repeat(np.arange(n), weight.astype(np.intp))

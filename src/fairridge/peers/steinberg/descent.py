@@ -32,16 +32,8 @@ def descend(evaluate: Evaluate, start: Floats, max_iter: int) -> Minimum:
 
     Each step is −|H|⁻¹g, where |H| has the absolute eigenvalues of the
     Hessian: Newton's step near a minimum, and a way down everywhere else. The
-    test for convergence, gᵀ|H|⁻¹g, does not depend on the units of x.
-
-    Parameters
-    ----------
-    evaluate : callable
-        Maps x to value, gradient and Hessian.
-    start : ndarray of shape (k,)
-        Where to start.
-    max_iter : int
-        Steps at most.
+    test for convergence, gᵀ|H|⁻¹g, does not depend on the units of x. `evaluate`
+    maps x to value, gradient and Hessian.
     """
     x = start
     value, gradient, hessian = evaluate(x)

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
-from fairridge._typing import ColumnNames, Floats, MissingValues, UnknownLevels
 from fairridge.arguments import check_count
 from fairridge.data import Encoding
 from fairridge.data.columns import FilledColumn
 from fairridge.engines import Engine
 from fairridge.estimators import _means
 from fairridge.estimators._model import Traits
-from fairridge.estimators._responses import NumericResponse, Response
+from fairridge.estimators._responses import Response
 from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training
 from fairridge.fairness import StatisticalParity
-from fairridge.families import Gaussian
 from fairridge.peers._groups import discrete_values
-from fairridge.peers._peer import Peer
-from fairridge.peers._penalized import given_penalty, solve_penalized
-from fairridge.peers.steinberg.problem import SteinbergProblem
-from fairridge.penalties import Ridge
+from fairridge.peers._model import CostlyRegressor
+from fairridge.peers._peer import PenalizedPeer
+from fairridge.peers.steinberg.problem import SteinbergProblem, steinberg_problem
 from fairridge.reports import Summary
-from fairridge.search import ModelSettings, Solution, gaussian_problem
+from fairridge.search import Solution
 
 __all__ = ["SteinbergRegressor"]
 
 
-class SteinbergRegressor(RegressorMixin, Peer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SteinbergRegressor(CostlyRegressor, PenalizedPeer):
     """Linear regression that is penalized for what its predictions tell of S.
 
     The model of Steinberg, Reid and O'Callaghan (2020, "Fairness Measures for
@@ -54,7 +52,7 @@ class SteinbergRegressor(RegressorMixin, Peer):
     ----------
     unfairness : float, default=0.05
         r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained. Not
-        used where `gamma` is given.
+        used if `gamma` is given.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`, `predict` and `score`. They must
@@ -71,7 +69,7 @@ class SteinbergRegressor(RegressorMixin, Peer):
     tol : float, default=1e-10
         How closely an active bound is met.
     max_iter : int, default=100
-        Steps of the search for γ at most, and Newton steps for each γ.
+        Maximum number of search steps for γ, and of Newton steps per γ.
     missing : {"error", "level"}, default="error"
         How to handle missing values of S and X; see `FairRidgeRegressor`.
 
@@ -94,52 +92,26 @@ class SteinbergRegressor(RegressorMixin, Peer):
     the next smaller γ and the limit γ → ∞, and the better one is kept.
     """
 
-    def __init__(
-        self,
-        unfairness: float = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        gamma: float | None = None,
-        unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 100,
-        missing: MissingValues = "error",
-    ) -> None:
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-        self.gamma = gamma
-        self.unknown = unknown
-        self.predictor_map = predictor_map
-        self.sensitive_map = sensitive_map
-        self.tol = tol
-        self.max_iter = max_iter
-        self.missing = missing
+    gamma: float | None = None
+
+    _penalty_name = "gamma"
 
     predict = _means.predict
     score = _means.score
 
     @property
     def _traits(self) -> Traits:
-        given = given_penalty("gamma", self.gamma)
-        return Traits(StatisticalParity(), needs_groups=True, multiplier="γ", given_penalty=given)
-
-    @property
-    def _response_kind(self) -> NumericResponse:
-        return NumericResponse(Gaussian())
+        return Traits(
+            StatisticalParity(),
+            needs_groups=True,
+            multiplier="γ",
+            given_penalty=self._given_penalty,
+        )
 
     def _problem_on(self, engine: Engine, response: Response) -> SteinbergProblem:
-        plain = gaussian_problem(engine, ModelSettings(Ridge()))
         values = discrete_values(engine, type(self).__name__)
         codes = [np.unique(column, return_inverse=True)[1] for column in values.T]
-        return SteinbergProblem(plain, tuple(codes), check_count("max_iter", self.max_iter))
-
-    def _solve(self, problem: SteinbergProblem, bounds: Floats) -> list[Solution]:
-        max_iter = check_count("max_iter", self.max_iter)
-        return solve_penalized(
-            problem, StatisticalParity(), bounds, given=self.gamma, tol=self.tol, max_iter=max_iter
-        )
+        return steinberg_problem(engine, tuple(codes), check_count("max_iter", self.max_iter))
 
     def _store(self, training: Training, problem: Any, solution: Solution) -> Self:
         super()._store(training, problem, solution)
@@ -161,9 +133,3 @@ class SteinbergRegressor(RegressorMixin, Peer):
         """Return coefficients, fit and fairness as an object that prints itself."""
         found = {f"MI {k}": f"{v:.6g}" for k, v in self.mutual_information_.items()}
         return summarize(self, bound_facts(self) | found)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A penalty may cost accuracy.
-        tags.regressor_tags.poor_score = bool(self.gamma or self.unfairness < 1.0)
-        return tags

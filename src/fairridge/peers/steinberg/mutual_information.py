@@ -42,16 +42,9 @@ class Information:
 
 
 def mutual_information(scores: Floats, codes: Integers, weight: Floats) -> Information:
-    """Fit ρ and return MI with its derivatives.
+    """Fit ρ and return MI with its derivatives in the scores.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        ŷ.
-    codes : ndarray of shape (n,)
-        Levels of the attribute, 0 to K − 1, each with rows.
-    weight : ndarray of shape (n,)
-        Positive weights.
+    Levels are coded 0 to K − 1, each with rows; weights are positive.
     """
     share = weight / weight.sum()
     frequency: Floats = np.bincount(codes, weights=share).astype(np.float64)

@@ -13,22 +13,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
-from fairridge.fairness import Definition
+from fairridge.fairness import Definition, StatisticalParity
 from fairridge.families import Gaussian
-from fairridge.models import FairBasis, Fit
+from fairridge.models import FairBasis, Fit, factorize, fair_basis
 from fairridge.peers.steinberg.descent import Minimum, descend
 from fairridge.peers.steinberg.mutual_information import Information, mutual_information
-from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.last_crossing import PenaltyProfile
+from fairridge.search.problem import LeastSquares
 from fairridge.search.solution import Choice
 from fairridge.solvers import Spectrum
 
-__all__ = ["SteinbergProblem"]
+__all__ = ["SteinbergProblem", "steinberg_problem"]
 
 
 # γ, relative to the one at which both parts of the objective bend alike.
@@ -40,38 +41,20 @@ PERFECT = 1e-13
 
 
 @dataclass(frozen=True)
-class SteinbergProblem:
+class SteinbergProblem(LeastSquares):
     """The model on given rows, for every γ.
 
-    Attributes
-    ----------
-    plain : GaussianProblem
-        Least squares on the same rows.
-    attributes : tuple of ndarray
-        Codes of the levels, one array per attribute.
-    max_iter : int
-        Steps at most, for each γ.
+    `attributes` has codes of the levels, one array per attribute; `max_iter`
+    limits the steps per γ.
     """
 
-    plain: GaussianProblem
+    engine: Engine
+    basis: FairBasis
+    family: Gaussian
     attributes: tuple[Integers, ...]
     max_iter: int = 100
+    definition: ClassVar = StatisticalParity()
     _points: dict[float, Minimum] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def engine(self) -> Engine:
-        """Where the rows are."""
-        return self.plain.engine
-
-    @property
-    def basis(self) -> FairBasis:
-        """S and U in small matrices."""
-        return self.plain.basis
-
-    @property
-    def family(self) -> Gaussian:
-        """The family."""
-        return self.plain.family
 
     # ------------------------------------------------------------- objective
 
@@ -182,8 +165,8 @@ class SteinbergProblem:
         """Return the model at one γ."""
         basis, c = self.basis, self.point(gamma).x
         rank = basis.sensitive.rank
-        alpha = _original(c[:rank], basis.sensitive)
-        beta = _original(c[rank:], basis.predictors)
+        alpha = basis.sensitive.original(basis.sensitive.ridge(c[:rank], 0.0))
+        beta = basis.predictors.original(basis.predictors.ridge(c[rank:], 0.0))
         missed = c - self._least_squares
         return Fit(
             lambda_=gamma,
@@ -225,33 +208,16 @@ class SteinbergProblem:
         """Whether the coefficients at a γ are a minimum."""
         return self.point(lambda_).converged
 
-    # --------------------------------------------------- as in least squares
 
-    @property
-    def null_deviance(self) -> float:
-        """Total sum of squares."""
-        return self.plain.null_deviance
-
-    def dispersion(self, fit: Fit) -> float:
-        """Return RSS/(n − rank − 1)."""
-        return self.plain.dispersion(fit)
-
-    def loglik(self, fit: Fit) -> float:
-        """Return the log-likelihood at σ² = RSS/n."""
-        return self.plain.loglik(fit)
-
-    def warm_start(self) -> None:
-        """Return None: every path starts from least squares."""
-
-    def start_from(self, warm_start: None) -> None:
-        """Do nothing."""
+def steinberg_problem(
+    engine: Engine, attributes: tuple[Integers, ...], max_iter: int
+) -> SteinbergProblem:
+    """Read the rows once, or twice if they are ill-conditioned, and decompose."""
+    factor = factorize(engine, engine.moments())
+    basis = fair_basis(factor, engine.n_sensitive, standardize=True)
+    return SteinbergProblem(engine, basis, Gaussian(), attributes, max_iter)
 
 
 def _whitened(centered: Floats, spectrum: Spectrum) -> Floats:
     """Return P of centered columns Z/scale = P diag(√l) Aᵀ."""
     return (centered / spectrum.scale) @ (spectrum.vectors / np.sqrt(spectrum.eigenvalues))
-
-
-def _original(c: Floats, spectrum: Spectrum) -> Floats:
-    """Return the coefficients of the original columns whose fitted values are Pc."""
-    return spectrum.original(spectrum.vectors @ (c / np.sqrt(spectrum.eigenvalues)))

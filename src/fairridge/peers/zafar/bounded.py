@@ -95,7 +95,7 @@ class BoundedObjective(Objective):
         return bool((np.abs(self.normals.T @ theta) <= self.limit + rounding).all())
 
     def feasible(self, theta: Floats) -> Floats:
-        """Return θ where the bounds hold, else the nearest point where they do."""
+        """Return θ if the bounds hold there, else the nearest point at which they do."""
         if (np.abs(self.normals.T @ theta) <= self.limit).all():
             return theta
         # Coordinates that no bound sees stay, whatever their units.
@@ -114,14 +114,10 @@ def bounded_objective(
     limit: float,
     unit: float = 1.0,
 ) -> BoundedObjective:
-    """Return a deviance under bounds, infinite where a trial point exceeds them.
+    """Return a deviance under bounds, infinite at a trial point that exceeds them.
 
-    Parameters
-    ----------
-    evaluate : callable
-        Maps θ and an order to (deviance, gradient, Hessian or None).
-    normals, limit, unit
-        As in `BoundedObjective`.
+    `evaluate` maps θ and an order to (deviance, gradient, Hessian or None); the
+    others are as in `BoundedObjective`.
     """
     N = normals.shape[0]
     everything = np.arange(N, dtype=np.intp)

@@ -2,35 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-from sklearn.base import ClassifierMixin, RegressorMixin
+import numpy as np
+from sklearn.base import RegressorMixin
 
-from fairridge._typing import ColumnNames, MissingValues, UnknownLevels
 from fairridge._warnings import warn_user
-from fairridge.arguments import check_count, check_number
+from fairridge.arguments import check_count, check_number, check_option
 from fairridge.engines import Engine
 from fairridge.estimators import _labels, _means
 from fairridge.estimators._checks import listed
-from fairridge.estimators._responses import Classes, NumericResponse, Response
+from fairridge.estimators._model import Traits
+from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
-from fairridge.exceptions import DataWarning
-from fairridge.families import Gaussian
-from fairridge.peers.zafar.least_squares import zafar_problem
+from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.peers._model import CostlyClassifier
+from fairridge.peers._peer import Peer
+from fairridge.peers.zafar.least_squares import definition_of, zafar_problem
 from fairridge.peers.zafar.logistic import zafar_glm_problem
-from fairridge.peers.zafar.shared import Zafar
+from fairridge.peers.zafar.predictor_space import AtZero, Bound
 from fairridge.search import Solution
 
 __all__ = ["ZafarClassifier", "ZafarRegressor"]
 
 
-class ZafarRegressor(RegressorMixin, Zafar):
+@dataclass(eq=False, repr=False, kw_only=True)
+class _Zafar(Peer):
+    """A linear model of X alone, whose association with each column of S is bounded."""
+
+    bound: Bound = "correlation"
+    at_zero: AtZero = "project"
+
+    _remedy = "raise max_iter, or leave out predictors that separate the classes"
+
+    @property
+    def _traits(self) -> Traits:
+        return Traits(
+            definition_of(self.bound),
+            largest_bound=np.inf if self.bound == "covariance" else 1.0,
+            needs_sensitive=False,
+            moments_suffice=True,
+            regularized=True,  # predictors may be collinear with S; `Peer._set_up` looks at X alone
+            multiplier="Price of the bound",
+        )
+
+    def _checked_options(self) -> dict[str, Any]:
+        check_option("bound", self.bound, ("correlation", "covariance"))
+        check_option("at_zero", self.at_zero, ("project", "drop"))
+        return {"bound": self.bound, "at_zero": self.at_zero}
+
+    def _warn_of_solutions(
+        self, problem: Any, solutions: list[Solution], training: Training
+    ) -> None:
+        """Say that nothing but the intercept is left under a bound."""
+        for solution in solutions:
+            if not solution.fit.beta.any() and solution.fit.lambda_ > 0.0:
+                r = f"unfairness={solution.unfairness:g}"
+                warn_user(
+                    f"only the intercept meets {r}: every combination of the predictors is more "
+                    "closely associated with S."
+                    if solution.unfairness == 0.0 or self.bound == "covariance"
+                    else f"only the intercept meets {r} among the models with limited "
+                    "covariances; raise the bound, or set bound='covariance'.",
+                    BoundWarning,
+                )
+                return
+
+
+class ZafarRegressor(RegressorMixin, _Zafar):
     """Least squares whose predictions are bounded in their association with each S (ZLM).
 
         min ‖y − Xb‖²  subject to  |COV(Sⱼ, Xb)| ≤ c for every j
 
     (Zafar, Valera, Gomez-Rodriguez and Gummadi 2019, "Fairness Constraints: A
-    Flexible Approach for Fair Classification", for least squares). S is no
+    Flexible Approach for Fair Classification", for least squares). S is not a
     predictor: the model needs it at fit only, and its coefficients are zero.
     In coordinates in which Xb has length ‖w‖ this is a projection, exact for
     every c.
@@ -92,43 +138,19 @@ class ZafarRegressor(RegressorMixin, Zafar):
     >>> wage = 2 * skill + 3 * sex + hours + rng.normal(size=500)
     >>> X = np.column_stack([skill, hours])
     >>> model = ZafarRegressor(unfairness=0.05).fit(X, wage, sensitive_features=sex)
-    >>> model.unfairness_.round(6), model.predict(X).shape
-    (np.float64(0.05), (500,))
+    >>> round(model.unfairness_, 6), model.predict(X).shape
+    (0.05, (500,))
     """
-
-    def __init__(
-        self,
-        unfairness: float = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        bound: Literal["correlation", "covariance"] = "correlation",
-        at_zero: Literal["project", "drop"] = "project",
-        unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
-        missing: MissingValues = "error",
-    ) -> None:
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-        self.bound = bound
-        self.at_zero = at_zero
-        self.unknown = unknown
-        self.predictor_map = predictor_map
-        self.sensitive_map = sensitive_map
-        self.missing = missing
 
     predict = _means.predict
     score = _means.score
-
-    @property
-    def _response_kind(self) -> NumericResponse:
-        return NumericResponse(Gaussian())
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return zafar_problem(engine, **self._checked_options())
 
 
-class ZafarClassifier(ClassifierMixin, Zafar):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ZafarClassifier(CostlyClassifier, _Zafar):
     """Logistic regression whose linear predictor is bounded in its association with each S (ZLRM).
 
         min −2 log-likelihood  subject to  |COV(Sⱼ, η)| ≤ c for every j,  η = intercept + Xb
@@ -159,51 +181,25 @@ class ZafarClassifier(ClassifierMixin, Zafar):
     tol : float, default=1e-10
         How closely a bound on correlations is met; it is never exceeded.
     max_iter : int, default=100
-        Passes over the data at most for each c, and c for each r.
+        Maximum number of passes over the data per c, and of c per r.
     missing : {"error", "level"}, default="error"
         How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        Labels, sorted. The model is of the second.
+        Sorted class labels; coefficients refer to ``classes_[1]``.
     lambda_ : float
         By how much the deviance falls per unit of c.
     """
 
-    def __init__(
-        self,
-        unfairness: float = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        bound: Literal["correlation", "covariance"] = "correlation",
-        at_zero: Literal["project", "drop"] = "project",
-        unknown: UnknownLevels = "error",
-        predictor_map: Any = None,
-        sensitive_map: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 100,
-        missing: MissingValues = "error",
-    ) -> None:
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-        self.bound = bound
-        self.at_zero = at_zero
-        self.unknown = unknown
-        self.predictor_map = predictor_map
-        self.sensitive_map = sensitive_map
-        self.tol = tol
-        self.max_iter = max_iter
-        self.missing = missing
+    tol: float = 1e-10
+    max_iter: int = 100
 
     predict = _labels.predict
     predict_proba = _labels.predict_proba
     decision_function = _labels.decision_function
     score = _labels.score
-
-    @property
-    def _response_kind(self) -> Classes:
-        return Classes(only_two=True)
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return zafar_glm_problem(
@@ -217,7 +213,7 @@ class ZafarClassifier(ClassifierMixin, Zafar):
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
     ) -> None:
-        self._warn_of_intercept(solutions)
+        super()._warn_of_solutions(problem, solutions, training)
         names = problem.separated_columns()
         if names:
             warn_user(
@@ -226,10 +222,3 @@ class ZafarClassifier(ClassifierMixin, Zafar):
                 "out, or merge rare levels.",
                 DataWarning,
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        # A bound may cost accuracy.
-        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
-        return tags

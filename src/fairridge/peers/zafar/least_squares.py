@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -68,16 +67,7 @@ def just_below(bounds: Floats) -> list[Limit]:
 class CovarianceBound(ABC):
     """A model of X alone whose association with S is bounded, for every bound.
 
-    Attributes
-    ----------
-    engine : Engine
-        Where the rows are.
-    basis : FairBasis
-        S and U in small matrices.
-    family : Family
-        The family of the response.
-    spaces : PredictorSpaces
-        What X can reach, and what is bounded.
+    `spaces` says what X can reach, and what is bounded.
     """
 
     engine: Engine
@@ -129,16 +119,20 @@ class CovarianceBound(ABC):
         return float(length * np.sqrt(self.basis.target_scatter[0, 0]))
 
     def _fair_solution(self, r: float) -> Solution:
-        definition = definition_of(self.bound)
         fit, status = self._fair()
-        choice = Choice(fit.lambda_, status)
-        return Solution(r, fit, definition.value(fit), definition.components(fit), choice)
+        return Solution(r, fit, *self._measured(fit), Choice(fit.lambda_, status))
+
+    def _measured(self, fit: Fit) -> tuple[float, dict[str, float]]:
+        """Return the largest association with S, and that of every column."""
+        definition = definition_of(self.bound)
+        found = definition.associations(*self.spaces.sums(fit.beta), self.basis.weight)
+        return float(found.max(initial=0.0)), definition.by_name(found, self.engine)
 
     def _solution(self, r: float, limit: Limit) -> Solution:
-        definition, aim = definition_of(self.bound), r
+        aim = r
         while True:
             fit, status = self._within(limit.value)
-            achieved = definition.value(fit)
+            achieved, components = self._measured(fit)
             found = limit.converged and status != "not-converged"
             if achieved <= r or limit.value == 0.0 or not found:
                 break
@@ -148,9 +142,8 @@ class CovarianceBound(ABC):
             limit = self._limits(np.array([aim]))[0]
         if not found:
             status = "not-converged"
-        crossings = 0 if status == "inactive" else limit.crossings
-        choice = Choice(fit.lambda_, status, crossings)
-        return Solution(r, fit, achieved, definition.components(fit), choice)
+        choice = Choice(fit.lambda_, status, 0 if status == "inactive" else limit.crossings)
+        return Solution(r, fit, achieved, components, choice)
 
     def _fit(
         self, space: PredictorSpace, level: float, w: Floats, deviance: float, lambda_: float
@@ -180,7 +173,7 @@ class CovarianceBound(ABC):
         return float(unit * np.abs(multipliers).sum())
 
     def _price_at_zero(self, gradient: Floats) -> tuple[float, Status]:
-        """Return the same at c = 0, where −∂D/∂w = normals·ν; ∞ where predictors were dropped."""
+        """Return the same at c = 0, where −∂D/∂w = normals·ν; ∞ if predictors were dropped."""
         if self.spaces.fair.dimension == self.space.dimension:
             return 0.0, "inactive"
         if self.spaces.at_zero == "drop":
@@ -191,7 +184,7 @@ class CovarianceBound(ABC):
 
 @dataclass(frozen=True)
 class ZafarProblem(LeastSquares, CovarianceBound):
-    """Least squares under the bound; see `CovarianceBound` for the attributes."""
+    """Least squares under the bound."""
 
     engine: Engine
     basis: FairBasis
@@ -205,10 +198,6 @@ class ZafarProblem(LeastSquares, CovarianceBound):
 
     def unconstrained(self) -> Fit:
         """Return least squares on X."""
-        return self._unconstrained
-
-    @cached_property
-    def _unconstrained(self) -> Fit:
         return self._projected(self.space, self.space.projection, 0.0)
 
     def _limits(self, bounds: Floats) -> list[Limit]:
@@ -242,7 +231,7 @@ class ZafarProblem(LeastSquares, CovarianceBound):
 
 
 def zafar_problem(engine: Engine, *, bound: Bound, at_zero: AtZero) -> ZafarProblem:
-    """Read the rows once, or twice where they are ill-conditioned, and decompose."""
+    """Read the rows once, or twice if they are ill-conditioned, and decompose."""
     factor = factorize(engine, engine.moments())
     basis = fair_basis(factor, engine.n_sensitive, standardize=True)
     spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,6 @@ from fairridge.families.sums import GLMSums
 from fairridge.models import FairBasis, Fit
 from fairridge.peers.zafar.bounded import BoundedObjective, ModelMinimum, bounded_objective
 from fairridge.peers.zafar.predictor_space import PredictorSpace
-from fairridge.peers.zafar.solved import Solved
 from fairridge.search.seed import Seed
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, SHARE_OF_ROWS
@@ -40,42 +39,76 @@ FLAT, LITTLE = 1e-7, 1e-4
 LARGEST_RISE, LARGEST_FALL = 1.03, 1.6
 # Promised decrease, relative to the deviance, at a point from which any limit is near.
 HALFWAY = 1e-2
+# Slope of the correlation in the limit, in logarithms, below which it does not guide.
+LEAST_SLOPE = 0.02
 
 
-class LimitedModels:
-    """The models at every limit; it remembers those it has solved.
+@dataclass(frozen=True)
+class Solved:
+    """The model at one limit on covariances.
 
-    Parameters
+    Attributes
     ----------
-    engine : Engine
-        Where the rows are.
-    basis : FairBasis
-        Means of the columns.
-    family : Family
-        The family, with one linear predictor.
-    space : PredictorSpace
-        What X can reach.
-    max_iter : int
-        Passes over the rows at most, for each limit.
+    limit : float
+        The limit.
+    point : Point
+        Where the search ended, θ: the level, then w.
+    theta : ndarray of shape (1+d,)
+        The same after a last step, too small to be looked at.
+    model : ModelMinimum
+        The multipliers there, and how θ changes with the limit.
+    top : float
+        max_j |normalsⱼᵀw|.
+    is_rough : bool
+        Whether some digits are missing.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        basis: FairBasis,
-        family: Family,
-        space: PredictorSpace,
-        max_iter: int,
-    ) -> None:
-        self.engine = engine
-        self.basis = basis
-        self.family = family
-        self.space = space
-        self.max_iter = max_iter
-        self._solved: dict[float, Solved] = {}
-        self._warm: Point | None = None
-        self._sown: dict[float, Point] = {}
-        self._halfway: Point | None = None
+    limit: float
+    point: Point
+    theta: Floats
+    model: ModelMinimum
+    top: float
+    is_rough: bool
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the limit costs anything."""
+        return bool(self.model.multipliers.any())
+
+    @property
+    def ratio(self) -> float:
+        """The largest correlation, if the normals have been scaled for that."""
+        size = float(np.linalg.norm(self.theta[1:]))
+        return self.top / size if size > 0.0 else 0.0
+
+    def gap(self, ratio: float) -> float:
+        """How far the ratio is from another one, in logarithms."""
+        return math.log(self.ratio / ratio)
+
+    @property
+    def slope(self) -> float:
+        """How the logarithm of the ratio grows with that of the limit."""
+        w, move = self.theta[1:], self.model.direction[1:]
+        return 1.0 - self.top * float(w @ move) / float(w @ w)
+
+    def limit_for(self, ratio: float) -> float:
+        """Return the limit at which a Newton step in logarithms reaches a ratio."""
+        return self.top * math.exp(-self.gap(ratio) / max(self.slope, LEAST_SLOPE))
+
+
+@dataclass(eq=False)
+class LimitedModels:
+    """The models at every limit, in the space of X; it remembers those it has solved."""
+
+    engine: Engine
+    basis: FairBasis
+    family: Family
+    space: PredictorSpace
+    max_iter: int
+    _solved: dict[float, Solved] = field(default_factory=dict)
+    _warm: Point | None = None
+    _sown: dict[float, Point] = field(default_factory=dict)
+    _halfway: Point | None = None
 
     def derivatives(
         self, T: Floats, level: float, b: Floats, order: int
@@ -208,14 +241,9 @@ class LimitedModels:
         return move <= SHORT_STEP * (1.0 + float(np.abs(point.theta / unit).max()))
 
     def at(self, limit: float, close: float = CLOSE) -> Solved:
-        """Return the model at a limit.
+        """Return the model at a limit, positive or ∞ for none.
 
-        Parameters
-        ----------
-        limit : float
-            c, positive; ∞ for no limit.
-        close : float
-            Promised decrease, relative to the deviance, at which to stop.
+        `close` is the promised decrease, relative to the deviance, at which to stop.
         """
         known = self._solved.get(limit)
         if known is None or (known.is_rough and close == CLOSE):
@@ -251,7 +279,7 @@ class LimitedModels:
         return solved
 
     def _nearest(self, limit: float) -> Solved | None:
-        """Return a model at a similar limit, where one is known."""
+        """Return a model at a similar limit, if one is known."""
         known = [
             s
             for s in self._solved.values()

@@ -42,32 +42,13 @@ LONGER = 2.0
 
 
 class _NotConvergedError(Exception):
-    """Newton's method found no minimum at a limit."""
-
-    def __init__(self, limit: float) -> None:
-        super().__init__(limit)
-        self.limit = limit
+    """Newton's method found no minimum at a limit, its argument."""
 
 
 class ZafarGLMProblem(CovarianceBound):
-    """A generalized linear model of X under the bound.
+    """A generalized linear model of X under the bound, met to a tolerance if on correlations."""
 
-    Parameters
-    ----------
-    models : LimitedModels
-        The model at any limit on covariances.
-    spaces : PredictorSpaces
-        What X can reach, and what is bounded.
-    tol : float
-        How closely a bound on correlations is met.
-    """
-
-    def __init__(
-        self,
-        models: LimitedModels,
-        spaces: PredictorSpaces,
-        tol: float,
-    ) -> None:
+    def __init__(self, models: LimitedModels, spaces: PredictorSpaces, tol: float) -> None:
         self.engine = models.engine
         self.basis = models.basis
         self.family = models.family
@@ -124,7 +105,7 @@ class ZafarGLMProblem(CovarianceBound):
                 for aim, margin in zip(aims, margins, strict=True)
             ]
         except _NotConvergedError as failure:
-            return [Limit(failure.limit, 1, False) for _ in aims]
+            return [Limit(failure.args[0], 1, False) for _ in aims]
 
     def _limit_on(self, profile: PenaltyProfile, aim: float, margin: float) -> Limit:
         """Return the largest limit up to which the ratio stays below the aim."""
@@ -160,7 +141,7 @@ class ZafarGLMProblem(CovarianceBound):
         return ends[0].limit, False
 
     def _ratio(self, limit: float, aims: Floats) -> float:
-        """Return the largest correlation at a limit, to all digits only where a bound is near."""
+        """Return the largest correlation at a limit, to all digits only if a bound is near."""
         if limit == 0.0:
             return 0.0
         solved = self._models.at(limit, ROUGH)
@@ -171,7 +152,7 @@ class ZafarGLMProblem(CovarianceBound):
         return solved.ratio
 
     def _guess(self, ratio: float) -> float:
-        """Return the limit for a model near the null one; 0 where no limit is small enough.
+        """Return the limit for a model near the null one; 0 if no limit is small enough.
 
         There the Hessian is a multiple of the identity, so that a Newton step
         is least squares.

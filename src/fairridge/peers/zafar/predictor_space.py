@@ -118,15 +118,31 @@ class PredictorSpaces:
         none = np.abs(R[:, :q].T @ R[:, q:-1]) <= noise[:q, None] + noise[q:-1]
         return _space_of(self.factor, q, self.bound, none.all(axis=0))
 
+    def sums(self, beta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return Σ w(η − η̄)(s − s̄), Σ w(s − s̄)² and Σ w(η − η̄)² of η = Xb.
+
+        They come from b and the factor, without a detour over α = Bb: if columns of S are almost
+        collinear, B has few digits, and terms of Xb that cancel leave none of them.
+        """
+        q, columns = self.n_sensitive, self.factor.R * self.factor.scale
+        S = np.where(_varies(self.factor, q), columns[:, :q], 0.0)
+        eta = columns[:, q:-1] @ beta
+        return (eta @ S)[None], (S * S).sum(axis=0), np.array([eta @ eta])
+
+
+def _varies(factor: Factor, q: int) -> Booleans:
+    """Which columns of S vary: all others are constant, to rounding."""
+    length: Floats = np.linalg.norm(factor.R[:, :q], axis=0)
+    return length > 0.5 * np.sqrt(factor.weight)
+
 
 def _space_of(factor: Factor, q: int, bound: Bound, allowed: Booleans) -> PredictorSpace:
     scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:-1], factor.scale[-1]
     root = np.where(allowed, factor.R[:, q:-1], 0.0) * scale_X
     spectrum, P, N = spectrum_of(root, scale_X, factor.noise[q:-1])
     S, response = factor.R[:, :q], factor.R[:, -1] * scale_y
-    length = np.linalg.norm(S, axis=0)
-    varies = length > 0.5 * np.sqrt(factor.weight)  # all others are constant, to rounding
-    unit = 1.0 / np.where(varies, length, 1.0)
+    varies = _varies(factor, q)
+    unit = 1.0 / np.where(varies, np.linalg.norm(S, axis=0), 1.0)
     if bound == "covariance":
         unit = scale_S / (factor.weight - 1.0)
     outside = N.T @ response

@@ -9,7 +9,7 @@ is v = x − Yν, with ν from a lasso in as many dimensions as there are slabs:
 min ½‖x − Yν‖² + c‖ν‖₁. Least squares with bounded covariances has this form
 once the fitted values have orthonormal coordinates.
 
-LARS would give ν for every c at once, but it stops or exceeds bounds where a
+LARS would give ν for every c at once, but it stops or exceeds bounds if a
 column is a combination of active ones: with both levels of a binary attribute
 in S, in most problems. The active set below exchanges such a column for one of
 those that it depends on.
@@ -184,7 +184,7 @@ def limit_at_ratio(Y: Floats, x: Floats, ratio: float) -> float:
     Returns
     -------
     limit : float
-        ∞ where x itself has no larger ratio; 0 where only v = 0 has not.
+        ∞ if x itself has no larger ratio; 0 if only v = 0 has not.
     """
     if len(x) > Y.shape[1] + 1:
         Y, x, _, _ = _reduced(Y, x)
@@ -216,7 +216,7 @@ def _on_piece(
 ) -> tuple[float, float]:
     """Where the ratio is reached if no bound comes or goes, and where the first one goes.
 
-    The root of c² = ratio²(‖v⊥‖² + c²‖u‖²), ∞ where the ratio stays below; and
+    The root of c² = ratio²(‖v⊥‖² + c²‖u‖²), ∞ if the ratio stays below; and
     the largest smaller limit at which an active multiplier is zero.
     """
     Q, R = small_qr(Y)

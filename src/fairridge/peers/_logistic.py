@@ -1,20 +1,18 @@
-"""Linear classifiers of scikit-learn that do not depend on units."""
+"""Logistic regression of scikit-learn that does not depend on units."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from fairridge._typing import Floats
-
-__all__ = ["on_original_scale", "scaled"]
+__all__ = ["on_original_scale", "plain_logistic"]
 
 
-def scaled(Z: Floats, weight: Floats | None = None) -> tuple[Floats, StandardScaler]:
-    """Standardize columns, and return what did it."""
-    scaler = StandardScaler().fit(Z, sample_weight=weight)
-    return scaler.transform(Z), scaler
+def plain_logistic() -> LogisticRegression:
+    """Return a model for standardized columns that has next to no penalty."""
+    return LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=1000)
 
 
 def on_original_scale(model: Any, scaler: StandardScaler) -> Any:
