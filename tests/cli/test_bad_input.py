@@ -118,6 +118,7 @@ COMMANDS = {
     "fit ok.parquet --stream -y y -s s --weight x --offset x": ("'x' is the weight",),
     "fit ok.parquet --stream -y y -s s --offset y": ("'y' is the response", "the offset"),
     "fit ok.parquet --stream -y y -s s --weight nope": ("'nope'", "--weight"),
+    "fit ok.parquet --stream -y y -s s --drop s": ("'s' has another role",),
     "path ok.csv -y y -s s --weight s": ("'s' is sensitive",),
     "report ok.csv -y y -s s --offset s": ("'s' is sensitive",),
     "audit ok.csv -p x -y y -s s --weight s": ("'s' is sensitive",),

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
-from fairridge.cli.column_types import Kinds, kinds_of_model, typed
+from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.option_groups import gathered
@@ -27,10 +25,11 @@ from fairridge.cli.options import (
     Small,
     Threshold,
     Weight,
+    option,
 )
 from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.predicting import linear_predictors, load_model, scored_columns
-from fairridge.cli.terminal import note, say, show_json, waiting
+from fairridge.cli.terminal import note, progress, say, show_json
 from fairridge.cli.terminal import table as show_table
 from fairridge.cli.training_data import check_roles
 
@@ -79,19 +78,15 @@ class AuditOptions:
     """How groups are made and compared, as in `fairridge.audit`."""
 
     threshold: Threshold = None
-    positive: Annotated[
-        str | None,
-        typer.Option("--positive", metavar="LABEL", help="Class whose probability it is."),
-    ] = None
+    positive: Annotated[str | None, option("LABEL", "Class whose probability it is.")] = None
     favorable: Favorable = None
     bins: Bins = 4
     small: Small = 30
     intersections: Annotated[
-        bool, typer.Option("--intersections", help="Add the groups of all attributes crossed.")
+        bool, option(None, "Add the groups of all attributes crossed.", "--intersections")
     ] = False
     reference: Annotated[
-        list[str] | None,
-        typer.Option("--reference", metavar="NAME=GROUP", help="Group to compare the others with."),
+        list[str] | None, option("NAME=GROUP", "Group to compare the others with.")
     ] = None
 
 
@@ -101,11 +96,11 @@ def audit(
     options: AuditOptions,
     prediction: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "NAME",
+            "Column with the predictions of any model: numbers, probabilities or labels.",
             "--prediction",
             "-p",
-            metavar="NAME",
-            help="Column with the predictions of any model: numbers, probabilities or labels.",
         ),
     ] = None,
     sensitive: Sensitive = None,
@@ -119,9 +114,11 @@ def audit(
 ) -> None:
     """Compare the predictions of any model between groups of people."""
     check_place(out, data, model)
-    with waiting("reading and comparing"):
-        source = read(data, separator, _texts(model))
-        predicted = _predicted(source, prediction, model, options.positive)
+    with progress("reading and comparing"):
+        fitted = None if model is None else load_model(model)
+        texts = () if fitted is None else kinds_of_model(fitted).categorical
+        source = read(data, separator, texts)
+        predicted = _predicted(source, prediction, fitted, options.positive)
         roles = _roles(source, predicted, sensitive, response, weight)
         found, remarks = _audited(source, predicted, prediction, roles, options)
     if out is not None:
@@ -176,16 +173,16 @@ def _roles(
     if not attributes:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
     check_columns(attributes, source, "--sensitive")
-    for name, option in ((target, "--response"), (weight, "--weight")):
-        check_columns([] if name is None else [name], source, option)
+    for name, given in ((target, "--response"), (weight, "--weight")):
+        check_columns([] if name is None else [name], source, given)
     check_roles([] if target is None else [target], attributes, weight, None)
     return _Roles(target, attributes, weight)
 
 
 def _predicted(
-    source: Source, prediction: str | None, model: str | None, positive: str | None
+    source: Source, prediction: str | None, model: Any, positive: str | None
 ) -> _Predicted:
-    """Return predictions, and what a model file knows of sensitive attributes and classes."""
+    """Return predictions, and what a model knows of sensitive attributes and classes."""
     if (prediction is None) == (model is None):
         raise BadInputError(
             "say where the predictions are: either --prediction NAME, or --model FILE to make them."
@@ -193,19 +190,9 @@ def _predicted(
     if prediction is not None:
         check_columns([prediction], source, "--prediction")
         return _Predicted(source.table.column(prediction), (), positive)
-    assert model is not None
-    fitted = load_model(model)
-    return _of_model(fitted, scored_columns(fitted, source), source, positive)
-
-
-def _of_model(
-    fitted: Any, columns: dict[str, Any], source: Source, positive: str | None
-) -> _Predicted:
-    """Choose the column of a model's predictions that is audited."""
-    design, eta = fitted._design, linear_predictors(fitted, source)
-    known = design.sensitive_names if design.separate else design.names
-    attributes = tuple(known[k] for k in design.positions_sensitive)
-    labels = [str(label) for label in getattr(fitted, "classes_", ())]
+    columns, eta = scored_columns(model, source), linear_predictors(model, source)
+    attributes = tuple(sensitive_of(model) or ())
+    labels = [str(label) for label in getattr(model, "classes_", ())]
     if positive is not None and positive not in labels:
         raise BadInputError(f"--positive {positive} is not a class of the model.")
     if len(labels) == 2:
@@ -215,11 +202,6 @@ def _of_model(
         return _Predicted(modeled, attributes, labels[1], eta)
     chosen = "prediction" if positive is None else f"probability_{positive}"
     return _Predicted(columns[chosen], attributes, positive, eta)
-
-
-def _texts(model: str | None) -> tuple[str, ...]:
-    """Return the columns that held texts when a model was fitted."""
-    return () if model is None else kinds_of_model(load_model(model)).categorical
 
 
 @contextmanager
@@ -242,19 +224,14 @@ def _label(text: str | None, values: Any) -> Any:
 
 
 def _references(options: AuditOptions) -> dict[str, str] | None:
-    given = options.reference
-    if not given:
-        return None
-    pairs = [item.partition("=") for item in given]
+    pairs = [item.partition("=") for item in options.reference or ()]
     for name, equals, _ in pairs:
         if not equals:
             raise BadInputError(f"--reference {name} must look like NAME=GROUP.")
-    return {name: group for name, _, group in pairs}
+    return {name: group for name, _, group in pairs} or None
 
 
 def _audit_facts(found: Any) -> dict[str, Any]:
-    frame = arrow(found.to_frame())
-    columns = {name: frame.column(name).to_pylist() for name in frame.column_names}
     estimates = {
         "share_of_eta": found.eta_share,
         "share_of_means": found.means_share,
@@ -264,7 +241,6 @@ def _audit_facts(found: Any) -> dict[str, Any]:
         "equal_opportunity_difference": found.opportunity_difference,
         "equalized_odds_difference": found.odds_difference,
     }
-    attributes = arrow(found.attributes_frame())
     return {
         "kind": found.kind,
         "positive": found.positive,
@@ -273,10 +249,8 @@ def _audit_facts(found: Any) -> dict[str, Any]:
         "confidence": found.confidence,
         **{key: value for name, one in estimates.items() for key, value in one.flat(name).items()},
         "max_correlation": found.max_correlation,
-        "attributes": attributes.to_pylist(),
-        "groups": [
-            {name: values[k] for name, values in columns.items()} for k in range(frame.num_rows)
-        ],
+        "attributes": arrow(found.attributes_frame()).to_pylist(),
+        "groups": arrow(found.to_frame()).to_pylist(),
     }
 
 

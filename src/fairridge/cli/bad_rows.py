@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairridge.cli.column_types import is_text, readable
+from fairridge.cli.column_types import columns_of, is_text, readable
 
 __all__ = ["ON_BAD_ROW", "find_bad_rows"]
 
@@ -26,7 +26,8 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
     Returns
     -------
     table : pyarrow Table
-        Text where numbers were at fit read as numbers, or missing.
+        Columns that held numbers at fit and hold text now are read as numbers; text that
+        is not a number is missing.
     reasons : list of str
         Empty for rows that can be predicted.
     """
@@ -36,7 +37,6 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
     from fairridge.data.columns import CategoricalColumn, NumericColumn, for_sensitive
     from fairridge.data.faults import column_faults
 
-    design = model._reads
     reasons = np.full(table.num_rows, "", dtype=object)
 
     def add(rows: Any, reason: str) -> None:
@@ -46,23 +46,20 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
         reasons[more] = [f"{known}; {reason}" for known in reasons[more]]
 
     columns = [
-        (column, for_sensitive(model.unknown) if encoding is design.sensitive else model.unknown)
-        for encoding in (design.sensitive, design.predictors)
-        for column in getattr(encoding, "inner", encoding).columns
+        (column, for_sensitive(model.unknown) if sensitive else model.unknown)
+        for column, sensitive in columns_of(model._reads)
     ]
     if offset is not None:
         columns.append((NumericColumn(offset), "error"))
     for column, unknown in columns:
-        values = table.column(column.name)
+        values, bad = table.column(column.name), dict[str, Any]()
         if not isinstance(column, CategoricalColumn) and is_text(values.type):
             values, bad = readable(values)
             table = table.set_column(table.column_names.index(column.name), column.name, values)
-            for text, rows in bad.items():
-                add(rows, f"{column.name!r} is {text!r}, not a number")
-            gone = np.logical_or.reduce([*bad.values()]) if bad else False
-        else:
-            gone = False
+        for text, rows in bad.items():
+            add(rows, f"{column.name!r} is {text!r}, not a number")
+        gone = np.logical_or.reduce([np.zeros(table.num_rows, bool), *bad.values()])
         read = as_table(table.select([column.name])).column(0)
         for rows, reason in column_faults(column, read, unknown):
-            add(rows & ~np.asarray(gone), reason)
+            add(rows & ~gone, reason)
     return table, reasons.tolist()

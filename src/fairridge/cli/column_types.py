@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from fairridge.cli.errors import BadInputError
 
-__all__ = ["Kinds", "is_text", "kinds_of_model", "readable", "typed"]
+__all__ = [
+    "Kinds",
+    "coded",
+    "columns_of",
+    "is_text",
+    "kinds_of_model",
+    "readable",
+    "sensitive_of",
+    "typed",
+]
 
 EPOCH = date(1970, 1, 1)
 CURRENCY = "$€£¥"
@@ -40,27 +49,31 @@ class Kinds:
     date: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """Numbers that texts mean, and how readers are told."""
+# Numbers that texts mean, and how readers are told.
+Reading = tuple[list[float], str]
 
-    numbers: list[float]
-    words: str
+
+def columns_of(design: Any) -> Iterator[tuple[Any, bool]]:
+    """Return the columns that a design encodes, and whether each is sensitive."""
+    for encoding in (design.sensitive, design.predictors):
+        for column in getattr(encoding, "inner", encoding).columns:
+            yield column, encoding is design.sensitive
 
 
 def kinds_of_model(model: Any) -> Kinds:
     """Return the columns that held texts when a model was fitted: they are texts again."""
     from fairridge.data.columns import CategoricalColumn
 
-    design = model._design
-    columns = [
-        column
-        for encoding in (design.sensitive, design.predictors)
-        for column in getattr(encoding, "inner", encoding).columns
-        if isinstance(column, CategoricalColumn)
-    ]
+    columns = (c for c, _ in columns_of(model._design) if isinstance(c, CategoricalColumn))
     texts = (c.name for c in columns if all(isinstance(level, str) for level in c.levels))
     return Kinds(categorical=tuple(texts))
+
+
+def sensitive_of(model: Any) -> list[str] | None:
+    """Return the names of the sensitive attributes of a model, if they have names."""
+    design = model._design
+    known = design.sensitive_names if design.separate else design.names
+    return None if known is None else [known[k] for k in design.positions_sensitive]
 
 
 def is_text(kind: Any) -> bool:
@@ -68,6 +81,12 @@ def is_text(kind: Any) -> bool:
     import pyarrow.types as types
 
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind))
+
+
+def coded(column: Any) -> Any:
+    """Return a column of text as codes and a dictionary of its values."""
+    found = column.combine_chunks()
+    return found if hasattr(found, "dictionary") else found.dictionary_encode()
 
 
 def typed(
@@ -108,28 +127,27 @@ def _column(column: Any, name: str, kinds: Kinds, dates: bool) -> tuple[Any, str
     if name in kinds.categorical:
         return (column if is_text(column.type) else column.cast(pa.string())), ""
     if dates and (types.is_date(column.type) or types.is_timestamp(column.type)):
-        days = _days_of(column)
-        return days, f"Column {name!r} holds dates: read as days since {EPOCH}."
-    forced = name in kinds.numeric or name in kinds.date
+        return _days_of(column), f"Column {name!r} holds dates: read as days since {EPOCH}."
     if not is_text(column.type) or types.is_dictionary(column.type):
         if name in kinds.date:
             raise BadInputError(f"--date {name}: the column holds {column.type}, not dates.")
         if name in kinds.numeric and is_text(column.type):
             return _column(column.cast(column.type.value_type), name, kinds, dates)
         return column, ""
-    coded = column.combine_chunks().dictionary_encode()
-    texts = [text.strip() for text in coded.dictionary.to_pylist()]
+    codes = coded(column)
+    texts = [text.strip() for text in codes.dictionary.to_pylist()]
     found = _read(texts, name, kinds, dates) if texts else None
     if found is None:
-        if forced:
+        if name in kinds.numeric or name in kinds.date:
             raise BadInputError(_refusal(texts, name, kinds))
         return column, ""
-    numbers = pa.array(found.numbers, pa.float64()).take(coded.indices)
-    example = f"{texts[0]!r} as {found.numbers[0]:.10g}"
-    return pa.chunked_array([numbers]), f"Column {name!r}: read {example}, {found.words}."
+    numbers, words = found
+    values = pa.array(numbers, pa.float64()).take(codes.indices)
+    note = f"Column {name!r}: read {texts[0]!r} as {numbers[0]:.10g}, {words}."
+    return pa.chunked_array([values]), note
 
 
-def _read(texts: list[str], name: str, kinds: Kinds, dates: bool) -> _Reading | None:
+def _read(texts: list[str], name: str, kinds: Kinds, dates: bool) -> Reading | None:
     """Read texts as numbers or dates; None unless all of them are."""
     if name in kinds.date:
         return _dates(texts)
@@ -140,7 +158,7 @@ def _read(texts: list[str], name: str, kinds: Kinds, dates: bool) -> _Reading | 
     return (_numbers(texts) if ornate else None) or (_dates(texts) if dates else None)
 
 
-def _numbers(texts: list[str]) -> _Reading | None:
+def _numbers(texts: list[str]) -> Reading | None:
     percent = all(text.endswith("%") for text in texts)
     bare = [text[:-1].rstrip() if percent else text for text in texts]
     symbols = {sign for text in bare for sign in text if sign in CURRENCY}
@@ -153,10 +171,9 @@ def _numbers(texts: list[str]) -> _Reading | None:
         if all(style.fullmatch(text) for text in bare):
             kept = f"0123456789+-{decimal}"
             plain = ("".join(sign for sign in text if sign in kept) for text in bare)
-            comma = (
-                " with a decimal comma" if decimal == "," and any("," in t for t in bare) else ""
-            )
-            return _Reading([float(text.replace(",", ".")) for text in plain], words + comma)
+            if decimal == "," and any("," in text for text in bare):
+                words += " with a decimal comma"
+            return [float(text.replace(",", ".")) for text in plain], words
     return None
 
 
@@ -172,7 +189,7 @@ def _without_zeros(text: str) -> str:
     return re.sub(r"^([+-]?)0+(?=\d)", r"\1", text)
 
 
-def _dates(texts: list[str]) -> _Reading | None:
+def _dates(texts: list[str]) -> Reading | None:
     numbers, day_first = [], False
     for text in texts:
         found = DAY_FIRST.fullmatch(text)
@@ -187,8 +204,7 @@ def _dates(texts: list[str]) -> _Reading | None:
                 return None
         except ValueError:
             return None
-    order = "day first, " if day_first else ""
-    return _Reading(numbers, f"{order}in days since {EPOCH}")
+    return numbers, f"{'day first, ' if day_first else ''}in days since {EPOCH}"
 
 
 def _days(moment: datetime) -> float:
@@ -235,14 +251,13 @@ def readable(column: Any) -> tuple[Any, dict[str, Any]]:
     import numpy as np
     import pyarrow as pa
 
-    coded = column.combine_chunks()
-    coded = coded if hasattr(coded, "dictionary") else coded.dictionary_encode()
-    texts = [str(text).strip() for text in coded.dictionary.to_pylist()]
+    found = coded(column)
+    texts = [str(text).strip() for text in found.dictionary.to_pylist()]
     good = [text for text in texts if (_numbers([text]) or _dates([text])) is not None]
     # What is read must be written in one way.
-    found = (_numbers(good) or _dates(good)) if good else None
-    known = {} if found is None else dict(zip(good, found.numbers, strict=True))
-    numbers = pa.array([known.get(text) for text in texts], pa.float64()).take(coded.indices)
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    reading = (_numbers(good) or _dates(good)) if good else None
+    known = {} if reading is None else dict(zip(good, reading[0], strict=True))
+    numbers = pa.array([known.get(text) for text in texts], pa.float64()).take(found.indices)
+    codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     others = {text: np.equal(codes, k) for k, text in enumerate(texts) if text not in known}
     return pa.chunked_array([numbers]), others

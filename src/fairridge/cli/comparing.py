@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from fairridge.cli.auditing import favorable_facts, first_line
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import names, read
+from fairridge.cli.inputs import names
 from fairridge.cli.model_tables import announce, announce_size
+from fairridge.cli.model_values import bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
-from fairridge.cli.options import AsJson, Favorable, Figures, Input, SafeCsv, Seed, Separator
+from fairridge.cli.options import (
+    AsJson,
+    Favorable,
+    Figures,
+    Input,
+    SafeCsv,
+    Seed,
+    Separator,
+    option,
+)
 from fairridge.cli.outputs import arrow, check_place, write
+from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import note, progress, say, show_json
 from fairridge.cli.terminal import table as show_table
-from fairridge.cli.training_data import Data, prepare
+from fairridge.cli.training_data import Data, read_data
 
 __all__ = ["compare"]
 
@@ -34,14 +43,11 @@ def compare(
     options: ModelOptions,
     separator: Separator = None,
     unfairness: Annotated[
-        str, typer.Option("--unfairness", "-r", metavar="R,R,…", help="Bounds on unfairness.")
+        str, option("R,R,…", "Bounds on unfairness.", "--unfairness", "-r")
     ] = "0.05",
-    models: Annotated[
-        list[str] | None,
-        typer.Option("--models", metavar="NAME", help="Models by name; all by default."),
-    ] = None,
+    models: Annotated[list[str] | None, option("NAME", "Models by name; all by default.")] = None,
     favorable: Favorable = None,
-    cv: Annotated[int, typer.Option("--cv", metavar="N", help="Folds.")] = 5,
+    cv: Annotated[int, option("N", "Folds.")] = 5,
     seed: Seed = 0,
     out: Figures = None,
     safe_csv: SafeCsv = False,
@@ -49,15 +55,17 @@ def compare(
 ) -> None:
     """Fit every model that applies, and measure all of them in the same way."""
     check_place(out, data)
-    training = prepare(read(data, separator, columns.kinds.categorical), columns)
-    task, bounds = _task(training.family), _bounds(unfairness)
+    training = read_data(data, columns, separator)
+    task, bounds = _task(training.family), bounds_of(unfairness, "--unfairness")
     chosen = _chosen(names(models, "--models"), task, training, options)
+    settings: dict[str, Any] = {"cv": cv, "random_state": seed, "missing": columns.missing}
     announce_size(training)
     with progress("comparing"):
-        found = _compared(
+        from fairridge.validation import compare as compared
+
+        found = compared(
             training.X, _plain(training.y), sensitive=list(training.sensitive), unfairness=bounds,
-            models=chosen, task=task, favorable=favorable, response=training.response, cv=cv,
-            random_state=seed, missing=training.missing,
+            models=chosen, task=task, favorable=favorable, response=training.response, **settings,
         )  # fmt: skip
     if out is not None:
         write(arrow(found.to_frame()), out, safe=safe_csv)
@@ -68,12 +76,6 @@ def compare(
     _show_comparison(found)
     if out is not None:
         say(f"Saved: {out}")
-
-
-def _compared(*arguments: Any, **options: Any) -> Any:
-    from fairridge.validation import compare as compared
-
-    return compared(*arguments, **options)
 
 
 def _comparison_facts(found: Any) -> dict[str, Any]:
@@ -90,19 +92,12 @@ def _comparison_facts(found: Any) -> dict[str, Any]:
 def _task(family: str) -> str:
     if family == "gaussian":
         return "regression"
-    if family in ("binomial", "multinomial"):
+    if family in CLASSES:
         return "classification"
     raise BadInputError(
         f"compare knows gaussian, binomial and multinomial responses, not {family}; choose with "
         "--family."
     )
-
-
-def _bounds(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise BadInputError(f"--unfairness {text} must be numbers with commas.") from None
 
 
 def _plain(column: Any) -> Any:
@@ -130,24 +125,26 @@ def _chosen(
                 f"--models {name} is not known for {task}; there are {', '.join(known)}."
             )
     check_option("separation", options.separation, SEPARATION)
-    sensitive = list(training.sensitive)
+    sensitive, columns = list(training.sensitive), training.columns
     models = {in_words(name): known[name](sensitive=sensitive) for name in wanted or known}
     given = {
         "separation": options.separation if options.separation != "isolate" else None,
         "blind": options.blind or None,
         "controls": list(training.controls) or None,
-        "min_frequency": training.min_frequency,
-        "missing": training.missing if training.missing != "error" else None,
+        "min_frequency": columns.min_frequency,
+        "missing": columns.missing if columns.missing != "error" else None,
     }
-    for option, value in given.items():
-        having = [model for model in models.values() if option in model.get_params()]
-        if value is not None and not having:
+    for name, value in given.items():
+        if value is None:
+            continue
+        having = [model for model in models.values() if name in model.get_params()]
+        if not having:
             raise BadInputError(
-                f"--{option.replace('_', '-')} is for fair ridge models, and none is compared; "
+                f"--{name.replace('_', '-')} is for fair ridge models, and none is compared; "
                 "leave it out."
             )
-        for model in having if value is not None else ():
-            model.set_params(**{option: value})
+        for model in having:
+            model.set_params(**{name: value})
     return models
 
 
@@ -160,11 +157,8 @@ def _show_comparison(found: Any) -> None:
         head, *rows = found.table(columns)
         show_table(f"\n{title}", head, rows)
     say(LEGEND, style="dim")
-    for remark in (*found.notes, *_warnings(found)):
+    warned = [f"{name}: {text}" for name, texts in found.warnings.items() for text in texts]
+    for remark in (*found.notes, *warned):
         note(remark)
     for name, reason in found.skipped.items():
         say(f"Left out {name}: {reason}", style="dim")
-
-
-def _warnings(found: Any) -> list[str]:
-    return [f"{name}: {text}" for name, texts in found.warnings.items() for text in texts]

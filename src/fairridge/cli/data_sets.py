@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, read
-from fairridge.cli.options import AsJson, SafeCsv
+from fairridge.cli.options import AsJson, SafeCsv, option
 from fairridge.cli.outputs import check_place, write
 from fairridge.cli.terminal import say, show_json, table
 
@@ -20,10 +20,7 @@ def datasets(
         str | None,
         typer.Argument(metavar="[NAME]", show_default=False, help="One of them; all by default."),
     ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write it: CSV or Parquet."),
-    ] = None,
+    out: Annotated[str | None, option("FILE", "Write it: CSV or Parquet.", "--out", "-o")] = None,
     safe_csv: SafeCsv = False,
     as_json: AsJson = False,
 ) -> None:
@@ -44,21 +41,21 @@ def datasets(
         return
     from fairridge.datasets import load
 
-    data = load(name, backend="pyarrow")
+    description = load(name, backend="pyarrow").description
     if as_json:
         show_json(
             {
                 "name": name,
                 "rows": source.table.num_rows,
-                "columns": list(source.columns),
-                "response": list(source.response),
-                "sensitive": list(source.sensitive),
+                "columns": source.columns,
+                "response": source.response,
+                "sensitive": source.sensitive,
                 "family": source.family,
-                "description": data.description,
+                "description": description,
             }
         )
         return
-    say(data.description)
+    say(description)
     say(f"\nResponse: {', '.join(source.response)}. Sensitive: {', '.join(source.sensitive)}.")
 
 
@@ -69,32 +66,28 @@ def _list(as_json: bool) -> None:
     if as_json:
         show_json([info._asdict() for info in found])
         return
-    table(
-        "Data sets that ship; use them as builtin:NAME",
-        ["name", "family", "rows", "columns", "response", "sensitive"],
+    rows = [
         [
-            [
-                info.name,
-                info.family,
-                f"{info.rows:,}",
-                str(info.columns),
-                ", ".join(info.response),
-                ", ".join(info.sensitive),
-            ]
-            for info in found
-        ],
-        left=2,
-    )
+            info.name,
+            info.family,
+            f"{info.rows:,}",
+            str(info.columns),
+            ", ".join(info.response),
+            ", ".join(info.sensitive),
+        ]
+        for info in found
+    ]
+    head = ["name", "family", "rows", "columns", "response", "sensitive"]
+    table("Data sets that ship; use them as builtin:NAME", head, rows, left=2)
 
 
-def _plain(frame: object) -> object:
+def _plain(frame: Any) -> Any:
     """Write out categories as text, for files that have no categories."""
     import pyarrow as pa
     import pyarrow.types as types
 
-    assert isinstance(frame, pa.Table)
     columns = [
         column.cast(pa.string()) if types.is_dictionary(column.type) else column
         for column in frame.columns
     ]
-    return pa.table(dict(zip(frame.column_names, columns, strict=True)))
+    return pa.table(columns, names=frame.column_names)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-import typer
-
+from fairridge.cli.column_types import is_text, kinds_of_model
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.fitting import bounds_of
 from fairridge.cli.inputs import read
 from fairridge.cli.model_tables import announce, announce_size
+from fairridge.cli.model_values import bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
-from fairridge.cli.options import AsJson, Favorable, Input, Seed, Separator
+from fairridge.cli.options import (
+    AsJson,
+    Favorable,
+    Input,
+    ModelOut,
+    SavedModel,
+    Seed,
+    Separator,
+    option,
+)
 from fairridge.cli.outputs import check_place
 from fairridge.cli.predicting import load_model, model_rows
 from fairridge.cli.response_families import CLASSES
-from fairridge.cli.terminal import facts, note, say, show_json, table, waiting
-from fairridge.cli.training_data import Data, make_model, prepare
+from fairridge.cli.terminal import facts, note, progress, say, show_json, table
+from fairridge.cli.training_data import Data, make_model, read_data
 
 __all__ = ["choose", "monitor"]
 
@@ -30,42 +38,30 @@ RULES = {
 }
 
 
+@dataclass(frozen=True)
+class RuleOptions:
+    """What decisions must satisfy, and how that is tested."""
+
+    rule: Annotated[
+        str, option("NAME:NUMBER", "adverse-impact:0.8, opportunity-gap:0.05 or mean-gap:0.05.")
+    ]
+    held_out: Annotated[
+        str,
+        option("SHARE|FILE", "Share of the rows to test models on, or a file with other rows."),
+    ] = "0.3"
+    confidence: Annotated[float, option("P", "Confidence that the rule holds.")] = 0.9
+    bounds: Annotated[str | None, option("R,R,…", "Bounds to choose from; 31 by default.")] = None
+    threshold: Annotated[float, option("NUMBER", "Score above which people are chosen.")] = 0.5
+    favorable: Favorable = None
+
+
 @gathered(omit=("unfairness", "event", "offset", "ties", "confidence", "certification"))
 def choose(
     data: Input,
     columns: Columns,
     options: ModelOptions,
-    rule: Annotated[
-        str,
-        typer.Option(
-            "--rule",
-            metavar="NAME:NUMBER",
-            help="adverse-impact:0.8, opportunity-gap:0.05 or mean-gap:0.05.",
-        ),
-    ],
-    held_out: Annotated[
-        str,
-        typer.Option(
-            "--held-out",
-            metavar="SHARE|FILE",
-            help="Share of the rows to test models on, or a file with other rows.",
-        ),
-    ] = "0.3",
-    confidence: Annotated[
-        float, typer.Option("--confidence", metavar="P", help="Confidence that the rule holds.")
-    ] = 0.9,
-    bounds: Annotated[
-        str | None,
-        typer.Option("--bounds", metavar="R,R,…", help="Bounds to choose from; 31 by default."),
-    ] = None,
-    threshold: Annotated[
-        float,
-        typer.Option("--threshold", metavar="NUMBER", help="Score above which people are chosen."),
-    ] = 0.5,
-    favorable: Favorable = None,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to save the model.")
-    ] = None,
+    wanted: RuleOptions,
+    out: ModelOut = None,
     seed: Seed = 0,
     separator: Separator = None,
     as_json: AsJson = False,
@@ -74,32 +70,31 @@ def choose(
     from fairridge import choose_bound, save
 
     _refuse_times(columns.family)
-    wanted = _rule(rule, threshold, favorable)
+    rule = _rule(wanted)
     check_place(out, data)
-    with waiting("reading"):
-        everyone = prepare(read(data, separator, columns.kinds.categorical), columns)
+    with progress("reading"):
+        everyone = read_data(data, columns, separator)
         _refuse_times(everyone.family)
-        training, held = _divided(everyone, columns, held_out, separator, seed)
+        training, held = _divided(everyone, wanted.held_out, separator, seed)
     announce_size(training)
-    with waiting("fitting and testing"):
+    with progress("fitting and testing"):
         found = choose_bound(
             make_model(training, options),
             training.X,
             _named(training),
             held.X,
             _named(held),
-            rule=wanted,
-            confidence=confidence,
-            unfairness=bounds_of(bounds),
+            rule=rule,
+            confidence=wanted.confidence,
+            unfairness=bounds_of(wanted.bounds, "--bounds"),
             sample_weight=training.weight,
             sample_weight_held=held.weight,
         )
-    if out is not None and found.granted:
-        save(found.model, out)
+    saved = out if found.granted else None
+    if saved is not None:
+        save(found.model, saved)
     if as_json:
-        saved = out if found.granted else None
-        asked = {"rule": rule, "favorable": str(found.favorable), "confidence": confidence}
-        show_json(asked | _answer(found, training, held) | {"saved": saved})
+        show_json(_answer(found, wanted, training, held) | {"saved": saved})
         return
     announce(training)
     _show(found, training, held)
@@ -107,47 +102,37 @@ def choose(
         say(f"Saved: {out}" if found.granted else "Nothing is saved: no model meets the rule.")
 
 
+State = Annotated[
+    str, option("FILE", "What was seen so far; made if it is not there, and updated.")
+]
+Watched = Annotated[
+    float | None,
+    option(
+        "R",
+        "Bound on R² of predicted means on S; that of the model by default.",
+        "--unfairness",
+        "-r",
+    ),
+]
+FalseAlarm = Annotated[
+    float | None, option("P", "Probability of ever raising a false alarm; 0.01 by default.")
+]
+
+
 def monitor(
     data: Input,
-    model: Annotated[
-        str,
-        typer.Option("--model", "-m", metavar="FILE", help="Model file that fit has written."),
-    ],
-    state: Annotated[
-        str,
-        typer.Option(
-            "--state",
-            metavar="FILE",
-            help="What was seen so far; made if it is not there, and updated.",
-        ),
-    ],
-    unfairness: Annotated[
-        float | None,
-        typer.Option(
-            "--unfairness",
-            "-r",
-            metavar="R",
-            help="Bound on R² of predicted means on S; that of the model by default.",
-        ),
-    ] = None,
-    false_alarm: Annotated[
-        float | None,
-        typer.Option(
-            "--false-alarm",
-            metavar="P",
-            help="Probability of ever raising a false alarm; 0.01 by default.",
-        ),
-    ] = None,
+    model: SavedModel,
+    state: State,
+    unfairness: Watched = None,
+    false_alarm: FalseAlarm = None,
     separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
     """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
-    from fairridge.cli.column_types import kinds_of_model
-
     check_place(state, data, model)
     fitted = load_model(model)
     watch = _watch(fitted, state, unfairness, false_alarm)
-    with waiting("reading and watching"):
+    with progress("reading and watching"):
         source = read(data, separator, kinds_of_model(fitted).categorical)
         X, attributes = model_rows(fitted, source)
         seen = watch.update(X, **attributes)
@@ -165,9 +150,8 @@ def monitor(
             }
         )
         return
-    word = "ALARM: the bound does not hold" if seen.alarm else "no alarm"
     facts(
-        f"Monitor: {word}",
+        f"Monitor: {'ALARM: the bound does not hold' if seen.alarm else 'no alarm'}",
         (
             ("Bound on R² of means on S", f"{watch.unfairness:g}"),
             ("Rows in this batch", f"{X.num_rows:,}"),
@@ -178,9 +162,12 @@ def monitor(
     )
 
 
-def _answer(found: Any, training: Data, held: Data) -> dict[str, Any]:
-    """Return what was found, for JSON."""
+def _answer(found: Any, wanted: RuleOptions, training: Data, held: Data) -> dict[str, Any]:
+    """Return what was asked and found, for JSON."""
     return {
+        "rule": wanted.rule,
+        "favorable": str(found.favorable),
+        "confidence": wanted.confidence,
         "granted": found.granted,
         "unfairness": found.unfairness,
         "training_rows": training.X.num_rows,
@@ -196,8 +183,16 @@ def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float 
     if not os.path.exists(state) or os.path.getsize(state) == 0:
         return Monitor(model, unfairness, 0.01 if false_alarm is None else false_alarm)
     watch = Monitor.load(state, model)
-    _require_same(unfairness, watch.unfairness, "--unfairness", state)
-    _require_same(false_alarm, watch.false_alarm, "--false-alarm", state)
+    # The guarantee of a state is for what it was begun with.
+    for option_name, given, known in (
+        ("--unfairness", unfairness, watch.unfairness),
+        ("--false-alarm", false_alarm, watch.false_alarm),
+    ):
+        if given is not None and given != known:
+            raise BadInputError(
+                f"{state} was begun with {option_name} {known:g}; leave {option_name} out, or "
+                "begin another state."
+            )
     return watch
 
 
@@ -206,24 +201,16 @@ def _refuse_times(family: str | None) -> None:
         raise BadInputError("rules are for classes and numbers, not for survival times.")
 
 
-def _require_same(given: float | None, known: float, option: str, state: str) -> None:
-    """Refuse to change what a state was begun with: its guarantee is for that."""
-    if given is not None and given != known:
-        raise BadInputError(
-            f"{state} was begun with {option} {known:g}; leave {option} out, or begin another "
-            "state."
-        )
-
-
-def _rule(text: str, threshold: float, favorable: str | None) -> Any:
+def _rule(wanted: RuleOptions) -> Any:
     """Read ``adverse-impact:0.8``."""
     from fairridge import rules
 
+    text = wanted.rule
     name, colon, number = text.partition(":")
     if name not in RULES:
         raise BadInputError(f"--rule {text} is not known; use one of {', '.join(RULES)}.")
     kind, argument = RULES[name]
-    options: dict[str, Any] = {"favorable": favorable}
+    options: dict[str, Any] = {"favorable": wanted.favorable}
     if colon:
         try:
             options[argument] = float(number)
@@ -236,29 +223,24 @@ def _rule(text: str, threshold: float, favorable: str | None) -> Any:
         if not options[argument] > 0.0:
             raise BadInputError(f"--rule {text}: the number must be greater than 0.")
     if name != "mean-gap":
-        options["threshold"] = threshold
+        options["threshold"] = wanted.threshold
     return getattr(rules, kind)(**options)
 
 
-def _divided(
-    everyone: Data, columns: Columns, held_out: str, separator: str | None, seed: int
-) -> tuple[Data, Data]:
+def _divided(everyone: Data, held_out: str, separator: str | None, seed: int) -> tuple[Data, Data]:
     """Return rows to fit to, and rows to test on."""
     try:
         share = float(held_out)
     except ValueError:
-        return everyone, _other_rows(everyone, columns, held_out, separator)
+        return everyone, _other_rows(everyone, held_out, separator)
     if not 0.0 < share < 1.0:
         raise BadInputError(f"--held-out {held_out} must be a share between 0 and 1, or a file.")
     import numpy as np
-    import pyarrow as pa
 
     n = everyone.X.num_rows
     strata = np.zeros(n, dtype=np.intp)
     if everyone.family in CLASSES:
-        strata = np.unique(
-            np.asarray(everyone.y.to_pylist(), dtype=object).astype(str), return_inverse=True
-        )[1]
+        strata = np.unique([str(label) for label in everyone.y.to_pylist()], return_inverse=True)[1]
     # Within each class the first of a random order are held out.
     order = np.random.default_rng(seed).permutation(n)
     held = np.zeros(n, dtype=bool)
@@ -271,9 +253,9 @@ def _divided(
     return tuple(  # type: ignore[return-value]
         replace(
             whole,
-            X=whole.X.filter(pa.array(chosen)),
-            y=whole.y.filter(pa.array(chosen)),
-            weight=None if whole.weight is None else whole.weight.filter(pa.array(chosen)),
+            X=whole.X.filter(chosen),
+            y=whole.y.filter(chosen),
+            weight=None if whole.weight is None else whole.weight.filter(chosen),
         )
         for chosen in (~held, held)
     )
@@ -283,8 +265,6 @@ def _with_levels(X: Any) -> Any:
     """Declare the levels of text, so that both parts have those of the whole."""
     import pyarrow as pa
     import pyarrow.compute as pc
-
-    from fairridge.cli.column_types import is_text
 
     for k, name in enumerate(X.column_names):
         column = X.column(name)
@@ -296,17 +276,17 @@ def _with_levels(X: Any) -> Any:
     return X
 
 
-def _other_rows(training: Data, columns: Columns, name: str, separator: str | None) -> Data:
+def _other_rows(training: Data, name: str, separator: str | None) -> Data:
     """Read a file whose columns have the same roles."""
     same = replace(
-        columns,
+        training.columns,
         response=training.response,
         sensitive=list(training.sensitive),
         predictors=[item for item in training.X.column_names if item not in training.sensitive],
         drop=None,
         family=training.family,
     )
-    return prepare(read(name, separator, columns.kinds.categorical), same)
+    return read_data(name, same, separator)
 
 
 def _named(data: Data) -> Any:

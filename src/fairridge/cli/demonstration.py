@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
-from fairridge.cli.inputs import read
+from fairridge.cli.inputs import BUILTIN
 from fairridge.cli.option_groups import Columns, ModelOptions
+from fairridge.cli.options import option
 from fairridge.cli.terminal import progress, say, table
-from fairridge.cli.training_data import make_model, prepare
+from fairridge.cli.training_data import make_model, read_data
 
 __all__ = ["demo"]
 
@@ -26,7 +26,7 @@ SHOWN = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 def demo(
     out: Annotated[
-        str, typer.Option("--out", "-o", metavar="DIR", help="Where to write the reports.")
+        str, option("DIR", "Where to write the reports.", "--out", "-o")
     ] = "demo-output",
 ) -> None:
     """Fit paths on two data sets that ship, show the trade-off, and write both reports."""
@@ -37,7 +37,7 @@ def demo(
     findings = ""
     for name, favorable in CASES.items():
         place = folder / f"{name}.html"
-        training = prepare(read(f"builtin:{name}"), Columns())
+        training = read_data(f"{BUILTIN}{name}", Columns())
         model = make_model(training, ModelOptions(unfairness=str(BOUND)))
         with progress(name) as step:
             from fairridge import report
@@ -71,8 +71,7 @@ def demo(
 def _findings(contents: Any) -> str:
     """Say in three sentences what the bound does, what it costs, and what is left."""
     k, free, curve = contents.chosen, contents.free, contents.accuracy[0]
-    decisions, audits = contents.main.decisions, contents.main.audits
-    changed = decisions.all_gained[k] + decisions.all_lost[k]
+    changed, audits = contents.main.decisions.changed[k], contents.main.audits
     before, after = (100 * audits[j].demographic_parity_ratio for j in (free, k))
     attributes = ", ".join(contents.subject.sensitive)
     return (
@@ -88,25 +87,22 @@ def _findings(contents: Any) -> str:
 
 def _show(name: str, contents: Any) -> None:
     subject, curve, sample = contents.subject, contents.accuracy[0], contents.main
-    outcome = f" = {subject.outcome}" if subject.outcome else ""
     title = (
-        f"{name}: {subject.family} model of {subject.response}{outcome}, "
+        f"{name}: {subject.family} model of {subject.modeled}, "
         f"{subject.n_rows:,} rows, sensitive: {', '.join(subject.sensitive)}"
     )
     say(title, style="bold")
     say(f"{subject.favorable[0].upper()}{subject.favorable[1:]}: {subject.rule}.")
     rows = []
     for k in _positions(contents):
-        audit, decisions = sample.audits[k], sample.decisions
-        changed = decisions.all_gained[k] + decisions.all_lost[k]
         bound = "none" if k == contents.free else f"{contents.unfairness[k]:g}"
         rows.append(
             [
                 f"{bound} ←" if k == contents.chosen else bound,
                 f"{contents.achieved[k]:.1%}",
                 f"{curve.best_known[k]:.3f} ± {curve.error[k]:.3f}",
-                f"{audit.demographic_parity_ratio:.2f}",
-                f"{changed:,}",
+                f"{sample.audits[k].demographic_parity_ratio:.2f}",
+                f"{sample.decisions.changed[k]:,}",
             ]
         )
     head = ["bound r", "achieved", curve.name, "lowest ratio", "decisions changed"]

@@ -41,7 +41,7 @@ def explain(error: Exception) -> tuple[str, int] | None:
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Say in errors of reading which file it was; the system says so for opening only."""
+    """Name the file in errors of reading; the system names it only in those of opening."""
     try:
         yield
     except OSError as error:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
-
-from fairridge.cli.errors import BadInputError
 from fairridge.cli.model_tables import (
     SHORT_PATH,
     announce,
     announce_penalty,
     announce_size,
-    inference_rows,
     model_facts,
-    path_columns,
     save_figure,
     show_certificate,
     show_model,
     show_path,
 )
+from fairridge.cli.model_values import bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
-from fairridge.cli.options import AsJson, Input, SafeCsv, Separator, Stream
+from fairridge.cli.options import AsJson, Input, ModelOut, SafeCsv, Separator, Stream, option
 from fairridge.cli.outputs import arrow, check_both, check_place, write
 from fairridge.cli.streams import read_training
-from fairridge.cli.terminal import say, show_json, waiting
+from fairridge.cli.terminal import progress, say, show_json
 from fairridge.cli.training_data import Data, make_model
 
-__all__ = ["bounds_of", "fit", "path"]
+__all__ = ["fit", "path"]
 
 
 @gathered()
@@ -37,22 +33,19 @@ def fit(
     options: ModelOptions,
     separator: Separator = None,
     stream: Stream = False,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Where to save the model.")
-    ] = None,
+    out: ModelOut = None,
     inference: Annotated[
-        bool,
-        typer.Option("--inference", help="Show standard errors and intervals of coefficients."),
+        bool, option(None, "Show standard errors and intervals of coefficients.", "--inference")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Show all coefficients, however many.")
+        bool, option(None, "Show all coefficients, however many.", "--all")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a model with a bound on unfairness."""
     check_place(out, data)
     training = _read(data, columns, separator, stream)
-    with waiting("fitting"):
+    with progress("fitting"):
         model = make_model(training, options)
         model.fit(training.X, training.y, **training.options)
         inferred = None
@@ -63,7 +56,7 @@ def fit(
 
         save(model, out)
     if as_json:
-        more = {} if inferred is None else {"inference": inference_rows(inferred)}
+        more = {} if inferred is None else {"inference": arrow(inferred.to_frame()).to_pylist()}
         show_json(model_facts(model, training) | more | {"saved": out})
         return
     announce(training)
@@ -82,20 +75,12 @@ def path(
     options: ModelOptions,
     separator: Separator = None,
     stream: Stream = False,
-    bounds: Annotated[
-        str | None,
-        typer.Option("--bounds", metavar="R,R,…", help="Bounds; 0 to 1 by default."),
-    ] = None,
+    bounds: Annotated[str | None, option("R,R,…", "Bounds; 0 to 1 by default.")] = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write every bound and coefficient: CSV or Parquet."
-        ),
+        option("FILE", "Write every bound and coefficient: CSV or Parquet.", "--out", "-o"),
     ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Save a figure of the coefficients."),
-    ] = None,
+    plot: Annotated[str | None, option("FILE", "Save a figure of the coefficients.")] = None,
     safe_csv: SafeCsv = False,
     as_json: AsJson = False,
 ) -> None:
@@ -105,14 +90,17 @@ def path(
     check_both(out, plot, "--out and --plot")
     training = _read(data, columns, separator, stream)
     # A file gets every bound, a screen the telling ones.
-    chosen = bounds_of(bounds) or (None if out or plot else SHORT_PATH)
-    found = _fitted_path(training, options, chosen)
+    chosen = bounds_of(bounds, "--bounds") or (None if out or plot else SHORT_PATH)
+    with progress("fitting"):
+        model = make_model(training, options)
+        found = model.path(training.X, training.y, unfairness=chosen, **training.options)
     if out is not None:
         write(arrow(found.to_frame()), out, safe=safe_csv)
     if plot is not None:
         save_figure(found, plot)
     if as_json:
-        show_json(path_columns(found))
+        own = {"isolated": found.isolated, "predictor_penalty": found.predictor_penalty}
+        show_json(arrow(found.to_frame()).to_pydict() | own)
         return
     announce(training)
     announce_penalty(options, found)
@@ -123,25 +111,7 @@ def path(
 
 
 def _read(data: str, columns: Columns, separator: str | None, stream: bool) -> Data:
-    with waiting("reading"):
+    with progress("reading"):
         training = read_training(data, columns, separator, stream)
     announce_size(training)
     return training
-
-
-def _fitted_path(training: Data, options: ModelOptions, bounds: Any) -> Any:
-    with waiting("fitting"):
-        model = make_model(training, options)
-        return model.path(training.X, training.y, unfairness=bounds, **training.options)
-
-
-def bounds_of(text: str | None) -> list[float] | None:
-    """Read bounds with commas between them."""
-    if text is None:
-        return None
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise BadInputError(
-            f"--bounds {text} must be numbers with commas between them, such as 0,0.05,1."
-        ) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from glob import has_magic
@@ -19,6 +20,7 @@ __all__ = [
     "check_columns",
     "names",
     "read",
+    "repeated",
 ]
 
 BUILTIN = "builtin:"
@@ -99,10 +101,15 @@ def names(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
     """Read names that were given by repeating an option, or with commas; each once."""
     parts = (part.strip() for value in values or () for part in value.split(","))
     found = tuple(part for part in parts if part)
-    twice = next((name for name in found if found.count(name) > 1), None)
+    twice = repeated(found)
     if twice is not None:
         raise BadInputError(f"{option} names {twice!r} more than once; name it once.")
     return found
+
+
+def repeated(found: Sequence[str]) -> str | None:
+    """Return the first name that stands there more than once, if any."""
+    return next((name for name, count in Counter(found).items() if count > 1), None)
 
 
 def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
@@ -199,7 +206,7 @@ def _with_codes(found: Any, read_again: Callable[..., Any]) -> Any:
     import pyarrow.types as types
 
     whole = [field.name for field in found.schema if types.is_integer(field.type)]
-    if not whole or len(set(found.column_names)) < found.num_columns:
+    if not whole or repeated(found.column_names) is not None:
         return found
     texts = read_again(whole, include_columns=whole)
     for name in whole:
@@ -218,8 +225,7 @@ def _separator(start: bytes) -> str:
 def _checked(table: Any, name: str) -> Any:
     import pyarrow.types as types
 
-    columns = table.column_names
-    twice = next((one for one in columns if columns.count(one) > 1), None)
+    twice = repeated(table.column_names)
     if twice is not None:
         raise BadInputError(f"{name} has more than one column named {twice!r}; rename them.")
     for column in table.schema:

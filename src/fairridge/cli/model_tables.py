@@ -6,9 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairridge.cli.model_values import predictor_penalty_of
 from fairridge.cli.option_groups import ModelOptions
-from fairridge.cli.outputs import arrow
 from fairridge.cli.terminal import facts, note, say, table
 from fairridge.cli.training_data import Data
 from fairridge.outputs import writing
@@ -18,9 +16,7 @@ __all__ = [
     "announce",
     "announce_penalty",
     "announce_size",
-    "inference_rows",
     "model_facts",
-    "path_columns",
     "save_figure",
     "show_certificate",
     "show_model",
@@ -41,10 +37,9 @@ def announce(training: Data) -> None:
 
 def announce_size(training: Data) -> None:
     """Say before a fit how large it is, if that is known."""
-    if training.encoded is None:
-        return
-    given, encoded, rows = training.X.num_columns, training.encoded, training.X.num_rows
-    note(f"note: {given:,} columns become {encoded:,} encoded columns; {rows:,} rows.")
+    if training.encoded is not None:
+        given, encoded, rows = training.X.num_columns, training.encoded, training.X.num_rows
+        note(f"note: {given:,} columns become {encoded:,} encoded columns; {rows:,} rows.")
 
 
 def show_model(model: Any, everything: bool) -> None:
@@ -101,12 +96,12 @@ def model_facts(model: Any, training: Data) -> dict[str, Any]:
     """Return what is known of a fitted model, for machines."""
     from fairridge.metrics import WORDS
 
-    summary = model.summary()
+    summary, classes = model.summary(), list(getattr(model, "classes_", ()))
     return {
         "model": summary.title,
         "family": training.family,
-        "classes": list(getattr(model, "classes_", ())) or None,
-        "positive": model.classes_[1] if len(getattr(model, "classes_", ())) == 2 else None,
+        "classes": classes or None,
+        "positive": classes[1] if len(classes) == 2 else None,
         "reason": training.reason,
         "rows": model.n_rows_,
         "encoded_columns": len(model.coef_names_),
@@ -146,37 +141,18 @@ def show_certificate(model: Any) -> None:
     if found is None:
         return
     certain = f"with {found.confidence:.4g} confidence, by {found.method}, {found.n_rows:,} rows"
-    if found.granted:
-        say(f"Certificate: unfairness in the population is at most {found.upper:.4g} {certain}.")
-        say(
-            f"For that the model was fitted with the bound {found.training_bound:.4g}.", style="dim"
-        )
-    else:
+    if not found.granted:
         say(f"No certificate: unfairness may be {found.upper:.4g} {certain}.")
-
-
-def inference_rows(found: Any) -> list[dict[str, Any]]:
-    """Return the table of coefficients with standard errors, for machines."""
-    frame = arrow(found.to_frame())
-    rows: list[dict[str, Any]] = frame.to_pylist()
-    return rows
+        return
+    say(f"Certificate: unfairness in the population is at most {found.upper:.4g} {certain}.")
+    say(f"For that the model was fitted with the bound {found.training_bound:.4g}.", style="dim")
 
 
 def announce_penalty(options: ModelOptions, found: Any) -> None:
     """Say at which bound the penalty on predictors was chosen, if it was."""
-    if predictor_penalty_of(options.predictor_penalty) == "cv":
+    if options.predictor_penalty == "cv":
         bound, value = options.unfairness, found.predictor_penalty
         note(f"Penalty on predictors, chosen by cross-validation at r = {bound}: {value:.4g}.")
-
-
-def path_columns(found: Any) -> dict[str, Any]:
-    """Return the columns of a path."""
-    frame = arrow(found.to_frame())
-    columns = {name: frame.column(name).to_pylist() for name in frame.column_names}
-    return columns | {
-        "isolated": found.isolated,
-        "predictor_penalty": found.predictor_penalty,
-    }
 
 
 def save_figure(found: Any, place: str) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names
 
-__all__ = ["bound_of", "class_weight_of", "predictor_penalty_of"]
+__all__ = ["bound_of", "bounds_of", "class_weight_of", "predictor_penalty_of"]
 
 
 def bound_of(text: str) -> float | dict[str, float]:
@@ -20,6 +20,18 @@ def bound_of(text: str) -> float | dict[str, float]:
             "a number, such as 0.05, or one per attribute, such as sex=0.01,age=0.1",
         )
     return _by_name("--unfairness", names([text], "--unfairness"), "sex=0.01,age=0.1")
+
+
+def bounds_of(text: str | None, option: str) -> list[float] | None:
+    """Read bounds with commas between them."""
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise BadInputError(
+            f"{option} {text} must be numbers with commas between them, such as 0,0.05,1."
+        ) from None
 
 
 def predictor_penalty_of(text: str) -> float | Literal["cv"]:

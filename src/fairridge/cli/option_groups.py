@@ -3,92 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from fairridge.cli.column_types import Kinds
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import names
+from fairridge.cli.inputs import names, repeated
 from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
-from fairridge.cli.options import (
-    Blind,
-    Categorical,
-    Certify,
-    ClassWeight,
-    Confidence,
-    Controls,
-    Date,
-    Definition,
-    Drop,
-    DropMissing,
-    Event,
-    Family,
-    Link,
-    MaxLevels,
-    MinFrequency,
-    Missing,
-    Numeric,
-    Offset,
-    Penalty,
-    Positive,
-    PredictorPenalty,
-    Predictors,
-    Response,
-    Sensitive,
-    Separation,
-    Ties,
-    Unfairness,
-    Unknown,
-    Weight,
-)
+from fairridge.cli.options import Offset, Response, Sensitive, Weight, of_data, of_model
 
 __all__ = ["Columns", "ModelOptions", "gathered"]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What the user says about columns.
-
-    Attributes
-    ----------
-    response, event, weight, offset : str or None
-        Names.
-    sensitive, predictors, drop, controls : sequence of str or None
-        Names, with commas or without.
-    family : str or None
-        The family; None guesses it.
-    drop_missing : bool
-        Whether rows with missing values are left out.
-    categorical, numeric, date : sequence of str or None
-        Names of columns that hold categories, numbers or dates, whatever they
-        look like.
-    min_frequency : float or None
-        Rows, or share of them, below which levels of a predictor are merged.
-    max_levels : int or None
-        Most levels of a column of text; None for the library's rule.
-    missing, unknown : str
-        What missing values and unseen levels do.
-    """
+    """What the user says about columns; names may be given with commas or one by one."""
 
     response: Response = None
     sensitive: Sensitive = None
-    event: Event = None
-    predictors: Predictors = None
-    drop: Drop = None
-    controls: Controls = None
+    event: Annotated[
+        str | None,
+        of_data("NAME", "Whether the time in --response is an event (1) or censored (0)."),
+    ] = None
+    predictors: Annotated[
+        list[str] | None, of_data("NAME", "Predictors; all other columns by default.")
+    ] = None
+    drop: Annotated[list[str] | None, of_data("NAME", "Columns to leave out, such as keys.")] = None
+    controls: Annotated[
+        list[str] | None,
+        of_data(
+            "NAME",
+            "Predictors that may explain differences: the bound is on what S explains beyond them.",
+        ),
+    ] = None
     weight: Weight = None
     offset: Offset = None
-    drop_missing: DropMissing = False
-    categorical: Categorical = None
-    numeric: Numeric = None
-    date: Date = None
-    min_frequency: MinFrequency = None
-    max_levels: MaxLevels = None
-    missing: Missing = "error"
-    unknown: Unknown = "error"
-    family: Family = None
+    drop_missing: Annotated[
+        bool, of_data(None, "Leave out rows with missing values.", "--drop-missing")
+    ] = False
+    categorical: Annotated[
+        list[str] | None,
+        of_data(
+            "NAME", "Columns whose values are categories, even if they look like numbers or dates."
+        ),
+    ] = None
+    numeric: Annotated[
+        list[str] | None,
+        of_data(
+            "NAME", "Columns of text that must be read as numbers, such as '$1,234.50' or '17.25%'."
+        ),
+    ] = None
+    date: Annotated[
+        list[str] | None,
+        of_data(
+            "NAME",
+            "Columns of text that must be read as dates: 2024-12-31, or 31/12/2024, day first.",
+        ),
+    ] = None
+    min_frequency: Annotated[
+        float | None,
+        of_data(
+            "N",
+            "Merge levels of predictors with fewer rows into '(other)', where unknown levels "
+            "go, too; below 1, with a smaller share of the rows.",
+        ),
+    ] = None
+    max_levels: Annotated[
+        int | None,
+        of_data(
+            "N", "Most values that text may have; by default 1000, and half as many as rows.", min=1
+        ),
+    ] = None
+    missing: Annotated[
+        str,
+        of_data(
+            "error|level",
+            "What missing values of S and predictors are: an error, or a level of their own, "
+            "and of numbers the mean beside a column that says so.",
+        ),
+    ] = "error"
+    unknown: Annotated[
+        str,
+        of_data(
+            "error|base|mean",
+            "What levels do that the model has not seen: an error, the base level (of S the "
+            "average), or the average.",
+        ),
+    ] = "error"
+    family: Annotated[
+        str | None,
+        of_model(
+            "NAME",
+            "Distribution of the response, such as gaussian, binomial, poisson or cox; "
+            "guessed from the response by default.",
+        ),
+    ] = None
 
     @property
     def kinds(self) -> Kinds:
@@ -98,8 +109,7 @@ class Columns:
             names(self.numeric, "--numeric"),
             names(self.date, "--date"),
         )
-        every = (*found.categorical, *found.numeric, *found.date)
-        twice = next((name for name in every if every.count(name) > 1), None)
+        twice = repeated((*found.categorical, *found.numeric, *found.date))
         if twice is not None:
             raise BadInputError(
                 f"{twice!r} cannot be two of --categorical, --numeric and --date; choose one."
@@ -111,18 +121,79 @@ class Columns:
 class ModelOptions:
     """Parameters of a model, as they come from the command line."""
 
-    unfairness: Unfairness = "0.05"
-    definition: Definition = "statistical-parity"
-    penalty: Penalty = "ridge"
-    predictor_penalty: PredictorPenalty = "0"
-    separation: Separation = "isolate"
-    blind: Blind = False
-    confidence: Confidence = None
-    certification: Certify = "auto"
-    ties: Ties = None
-    link: Link = None
-    positive: Positive = None
-    class_weight: ClassWeight = None
+    unfairness: Annotated[
+        str,
+        of_model(
+            "R",
+            "Bound on unfairness: 0 leaves no linear dependence on S, 1 is unconstrained. "
+            "With --definition mean-parity also one per attribute: sex=0.01,age=0.1.",
+            "--unfairness",
+            "-r",
+        ),
+    ] = "0.05"
+    definition: Annotated[
+        str,
+        of_model(
+            "NAME",
+            "What is bounded. statistical-parity, equality-of-opportunity and individual "
+            "choose a point on one path of models, and all leave no linear dependence on S at 0; "
+            "mean-parity bounds R² of predicted means on S, mean-opportunity the same among the "
+            "positive class.",
+        ),
+    ] = "statistical-parity"
+    penalty: Annotated[
+        str, of_model("NAME", "On sensitive attributes: ridge, radial, lasso or elastic-net.")
+    ] = "ridge"
+    predictor_penalty: Annotated[
+        str,
+        of_model(
+            "NUMBER|cv",
+            "Ridge penalty on predictors; cv chooses it at the bound, by cross-validation.",
+        ),
+    ] = "0"
+    separation: Annotated[
+        str,
+        of_model(
+            "isolate|warn|error",
+            "What happens to levels of predictors whose rows all have the same outcome: "
+            "isolate leaves their rows out of fit and bound, warn keeps them, error refuses them.",
+        ),
+    ] = "isolate"
+    blind: Annotated[
+        bool,
+        of_model(None, "Use sensitive attributes to fit and bound, and not to predict.", "--blind"),
+    ] = False
+    confidence: Annotated[
+        float | None,
+        of_model(
+            "P", "Confidence with which the bound holds for the population, not just in training."
+        ),
+    ] = None
+    certification: Annotated[
+        str, of_model("auto|closed-form|draws|held-out", "How --confidence is reached.")
+    ] = "auto"
+    ties: Annotated[
+        str | None,
+        of_model("NAME", "How survival treats equal times: breslow (the default) or efron."),
+    ] = None
+    link: Annotated[
+        str | None,
+        of_model("NAME", "How two classes get their probabilities: logit, probit or cloglog."),
+    ] = None
+    positive: Annotated[
+        str | None,
+        of_model(
+            "LABEL", "Class that is modeled, of two; the second in alphabetical order by default."
+        ),
+    ] = None
+    class_weight: Annotated[
+        list[str] | None,
+        of_model(
+            "balanced|CLASS=WEIGHT",
+            "Weights of classes in the fit, several with commas; the bound is about the rows "
+            "as they are.",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing before any data are read."""
@@ -137,22 +208,28 @@ def gathered(*, omit: Sequence[str] = ()) -> Callable[[Callable[..., None]], Cal
     Parameters
     ----------
     omit : sequence of str
-        Fields of the records that the command has no option for; they keep
-        their defaults.
+        Fields of `Columns` and `ModelOptions` that the command has no option
+        for; they keep their defaults.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
-        groups: dict[str, Any] = {k: kind for k, kind in hints.items() if is_dataclass(kind)}
+        groups = {name: _options(kind, omit) for name, kind in hints.items() if is_dataclass(kind)}
 
         @wraps(command)
         def called(**values: Any) -> None:
-            for name, kind in groups.items():
-                known = [f.name for f in fields(kind) if f.name not in omit]
-                values[name] = kind(**{field: values.pop(field) for field in known})
+            for name, options in groups.items():
+                values[name] = hints[name](**{one.name: values.pop(one.name) for one in options})
             command(**values)
 
-        parameters = list(_parameters(command, hints, omit))
+        # The options of a record stand in its place.
+        parameters = [
+            option
+            for name, one in signature(command).parameters.items()
+            for option in groups.get(
+                name, [one.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)]
+            )
+        ]
         called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {one.name: one.annotation for one in parameters}
         return called
@@ -160,22 +237,17 @@ def gathered(*, omit: Sequence[str] = ()) -> Callable[[Callable[..., None]], Cal
     return decorate
 
 
-def _parameters(
-    command: Callable[..., None], hints: dict[str, Any], omit: Sequence[str]
-) -> list[Parameter]:
-    """Return the parameters of a command, with those of its records in their places."""
-    found = []
-    for name, parameter in signature(command).parameters.items():
-        kind = hints[name]
-        if not is_dataclass(kind):
-            found.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
-            continue
-        own = get_type_hints(kind, include_extras=True)
-        found += [
-            Parameter(
-                one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=own[one.name]
-            )
-            for one in fields(kind)
-            if one.name not in omit
-        ]
-    return found
+def _options(kind: Any, omit: Sequence[str]) -> list[Parameter]:
+    """Return the options of a record."""
+    unwanted = omit if kind in (Columns, ModelOptions) else ()
+    hints = get_type_hints(kind, include_extras=True)
+    return [
+        Parameter(
+            one.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if one.default is MISSING else one.default,
+            annotation=hints[one.name],
+        )
+        for one in fields(kind)
+        if one.name not in unwanted
+    ]

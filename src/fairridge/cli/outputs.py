@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN
+from fairridge.cli.terminal import note
 from fairridge.outputs import is_same_file, is_writable, writing
 
-__all__ = ["arrow", "as_csv", "check_both", "check_place", "write"]
+__all__ = ["PARQUET", "arrow", "check_both", "check_place", "write", "write_rows"]
 
 PARQUET = (".parquet", ".pq")
 # Spreadsheets read a cell that begins like this as a formula.
@@ -43,10 +46,6 @@ def check_place(path: str | None, *inputs: str | None) -> None:
     needed = [folder] if new else [place, folder] if place.is_file() else [place]
     if not all(is_writable(item) for item in needed):
         raise PermissionError(errno.EACCES, "", path)
-    _refuse_inputs(path, *inputs)
-
-
-def _refuse_inputs(path: str, *inputs: str | None) -> None:
     from fairridge.sources._files import refuse_sources
 
     for name in inputs:
@@ -82,15 +81,38 @@ def write(table: Any, path: str, *, safe: bool = False) -> None:
             pyarrow.csv.write_csv(_quoted(table) if safe else table, file)
 
 
-def as_csv(table: Any, *, safe: bool = False) -> str:
-    """Return a table as the text of a CSV file, with all digits."""
+def write_rows(
+    table: Any, columns: Mapping[str, Any], path: str | None, what: str, *, safe: bool
+) -> None:
+    """Write rows and columns beside them to a file, or as CSV to the screen.
+
+    Parameters
+    ----------
+    table : pyarrow Table
+        The rows.
+    columns : mapping of str to array
+        What to add; a name that is taken gets an underscore.
+    path : str or None
+        The file; None for the screen.
+    what : str
+        What was added, in words.
+    safe : bool
+        As in `write`.
+    """
     import pyarrow
     import pyarrow.csv
 
-    sink = pyarrow.BufferOutputStream()
-    pyarrow.csv.write_csv(_quoted(table) if safe else table, sink)
-    text: str = sink.getvalue().to_pybytes().decode()
-    return text
+    for name, column in columns.items():
+        while name in table.column_names:
+            name = f"{name}_"
+        table = table.append_column(name, column)
+    if path is None:
+        sink = pyarrow.BufferOutputStream()
+        pyarrow.csv.write_csv(_quoted(table) if safe else table, sink)
+        sys.stdout.write(sink.getvalue().to_pybytes().decode())
+    else:
+        write(table, path, safe=safe)
+        note(f"{table.num_rows:,} rows with {what}: {path}")
 
 
 def arrow(frame: Any) -> Any:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import errno
-import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
-
-import typer
 
 from fairridge.arguments import check_option
 from fairridge.cli.bad_rows import ON_BAD_ROW, find_bad_rows
@@ -25,13 +21,13 @@ from fairridge.cli.options import (
     SavedModel,
     Separator,
     Stream,
+    option,
 )
-from fairridge.cli.outputs import as_csv, check_place, write
+from fairridge.cli.outputs import check_place, write_rows
 from fairridge.cli.streams import is_stream, write_predictions
-from fairridge.cli.terminal import note, show_json, waiting
+from fairridge.cli.terminal import note, progress, show_json
 
 __all__ = [
-    "free_name",
     "input_columns",
     "linear_predictors",
     "load_model",
@@ -41,27 +37,29 @@ __all__ = [
 ]
 
 
+Unknown = Annotated[
+    str | None,
+    option(
+        "error|base|mean",
+        "What levels do that the model has not seen; by default what it was fitted with.",
+    ),
+]
+OnBadRow = Annotated[
+    str,
+    option(
+        "error|skip|flag",
+        "What happens to rows that cannot be predicted: error stops, skip leaves them out, flag "
+        "keeps them without predictions. The column reason says why.",
+    ),
+]
+
+
 def predict(
     data: Input,
     model: SavedModel,
     out: RowsOut = None,
-    unknown: Annotated[
-        str | None,
-        typer.Option(
-            "--unknown",
-            metavar="error|base|mean",
-            help="What levels do that the model has not seen; by default what it was fitted with.",
-        ),
-    ] = None,
-    on_bad_row: Annotated[
-        str,
-        typer.Option(
-            "--on-bad-row",
-            metavar="error|skip|flag",
-            help="What happens to rows that cannot be predicted: error stops, skip leaves them "
-            "out, flag keeps them without predictions. The column reason says why.",
-        ),
-    ] = "error",
+    unknown: Unknown = None,
+    on_bad_row: OnBadRow = "error",
     offset: Offset = None,
     separator: Separator = None,
     stream: Stream = False,
@@ -82,23 +80,16 @@ def predict(
         written = write_predictions(fitted, data, out, offset)
         note(f"{written:,} rows with predictions: {out}")
         return
-    with waiting("reading and predicting"):
+    with progress("reading and predicting"):
         source = read(data, separator, kinds_of_model(fitted).categorical)
         if on_bad_row == "error":
-            scores = scored_columns(fitted, source, offset)
+            table, scores = source.table, scored_columns(fitted, source, offset)
         else:
-            source, scores = _scored_where_possible(fitted, source, offset, on_bad_row)
+            table, scores = _scored_where_possible(fitted, source, offset, on_bad_row)
     if as_json:
         show_json({name: column.to_pylist() for name, column in scores.items()})
-        return
-    result = source.table
-    for name, column in scores.items():
-        result = result.append_column(free_name(name, result.column_names), column)
-    if out is None:
-        sys.stdout.write(as_csv(result, safe=safe_csv))
-        return
-    write(result, out, safe=safe_csv)
-    note(f"{source.table.num_rows:,} rows with {', '.join(scores)}: {out}")
+    else:
+        write_rows(table, scores, out, ", ".join(scores), safe=safe_csv)
 
 
 def load_model(name: str) -> Any:
@@ -112,7 +103,7 @@ def load_model(name: str) -> Any:
 
 
 def scored_columns(model: Any, source: Source, offset: str | None = None) -> dict[str, Any]:
-    """Return predictions, and probabilities where there are any, by name."""
+    """Return predictions, and probabilities if there are any, by name."""
     import pyarrow as pa
 
     from fairridge.sources.predictions import BOTH, Predictor
@@ -123,7 +114,7 @@ def scored_columns(model: Any, source: Source, offset: str | None = None) -> dic
 
 def _scored_where_possible(
     model: Any, source: Source, offset: str | None, on_bad_row: str
-) -> tuple[Source, dict[str, Any]]:
+) -> tuple[Any, dict[str, Any]]:
     """Return rows and scores, null for rows that cannot be predicted, or without these rows."""
     import numpy as np
     import pyarrow as pa
@@ -140,10 +131,10 @@ def _scored_where_possible(
         fate = "left out" if on_bad_row == "skip" else "without predictions"
         note(f"{int((~good).sum()):,} of {len(good):,} rows {fate}: {_commonest(reasons)}.")
     if on_bad_row == "skip":
-        return replace(source, table=source.table.filter(good)), scores
+        return source.table.filter(good), scores
     places = pa.array(np.cumsum(good) - 1, mask=~good)
     found = {name: column.take(places) for name, column in scores.items()}
-    return source, found | {"reason": pa.array([reason or None for reason in reasons])}
+    return source.table, found | {"reason": pa.array([reason or None for reason in reasons])}
 
 
 def _commonest(reasons: list[str]) -> str:
@@ -161,14 +152,9 @@ def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
         raise BadInputError(
             "this model was fitted to arrays without names; use it in Python instead."
         )
-    check_columns((*names, *apart), source, "the model needs it")
-    kinds, parts = kinds_of_model(model), []
-    for columns in (names, apart):
-        table, remarks = typed(source.table.select(list(columns)), columns, kinds)
-        parts.append(table)
-        for remark in remarks:
-            note(remark)
-    return parts[0], {"sensitive_features": parts[1]} if apart else {}
+    table = _read_as_at_fit(model, source, [*names, *apart])
+    X = table.select(list(names))
+    return X, {"sensitive_features": table.select(list(apart))} if apart else {}
 
 
 def linear_predictors(model: Any, source: Source) -> Any:
@@ -190,13 +176,19 @@ def input_columns(model: Any, source: Source, *, quiet: bool = False) -> tuple[A
     return X, S if S.num_columns else None
 
 
-def _typed(predictor: Any, source: Source, *, quiet: bool = False) -> Any:
-    """Return the columns that a model reads, as it read them at fit."""
-    offset, inputs = predictor.offset, [name for part in predictor.inputs for name in part]
-    check_columns(inputs, source, "the model needs it")
-    table, remarks = typed(source.table.select(inputs), inputs, kinds_of_model(predictor.model))
+def _read_as_at_fit(model: Any, source: Source, names: list[str], *, quiet: bool = False) -> Any:
+    """Return columns as a model read them at fit."""
+    check_columns(names, source, "the model needs it")
+    table, remarks = typed(source.table.select(names), names, kinds_of_model(model))
     for remark in () if quiet else remarks:
         note(remark)
+    return table
+
+
+def _typed(predictor: Any, source: Source, *, quiet: bool = False) -> Any:
+    """Return the columns that predictions read, and the offset."""
+    offset, inputs = predictor.offset, [name for part in predictor.inputs for name in part]
+    table = _read_as_at_fit(predictor.model, source, inputs, quiet=quiet)
     if offset is None:
         return table
     check_columns([offset], source, "--offset")
@@ -205,10 +197,3 @@ def _typed(predictor: Any, source: Source, *, quiet: bool = False) -> Any:
             f"--offset {offset} is an input of the model; it cannot be the offset, too."
         )
     return table.append_column(offset, source.table.column(offset))
-
-
-def free_name(name: str, taken: list[str]) -> str:
-    """Return a name that no column has."""
-    while name in taken:
-        name = f"{name}_"
-    return name

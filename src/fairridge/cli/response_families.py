@@ -73,7 +73,7 @@ def _guess(column: Any, name: str) -> tuple[str, str]:
 
 
 def _check_family(family: str, guess: str, column: Any, name: str) -> None:
-    """Raise where the response cannot be of the family that was asked for."""
+    """Raise if the response cannot be of the family that was asked for."""
     import pyarrow.compute as pc
     import pyarrow.types as types
 

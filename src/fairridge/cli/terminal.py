@@ -17,11 +17,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["as_json", "facts", "note", "progress", "say", "show_json", "table", "waiting"]
+__all__ = ["as_json", "facts", "note", "progress", "say", "show_json", "table"]
 
 # Seconds before a bar shows up; what is faster needs none.
 PATIENCE = 0.7
-# Seconds before a line says that something is under way, where no bar can be shown.
+# Seconds before a line says that something is under way, if no bar can be shown.
 LONG = 2.0
 
 
@@ -53,8 +53,8 @@ def facts(title: str, pairs: Sequence[tuple[str, str]]) -> None:
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """Print a table; the first columns are text, the others are numbers.
 
-    Where the terminal is too narrow for all columns, the last ones are left
-    out, and a line says so.
+    If the terminal is too narrow for all columns, the last ones are left out,
+    and a line names them.
     """
     console = _console()
     widths = [max(len(name), *(len(row[k]) for row in rows), 1) for k, name in enumerate(head)]
@@ -64,21 +64,18 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, lef
         shown -= 1
     grid = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
     for k, name in enumerate(head[:shown]):
-        first = k == 0
         grid.add_column(
             escape(name),
             justify="left" if k < left else "right",
             overflow="ellipsis",
             no_wrap=True,
-            ratio=None,
-            max_width=widths[0] if first else None,
+            max_width=None if k else widths[0],
         )
     for row in rows:
         grid.add_row(*(escape(cell) for cell in row[:shown]))
     console.print(grid)
     if shown < len(head):
-        left_out = ", ".join(head[shown:])
-        say(f"Not shown in this narrow terminal: {left_out}.", style="dim")
+        say(f"Not shown in this narrow terminal: {', '.join(head[shown:])}.", style="dim")
 
 
 def show_json(value: Any) -> None:
@@ -102,15 +99,8 @@ def as_json(value: Any) -> Any:
 
 
 @contextmanager
-def waiting(text: str) -> Iterator[None]:
-    """Show a moving bar while something takes longer than a moment."""
-    with progress(text):
-        yield
-
-
-@contextmanager
 def progress(text: str) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar with stages and steps, once it takes longer than a moment."""
+    """Show a moving bar, with steps if there are any, once it takes longer than a moment."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -123,10 +113,9 @@ def progress(text: str) -> Iterator[Callable[[str, int, int], None]]:
     def step(stage: str, done: int, total: int) -> None:
         bar.update(task, description=f"{text}: {stage}", completed=done, total=total)
 
-    shown = sys.stderr.isatty()
     late = (
         threading.Timer(PATIENCE, bar.start)
-        if shown
+        if sys.stderr.isatty()
         else threading.Timer(LONG, note, [f"… {text}, which takes more than {LONG:g} seconds"])
     )
     late.daemon = True

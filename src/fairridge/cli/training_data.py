@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairridge.cli.column_types import Kinds, is_text, typed
+from fairridge.cli.column_types import coded, is_text, typed
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import Source, check_columns, names
+from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
 from fairridge.cli.option_groups import Columns, ModelOptions
 from fairridge.cli.response_families import CLASSES, choose_family
 
 __all__ = [
     "Data",
-    "check_controls",
-    "check_frequency",
     "check_roles",
     "make_model",
-    "prepare",
+    "read_data",
+    "roles_of",
 ]
 
 # Options that only some families have, which, and whose models these are.
@@ -50,18 +49,12 @@ class Data:
         Names of sensitive attributes.
     family, reason : str
         The family, and why it was chosen.
-    remarks : tuple of str
-        What the user should know.
-    streamed : bool
-        Whether X is a source of rows.
+    columns : Columns
+        What the user says about columns.
     controls : tuple of str
         Names of predictors that may explain differences.
-    min_frequency : float or None
-        Rows, or share of them, below which levels of a predictor are merged.
-    max_levels : int or None
-        Most levels of a column of text; None for the library's rule.
-    missing, unknown : str
-        What missing values and unseen levels do.
+    remarks : tuple of str
+        What the user should know.
     encoded : int or None
         How many columns X has once levels are written out; None if nobody has
         counted them.
@@ -76,13 +69,9 @@ class Data:
     sensitive: tuple[str, ...]
     family: str
     reason: str
-    remarks: tuple[str, ...] = ()
-    streamed: bool = False
-    controls: tuple[str, ...] = ()
-    min_frequency: float | None = None
-    max_levels: int | None = None
-    missing: str = "error"
-    unknown: str = "error"
+    columns: Columns
+    controls: tuple[str, ...]
+    remarks: tuple[str, ...]
     encoded: int | None = None
 
     @property
@@ -99,53 +88,41 @@ def make_model(data: Data, options: ModelOptions) -> Any:
         raise BadInputError(
             "--unfairness with a bound per attribute needs --definition mean-parity."
         )
-    shared: dict[str, Any] = {
+    columns, streamed = data.columns, data.y is None
+    given: dict[str, Any] = vars(options) | {
         "unfairness": bound_of(options.unfairness),
         # A source of rows knows its sensitive attributes itself.
-        "sensitive": None if data.streamed else list(data.sensitive),
-        "definition": options.definition,
-        "penalty": options.penalty,
+        "sensitive": None if streamed else list(data.sensitive),
         "predictor_penalty": predictor_penalty_of(options.predictor_penalty),
-        "separation": options.separation,
-        "blind": options.blind,
-        "confidence": options.confidence,
-        "certification": options.certification,
+        "class_weight": class_weight_of(options.class_weight),
         "controls": list(data.controls) or None,
-        "min_frequency": data.min_frequency,
-        "missing": data.missing,
-        "unknown": data.unknown,
+        "min_frequency": columns.min_frequency,
+        "missing": columns.missing,
+        "unknown": columns.unknown,
     }
-    if data.max_levels is not None:
+    if columns.max_levels is not None:
         # Levels of rows in memory have been counted, and the user wants so many.
-        shared["max_levels"] = data.max_levels if data.streamed else None
-    shared |= _own_options(data.family, options)
-    if data.family == "cox":
-        return FairRidgeSurvival(**shared)
-    if data.family in CLASSES:
-        return FairRidgeClassifier(**shared)
-    return FairRidgeRegressor(**shared, family=data.family)
-
-
-def _own_options(family: str, options: ModelOptions) -> dict[str, Any]:
-    """Return options that only some families have; raise if this one has not."""
-    found: dict[str, Any] = {}
-    given = vars(options) | {"class_weight": class_weight_of(options.class_weight)}
+        given["max_levels"] = columns.max_levels if streamed else None
     for name, families, whom in OWN_OPTIONS:
         value = given[name]
-        if value is not None and family not in families:
+        if value is None:
+            del given[name]
+        elif data.family not in families:
             shown = ",".join(value) if isinstance(value, dict) else value
             raise BadInputError(
-                f"--{name.replace('_', '-')} {shown} is for {whom}, but the family is {family}; "
-                "leave it out."
+                f"--{name.replace('_', '-')} {shown} is for {whom}, but the family is "
+                f"{data.family}; leave it out."
             )
-        if value is not None:
-            found[name] = value
-    return found
+    if data.family == "cox":
+        return FairRidgeSurvival(**given)
+    if data.family in CLASSES:
+        return FairRidgeClassifier(**given)
+    return FairRidgeRegressor(**given, family=data.family)
 
 
 @dataclass(frozen=True)
-class _Roles:
-    """Which columns are what."""
+class Roles:
+    """Which columns are what; others are weight and offset."""
 
     target: tuple[str, ...]
     sensitive: tuple[str, ...]
@@ -154,88 +131,65 @@ class _Roles:
     controls: tuple[str, ...]
 
 
-def prepare(source: Source, columns: Columns) -> Data:
-    """Give the columns of a table their roles."""
-    roles, kinds = _roles(source, columns), columns.kinds
-    check_frequency(columns.min_frequency)
+def read_data(name: str, columns: Columns, separator: str | None = None) -> Data:
+    """Read a table, and give its columns their roles."""
+    kinds = columns.kinds
+    source = read(name, separator, kinds.categorical)
+    roles = roles_of(source, columns)
     used = [name for name in source.columns if name in {*roles.sensitive, *roles.predictors}]
-    _check_kinds(kinds, source)
+    for kind, wanted in vars(kinds).items():
+        check_columns(wanted, source, f"--{kind}")
     every = [*used, *roles.target, *roles.others]
     kept = used if columns.missing == "level" else []
     table, remarks = _complete(source, every, columns.drop_missing, kept)
     table, notes = typed(table, [*used, *roles.others], kinds)
     # A date is an unlikely response, and a number of days an unlikely answer.
     table, more = typed(table, roles.target, kinds, dates=False)
-    weight = None if columns.weight is None else table.column(columns.weight)
-    levels = _levels(table, used, columns, roles)
+    encoded = _encoded_columns(table, used, columns, roles)
     family, reason = choose_family(table, roles.target, columns.family, source)
     return Data(
         origin=source.fingerprint,
         X=table.select(used),
         y=_target(table, roles.target),
-        weight=weight,
+        weight=None if columns.weight is None else table.column(columns.weight),
         offset=None if columns.offset is None else table.column(columns.offset),
         response=roles.target[0],
         sensitive=roles.sensitive,
         family=family,
         reason=reason,
-        remarks=(*remarks, *notes, *more),
+        columns=columns,
         controls=roles.controls,
-        min_frequency=columns.min_frequency,
-        max_levels=columns.max_levels,
-        missing=columns.missing,
-        unknown=columns.unknown,
-        encoded=sum(levels),
+        remarks=(*remarks, *notes, *more),
+        encoded=encoded,
     )
 
 
-def _roles(source: Source, columns: Columns) -> _Roles:
+def roles_of(source: Source, columns: Columns) -> Roles:
+    """Return the roles of columns; raise unless each has one, and all that is needed is there."""
     target = _response(source, columns.response, columns.event)
     sensitive = names(columns.sensitive, "--sensitive")
     sensitive = sensitive or tuple(name for name in source.sensitive if name not in target)
     if not sensitive:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
     check_columns(sensitive, source, "--sensitive")
-    weight, offset = columns.weight, columns.offset
-    others = tuple(name for name in (weight, offset) if name is not None)
+    others = tuple(name for name in (columns.weight, columns.offset) if name is not None)
     check_columns(others, source, "--weight or --offset")
-    check_roles(target, sensitive, weight, offset)
-    taken = (*target, *sensitive, *others)
-    chosen = _predictors(source, columns.predictors, columns.drop, taken)
-    if not chosen:
-        raise BadInputError("no predictors are left; name some with --predictors.")
-    controls = check_controls(columns.controls, source, chosen)
-    return _Roles(target, sensitive, tuple(chosen), others, controls)
-
-
-def check_controls(
-    controls: Sequence[str] | None, source: Source, predictors: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the names of controls; raise unless they are predictors."""
-    found = names(controls, "--controls")
-    check_columns(found, source, "--controls")
-    for name in found:
-        if name not in predictors:
+    check_roles(target, sensitive, columns.weight, columns.offset)
+    chosen = _predictors(source, columns, (*target, *sensitive, *others))
+    controls = names(columns.controls, "--controls")
+    check_columns(controls, source, "--controls")
+    for name in controls:
+        if name not in chosen:
             raise BadInputError(
                 f"{name!r} is not a predictor; --controls names predictors that may explain "
                 "differences between people."
             )
-    return found
-
-
-def check_frequency(min_frequency: float | None) -> None:
-    """Raise unless levels can be merged below it."""
-    if min_frequency is not None and not min_frequency > 0.0:
+    least = columns.min_frequency
+    if least is not None and not least > 0.0:
         raise BadInputError(
-            f"--min-frequency {min_frequency:g} must be a number of rows, or below 1 a share of "
-            "them."
+            f"--min-frequency {least:g} must be a number of rows, or below 1 a share of them."
         )
-
-
-def _check_kinds(kinds: Kinds, source: Source) -> None:
-    check_columns(kinds.categorical, source, "--categorical")
-    check_columns(kinds.numeric, source, "--numeric")
-    check_columns(kinds.date, source, "--date")
+    return Roles(target, sensitive, chosen, others, controls)
 
 
 def check_roles(
@@ -271,26 +225,18 @@ def _response(source: Source, response: str | None, event: str | None) -> tuple[
     return target
 
 
-def _predictors(
-    source: Source,
-    predictors: Sequence[str] | None,
-    drop: Sequence[str] | None,
-    taken: tuple[str, ...],
-) -> list[str]:
-    wanted, unwanted = names(predictors, "--predictors"), names(drop, "--drop")
+def _predictors(source: Source, columns: Columns, taken: tuple[str, ...]) -> tuple[str, ...]:
+    wanted, unwanted = names(columns.predictors, "--predictors"), names(columns.drop, "--drop")
     check_columns(wanted, source, "--predictors")
     check_columns(unwanted, source, "--drop")
-    for name in unwanted:
-        if name in taken:
-            raise BadInputError(f"{name!r} has another role; it cannot be dropped.")
-    for name in wanted:
-        if name in taken:
-            raise BadInputError(f"{name!r} has another role; it cannot be a predictor, too.")
-    return [
-        name
-        for name in source.columns
-        if name not in taken and name not in unwanted and (not wanted or name in wanted)
-    ]
+    for found, fate in ((unwanted, "be dropped"), (wanted, "be a predictor, too")):
+        for name in found:
+            if name in taken:
+                raise BadInputError(f"{name!r} has another role; it cannot {fate}.")
+    chosen = [name for name in wanted or source.columns if name not in {*taken, *unwanted}]
+    if not chosen:
+        raise BadInputError("no predictors are left; name some with --predictors.")
+    return tuple(chosen)
 
 
 def _complete(
@@ -326,20 +272,20 @@ def _complete(
     return complete, (f"Left out {lost:,} rows with missing values.",) if lost else ()
 
 
-def _levels(table: Any, used: Sequence[str], columns: Columns, roles: _Roles) -> list[int]:
-    """Count the columns that each column becomes; raise if text is not of categories."""
+def _encoded_columns(table: Any, used: Sequence[str], columns: Columns, roles: Roles) -> int:
+    """Count the columns that columns become; raise if text is not of categories."""
     import pyarrow.compute as pc
 
     from fairridge.data import most_levels
 
     maximum = columns.max_levels
     most = most_levels(table.num_rows) if maximum is None else maximum
-    counts = []
+    total = 0
     for name in used:
         column = table.column(name)
         if not is_text(column.type):
             # A number that is missing in some rows has a column that says so.
-            counts.append(2 if pc.any(pc.is_null(column, nan_is_null=True)).as_py() else 1)
+            total += 2 if pc.any(pc.is_null(column, nan_is_null=True)).as_py() else 1
             continue
         least = columns.min_frequency if name in roles.predictors else None
         count = _levels_left(table, name, least, columns.weight)
@@ -352,8 +298,8 @@ def _levels(table: Any, used: Sequence[str], columns: Columns, roles: _Roles) ->
                 f"so: --numeric {name} or --date {name}; otherwise merge rare values with "
                 f"--min-frequency, or allow more than {most:,}: --max-levels {count}."
             )
-        counts.append(count - 1)
-    return counts
+        total += count - 1
+    return total
 
 
 def _levels_left(table: Any, name: str, least: float | None, weight: str | None) -> int:
@@ -363,11 +309,10 @@ def _levels_left(table: Any, name: str, least: float | None, weight: str | None)
     from fairridge.data import numeric_vector
     from fairridge.data.columns import CategoricalColumn
 
-    coded = table.column(name).combine_chunks()
-    coded = coded if hasattr(coded, "dictionary") else coded.dictionary_encode()
-    levels = coded.dictionary.to_pylist()
+    found = coded(table.column(name))
+    levels = found.dictionary.to_pylist()
     # The last code is that of missing values.
-    codes = coded.indices.fill_null(len(levels)).to_numpy(zero_copy_only=False)
+    codes = found.indices.fill_null(len(levels)).to_numpy(zero_copy_only=False)
     given = None if weight is None else numeric_vector(table.column(weight), len(codes), weight)
     *sums, gone = np.bincount(codes, weights=given, minlength=len(levels) + 1).tolist()
     known = {level: float(size) for level, size in zip(levels, sums, strict=True) if size > 0.0}

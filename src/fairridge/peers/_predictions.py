@@ -20,8 +20,7 @@ from fairridge.estimators._storing import store_columns
 from fairridge.estimators._training import Training, read_training
 from fairridge.peers._groups import groups_of, require_predictors, rows_of
 from fairridge.peers._model import ComparisonModel
-from fairridge.reports import PathCurves, plot_path
-from fairridge.reports.groups import GroupSummary
+from fairridge.reports import GroupSummary, PathCurves, plot_path
 
 __all__ = ["GroupedRows", "PredictionModel", "PredictionPath", "predict_proba"]
 

@@ -13,7 +13,7 @@ from fairridge._typing import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLORS", "PathCurves", "PathPlot", "new_axes", "plot_path"]
+__all__ = ["COLORS", "PathCurves", "PathPlot", "finish", "new_axes", "plot_path"]
 
 PathPlot = Literal["coefficients", "constraints", "accuracy"]
 
@@ -61,20 +61,14 @@ class PathCurves:
 
 def plot_path(curves: PathCurves, kind: PathPlot, ax: Axes | None = None) -> Axes:
     """Draw one figure of a path with matplotlib (extra ``plot``)."""
-    drawers = {
-        "coefficients": _coefficients,
-        "constraints": _constraints,
-        "accuracy": _accuracy,
-    }
+    drawers = {"coefficients": _coefficients, "constraints": _constraints, "accuracy": _accuracy}
     if kind not in drawers:
         raise ValueError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, drawers))}.")
     ax = new_axes() if ax is None else ax
-    drawers[kind](curves, ax)
-    ax.set_xlabel("bound on unfairness, r" + (f"\n{curves.note}" if curves.note else ""))
+    label, title = drawers[kind](curves, ax)
     ax.set_xlim(float(curves.unfairness.min()), float(curves.unfairness.max()))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(alpha=0.25, linewidth=0.6)
-    return ax
+    below = "bound on unfairness, r" + (f"\n{curves.note}" if curves.note else "")
+    return finish(ax, below, label, title)
 
 
 def new_axes() -> Axes:
@@ -87,7 +81,17 @@ def new_axes() -> Axes:
     return ax
 
 
-def _coefficients(curves: PathCurves, ax: Axes) -> None:
+def finish(ax: Axes, below: str, label: str, title: str) -> Axes:
+    """Name the axes and the figure, and take off what is not needed."""
+    ax.set_xlabel(below)
+    ax.set_ylabel(label)
+    ax.set_title(title, loc="left", fontsize=11)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    return ax
+
+
+def _coefficients(curves: PathCurves, ax: Axes) -> tuple[str, str]:
     """Profile plot: sensitive attributes solid, predictors dashed, the largest in color."""
     values = np.concatenate([curves.alpha, curves.beta], axis=1)
     names = [*curves.sensitive_names, *curves.predictor_names]
@@ -107,24 +111,21 @@ def _coefficients(curves: PathCurves, ax: Axes) -> None:
             curves.unfairness, values[:, k], style, linewidth=width, color=color, label=names[k]
         )
     ax.axhline(0.0, color="0.6", linewidth=0.8)
-    ax.set_ylabel("coefficient × standard deviation")
-    ax.set_title("Coefficients: sensitive (solid), predictors (dashed)", loc="left", fontsize=11)
     others = len(names) - len(named)
     title = f"{others} smaller ones in gray" if others else None
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title=title)
+    return (
+        "coefficient × standard deviation",
+        "Coefficients: sensitive (solid), predictors (dashed)",
+    )
 
 
-def _constraints(curves: PathCurves, ax: Axes) -> None:
+def _constraints(curves: PathCurves, ax: Axes) -> tuple[str, str]:
     """Achieved value against the bound, with the components of the definition."""
     ends = [float(curves.unfairness.min()), float(curves.unfairness.max())]
     ax.plot(ends, ends, color="0.6", linewidth=0.8, label="bound")
-    ax.plot(
-        curves.unfairness,
-        curves.achieved,
-        color=COLORS[0],
-        linewidth=2.2,
-        label=f"achieved {curves.definition}",
-    )
+    name = f"achieved {curves.definition}"
+    ax.plot(curves.unfairness, curves.achieved, color=COLORS[0], linewidth=2.2, label=name)
     shown = {
         name: values
         for name, values in curves.components.items()
@@ -132,13 +133,11 @@ def _constraints(curves: PathCurves, ax: Axes) -> None:
     }
     for color, (name, values) in zip(COLORS[1:], shown.items(), strict=False):
         ax.plot(curves.unfairness, values, color=color, label=name.replace("_", " "))
-    ax.set_ylabel("share")
-    ax.set_title("What the bound achieves", loc="left", fontsize=11)
     ax.legend(frameon=False)
+    return "share", "What the bound achieves"
 
 
-def _accuracy(curves: PathCurves, ax: Axes) -> None:
+def _accuracy(curves: PathCurves, ax: Axes) -> tuple[str, str]:
     ax.plot(curves.unfairness, curves.accuracy, color=COLORS[0], linewidth=2.2)
     name = {"r_squared": "R²", "d_squared": "D²"}.get(curves.accuracy_name, curves.accuracy_name)
-    ax.set_ylabel(f"{name} in training")
-    ax.set_title("The price of fairness", loc="left", fontsize=11)
+    return f"{name} in training", "The price of fairness"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from textwrap import wrap
 from typing import Any
 
 from fairridge._notebook import facts_html, frame_html
 from fairridge.data import make_frame
 
-__all__ = ["CoefficientRow", "Summary"]
+__all__ = ["CoefficientRow", "GroupSummary", "Summary"]
 
 WIDTH = 78
+RULE = "=" * WIDTH
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class CoefficientRow:
     coefficient : float
         α or β, original scale.
     raw : float
-        Coefficient in the raw columns, where the two differ.
+        Coefficient in the raw columns; the two may differ.
     explained : float
         Share of the predictor's variance that S explains; NaN elsewhere.
     """
@@ -65,30 +67,29 @@ class Summary:
 
     def to_frame(self) -> Any:
         """Return the coefficient table as a frame."""
-        fields = ("term", "role", "coefficient", "raw", "explained")
         columns = {
-            "explained_by_sensitive" if field == "explained" else field: [
-                getattr(row, field) for row in self.coefficients
-            ]
-            for field in fields
+            one.name: [getattr(row, one.name) for row in self.coefficients]
+            for one in fields(CoefficientRow)
         }
+        columns["explained_by_sensitive"] = columns.pop("explained")
         return make_frame(columns, self.backend)
 
     def __str__(self) -> str:
-        lines = [self.title.center(WIDTH), "=" * WIDTH, *self._fact_lines(), "=" * WIDTH]
-        name = max([12, *(len(row.term) for row in self.coefficients)])
-        name = min(name, WIDTH - 45)
-        lines.append(f"{'':<{name}} {'coef':>12} {'raw coef':>12}  {'role':<10} {'S explains':>6}")
-        lines.append("-" * WIDTH)
+        below = [line for note in self.notes for line in wrap(note, WIDTH)]
+        above = [self.title.center(WIDTH), RULE, *self._fact_lines(), RULE]
+        return "\n".join([*above, *self._table_lines(), RULE, *below])
+
+    def _table_lines(self) -> list[str]:
+        name = min(max([12, *(len(row.term) for row in self.coefficients)]), WIDTH - 45)
+        head = f"{'':<{name}} {'coef':>12} {'raw coef':>12}  {'role':<10} {'S explains':>6}"
+        lines = [head, "-" * WIDTH]
         for row in self.coefficients:
             explained = "" if row.explained != row.explained else f"{row.explained:9.1%}"
             lines.append(
                 f"{_cut(row.term, name):<{name}} {row.coefficient:>12.5g} {row.raw:>12.5g}"
                 f"  {row.role:<10} {explained}".rstrip()
             )
-        lines.append("=" * WIDTH)
-        lines += [line for note in self.notes for line in wrap(note, WIDTH)]
-        return "\n".join(lines)
+        return lines
 
     __repr__ = __str__
 
@@ -105,6 +106,36 @@ class Summary:
             f"{_fact(a, column)}  {_fact(b, column)}".rstrip()
             for a, b in zip(left, right, strict=True)
         ]
+
+
+@dataclass(frozen=True, repr=False)
+class GroupSummary(Summary):
+    """What a model does to each group; print it, or take the table with `to_frame`.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        Labels of the groups.
+    columns : dict of str to sequence of float
+        One value per group for every measure.
+    """
+
+    groups: tuple[str, ...] = ()
+    columns: dict[str, Sequence[float]] = field(default_factory=dict)
+
+    def to_frame(self) -> Any:
+        """Return the table as a frame, one row per group."""
+        columns = {name: list(values) for name, values in self.columns.items()}
+        return make_frame({"group": list(self.groups)} | columns, self.backend)
+
+    def _table_lines(self) -> list[str]:
+        first = min(max([5, *map(len, self.groups)]), WIDTH - 15 * len(self.columns))
+        names = "".join(f"{name.replace('_', ' '):>15}" for name in self.columns)
+        lines = [f"{'group':<{first}}{names}", "-" * WIDTH]
+        for k, group in enumerate(self.groups):
+            cells = "".join(f"{values[k]:>15.5g}" for values in self.columns.values())
+            lines.append(f"{_cut(group, first):<{first}}{cells}")
+        return lines
 
 
 def _fact(fact: tuple[str, str], width: int) -> str:

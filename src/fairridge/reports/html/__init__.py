@@ -13,8 +13,7 @@ from fairridge.reports.html.contents import (
     Term,
 )
 from fairridge.reports.html.evidence import CoefficientError, ScoreTerm, Scoring, Uncertainty
-from fairridge.reports.html.new_rows import NewRowsReport
-from fairridge.reports.html.page import AuditReport, render_report
+from fairridge.reports.html.page import AuditReport, NewRowsReport, render_report
 from fairridge.reports.html.validation_contents import Drift, Measure, NewRowsContents
 
 __all__ = [

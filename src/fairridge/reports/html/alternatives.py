@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from typing import NamedTuple
 
 import numpy as np
 
-from fairridge.reports.html.contents import Curve, ReportContents
+from fairridge.metrics import Audit, GroupMeasures
+from fairridge.reports.html.contents import ReportContents
 
-__all__ = ["Alternative", "alternatives", "lowest_ratio"]
+__all__ = ["Alternative", "alternatives", "lowest_ratio", "worst_group"]
 
 TOLERANCES = (0.0, 0.005, 0.01, 0.02, 0.05)
 
 
-@dataclass(frozen=True)
-class Alternative:
+class Alternative(NamedTuple):
     """The fairest model that gives up no more accuracy than some amount.
 
     Attributes
@@ -32,37 +33,35 @@ class Alternative:
 def alternatives(contents: ReportContents) -> tuple[Alternative, ...]:
     """Find the smallest bounds at which accuracy is still within tolerances.
 
-    Accuracy is the first measure, on held-out rows where there are any,
+    Accuracy is the first measure, on held-out rows if there are any,
     compared with the unconstrained model's.
     """
     curve = contents.accuracy[0]
-    values, free = curve.best_known, float(curve.best_known[contents.free])
-    found = []
-    for tolerance in TOLERANCES:
-        amount = "no accuracy" if tolerance == 0.0 else f"at most {100 * tolerance:g} %"
-        found.append(Alternative(amount, _first(curve, free, tolerance * abs(free))))
+    values, free = curve.best_known, curve.best_known[contents.free]
+    allowed = {
+        f"at most {100 * share:g} %" if share else "no accuracy": share * abs(free)
+        for share in TOLERANCES
+    }
     if curve.error is not None and np.isfinite(curve.error[contents.free]):
-        error = float(curve.error[contents.free])
-        found.append(Alternative("at most one standard error", _first(curve, free, error)))
+        allowed["at most one standard error"] = curve.error[contents.free]
+    worse = free - values if curve.larger_is_better else values - free
+    # Differences that no reader can see are none.
+    invisible = 1e-9 * max(abs(free), 1.0)
+    found = [
+        Alternative(words, int(np.argmax(worse <= amount + invisible)))
+        for words, amount in allowed.items()
+    ]
     found = [one for one in found if np.isfinite(values[one.position])]
     return tuple(sorted(found, key=lambda one: -one.position))
 
 
-def _first(curve: Curve, free: float, allowed: float) -> int:
-    values = curve.best_known
-    worse = free - values if curve.larger_is_better else values - free
-    # Differences that no reader can see are none.
-    kept = worse <= allowed + 1e-9 * max(abs(free), 1.0)
-    return int(np.argmax(kept))
+def worst_group(audit: Audit) -> GroupMeasures | None:
+    """Return the group with the lowest adverse impact ratio; None without decisions."""
+    known = [g for g in audit._compared_groups if math.isfinite(g.adverse_impact_ratio)]
+    return min(known, key=lambda group: group.adverse_impact_ratio, default=None)
 
 
-def lowest_ratio(contents: ReportContents, sample: int, position: int) -> float:
-    """Lowest adverse impact ratio of any group that is not small; NaN without decisions."""
-    audit = contents.samples[sample].audits[position]
-    ratios = [
-        group.adverse_impact_ratio
-        for part in audit.attributes
-        for group in part.groups
-        if not group.small and np.isfinite(group.adverse_impact_ratio)
-    ]
-    return min(ratios, default=float("nan"))
+def lowest_ratio(audit: Audit) -> float:
+    """Return the lowest adverse impact ratio of any group that is not small; NaN without any."""
+    worst = worst_group(audit)
+    return math.nan if worst is None else worst.adverse_impact_ratio

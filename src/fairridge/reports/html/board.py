@@ -7,7 +7,7 @@ looks the key up and puts another text there. It never makes markup.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairridge.reports.html.contents import Audited, Sample
@@ -22,7 +22,7 @@ def view_of(sample: Sample) -> str:
 
 
 class Board:
-    """Collects texts by bound, and by view where they depend on it.
+    """Collects texts by bound, and by view if they depend on it.
 
     Parameters
     ----------
@@ -32,43 +32,36 @@ class Board:
 
     def __init__(self, contents: Audited) -> None:
         self.contents = contents
-        self.views = [view_of(sample) for sample in contents.samples]
         self._texts: dict[str, list[str]] = {}
-        self._by_view: dict[str, dict[str, list[str]]] = {view: {} for view in self.views}
+        views = map(view_of, contents.samples)
+        self._by_view: dict[str, dict[str, list[str]]] = {view: {} for view in views}
         self._count = 0
 
-    def text(self, texts: Sequence[str], **attributes: Any) -> Html:
+    def text(self, texts: Sequence[str]) -> Html:
         """Show one text per bound."""
-        texts = list(texts)
-        if len(set(texts)) == 1:
-            return element("span", texts[0], **attributes)
-        key = self._key()
-        self._texts[key] = texts
-        return element("span", texts[self.contents.chosen], data_t=key, **attributes)
+        key = None
+        if len(set(texts)) > 1:
+            key = self._key()
+            self._texts[key] = list(texts)
+        return element("span", texts[self.contents.chosen], data_t=key)
 
-    def each(self, function: Callable[[int], str], **attributes: Any) -> Html:
+    def each(self, function: Callable[[int], str]) -> Html:
         """Show a function of the position of the bound."""
-        return self.text(list(map(function, range(len(self.contents.unfairness)))), **attributes)
+        return self.text(list(map(function, range(len(self.contents.unfairness)))))
 
-    def by_view(self, texts: Mapping[str, Sequence[str]], **attributes: Any) -> Html:
-        """Show one text per bound and view."""
-        if len({tuple(own) for own in texts.values()}) == 1:
-            return self.text(texts[self.views[0]], **attributes)
-        key = self._key()
-        for view, own in texts.items():
-            # One text stands for the same text at every bound.
-            self._by_view[view][key] = list(own) if len(set(own)) > 1 else [own[0]]
-        shown = texts[self.views[0]][self.contents.chosen]
-        return element("span", shown, data_t=key, **attributes)
-
-    def of_samples(self, function: Callable[[Sample, int], str], **attributes: Any) -> Html:
+    def of_samples(self, function: Callable[[Sample, int], str]) -> Html:
         """Show a function of the sample and the position of the bound."""
         bounds = range(len(self.contents.unfairness))
-        texts = {
-            view: [function(sample, k) for k in bounds]
-            for view, sample in zip(self.views, self.contents.samples, strict=True)
-        }
-        return self.by_view(texts, **attributes)
+        first, *others = texts = [
+            [function(sample, k) for k in bounds] for sample in self.contents.samples
+        ]
+        if all(other == first for other in others):
+            return self.text(first)
+        key = self._key()
+        for view, own in zip(self._by_view.values(), texts, strict=True):
+            # One text stands for the same text at every bound.
+            view[key] = own if len(set(own)) > 1 else own[:1]
+        return element("span", first[self.contents.chosen], data_t=key)
 
     def payload(self) -> dict[str, Any]:
         """Return all texts, for the script."""

@@ -72,6 +72,11 @@ class Subject:
     settings: tuple[tuple[str, str], ...]
     versions: tuple[tuple[str, str], ...]
 
+    @property
+    def modeled(self) -> str:
+        """The response, and its outcome if there is one."""
+        return f"{self.response} = {self.outcome}" if self.outcome else self.response
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -97,7 +102,7 @@ class Curve:
 
     @property
     def best_known(self) -> Floats:
-        """On held-out rows where there are any."""
+        """On held-out rows if there are any."""
         return self.training if self.held_out is None else self.held_out
 
 
@@ -139,6 +144,11 @@ class Decisions:
     all_gained: Integers
     all_lost: Integers
 
+    @property
+    def changed(self) -> Integers:
+        """How many decisions differ, of all rows."""
+        return self.all_gained + self.all_lost
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -149,11 +159,11 @@ class Sample:
     rows : str
         "held-out" or "training".
     outcome : str
-        The class; "" where there is only one outcome.
+        The class; "" if there is only one outcome.
     audits : tuple of Audit
         One per bound.
     decisions : Decisions or None
-        None where nobody is selected.
+        None if nobody is selected.
     """
 
     rows: str
@@ -209,7 +219,7 @@ class Predictor:
         Share of its variance that S explains.
     carries : float
         Of the variance that S explains of the unconstrained scores, the part
-        that runs through this predictor; NaN where that is not defined.
+        that runs through this predictor; NaN if that is not defined.
     """
 
     name: str
@@ -292,7 +302,7 @@ class ReportContents(Audited):
     left_out : int
         Terms that are not shown because there are so many.
     attribution : tuple of Attribution
-        R²_S split over attributes, one per bound; empty where there is none.
+        R²_S split over attributes, one per bound; empty if there is none.
     predictors : tuple of Predictor
         How much S knows of each, most first.
     isolated : dict of str to int
@@ -339,6 +349,6 @@ class ReportContents(Audited):
 
     @property
     def on_predictions(self) -> Floats | None:
-        """Share of means explained by S, where those are not the linear predictors themselves."""
+        """Share of means explained by S, unless those are the linear predictors themselves."""
         curve = self.yardstick.get("share_of_means")
         return None if curve is None or self.subject.link == "identity" else curve.best_known

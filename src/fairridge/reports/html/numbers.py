@@ -10,7 +10,7 @@ MISSING = "–"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number with some significant digits, without an exponent where it is short."""
+    """Write a number with some significant digits, without an exponent if it is short."""
     if not math.isfinite(value):
         return MISSING if math.isnan(value) else ("∞" if value > 0 else "−∞")
     if value == 0.0:

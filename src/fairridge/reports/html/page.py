@@ -1,4 +1,4 @@
-"""One self-contained HTML file out of the contents of an audit report."""
+"""Self-contained HTML files: the audit report, and a report on new rows."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from importlib.resources import files
 from typing import Any
 
 from fairridge.reports.html.board import Board, view_of
-from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.contents import ReportContents, Subject
 from fairridge.reports.html.markup import Html, element, json_for_html
-from fairridge.reports.html.numbers import count
-from fairridge.reports.html.sections import (
-    coefficients_section,
-    comparison_section,
-    console,
-    groups_section,
-    limits_section,
-    record_section,
-    sources_section,
-    summary_section,
-    trade_off_section,
-    words_section,
-)
+from fairridge.reports.html.numbers import bound, count
+from fairridge.reports.html.sections.coefficients import coefficients_section
+from fairridge.reports.html.sections.comparison import comparison_section
+from fairridge.reports.html.sections.console import console
+from fairridge.reports.html.sections.groups import groups_section
+from fairridge.reports.html.sections.limits import limits_section
 from fairridge.reports.html.sections.parts import name_of_bound
-from fairridge.reports.html.sections.summary import sentences
+from fairridge.reports.html.sections.record import record_section
+from fairridge.reports.html.sections.sources import sources_section
+from fairridge.reports.html.sections.summary import sentences, summary_section
+from fairridge.reports.html.sections.trade_off import trade_off_section
+from fairridge.reports.html.sections.validation import (
+    drift_section,
+    measures_section,
+    new_rows_sentences,
+)
+from fairridge.reports.html.sections.words import words_section
 from fairridge.reports.html.svg import PathScale
+from fairridge.reports.html.validation_contents import NewRowsContents
 
-__all__ = ["AuditReport", "Report", "document", "head_of", "render_report"]
+__all__ = ["AuditReport", "NewRowsReport", "render_report"]
 
 LINKS = {
     "summary": "Summary",
@@ -86,6 +89,29 @@ class AuditReport(Report):
         return "\n\n".join(sentences(self.contents))
 
 
+@dataclass(frozen=True, repr=False)
+class NewRowsReport(Report):
+    """A report on new rows.
+
+    Attributes
+    ----------
+    contents : NewRowsContents
+        What it shows.
+    """
+
+    contents: NewRowsContents
+
+    @cached_property
+    def html(self) -> str:
+        """The page."""
+        return _render_new_rows(self.contents)
+
+    @property
+    def summary(self) -> str:
+        """The findings in plain words."""
+        return "\n\n".join(new_rows_sentences(self.contents))
+
+
 def render_report(contents: ReportContents) -> str:
     """Return the page.
 
@@ -104,34 +130,58 @@ def render_report(contents: ReportContents) -> str:
         limits_section(contents),
     ]
     sections += [words_section(sections), record_section(contents)]
-    body = element(
-        "body",
+    chosen = name_of_bound(contents, contents.chosen)
+    attributes = len(contents.subject.sensitive)
+    facts = [
+        f"{count(contents.subject.n_rows)} rows",
+        f"{attributes} sensitive attribute{'s'[: attributes != 1]}",
+        chosen if contents.chosen == contents.free else f"bound r = {chosen}",
+    ]
+    script = _asset("report.js")
+    payload = board.payload() | {
+        "chosen": contents.chosen,
+        "shares": [round(float(x), 4) for x in scale.shares],
+        "view": view_of(contents.main),
+    }
+    return _document(
+        contents.subject.title,
+        f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'",
         element("a", "Skip to the summary", href="#summary", class_="skip"),
-        _header(contents),
+        _header(contents.subject, "Fairness audit report", facts, _navigation()),
         console(contents, board),
         element("main", sections),
-        _footer(contents),
-        element("script", json_for_html(_payload(contents, board, scale)), type="application/json",
-                id="series"),
-        element("script", Html(_asset("report.js"))),
-    )  # fmt: skip
-    return document(head_of(contents.subject.title), body)
+        _footer(contents.subject),
+        element("script", json_for_html(payload), type="application/json", id="series"),
+        element("script", Html(script)),
+    )
 
 
-def document(head: Html, body: Html) -> str:
-    """Return the whole file."""
-    return "<!doctype html>\n" + element("html", head, body, lang="en") + "\n"
+def _render_new_rows(contents: NewRowsContents) -> str:
+    sections = [
+        measures_section(contents),
+        groups_section(contents, Board(contents), None),
+        drift_section(contents),
+    ]
+    sections += [words_section(sections), record_section(contents)]
+    facts = [
+        f"{count(contents.subject.n_rows)} new rows",
+        f"bound r = {bound(contents.unfairness[0])}",
+    ]
+    return _document(
+        contents.subject.title,
+        "'none'",
+        _header(contents.subject, "Validation on new rows", facts),
+        element("main", sections),
+    )
 
 
-def head_of(title: str, *, script: bool = True) -> Html:
-    """Return the head of a page, whose policy lets the page's own script run, or none."""
-    digest = b64encode(sha256(_asset("report.js").encode()).digest()).decode()
-    allowed = f"'sha256-{digest}'" if script else "'none'"
+def _document(title: str, scripts: str, *body: Html) -> str:
+    """Return the whole file; its policy lets only these scripts run."""
     policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}; "
         "base-uri 'none'; form-action 'none'"
     )
-    return element(
+    head = element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=policy),
@@ -140,34 +190,31 @@ def head_of(title: str, *, script: bool = True) -> Html:
         element("title", title),
         element("style", Html(_asset("report.css"))),
     )
+    return "<!doctype html>\n" + element("html", head, element("body", body), lang="en") + "\n"
 
 
-def _header(contents: ReportContents) -> Html:
-    subject = contents.subject
-    bound = name_of_bound(contents, contents.chosen)
-    facts = [
-        f"{subject.model}, {subject.family}",
-        f"{count(subject.n_rows)} rows",
-        f"{len(subject.sensitive)} sensitive attribute{'s'[: len(subject.sensitive) != 1]}",
-        bound if contents.chosen == contents.free else f"bound r = {bound}",
-    ]
-    links = [element("a", name, href=f"#{target}") for target, name in LINKS.items()]
+def _header(subject: Subject, kicker: str, facts: list[str], *navigation: Html) -> Html:
+    line = " · ".join([f"{subject.model}, {subject.family}", *facts])
     return element(
         "header",
-        element("p", "Fairness audit report", class_="kicker"),
+        element("p", kicker, class_="kicker"),
         element("h1", subject.title),
-        element("p", " · ".join(facts), class_="facts-line"),
-        element(
-            "nav",
-            links,
-            element("button", "Theme", type="button", id="theme", title="Light, dark or automatic"),
-            aria_label="Sections",
-        ),
+        element("p", line, class_="facts-line"),
+        navigation,
     )
 
 
-def _footer(contents: ReportContents) -> Html:
-    version = dict(contents.subject.versions).get("fairridge", "")
+def _navigation() -> Html:
+    return element(
+        "nav",
+        [element("a", name, href=f"#{target}") for target, name in LINKS.items()],
+        element("button", "Theme", type="button", id="theme", title="Light, dark or automatic"),
+        aria_label="Sections",
+    )
+
+
+def _footer(subject: Subject) -> Html:
+    version = dict(subject.versions).get("fairridge", "")
     return element(
         "footer",
         element(
@@ -176,14 +223,6 @@ def _footer(contents: ReportContents) -> Html:
             "sends nothing.",
         ),
     )
-
-
-def _payload(contents: ReportContents, board: Board, scale: PathScale) -> dict[str, Any]:
-    return board.payload() | {
-        "chosen": contents.chosen,
-        "shares": [round(float(x), 4) for x in scale.shares],
-        "view": view_of(contents.main),
-    }
 
 
 def _asset(name: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,16 @@ from fairridge._typing import Floats
 from fairridge.reports.html.markup import Html, element, join
 from fairridge.reports.html.numbers import bound
 
-__all__ = ["Chart", "Line", "PathScale", "Plot", "nice_ticks", "tick_labels"]
+__all__ = [
+    "Line",
+    "PathScale",
+    "Plot",
+    "chart",
+    "nice_ticks",
+    "straight",
+    "tick_labels",
+    "upright",
+]
 
 
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 30.0, 14.0, 40.0
@@ -62,20 +72,11 @@ class PathScale:
     """
 
     def __init__(self, bounds: Floats, width: float = 560.0) -> None:
-        self.bounds, self.width = bounds, width
-        self.end = float(bounds[-2])
+        self.bounds, self.width, self.end = bounds, width, float(bounds[-2])
+        # Where the plot ends, and how wide it is.
+        self.right, self.room = width - RIGHT, width - LEFT - RIGHT
         self.shares = np.append(BOUNDED * bounds[:-1] / self.end, 1.0)
         self.pixels = LEFT + self.room * self.shares
-
-    @property
-    def room(self) -> float:
-        """Width of the plot itself."""
-        return self.width - LEFT - RIGHT
-
-    @property
-    def right(self) -> float:
-        """Where the plot ends."""
-        return self.width - RIGHT
 
     def at(self, value: float) -> float:
         """Return where any bound stands."""
@@ -93,14 +94,23 @@ class Plot:
     ----------
     scale : PathScale
         The horizontal axis.
-    low, high : float
-        What the vertical axis must show.
+    lines : sequence of Line
+        Lines, with bands, that the vertical axis must show.
+    include : sequence of float
+        Other values that it must show.
     height : float
         In units of the drawing.
     """
 
-    def __init__(self, scale: PathScale, low: float, high: float, height: float) -> None:
+    def __init__(
+        self, scale: PathScale, lines: Sequence[Line], include: Sequence[float], height: float
+    ) -> None:
         self.scale, self.height = scale, height
+        known = [*include]
+        for line in lines:
+            for values in (line.values, line.low, line.high):
+                known += [] if values is None else values[np.isfinite(values)].tolist()
+        low, high = min(known, default=0.0), max(known, default=0.0)
         if not high > low:
             low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
         margin = 0.06 * (high - low)
@@ -113,9 +123,8 @@ class Plot:
 
     def points(self, values: Floats) -> str:
         """Write a line; undefined values repeat their neighbor."""
-        filled = _filled(values)
-        pairs = zip(self.scale.pixels, filled, strict=True)
-        return " ".join(f"{x:.1f},{self.y(float(value)):.1f}" for x, value in pairs)
+        pairs = zip(self.scale.pixels, _filled(values), strict=True)
+        return " ".join(f"{x:.1f},{self.y(value):.1f}" for x, value in pairs)
 
     def axes(self, label: str, *, as_percent: bool = False) -> Html:
         """Draw ticks and names."""
@@ -124,103 +133,85 @@ class Plot:
         ticks = nice_ticks(self.low, self.high)
         for tick, text in zip(ticks, tick_labels(ticks, as_percent=as_percent), strict=True):
             y = f"{self.y(tick):.1f}"
-            parts.append(element("line", class_="grid", x1=LEFT, x2=right, y1=y, y2=y))
+            parts.append(straight("grid", LEFT, y, right, y))
             parts.append(element("text", text, class_="tick end", x=LEFT - 8, y=y, dy="0.32em"))
-        for tick in nice_ticks(0.0, self.scale.end):
-            x = f"{self.scale.at(tick):.1f}"
-            parts.append(element("line", class_="mark", x1=x, x2=x, y1=bottom, y2=bottom + 4))
-            parts.append(element("text", bound(tick), class_="tick middle", x=x, y=bottom + 17))
-        parts.append(element("line", class_="mark", x1=right, x2=right, y1=bottom, y2=bottom + 4))
-        parts.append(element("text", "none", class_="tick middle", x=right, y=bottom + 17))
-        parts.append(
-            element("text", "bound on unfairness, r", class_="name middle",
-                    x=f"{self.scale.at(self.scale.end / 2):.1f}", y=self.height - 6)
-        )  # fmt: skip
-        middle = f"{(TOP + bottom) / 2:.1f}"
-        parts.append(
-            element("text", label, class_="name middle", x=12, y=middle,
-                    transform=f"rotate(-90 12 {middle})")
-        )  # fmt: skip
-        return join(parts)
-
-
-class Chart:
-    """A chart of lines over the bounds, with a cursor that the slider moves.
-
-    Parameters
-    ----------
-    scale : PathScale
-        The horizontal axis.
-    chosen : int
-        Where the cursor is at first.
-    """
-
-    def __init__(self, scale: PathScale, chosen: int) -> None:
-        self.scale, self.chosen = scale, chosen
-
-    def draw(
-        self,
-        lines: Sequence[Line],
-        *,
-        title: str,
-        label: str,
-        height: float = 270.0,
-        as_percent: bool = False,
-        low: float | None = None,
-        high: float | None = None,
-        extra: Sequence[Html] = (),
-        first_view: str | None = None,
-        dots: bool = True,
-    ) -> Html:
-        """Draw lines; `extra` lies on top of them."""
-        plot = self.plot(lines, height, low, high)
-        body: list[Html] = [plot.axes(label, as_percent=as_percent)]
-        if plot.low < 0.0 < plot.high:
-            y = f"{plot.y(0.0):.1f}"
-            body.append(element("line", class_="zero", x1=LEFT, x2=self.scale.right, y1=y, y2=y))
-        body += [_band(plot, line) for line in lines if line.low is not None]
-        x = f"{self.scale.pixels[self.chosen]:.1f}"
-        body.append(element("line", class_="chosen", x1=x, x2=x, y1=TOP, y2=height - BOTTOM))
-        for line in lines:
-            body.append(self._line(plot, line, first_view, dots))
-        body += extra
-        body.append(element("line", class_="cursor", x1=x, x2=x, y1=TOP - 6, y2=height - BOTTOM))
-        return element(
-            "svg", element("title", title), body, class_="chart", role="img",
-            viewBox=f"0 0 {self.scale.width:g} {height:g}", data_left=f"{LEFT:g}",
-            data_room=f"{self.scale.room:g}", style=f"--w:{self.scale.width:g}",
-        )  # fmt: skip
-
-    def plot(
-        self, lines: Sequence[Line], height: float, low: float | None, high: float | None
-    ) -> Plot:
-        """Return axes that show all lines and bands."""
-        shown = [
-            np.ravel(values)
-            for line in lines
-            for values in (line.values, line.low, line.high)
-            if values is not None
+        bounds: list[tuple[Any, str]] = [
+            (f"{self.scale.at(tick):.1f}", bound(tick)) for tick in nice_ticks(0.0, self.scale.end)
         ]
-        known = np.concatenate(shown) if shown else np.zeros(1)
-        known = known[np.isfinite(known)]
-        known = known if known.size else np.zeros(1)
-        ends = [float(known.min()), float(known.max())]
-        ends[0] = ends[0] if low is None else min(low, ends[0])
-        ends[1] = ends[1] if high is None else max(high, ends[1])
-        return Plot(self.scale, ends[0], ends[1], height)
+        for x, text in (*bounds, (right, "none")):
+            parts.append(straight("mark", x, bottom, x, bottom + 4))
+            parts.append(element("text", text, class_="tick middle", x=x, y=bottom + 17))
+        middle, name = f"{self.scale.at(self.scale.end / 2):.1f}", "bound on unfairness, r"
+        parts.append(element("text", name, class_="name middle", x=middle, y=self.height - 6))
+        return join([*parts, upright(label, (TOP + bottom) / 2)])
 
-    def _line(self, plot: Plot, line: Line, first_view: str | None, dots: bool) -> Html:
-        points = plot.points(line.values)
-        x, y = points.split(" ")[self.chosen].split(",")
-        return element(
-            "g",
-            element("title", line.label),
-            element("polyline", class_=f"line {line.style}", points=points),
-            element("circle", class_=f"dot {line.style}", cx=x, cy=y, r=4) if dots else None,
-            data_term=line.term,
-            data_view=line.view,
-            hidden=line.view is not None and line.view != first_view,
-        )
+
+def chart(
+    scale: PathScale,
+    chosen: int,
+    lines: Sequence[Line],
+    *,
+    title: str,
+    label: str,
+    height: float = 270.0,
+    as_percent: bool = False,
+    include: Sequence[float] = (),
+    mark: Callable[[Plot], Html] | None = None,
+    first_view: str | None = None,
+) -> Html:
+    """Draw lines over the bounds, with a cursor that the slider moves.
+
+    `include` are values that the vertical axis shows in any case, `mark` draws
+    on top of the lines, and `first_view` is the view that is shown at first.
+    """
+    plot = Plot(scale, lines, include, height)
+    body = [plot.axes(label, as_percent=as_percent)]
+    if plot.low < 0.0 < plot.high:
+        y = f"{plot.y(0.0):.1f}"
+        body.append(straight("zero", LEFT, y, scale.right, y))
+    x = f"{scale.pixels[chosen]:.1f}"
+    return element(
+        "svg",
+        element("title", title),
+        body,
+        [_band(plot, line) for line in lines if line.low is not None],
+        straight("chosen", x, TOP, x, height - BOTTOM),
+        [_line(plot, line, chosen, first_view) for line in lines],
+        None if mark is None else mark(plot),
+        straight("cursor", x, TOP - 6, x, height - BOTTOM),
+        class_="chart",
+        role="img",
+        viewBox=f"0 0 {scale.width:g} {height:g}",
+        data_left=f"{LEFT:g}",
+        data_room=f"{scale.room:g}",
+        style=f"--w:{scale.width:g}",
+    )
+
+
+def _line(plot: Plot, line: Line, chosen: int, first_view: str | None) -> Html:
+    points = plot.points(line.values)
+    x, y = points.split(" ")[chosen].split(",")
+    return element(
+        "g",
+        element("title", line.label),
+        element("polyline", class_=f"line {line.style}", points=points),
+        element("circle", class_=f"dot {line.style}", cx=x, cy=y, r=4),
+        data_term=line.term,
+        data_view=line.view,
+        hidden=line.view is not None and line.view != first_view,
+    )
+
+
+def straight(style: str, x1: Any, y1: Any, x2: Any, y2: Any) -> Html:
+    """Draw a straight line."""
+    return element("line", class_=style, x1=x1, x2=x2, y1=y1, y2=y2)
+
+
+def upright(label: str, middle: float) -> Html:
+    """Write the name of a vertical axis."""
+    y = f"{middle:.1f}"
+    turn = f"rotate(-90 12 {y})"
+    return element("text", label, class_="name middle", x=12, y=y, transform=turn)
 
 
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -262,7 +253,6 @@ def _filled(values: Floats) -> Floats:
         return values
     if not known.any():
         return np.zeros(len(values))
-    nearest = np.flatnonzero(known)[
-        np.abs(np.arange(len(values))[:, None] - np.flatnonzero(known)).argmin(axis=1)
-    ]
-    return values[nearest]
+    places = np.flatnonzero(known)
+    nearest = np.abs(np.arange(len(values))[:, None] - places).argmin(axis=1)
+    return values[places[nearest]]

@@ -8,14 +8,21 @@ from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents, Term
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import number, signed
-from fairridge.reports.html.sections.parts import bar, figure, legend, section
+from fairridge.reports.html.sections.parts import (
+    COLORS,
+    bar,
+    figure,
+    legend,
+    remark,
+    section,
+    table,
+)
 from fairridge.reports.html.sections.scoring import interval_text, scoring_part
 from fairridge.reports.html.sections.words import term
-from fairridge.reports.html.svg import Chart, Line, PathScale
+from fairridge.reports.html.svg import Line, PathScale, chart
 
 __all__ = ["coefficients_section"]
 
-COLORS = 8
 MOST_LINES = 60
 OPEN_ROWS = 24
 
@@ -36,9 +43,7 @@ def coefficients_section(contents: ReportContents, board: Board, scale: PathScal
         ),
         _profile(contents, scale),
         _table(contents, board),
-        element("p", f"{left} more, with smaller coefficients, are not shown.", class_="note")
-        if left
-        else None,
+        remark(f"{left} more, with smaller coefficients, are not shown." if left else ""),
         scoring_part(contents),
     )
 
@@ -59,15 +64,11 @@ def _label(one: Term) -> str:
 
 def _profile(contents: ReportContents, scale: PathScale) -> Html:
     order = sorted(
-        range(len(contents.terms)),
-        key=lambda k: (
-            not contents.terms[k].sensitive,
-            -float(np.abs(contents.terms[k].standardized).max()),
-        ),
+        enumerate(contents.terms),
+        key=lambda item: (not item[1].sensitive, -np.abs(item[1].standardized).max()),
     )[:MOST_LINES]
     lines, entries, color = [], [], 0
-    for k in order:
-        one = contents.terms[k]
+    for k, one in order:
         style = "faint"
         if one.sensitive:
             style = f"c{color % COLORS}{' dashed' if color >= COLORS else ''}"
@@ -77,18 +78,19 @@ def _profile(contents: ReportContents, scale: PathScale) -> Html:
         lines.append(Line(one.standardized, style, _label(one), term=k))
     entries.append(("faint", "predictors"))
     # Predictors first, so that the sensitive attributes lie on top.
-    chart = Chart(scale.wider(680.0), contents.chosen).draw(
+    drawing = chart(
+        scale.wider(680.0),
+        contents.chosen,
         lines[::-1],
         title="Standardized coefficients over the bound",
         label="standardized coefficient",
         height=300.0,
-        dots=len(lines) <= MOST_LINES,
     )
-    return figure("Profile: how coefficients move with the bound", chart, legend(entries))
+    return figure("Profile: how coefficients move with the bound", drawing, legend(entries))
 
 
 def _table(contents: ReportContents, board: Board) -> Html:
-    largest = max(float(np.abs(one.standardized).max()) for one in contents.terms)
+    largest = max(np.abs(one.standardized).max() for one in contents.terms)
     head = [
         "Column",
         term("Coefficient"),
@@ -100,40 +102,30 @@ def _table(contents: ReportContents, board: Board) -> Html:
     rows = [_row(contents, board, k, largest) for k in range(len(contents.terms))]
     shown, more = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
     caption = "Coefficients at the slider's bound"
-    parts = [_part(caption, head, shown)]
+    parts = [table(caption, head, shown, class_="coefficients")]
     if more:
+        rest = table(f"{caption}, continued", head, more, class_="coefficients")
         summary = element("summary", f"{len(more)} more coefficients")
-        parts.append(element("details", summary, _part(f"{caption}, continued", head, more)))
+        parts.append(element("details", summary, rest))
     return element("div", parts)
-
-
-def _part(caption: str, head: list[Html | str], rows: list[Html]) -> Html:
-    inner = element(
-        "table",
-        element("caption", caption),
-        element("thead", element("tr", [element("th", cell, scope="col") for cell in head])),
-        element("tbody", rows),
-        class_="coefficients",
-    )
-    return element("div", inner, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
 def _row(contents: ReportContents, board: Board, k: int, largest: float) -> Html:
     one, chosen = contents.terms[k], contents.chosen
-    free, errors = float(one.standardized[contents.free]), contents.uncertainty.fair
+    free, errors = one.standardized[contents.free], contents.uncertainty.fair
     key = f"{one.outcome}: {one.name}" if one.outcome else one.name
     return element(
         "tr",
         element("th", _label(one), scope="row"),
-        element("td", board.text([number(float(v), 4) for v in one.values])),
+        element("td", board.text([number(v, 4) for v in one.values])),
         element("td", interval_text(errors.get(key)), class_="interval") if errors else None,
         bar(
-            board.text([signed(float(v)) for v in one.standardized]),
+            board.text([signed(v) for v in one.standardized]),
             largest,
-            float(one.standardized[chosen]),
+            one.standardized[chosen],
             both_ways=True,
         ),
-        element("td", board.text([signed(float(v) - free) for v in one.standardized])),
+        element("td", board.text([signed(v - free) for v in one.standardized])),
         element("td", "sensitive" if one.sensitive else "predictor"),
         data_term=k,
     )

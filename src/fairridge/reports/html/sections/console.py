@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+import math
 
 from fairridge.reports.html.alternatives import lowest_ratio
-from fairridge.reports.html.board import Board, view_of
+from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import count, ratio
-from fairridge.reports.html.sections.parts import amount, measure_text, name_of_bound
+from fairridge.reports.html.numbers import ratio
+from fairridge.reports.html.sections.parts import amount, bound_label, changed_text, measure_text
 
 __all__ = ["console"]
 
 
 def console(contents: ReportContents, board: Board) -> Html:
     """Return the bar that stays in view."""
+    places = {"r = 0": 0, "chosen": contents.chosen, "no bound": contents.free}
+    buttons = [
+        element("button", label, type="button", data_go=position)
+        for label, position in places.items()
+    ]
+    reading = board.each(lambda k: bound_label(contents, k))
     return element(
         "div",
         element(
             "div",
             element("label", "Bound on unfairness, r", for_="r"),
-            _slider(contents),
             element(
-                "output",
-                board.each(lambda k: _reading(contents, k)),
-                id="reading",
-                for_="r",
+                "input",
+                type="range",
+                id="r",
+                min=0,
+                max=contents.free,
+                step=1,
+                value=contents.chosen,
+                autocomplete="off",
+                aria_valuetext=bound_label(contents, contents.chosen),
             ),
-            _buttons(contents),
+            element("output", reading, id="reading", for_="r"),
+            element("span", buttons, class_="buttons"),
             class_="control",
         ),
         element(
@@ -46,73 +55,22 @@ def console(contents: ReportContents, board: Board) -> Html:
     )
 
 
-def _slider(contents: ReportContents) -> Html:
-    return element(
-        "input",
-        type="range",
-        id="r",
-        min=0,
-        max=contents.free,
-        step=1,
-        value=contents.chosen,
-        autocomplete="off",
-        aria_valuetext=_reading(contents, contents.chosen),
-    )
-
-
-def _reading(contents: ReportContents, k: int) -> str:
-    name = name_of_bound(contents, k)
-    text = name if k == contents.free else f"r = {name}"
-    return f"{text} (chosen)" if k == contents.chosen else text
-
-
-def _buttons(contents: ReportContents) -> Html:
-    places = {"r = 0": 0, "chosen": contents.chosen, "no bound": contents.free}
-    return element(
-        "span",
-        [
-            element("button", label, type="button", data_go=position)
-            for label, position in places.items()
-        ],
-        class_="buttons",
-    )
-
-
 def _readings(contents: ReportContents, board: Board) -> list[Html]:
     first = contents.accuracy[0]
     achieved = board.each(lambda k: amount(contents, contents.achieved[k]))
-    rows: list[tuple[str, Any, str]] = [("achieved", achieved, "what the bound is on, in training")]
+    rows = [("achieved", achieved, "what the bound is on, in training")]
     held_out = contents.dependence.held_out
     if held_out is not None:
         text = board.each(lambda k: amount(contents, held_out[k]))
         rows.append(("S explains", text, f"{contents.dependence_name}, on held-out rows"))
-    values = first.best_known
-    rows.append(
-        (
-            first.name,
-            board.each(lambda k: measure_text(first.name, float(values[k]))),
-            "on held-out rows" if first.held_out is not None else "in training",
-        )
-    )
-    if any(np.isfinite(lowest_ratio(contents, 0, k)) for k in range(len(contents.unfairness))):
-        position = {view_of(sample): j for j, sample in enumerate(contents.samples)}
-        rows.append(
-            (
-                "lowest ratio",
-                board.of_samples(
-                    lambda sample, k: ratio(lowest_ratio(contents, position[view_of(sample)], k))
-                ),
-                "lowest adverse impact ratio of any group that is not small",
-            )
-        )
+    where = "on held-out rows" if first.held_out is not None else "in training"
+    rows.append((first.name, board.each(lambda k: measure_text(first, k)), where))
+    if any(math.isfinite(lowest_ratio(audit)) for audit in contents.main.audits):
+        lowest = board.of_samples(lambda sample, k: ratio(lowest_ratio(sample.audits[k])))
+        meaning = "lowest adverse impact ratio of any group that is not small"
+        rows.append(("lowest ratio", lowest, meaning))
     if contents.main.decisions is not None:
-        changed = board.of_samples(
-            lambda sample, k: (
-                "–"
-                if sample.decisions is None
-                else count(sample.decisions.all_gained[k] + sample.decisions.all_lost[k])
-            )
-        )
+        changed = board.of_samples(changed_text)
         rows.append(("decisions changed", changed, "against the model without a bound"))
     return [
         element("div", element("dt", label), element("dd", value), title=meaning)

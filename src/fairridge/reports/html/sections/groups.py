@@ -8,25 +8,30 @@ from functools import partial
 
 import numpy as np
 
-from fairridge.metrics import AttributeAudit, Estimate, GroupMeasures
+from fairridge.metrics import AttributeAudit, GroupMeasures
 from fairridge.reports.html.board import Board, view_of
-from fairridge.reports.html.contents import Audited, Sample
+from fairridge.reports.html.contents import Audited, Crossed, Sample
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, count, number, percent, ratio, signed, span
 from fairridge.reports.html.sections.calibration import calibration_figure
-from fairridge.reports.html.sections.intersections import intersections_part
-from fairridge.reports.html.sections.parts import bar, figure, legend, section, table
+from fairridge.reports.html.sections.parts import (
+    bar,
+    figure,
+    legend,
+    line_style,
+    remark,
+    section,
+    table,
+)
 from fairridge.reports.html.sections.words import term
-from fairridge.reports.html.svg import Chart, Line, PathScale
+from fairridge.reports.html.svg import Line, PathScale, chart
 
 __all__ = ["groups_section"]
 
-COLORS = 8
 # Texts that move with the slider, in all tables together: about two megabytes.
 MOST_TEXTS = 160_000
 MOST_LINES = 12
-BELOW = " ▼"
-SMALL_GROUP = " †"
+MOST_CROSSED = 24
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class _Column:
 def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> Html:
     """Return one table per attribute, and charts; those over bounds need a scale."""
     audit = contents.main.audits[contents.chosen]
+    columns = _columns(contents)
     intro = (
         f"A row is selected when {contents.subject.rule}. Distances compare a group with all "
         f"rows outside it. Intervals are at {100 * audit.confidence:g} %."
@@ -62,42 +68,38 @@ def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> 
         f"▼ below four fifths of the highest selection rate. † fewer than {audit.small} rows: "
         "left out of the highest rate and of comparisons, because chance would rule."
     )
-    maximum = _most_groups(contents)
+    # As many groups of an attribute as keep the file small.
+    texts = sum(2 if column.interval else 1 for column in columns) + 1
+    per_group = texts * len(contents.unfairness) * len(contents.samples)
+    maximum = int(np.clip(MOST_TEXTS / (per_group * len(audit.attributes)), 2, 40))
     return section(
         "groups",
         "Groups",
         element("p", intro),
         [
-            _attribute(contents, board, scale, position, maximum)
+            _attribute(contents, board, scale, columns, position, maximum)
             for position in range(len(audit.attributes))
         ],
-        intersections_part(contents),
-        element("p", marks, class_="note"),
+        _intersections(contents),
+        remark(marks),
     )
 
 
-def _most_groups(contents: Audited) -> int:
-    """As many groups of an attribute as keep the file small."""
-    columns = _columns(contents)
-    texts = sum(2 if column.interval else 1 for column in columns) + 1
-    audit = contents.main.audits[0]
-    per_group = texts * len(contents.unfairness) * len(contents.samples)
-    return int(np.clip(MOST_TEXTS / (per_group * len(audit.attributes)), 2, 40))
-
-
 def _attribute(
-    contents: Audited, board: Board, scale: PathScale | None, position: int, maximum: int
+    contents: Audited,
+    board: Board,
+    scale: PathScale | None,
+    columns: Sequence[_Column],
+    position: int,
+    maximum: int,
 ) -> Html:
     part = contents.main.audits[contents.chosen].attributes[position]
-    # The largest groups, in their own order.
-    sizes = [group.count for group in part.groups]
-    shown = sorted(np.argsort(-np.array(sizes), kind="stable")[:maximum].tolist())
-    left = len(part.groups) - len(shown)
+    shown, note = _largest(part, maximum)
     return element(
         "div",
         element("h3", part.attribute),
-        _table(contents, board, position, shown),
-        element("p", f"{left} smaller groups are not shown.", class_="note") if left else None,
+        _table(contents, board, columns, position, shown),
+        note,
         element(
             "div",
             None if scale is None else _chart(contents, scale, position, shown[:MOST_LINES]),
@@ -108,23 +110,38 @@ def _attribute(
     )
 
 
-def _table(contents: Audited, board: Board, position: int, shown: Sequence[int]) -> Html:
-    columns = _columns(contents)
-    part = contents.main.audits[contents.chosen].attributes[position]
-    first = sum(len(p.groups) for p in contents.main.audits[0].attributes[:position])
+def _largest(part: AttributeAudit, maximum: int) -> tuple[list[int], Html | None]:
+    """Return the largest groups, in their own order, and a note if there are more."""
+    sizes = np.array([group.count for group in part.groups])
+    shown = sorted(np.argsort(-sizes, kind="stable")[:maximum].tolist())
+    left = len(sizes) - len(shown)
+    return shown, remark(f"{left} smaller groups are not shown." if left else "")
+
+
+def _name_and_size(group: GroupMeasures) -> list[Html]:
+    size = element("td", count(group.count), element("small", percent(group.share, 0)))
+    return [element("span", group.group, " †" if group.small else ""), size]
+
+
+def _table(
+    contents: Audited,
+    board: Board,
+    columns: Sequence[_Column],
+    position: int,
+    shown: Sequence[int],
+) -> Html:
+    attributes = contents.main.audits[contents.chosen].attributes
+    part, first = attributes[position], sum(len(p.groups) for p in attributes[:position])
     changes = contents.main.decisions is not None
     head = ["Group", "Rows", *(term(column.name) for column in columns)]
     if changes:
         head.append(term("Changed"))
     rows = []
     for k in shown:
-        group = part.groups[k]
         cells = [_cell(contents, board, column, position, k) for column in columns]
         if changes:
-            cells.append(board.of_samples(_changed(first + k)))
-        name = element("span", group.group, SMALL_GROUP if group.small else "")
-        size = element("td", count(group.count), element("small", percent(group.share, 0)))
-        rows.append([name, size, *cells])
+            cells.append(board.of_samples(partial(_changed, first + k)))
+        rows.append([*_name_and_size(part.groups[k]), *cells])
     return table(f"Groups of {part.attribute}", head, rows, class_="groups")
 
 
@@ -139,35 +156,35 @@ def _cell(contents: Audited, board: Board, column: _Column, position: int, group
         interval = element("small", board.of_samples(lambda sample, k: write(of(sample, k))))
     if column.bar:
         value = of(contents.main, contents.chosen).selection_rate.value
-        both = element("span", text, interval)
-        return bar(both, 100.0, 100.0 * value)
+        return bar(element("span", text, interval), 100.0, 100.0 * value)
     return element("td", text, interval)
 
 
-def _changed(group: int) -> Callable[[Sample, int], str]:
-    def text(sample: Sample, k: int) -> str:
-        if sample.decisions is None:
-            return MISSING
-        gained, lost = sample.decisions.gained[k, group], sample.decisions.lost[k, group]
-        return f"+{count(gained)} / −{count(lost)}"
-
-    return text
+def _changed(group: int, sample: Sample, k: int) -> str:
+    if sample.decisions is None:
+        return MISSING
+    gained, lost = sample.decisions.gained[k, group], sample.decisions.lost[k, group]
+    return f"+{count(gained)} / −{count(lost)}"
 
 
 def _columns(contents: Audited) -> list[_Column]:
     """Columns that are defined somewhere."""
     classes = contents.main.audits[0].kind == "classification"
+    write = percent if classes else number
 
-    mean = partial(_mean, classes=classes)
+    def points(group: GroupMeasures) -> str:
+        value = group.calibration.value
+        return f"{signed(100 * value, 1)} pt" if classes and np.isfinite(value) else number(value)
+
     # The columns that matter most come first: a phone shows no more.
     columns = [
-        _Column("Selected", _rate("selection_rate"), _interval("selection_rate", True), bar=True),
+        _estimated("Selected", "selection_rate", True, bar=True),
         _Column("Ratio", _ratio),
-        _Column("Predicted", mean("mean_prediction"), _interval("mean_prediction", classes)),
-        _Column("Observed", mean("mean_response")),
-        _Column("TPR", _rate("true_positive_rate"), _interval("true_positive_rate", True)),
-        _Column("FPR", _rate("false_positive_rate"), _interval("false_positive_rate", True)),
-        _Column("Cali\u00adbration", lambda g: _points(g.calibration.value, classes)),
+        _estimated("Predicted", "mean_prediction", classes),
+        _Column("Observed", lambda g: write(g.mean_response.value)),
+        _estimated("TPR", "true_positive_rate", True),
+        _estimated("FPR", "false_positive_rate", True),
+        _Column("Cali\u00adbration", points),
         _Column("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
         _Column("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),
         _Column("Wasser\u00adstein", lambda g: number(g.distances.wasserstein)),
@@ -181,62 +198,87 @@ def _columns(contents: Audited) -> list[_Column]:
     return [column for column in columns if any(column.text(g) != MISSING for g in groups)]
 
 
-def _rate(name: str) -> Callable[[GroupMeasures], str]:
-    return lambda group: percent(getattr(group, name).value)
+def _estimated(heading: str, name: str, shares: bool, *, bar: bool = False) -> _Column:
+    """Show an estimate of every group and its interval."""
+    write = percent if shares else number
 
-
-def _mean(name: str, *, classes: bool) -> Callable[[GroupMeasures], str]:
-    return _rate(name) if classes else lambda group: number(getattr(group, name).value)
-
-
-def _interval(name: str, shares: bool) -> Callable[[GroupMeasures], str]:
-    def text(group: GroupMeasures) -> str:
-        estimate: Estimate = getattr(group, name)
+    def interval(group: GroupMeasures) -> str:
+        estimate = getattr(group, name)
         return span(estimate.low, estimate.high, shares=shares)
 
-    return text
+    return _Column(heading, lambda group: write(getattr(group, name).value), interval, bar)
 
 
 def _ratio(group: GroupMeasures) -> str:
-    return ratio(group.adverse_impact_ratio) + (BELOW if group.adverse_impact else "")
-
-
-def _points(value: float, classes: bool) -> str:
-    if not np.isfinite(value):
-        return MISSING
-    return f"{signed(100 * value, 1)} pt" if classes else number(value)
+    return ratio(group.adverse_impact_ratio) + (" ▼" if group.adverse_impact else "")
 
 
 def _chart(contents: Audited, scale: PathScale, position: int, shown: Sequence[int]) -> Html:
-    """Draw selection rates, or mean predictions where nobody is selected, over the bounds."""
+    """Draw selection rates, or mean predictions if nobody is selected, over the bounds."""
     selected = contents.main.decisions is not None
     what = "selection_rate" if selected else "mean_prediction"
+    part = contents.main.audits[0].attributes[position]
+    entries = [(line_style(color), part.groups[k].group) for color, k in enumerate(shown)]
     lines = []
     for sample in contents.samples:
-        for color, k in enumerate(shown):
-            values = np.array(
-                [
-                    getattr(audit.attributes[position].groups[k], what).value
-                    for audit in sample.audits
-                ]
-            )
-            group = sample.audits[0].attributes[position].groups[k]
-            lines.append(Line(values, _style(color), group.group, view=view_of(sample)))
-    part: AttributeAudit = contents.main.audits[0].attributes[position]
+        for (style, group), k in zip(entries, shown, strict=True):
+            groups = [audit.attributes[position].groups[k] for audit in sample.audits]
+            values = np.array([getattr(one, what).value for one in groups])
+            lines.append(Line(values, style, group, view=view_of(sample)))
     name = "Selected" if selected else "Mean prediction"
-    classes = contents.main.audits[0].kind == "classification"
-    chart = Chart(scale.wider(680.0), contents.chosen).draw(
+    drawing = chart(
+        scale.wider(680.0),
+        contents.chosen,
         lines,
         title=f"{name} by {part.attribute} over the bound",
         label=name.lower(),
         height=250.0,
-        as_percent=selected or classes,
+        as_percent=selected or contents.main.audits[0].kind == "classification",
         first_view=view_of(contents.main),
     )
-    entries = [(_style(color), part.groups[k].group) for color, k in enumerate(shown)]
-    return figure(f"{name}, by group, over the bound", chart, legend(entries))
+    return figure(f"{name}, by group, over the bound", drawing, legend(entries))
 
 
-def _style(color: int) -> str:
-    dash = ("", " dashed", " dotted")[color // COLORS % 3]
-    return f"c{color % COLORS}{dash}"
+def _intersections(contents: Audited) -> list[Html]:
+    """Return one table for every two attributes, at the chosen bound."""
+    if not contents.intersections:
+        return []
+    return [
+        element("h3", "Two attributes together"),
+        element(
+            "p",
+            f"Groups by two attributes at a time, on {contents.main.rows} rows, at the chosen "
+            "bound and without one. A bound on each attribute's linear part says nothing of "
+            "their combinations.",
+        ),
+        *(_crossed_table(contents, one) for one in contents.intersections),
+    ]
+
+
+def _crossed_table(contents: Audited, crossed: Crossed) -> Html:
+    mean = percent if contents.main.audits[0].kind == "classification" else number
+    shown, note = _largest(crossed.chosen, MOST_CROSSED)
+    rows = []
+    for k in shown:
+        here, free = crossed.chosen.groups[k], crossed.free.groups[k]
+        rate = here.selection_rate
+        rows.append(
+            [
+                *_name_and_size(here),
+                element("td", percent(rate.value), element("small", span(rate.low, rate.high))),
+                _marked_ratio(here),
+                percent(free.selection_rate.value),
+                _marked_ratio(free),
+                mean(here.mean_prediction.value),
+                mean(here.mean_response.value),
+            ]
+        )
+    head = ["Group", "Rows", term("Selected"), term("Ratio"), "Selected, no bound",
+            "Ratio, no bound", term("Predicted"), term("Observed")]  # fmt: skip
+    name = crossed.chosen.attribute
+    return element("div", element("h4", name), table(f"Groups of {name}", head, rows), note)
+
+
+def _marked_ratio(group: GroupMeasures) -> Html:
+    style = "below" if group.adverse_impact else None
+    return element("td", element("span", _ratio(group), class_=style))

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from fairridge.reports.html.contents import ReportContents
+from fairridge.reports.html.contents import Curve, ReportContents, Sample
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import bound, number, percent, ratio
+from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
 
 __all__ = [
+    "COLORS",
     "amount",
     "bar",
+    "bound_label",
+    "changed_text",
     "error_text",
     "figure",
     "legend",
+    "line_style",
     "measure_text",
+    "measure_with_error",
     "name_of_bound",
+    "names_shown",
+    "remark",
     "section",
+    "sentence",
     "table",
 ]
+
+COLORS = 8
 
 
 def section(identity: str, title: str, *children: Any) -> Html:
@@ -39,6 +50,11 @@ def figure(caption: Any, *children: Any) -> Html:
     return element("figure", element("figcaption", caption), children)
 
 
+def remark(text: str) -> Html | None:
+    """Make a remark below something; None for no text."""
+    return element("p", text, class_="note") if text else None
+
+
 def legend(entries: Sequence[tuple[str, Any]]) -> Html:
     """Make a legend: styles of lines, and what they are."""
     return element(
@@ -51,20 +67,21 @@ def legend(entries: Sequence[tuple[str, Any]]) -> Html:
     )
 
 
+def line_style(color: int) -> str:
+    """Return the style of a line: eight colors, then the same ones dashed, then dotted."""
+    dash = ("", " dashed", " dotted")[color // COLORS % 3]
+    return f"c{color % COLORS}{dash}"
+
+
 def table(
-    caption: str, head: Sequence[Any], rows: Sequence[Sequence[Any]], **attributes: Any
+    caption: str, head: Sequence[Any], rows: Sequence[Html | Sequence[Any]], **attributes: Any
 ) -> Html:
     """Make a table whose first column names the rows; wide ones scroll."""
-    header = element("tr", [_head(cell) for cell in head])
-    body = [
-        element("tr", element("th", row[0], scope="row"), [_cell(cell) for cell in row[1:]])
-        for row in rows
-    ]
     inner = element(
         "table",
         element("caption", caption),
-        element("thead", header),
-        element("tbody", body),
+        element("thead", element("tr", [element("th", cell, scope="col") for cell in head])),
+        element("tbody", [row if isinstance(row, Html) else _row(row) for row in rows]),
         **attributes,
     )
     return element("div", inner, class_="scroll", tabindex=0, role="region", aria_label=caption)
@@ -84,35 +101,61 @@ def bar(child: Html, largest: float, shown: float, *, both_ways: bool = False) -
 
 def name_of_bound(contents: ReportContents, position: int) -> str:
     """Write a bound; the last one is none."""
-    if position == contents.free:
-        return "no bound"
-    return bound(float(contents.unfairness[position]))
+    return "no bound" if position == contents.free else bound(contents.unfairness[position])
 
 
-def measure_text(name: str, value: float) -> str:
-    """Write a measure of accuracy."""
-    if name == "Accuracy":
+def bound_label(contents: ReportContents, position: int) -> str:
+    """Write a bound with its name, and whether it was chosen."""
+    text = name_of_bound(contents, position)
+    text = text if position == contents.free else f"r = {text}"
+    return f"{text} (chosen)" if position == contents.chosen else text
+
+
+def measure_text(curve: Curve, k: int) -> str:
+    """Write a measure of accuracy at one bound, on held-out rows if there are any."""
+    value = curve.best_known[k]
+    if curve.name == "Accuracy":
         return percent(value)
-    return number(value, 4) if name in ("RMSE", "Mean deviance") else ratio(value)
+    return number(value, 4) if curve.name in ("RMSE", "Mean deviance") else ratio(value)
+
+
+def error_text(curve: Curve, k: int) -> str:
+    """Write the standard error of a measure of accuracy; "" if there is none."""
+    if curve.error is None or not math.isfinite(curve.error[k]):
+        return ""
+    return percent(curve.error[k]) if curve.name == "Accuracy" else number(curve.error[k], 2)
+
+
+def measure_with_error(curve: Curve, k: int) -> str:
+    """Write a measure of accuracy with its standard error if that is known."""
+    error = error_text(curve, k)
+    return f"{measure_text(curve, k)} ± {error}" if error else measure_text(curve, k)
 
 
 def amount(contents: ReportContents, value: float, places: int = 2) -> str:
-    """Write an amount of unfairness: a share where bounds end at 1."""
-    if contents.unfairness[-1] == 1.0:
-        return percent(float(value), places)
-    return number(float(value))
+    """Write an amount of unfairness: a share if bounds end at 1."""
+    return percent(value, places) if contents.unfairness[-1] == 1.0 else number(value)
 
 
-def error_text(name: str, value: float) -> str:
-    """Write the standard error of a measure of accuracy."""
-    return percent(value) if name == "Accuracy" else number(value, 2)
+def changed_text(sample: Sample, k: int) -> str:
+    """Write how many decisions differ from those of the unconstrained model."""
+    return MISSING if sample.decisions is None else count(sample.decisions.changed[k])
 
 
-def _head(cell: Any) -> Html:
-    return element("th", cell, scope="col")
+def names_shown(names: Sequence[str], maximum: int) -> str:
+    """List names, and count those that would make the list too long."""
+    more = len(names) - maximum
+    return ", ".join(names[:maximum]) + (f" and {more} more" if more > 0 else "")
 
 
-def _cell(cell: Any) -> Html:
-    if isinstance(cell, Html) and cell.startswith("<td"):
-        return cell
-    return element("td", cell)
+def sentence(text: str) -> str:
+    """Begin a text with a capital letter, and end it with a period; "" stays."""
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _row(row: Sequence[Any]) -> Html:
+    cells = (
+        cell if isinstance(cell, Html) and cell.startswith("<td") else element("td", cell)
+        for cell in row[1:]
+    )
+    return element("tr", element("th", row[0], scope="row"), cells)

@@ -38,12 +38,11 @@ def population_text(contents: ReportContents) -> str:
 
 def population_fact(contents: ReportContents) -> str:
     """Write the interval of unfairness in the population, or why there is none."""
-    found = contents.uncertainty
-    if found.population is not None:
-        one = found.population
-        ends = f"{percent(one.lower, 2)} to {percent(one.upper, 2)}"
-        return f"{ends} ({100 * one.confidence:g} % interval)"
-    return f"not known: {found.no_population or found.refusal}"
+    found, one = contents.uncertainty, contents.uncertainty.population
+    if one is None:
+        return f"not known: {found.no_population or found.refusal}"
+    ends = f"{percent(one.lower, 2)} to {percent(one.upper, 2)}"
+    return f"{ends} ({100 * one.confidence:g} % interval)"
 
 
 def certificate_text(contents: ReportContents, found: Certificate) -> str:
@@ -87,19 +86,13 @@ def other_prices(contents: ReportContents) -> str:
         )
     if not parts:
         return ""
-    text = "; ".join(parts)
-    return f"What the bound does to other ideas of fairness: {text}."
+    return f"What the bound does to other ideas of fairness: {'; '.join(parts)}."
 
 
 def largest_miscalibration(audit: Audit) -> float:
     """Return the largest |observed − predicted| of a group that is not small."""
-    values = [
-        abs(group.calibration.value)
-        for part in audit.attributes
-        for group in part.groups
-        if not group.small and math.isfinite(group.calibration.value)
-    ]
-    return max(values, default=float("nan"))
+    values = [abs(group.calibration.value) for group in audit._compared_groups]
+    return max(filter(math.isfinite, values), default=math.nan)
 
 
 def shown_calibration(audit: Audit, value: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairridge.reports.html.contents import Audited, ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.sections.parts import section
+from fairridge.reports.html.sections.parts import names_shown, section
 from fairridge.reports.html.sections.promises import population_fact
 
 __all__ = ["record_section"]
@@ -15,14 +15,13 @@ MOST_NAMES = 60
 def record_section(contents: Audited) -> Html:
     """Return data, settings and versions."""
     subject = contents.subject
-    outcome = f"{subject.response} = {subject.outcome}" if subject.outcome else subject.response
     model = (
         ("Model", subject.model),
         ("Family", subject.family),
         ("Definition of unfairness", subject.definition),
-        ("Response", outcome),
+        ("Response", subject.modeled),
         ("Sensitive attributes", ", ".join(subject.sensitive)),
-        ("Predictors", _names(subject.predictors)),
+        ("Predictors", names_shown(subject.predictors, MOST_NAMES)),
         ("Selected when", subject.rule),
         *subject.record,
     )
@@ -44,9 +43,3 @@ def record_section(contents: Audited) -> Html:
 def _facts(title: str, facts: tuple[tuple[str, str], ...], style: str | None = None) -> Html:
     items = [element("div", element("dt", label), element("dd", value)) for label, value in facts]
     return element("div", element("h3", title), element("dl", items, class_="facts"), class_=style)
-
-
-def _names(names: tuple[str, ...]) -> str:
-    shown = ", ".join(names[:MOST_NAMES])
-    more = len(names) - MOST_NAMES
-    return f"{shown} and {more} more" if more > 0 else shown

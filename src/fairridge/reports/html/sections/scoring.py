@@ -7,10 +7,10 @@ from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.evidence import CoefficientError, Scoring
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, number
-from fairridge.reports.html.sections.parts import table
+from fairridge.reports.html.sections.parts import remark, table
 from fairridge.reports.html.sections.words import term
 
-__all__ = ["scoring_part"]
+__all__ = ["interval_text", "scoring_part"]
 
 # A score that is computed from so many digits is right to about five.
 DIGITS = 7
@@ -32,6 +32,8 @@ def scoring_part(contents: ReportContents) -> list[Html | None]:
     if scoring is None:
         return []
     times = contents.subject.reads == "times"
+    levels = "; ".join(f"{column}: {level}" for column, level in scoring.base_levels)
+    offset = dict(contents.subject.record).get("Offset") is not None
     return [
         element("h3", "One score by hand"),
         element(
@@ -40,17 +42,17 @@ def scoring_part(contents: ReportContents) -> list[Html | None]:
             "of a category has a column that is 1 in its rows and 0 in all others. The row is "
             "typical, and nobody's: medians, and the commonest level of every column. ",
             HAZARD if times else LINKS[contents.subject.link],
-            _offset(contents),
+            " The row's offset, here 0, is added to the sum." if offset else "",
         ),
         _worked(contents, scoring),
-        _bases(scoring),
+        remark(
+            f"Base levels, which have no coefficient because the intercept holds theirs: {levels}. "
+            "Columns that are not listed are 0 in this row."
+            if levels
+            else ""
+        ),
         _raw(contents, scoring),
     ]
-
-
-def _offset(contents: ReportContents) -> str:
-    given = dict(contents.subject.record).get("Offset") is not None
-    return " The row's offset, here 0, is added to the sum." if given else ""
 
 
 def _worked(contents: ReportContents, scoring: Scoring) -> Html:
@@ -59,37 +61,20 @@ def _worked(contents: ReportContents, scoring: Scoring) -> Html:
     head += [f"× coefficient, {one}" if several else "× coefficient" for one in scoring.outcomes]
     rows: list[list[Html | str]] = []
     if contents.subject.reads != "times":
-        rows.append(["Intercept", "1", *(_exact(value) for value in scoring.intercept)])
+        rows.append(["Intercept", "1", *map(_exact, scoring.intercept)])
     for one in scoring.terms:
-        if one.value == 0.0:
-            continue
-        cells = [_product(float(b), one.value) for b in one.coefficients]
-        rows.append([one.name, _exact(one.value), *cells])
-    rows.append(["Sum (linear predictor η)", "", *(_exact(value) for value in scoring.eta)])
+        if one.value != 0.0:
+            cells = [_product(b, one.value) for b in one.coefficients]
+            rows.append([one.name, _exact(one.value), *cells])
+    rows.append(["Sum (linear predictor η)", "", *map(_exact, scoring.eta)])
     if contents.subject.reads != "times":
-        rows.append(["Prediction", "", *_predictions(scoring)])
+        rows.append(["Prediction", "", *map(_exact, scoring.prediction)])
     return table("A typical row, worked out", head, rows, class_="worked")
-
-
-def _predictions(scoring: Scoring) -> list[str]:
-    return [_exact(value) for value in scoring.prediction]
 
 
 def _product(coefficient: float, value: float) -> Html:
     product = element("small", f"= {_exact(coefficient * value)}")
     return element("td", _exact(coefficient), product)
-
-
-def _bases(scoring: Scoring) -> Html | None:
-    if not scoring.base_levels:
-        return None
-    levels = "; ".join(f"{column}: {level}" for column, level in scoring.base_levels)
-    return element(
-        "p",
-        f"Base levels, which have no coefficient because the intercept holds theirs: {levels}. "
-        "Columns that are not listed are 0 in this row.",
-        class_="note",
-    )
 
 
 def _raw(contents: ReportContents, scoring: Scoring) -> Html:
@@ -101,30 +86,27 @@ def _raw(contents: ReportContents, scoring: Scoring) -> Html:
     rows: list[list[Html | str]] = []
     for name, coefficients in values:
         for outcome, value in zip(scoring.outcomes, coefficients, strict=True):
-            error = known.get(f"{outcome}: {name}" if several else name)
             label = f"{name} → {outcome}" if several else name
-            rows.append([label, _exact(float(value)), *_errors(error, bool(known))])
+            rows.append([label, _exact(value)])
+            if known:
+                error = known.get(f"{outcome}: {name}" if several else name)
+                rows[-1] += [
+                    MISSING if error is None else number(error.error),
+                    interval_text(error),
+                ]
     head: list[Html | str] = ["Column", term("Raw")]
     head += ["Standard error", term("95 % interval")] if known else []
     summary = element("summary", f"All {len(values)} raw coefficients and the intercept")
     return element("details", summary, table("Raw coefficients at the chosen bound", head, rows))
 
 
-def _errors(one: CoefficientError | None, shown: bool) -> list[str]:
-    if not shown:
-        return []
-    if one is None:
-        return [MISSING, MISSING]
-    return [number(one.error), interval_text(one)]
-
-
 def interval_text(one: CoefficientError | None) -> str:
     """Write an interval; levels that are isolated have none."""
-    if one is None or one.error != one.error:
-        return MISSING if one is None else "isolated"
-    return f"{number(one.low)} to {number(one.high)}"
+    if one is None:
+        return MISSING
+    return "isolated" if one.error != one.error else f"{number(one.low)} to {number(one.high)}"
 
 
 def _exact(value: float) -> str:
-    text = number(float(value), DIGITS)
+    text = number(value, DIGITS)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

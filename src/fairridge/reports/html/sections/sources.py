@@ -7,8 +7,8 @@ import math
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import MISSING, percent
-from fairridge.reports.html.sections.parts import bar, section, table
+from fairridge.reports.html.numbers import percent
+from fairridge.reports.html.sections.parts import bar, remark, section, table
 from fairridge.reports.html.sections.words import term
 
 __all__ = ["sources_section"]
@@ -31,24 +31,19 @@ def _attributes(contents: ReportContents, board: Board) -> list[Html]:
     if not split:
         return []
     total = board.text([percent(one.total, 2) for one in split])
-    largest = max(100.0 * float(one.shares.max()) for one in split)
+    largest = max(100.0 * one.shares.max() for one in split)
     rows = []
     for j, name in enumerate(split[0].attributes):
-        shares = board.text([percent(float(one.shares[j]), 2) for one in split])
+        shares = board.text([percent(one.shares[j], 2) for one in split])
         rows.append(
             [
                 name,
-                bar(shares, largest, 100.0 * float(split[contents.chosen].shares[j])),
-                board.text([percent(float(one.alone[j]), 2) for one in split]),
-                board.text([percent(float(one.last[j]), 2) for one in split]),
+                bar(shares, largest, 100.0 * split[contents.chosen].shares[j]),
+                board.text([percent(one.alone[j], 2) for one in split]),
+                board.text([percent(one.last[j], 2) for one in split]),
             ]
         )
-    head = [
-        "Attribute",
-        term("Its share"),
-        term("Alone"),
-        term("Added last"),
-    ]
+    head = ["Attribute", term("Its share"), term("Alone"), term("Added last")]
     return [
         element("h3", "Which attributes"),
         element(
@@ -61,22 +56,20 @@ def _attributes(contents: ReportContents, board: Board) -> list[Html]:
     ]
 
 
-def _predictors(contents: ReportContents) -> list[Html]:
+def _predictors(contents: ReportContents) -> list[Html | None]:
     shown = contents.predictors[:MOST_PREDICTORS]
     if not shown:
         return []
-    carries = any(math.isfinite(one.carries) for one in shown)
     head = ["Predictor", term("S explains")]
-    if carries:
-        head.append(term("Carries without a bound"))
-    rows = []
     largest = 100.0 * shown[0].explained
+    rows: list[list[Html | str]] = []
     for one in shown:
         text = element("span", percent(one.explained))
-        row: list[Html | str] = [one.name, bar(text, largest, 100.0 * one.explained)]
-        if carries:
-            row.append(percent(one.carries) if math.isfinite(one.carries) else MISSING)
-        rows.append(row)
+        rows.append([one.name, bar(text, largest, 100.0 * one.explained)])
+    if any(math.isfinite(one.carries) for one in shown):
+        head.append(term("Carries without a bound"))
+        for row, one in zip(rows, shown, strict=True):
+            row.append(percent(one.carries))
     left = len(contents.predictors) - len(shown)
     return [
         element("h3", "Through which predictors"),
@@ -86,5 +79,5 @@ def _predictors(contents: ReportContents) -> list[Html]:
             "takes this part out of every predictor before it fits.",
         ),
         table("How much the sensitive attributes explain of each predictor", head, rows),
-        *([element("p", f"{left} more are explained less.", class_="note")] if left else []),
+        remark(f"{left} more are explained less." if left else ""),
     ]

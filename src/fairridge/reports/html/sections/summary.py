@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
-from fairridge.reports.html.alternatives import lowest_ratio
+from fairridge.metrics.group_measures import FOUR_FIFTHS
+from fairridge.reports.html.alternatives import lowest_ratio, worst_group
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents
 from fairridge.reports.html.markup import Html, element
@@ -18,12 +20,19 @@ from fairridge.reports.html.sections.parts import (
     measure_text,
     name_of_bound,
     section,
+    sentence,
 )
 from fairridge.reports.html.sections.promises import other_prices, population_text
 
 __all__ = ["sentences", "summary_section"]
 
-FOUR_FIFTHS = 0.8
+STATUS = {
+    "converged": "active: it shapes the model",
+    "inactive": "inactive: it changes nothing",
+    "infeasible": "cannot be met",
+    "not-converged": "the search did not converge",
+    "separated": "void: levels decide the response",
+}
 # Its name, and by bound its value and what stands below that.
 KeyFigure = tuple[str, Callable[[int], str], Callable[[int], str]]
 
@@ -63,7 +72,7 @@ def _key_figures(contents: ReportContents, board: Board) -> list[Html]:
 
 def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
     held = contents.dependence.held_out
-    yield "Bound", lambda k: name_of_bound(contents, k), lambda k: _status(contents.status[k])
+    yield "Bound", partial(name_of_bound, contents), lambda k: STATUS[contents.status[k]]
     yield (
         "Achieved",
         lambda k: amount(contents, contents.achieved[k]),
@@ -74,34 +83,27 @@ def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
 
 
 def _of_yardstick(contents: ReportContents) -> Iterator[KeyFigure]:
-    def share(one: Curve) -> Callable[[int], str]:
-        return lambda k: percent(float(one.best_known[k]), 2)
+    def share(one: Curve, k: int) -> str:
+        return percent(one.best_known[k], 2)
 
-    def beside(one: Curve, bounded: bool) -> Callable[[int], str]:
-        def text(k: int) -> str:
-            training = f"training {percent(float(one.training[k]), 2)}"
-            where = "in training" if one.held_out is None else f"held out; {training}"
-            return where + _refitted(contents, k, bounded)
-
-        return text
+    def beside(one: Curve, bounded: bool, k: int) -> str:
+        training = f"training {percent(one.training[k], 2)}"
+        where = "in training" if one.held_out is None else f"held out; {training}"
+        return where + _refitted(contents, k, bounded)
 
     for key, one in contents.yardstick.items():
         bounded = contents.bounds_eta and key == "share_of_eta"
-        yield one.name, share(one), beside(one, bounded)
+        yield one.name, partial(share, one), partial(beside, one, bounded)
 
 
 def _of_accuracy(contents: ReportContents) -> Iterator[KeyFigure]:
     first = contents.accuracy[0]
-    free = measure_text(first.name, float(first.best_known[contents.free]))
-    yield (
-        first.name,
-        lambda k: measure_text(first.name, float(first.best_known[k])),
-        lambda k: f"{free} without a bound",
-    )
+    free = measure_text(first, contents.free)
+    yield first.name, partial(measure_text, first), lambda k: f"{free} without a bound"
 
 
 def _of_groups(contents: ReportContents) -> Iterator[KeyFigure]:
-    lowest = [lowest_ratio(contents, 0, k) for k in range(len(contents.unfairness))]
+    lowest = [lowest_ratio(audit) for audit in contents.main.audits]
     verdicts = ("no group below four fifths", "below four fifths")
     if np.isfinite(lowest[contents.chosen]):
         yield (
@@ -119,21 +121,10 @@ def _refitted(contents: ReportContents, k: int, here: bool) -> str:
     return f"; refits {amount(contents, refits.low, 1)} to {amount(contents, refits.high, 1)}"
 
 
-def _status(status: str) -> str:
-    words = {
-        "converged": "active: it shapes the model",
-        "inactive": "inactive: it changes nothing",
-        "infeasible": "cannot be met",
-        "not-converged": "the search did not converge",
-        "separated": "void: levels decide the response",
-    }
-    return words.get(status, status)
-
-
 def sentences(contents: ReportContents) -> list[str]:
     """Say what was asked, what came out, what it cost, and what is left."""
     parts = [
-        _favorable(contents),
+        sentence(contents.subject.favorable),
         _asked(contents),
         _isolated(contents),
         _came_out(contents),
@@ -147,18 +138,12 @@ def sentences(contents: ReportContents) -> list[str]:
     return [part for part in parts if part]
 
 
-def _favorable(contents: ReportContents) -> str:
-    favorable = contents.subject.favorable
-    return f"{favorable[0].upper()}{favorable[1:]}." if favorable else ""
-
-
 def _asked(contents: ReportContents) -> str:
     subject = contents.subject
-    k, free = contents.chosen, float(contents.achieved[contents.free])
+    k, free = contents.chosen, contents.achieved[contents.free]
     family = "Cox" if subject.reads == "times" else subject.family
-    outcome = f"{subject.response} = {subject.outcome}" if subject.outcome else subject.response
     text = (
-        f"This {family} model of {outcome} rests on {count(subject.n_rows)} rows and "
+        f"This {family} model of {subject.modeled} rests on {count(subject.n_rows)} rows and "
         f"{len(subject.predictors)} predictors. "
     )
     names = listed(subject.sensitive)
@@ -168,25 +153,21 @@ def _asked(contents: ReportContents) -> str:
             f"{amount(contents, free)} with respect to {names}."
         )
     text += (
-        f"It was fitted with the bound r = {bound(float(contents.unfairness[k]))} on unfairness "
+        f"It was fitted with the bound r = {bound(contents.unfairness[k])} on unfairness "
         f"({subject.definition}) with respect to {names}: 0 would leave no "
         "linear dependence on them, 1 is no bound at all. "
     )
-    status = contents.status[k]
-    if status == "inactive":
-        return f"{text}The bound changes nothing, because the model stays below it by itself."
-    if status == "infeasible":
-        return f"{text}No model of this kind meets the bound; this one comes as near as possible."
-    if status == "not-converged":
-        return f"{text}The search did not converge, so that the figures here are provisional."
-    if status == "separated":
-        levels = listed(contents.separating) if contents.separating else "some levels"
-        return (
-            f"{text}The bound is met as it is defined, and means little: {levels} decide the "
-            "response, and through them S returns to the predictions of all others. Merge rare "
-            "levels (min_frequency), or set a penalty on predictors."
-        )
-    return f"{text}Without a bound the value would be {amount(contents, free)}."
+    levels = listed(contents.separating) if contents.separating else "some levels"
+    came_to = {
+        "inactive": "The bound changes nothing, because the model stays below it by itself.",
+        "infeasible": "No model of this kind meets the bound; this one comes as near as possible.",
+        "not-converged": "The search did not converge, so that the figures here are provisional.",
+        "separated": f"The bound is met as it is defined, and means little: {levels} decide the "
+        "response, and through them S returns to the predictions of all others. Merge rare levels "
+        "(min_frequency), or set a penalty on predictors.",
+    }
+    otherwise = f"Without a bound the value would be {amount(contents, free)}."
+    return text + came_to.get(contents.status[k], otherwise)
 
 
 def _isolated(contents: ReportContents) -> str:
@@ -226,10 +207,10 @@ def _yardstick(contents: ReportContents) -> str:
 
     def both(key: str, places: int) -> str:
         curve = found[key]
-        text = percent(float(curve.best_known[k]), places)
+        text = percent(curve.best_known[k], places)
         if curve.held_out is None:
             return text
-        return f"{text} ({percent(float(curve.training[k]), places)} in training)"
+        return f"{text} ({percent(curve.training[k], places)} in training)"
 
     names = {"share_of_eta": "the linear predictor", "share_of_means": "the predicted means"}
     if contents.subject.link == "identity" and "share_of_means" in found:
@@ -247,17 +228,14 @@ def _yardstick(contents: ReportContents) -> str:
 
 def _cost(contents: ReportContents) -> str:
     curve, k = contents.accuracy[0], contents.chosen
-    here, free = float(curve.best_known[k]), float(curve.best_known[contents.free])
-    fair = float(curve.best_known[0])
     where = "on held-out rows" if curve.held_out is not None else "in training"
-    error = ""
-    if curve.error is not None:
-        error = f" (standard error {error_text(curve.name, float(curve.error[k]))})"
-    text = f"{curve.name} is {measure_text(curve.name, here)}{error} {where}"
+    error = error_text(curve, k)
+    error = f" (standard error {error})" if error else ""
+    text = f"{curve.name} is {measure_text(curve, k)}{error} {where}"
     if k != contents.free:
-        text += f", against {measure_text(curve.name, free)} without a bound"
+        text += f", against {measure_text(curve, contents.free)} without a bound"
     if k != 0:
-        text += f" and {measure_text(curve.name, fair)} at r = 0"
+        text += f" and {measure_text(curve, 0)} at r = 0"
     return f"{text}."
 
 
@@ -266,36 +244,26 @@ def _decisions(contents: ReportContents) -> str:
     if decisions is None or contents.main.outcome or contents.chosen == contents.free:
         return ""
     k = contents.chosen
-    gained, lost = int(decisions.all_gained[k]), int(decisions.all_lost[k])
     return (
-        f"If a row is selected when {contents.subject.rule}, then {count(gained + lost)} of "
+        f"If a row is selected when {contents.subject.rule}, then {count(decisions.changed[k])} of "
         f"{count(contents.subject.n_rows)} decisions differ from those of the model without a "
-        f"bound: {count(gained)} are selected only because of the bound, {count(lost)} no longer."
+        f"bound: {count(decisions.all_gained[k])} are selected only because of the bound, "
+        f"{count(decisions.all_lost[k])} no longer."
     )
 
 
 def _groups(contents: ReportContents) -> str:
-    k = contents.chosen
-    lowest = lowest_ratio(contents, 0, k)
-    if not np.isfinite(lowest) or contents.main.outcome:
+    audit = contents.main.audits[contents.chosen]
+    group = worst_group(audit)
+    if group is None or contents.main.outcome:
         return ""
-    audit = contents.main.audits[k]
-    group = next(
-        group
-        for part in audit.attributes
-        for group in part.groups
-        if not group.small and group.adverse_impact_ratio == lowest
-    )
+    lowest = group.adverse_impact_ratio
     if lowest >= FOUR_FIFTHS:
         return (
             f"The lowest adverse impact ratio is {ratio(lowest)} ({group.attribute} "
             f"{group.group}): no group falls below the four-fifths rule's 0.8."
         )
-    below = sum(
-        not g.small and g.adverse_impact_ratio < FOUR_FIFTHS
-        for part in audit.attributes
-        for g in part.groups
-    )
+    below = len(audit.flagged)
     # Rounding must not make a ratio pass.
     shown = ratio(lowest) if round(lowest, 3) < FOUR_FIFTHS else f"{lowest:.5f}"
     return (

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from fairridge.reports.html.contents import Curve, ReportContents
+from fairridge._typing import Floats
+from fairridge.reports.html.contents import Curve, Refits, ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import amount, figure, legend, section
-from fairridge.reports.html.svg import Chart, Line, PathScale
+from fairridge.reports.html.svg import Line, PathScale, Plot, chart
 
 __all__ = ["trade_off_section"]
-
-HEIGHT = 270.0
 
 
 def trade_off_section(contents: ReportContents, scale: PathScale) -> Html:
     """Return the trade-off."""
+    first, *others = contents.accuracy
     return section(
         "trade-off",
         "Fairness against accuracy",
@@ -25,62 +27,55 @@ def trade_off_section(contents: ReportContents, scale: PathScale) -> Html:
             "slider; click a chart to move it. The dashed vertical line is the bound that was "
             "chosen.",
         ),
-        element("div", _figures(contents, scale), class_="figures"),
+        element(
+            "div",
+            _accuracy(contents, scale, first),
+            _unfairness(contents, scale),
+            (_accuracy(contents, scale, curve) for curve in others),
+            class_="figures",
+        ),
     )
-
-
-def _figures(contents: ReportContents, scale: PathScale) -> list[Html]:
-    first, *others = contents.accuracy
-    return [
-        _accuracy(contents, scale, first),
-        _unfairness(contents, scale),
-        *(_accuracy(contents, scale, curve) for curve in others),
-    ]
 
 
 def _accuracy(contents: ReportContents, scale: PathScale, curve: Curve) -> Html:
     better = "higher" if curve.larger_is_better else "lower"
     lines, entries = [], []
     if curve.held_out is not None:
-        low = high = None
-        label = "held-out rows, mean over folds"
-        if curve.error is not None and curve.error.any():
-            low, high = curve.held_out - curve.error, curve.held_out + curve.error
-            label += " ± standard error"
+        low, high = _band(curve)
+        error = "" if low is None else " ± standard error"
         lines.append(Line(curve.held_out, "c0", "held-out rows", low, high))
-        entries.append(("c0", label))
+        entries.append(("c0", f"held-out rows, mean over folds{error}"))
     lines.append(Line(curve.training, "c1 dashed", "training rows"))
     entries.append(("c1 dashed", "training rows"))
-    chart = Chart(scale, contents.chosen).draw(
+    drawing = chart(
+        scale,
+        contents.chosen,
         lines,
         title=f"{curve.name} over the bound on unfairness",
         label=curve.name,
         as_percent=curve.name == "Accuracy",
     )
-    return figure(f"{curve.name} ({better} is better)", chart, legend(entries))
+    return figure(f"{curve.name} ({better} is better)", drawing, legend(entries))
 
 
 def _unfairness(contents: ReportContents, scale: PathScale) -> Html:
     lines, entries = _unfairness_lines(contents)
-    refits = contents.refits
-    chart, extra, most = Chart(scale, contents.chosen), [], 0.0
+    refits, whisker, include = contents.refits, None, [0.0]
     if refits is not None and refits.count:
-        most = refits.high
-        plot = chart.plot(lines, HEIGHT, 0.0, most)
+        include.append(refits.high)
         # Beside the cursor, which stands at the chosen bound at first.
-        x = float(scale.pixels[contents.chosen]) - 9.0
-        extra = [_whisker(x, plot.y(refits.low), plot.y(refits.high))]
+        whisker = partial(_whisker, scale.pixels[contents.chosen] - 9.0, refits)
         span = f"{amount(contents, refits.low)} to {amount(contents, refits.high)}"
         entries.append(("whisker", f"95 % of {refits.count} refits to resampled rows: {span}"))
-    drawing = chart.draw(
+    drawing = chart(
+        scale,
+        contents.chosen,
         lines,
         title="Unfairness over the bound",
         label="unfairness",
-        height=HEIGHT,
         as_percent=contents.unfairness[-1] == 1.0,
-        low=0.0,
-        high=most,
-        extra=extra,
+        include=include,
+        mark=whisker,
     )
     return figure("Unfairness (lower is fairer)", drawing, legend(entries))
 
@@ -93,10 +88,8 @@ def _unfairness_lines(contents: ReportContents) -> tuple[list[Line], list[tuple[
         lines.append(Line(curve.training, "c1 dashed", "dependence on S, training rows"))
         entries.append(("c1 dashed", f"{contents.dependence_name}: training rows"))
     if curve.held_out is not None:
-        low = high = None
-        if curve.error is not None and curve.error.any():
-            low = np.maximum(curve.held_out - curve.error, 0.0)
-            high = curve.held_out + curve.error
+        low, high = _band(curve)
+        low = None if low is None else np.maximum(low, 0.0)
         lines.append(Line(curve.held_out, "c0", "dependence on S, held-out rows", low, high))
         entries.append(("c0", f"{contents.dependence_name}: held-out rows ± standard error"))
     predictions = contents.on_predictions
@@ -107,6 +100,14 @@ def _unfairness_lines(contents: ReportContents) -> tuple[list[Line], list[tuple[
     return lines, entries
 
 
-def _whisker(x: float, low: float, high: float) -> Html:
+def _band(curve: Curve) -> tuple[Floats | None, Floats | None]:
+    """Return the ends of one standard error around held-out values, if there is one."""
+    if curve.held_out is None or curve.error is None or not curve.error.any():
+        return None, None
+    return curve.held_out - curve.error, curve.held_out + curve.error
+
+
+def _whisker(x: float, refits: Refits, plot: Plot) -> Html:
+    low, high = plot.y(refits.low), plot.y(refits.high)
     ends = "".join(f"M{x - 6:.1f},{y:.1f}h12" for y in (low, high))
     return element("path", class_="whisker", d=f"M{x:.1f},{low:.1f}V{high:.1f}{ends}")

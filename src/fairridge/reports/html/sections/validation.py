@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from fairridge.reports.html.alternatives import worst_group
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
-from fairridge.reports.html.sections.parts import bar, section, table
+from fairridge.reports.html.sections.parts import bar, names_shown, remark, section, sentence, table
 from fairridge.reports.html.sections.promises import largest_miscalibration, shown_calibration
 from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.validation_contents import Drift, Measure, NewRowsContents
@@ -16,16 +17,19 @@ __all__ = ["drift_section", "measures_section", "new_rows_sentences"]
 STABLE, SHIFTED = 0.1, 0.25
 # Of ten equal parts the index is below this many times its mean in 98 of 100 samples.
 CHANCE = 2.2
-FOUR_FIFTHS = 0.8
+WHAT = {
+    "share_of_eta": "variance of the linear predictor",
+    "share_of_means": "variance of the predicted means",
+}
 
 
 def new_rows_sentences(contents: NewRowsContents) -> list[str]:
     """Say what became of the bound, of the groups and of the columns."""
-    favorable = contents.subject.favorable
+    accuracy = contents.accuracy[0]
     parts = [
-        f"{favorable[0].upper()}{favorable[1:]}." if favorable else "",
+        sentence(contents.subject.favorable),
         _bound(contents),
-        _accuracy(contents),
+        f"{accuracy.name} is {_text(accuracy, accuracy.value)} on the new rows.",
         _groups(contents),
         _drift(contents),
     ]
@@ -48,7 +52,7 @@ def measures_section(contents: NewRowsContents) -> Html:
         element("h3", "Then and now"),
         table("The model in training and on the new rows",
               ["Measure", "In training", "New rows", "Interval"], rows),
-        element("p", note, class_="note"),
+        remark(note),
     )  # fmt: skip
 
 
@@ -66,7 +70,7 @@ def drift_section(contents: NewRowsContents) -> Html:
             "shares of levels, and tenths of numbers.",
         ),
         table("Drift of the columns", head, rows) if rows else None,
-        element("p", contents.no_drift, class_="note") if contents.no_drift else None,
+        remark(contents.no_drift),
     )
 
 
@@ -84,7 +88,7 @@ def _text(one: Measure, value: float) -> str:
 
 
 def _bound(contents: NewRowsContents) -> str:
-    r, subject = float(contents.unfairness[0]), contents.subject
+    r, subject = contents.unfairness[0], contents.subject
     text = (
         f"The model was fitted with the bound r = {bound(r)} on unfairness ({subject.definition}). "
     )
@@ -95,7 +99,7 @@ def _bound(contents: NewRowsContents) -> str:
         )
     if not contents.bounded:
         shares = " and ".join(
-            f"{percent(one.value, 2)} of the {_what(one)}, against "
+            f"{percent(one.value, 2)} of the {WHAT[one.key]}, against "
             f"{percent(one.training, 2)} in training"
             for one in contents.measures
             if one.key.startswith("share")
@@ -110,7 +114,7 @@ def _bound(contents: NewRowsContents) -> str:
         interval = f" (95 % interval {percent(one.low, 2)} to {percent(one.high, 2)})"
     return (
         f"{text}On these {count(subject.n_rows)} new rows the sensitive attributes explain "
-        f"{percent(one.value, 2)}{interval} of the {_what(one)}, against "
+        f"{percent(one.value, 2)}{interval} of the {WHAT[one.key]}, against "
         f"{percent(one.training, 2)} in training: {verdict(one, r)}."
     )
 
@@ -126,31 +130,13 @@ def verdict(one: Measure, r: float) -> str:
     return "above the bound, by no more than chance may explain"
 
 
-def _what(one: Measure) -> str:
-    return {
-        "share_of_eta": "variance of the linear predictor",
-        "share_of_means": "variance of the predicted means",
-    }[one.key]
-
-
-def _accuracy(contents: NewRowsContents) -> str:
-    one = contents.accuracy[0]
-    return f"{one.name} is {_text(one, one.value)} on the new rows."
-
-
 def _groups(contents: NewRowsContents) -> str:
     if contents.main.outcome:
         return ""
     audit, parts = contents.main.audits[0], []
-    groups = [
-        group
-        for part in audit.attributes
-        for group in part.groups
-        if not group.small and math.isfinite(group.adverse_impact_ratio)
-    ]
-    if groups:
-        worst = min(groups, key=lambda group: group.adverse_impact_ratio)
-        below = "below" if worst.adverse_impact_ratio < FOUR_FIFTHS else "not below"
+    worst = worst_group(audit)
+    if worst is not None:
+        below = "below" if worst.adverse_impact else "not below"
         parts.append(
             f"the lowest adverse impact ratio is {ratio(worst.adverse_impact_ratio)} "
             f"({worst.attribute} {worst.group}), {below} four fifths"
@@ -164,30 +150,27 @@ def _groups(contents: NewRowsContents) -> str:
             "mean predictions of a group differ from what was observed by up to "
             f"{shown_calibration(audit, off)}"
         )
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return sentence("; ".join(parts))
 
 
 def _drift(contents: NewRowsContents) -> str:
     if not contents.drift:
         return contents.no_drift
-    moved, some = (
-        [one for one in contents.drift if _change(one) == word] for word in ("shifted", "changed")
-    )
-    total = len(contents.drift)
-    if not moved and not some:
-        return (
-            f"None of the {total} columns has changed much since the fit: PSI is below {STABLE}, "
-            "or no larger than chance makes it."
-        )
-    parts = []
-    for found, words in ((moved, f"have shifted (PSI of {SHIFTED} or more)"),
-                         (some, f"have changed somewhat (PSI of {STABLE} or more)")):  # fmt: skip
+    changes = {
+        "shifted": f"have shifted (PSI of {SHIFTED} or more)",
+        "changed": f"have changed somewhat (PSI of {STABLE} or more)",
+    }
+    total, parts = len(contents.drift), []
+    for change, words in changes.items():
+        found = [one.name for one in contents.drift if _change(one) == change]
         if found:
-            names = ", ".join(one.name for one in found[:6])
-            more = f" and {len(found) - 6} more" if len(found) > 6 else ""
-            parts.append(f"{len(found)} of {total} columns {words}: {names}{more}")
-    return f"{'; '.join(parts)}."
+            parts.append(f"{len(found)} of {total} columns {words}: {names_shown(found, 6)}")
+    if parts:
+        return f"{'; '.join(parts)}."
+    return (
+        f"None of the {total} columns has changed much since the fit: PSI is below {STABLE}, or no "
+        "larger than chance makes it."
+    )
 
 
 def _change(one: Drift) -> str:

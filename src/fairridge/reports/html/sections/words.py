@@ -58,18 +58,11 @@ def term(name: str) -> Html:
 def words_section(sections: list[Html]) -> Html:
     """Explain the words that these sections use."""
     text = "".join(sections)
-    used = [
-        name
-        for name, number in NUMBERS.items()
-        if name in ALWAYS or f'data-note="{number}"' in text
-    ]
     items = [
         element(
-            "li",
-            element("b", name.replace("\u00ad", "")),
-            f": {MEANINGS[name]}.",
-            value=NUMBERS[name],
+            "li", element("b", name.replace("\u00ad", "")), f": {MEANINGS[name]}.", value=number
         )
-        for name in used
+        for name, number in NUMBERS.items()
+        if name in ALWAYS or f'data-note="{number}"' in text
     ]
     return section("words", "What the words mean", element("ol", items, class_="words"))

@@ -1,4 +1,4 @@
-"""The figure of a comparison: accuracy against unfairness."""
+"""Figures of models over unfairness: a cross-validation, and a comparison."""
 
 from __future__ import annotations
 
@@ -7,11 +7,45 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairridge._typing import Floats
-from fairridge.reports.paths import COLORS, new_axes
+from fairridge.reports.paths import COLORS, finish, new_axes
 
-__all__ = ["TradeOff", "plot_trade_off"]
+__all__ = ["TradeOff", "ValidationCurve", "plot_trade_off", "plot_validation"]
 
 MARKERS = "osD^vP*X<>"
+
+
+@dataclass(frozen=True)
+class ValidationCurve:
+    """One measure of one model over r.
+
+    Attributes
+    ----------
+    model, measure : str
+        Their names.
+    unfairness, mean, standard_error : ndarray
+        Bounds, mean over folds and its standard error.
+    """
+
+    model: str
+    measure: str
+    unfairness: Floats
+    mean: Floats
+    standard_error: Floats
+
+
+def plot_validation(curves: Sequence[ValidationCurve], ax: Any = None) -> Any:
+    """Draw curves with 95 % confidence intervals (extra ``plot``)."""
+    ax = new_axes() if ax is None else ax
+    for k, curve in enumerate(curves):
+        ax.errorbar(
+            curve.unfairness, curve.mean, yerr=1.96 * curve.standard_error,
+            color=COLORS[k % len(COLORS)], marker="o", markersize=4, linewidth=1.8, capsize=3,
+            label=curve.model,
+        )  # fmt: skip
+    ax.legend(frameon=False)
+    measures = ", ".join(sorted({curve.measure for curve in curves}))
+    title = "Cross-validation, mean and 95 % interval over folds"
+    return finish(ax, "bound on unfairness, r", measures, title)
 
 
 @dataclass(frozen=True)
@@ -64,11 +98,7 @@ def plot_trade_off(
             color=COLORS[k % len(COLORS)], marker=MARKERS[k % len(MARKERS)],
             markersize=6, linewidth=1.6, capsize=3, label=curve.model,
         )  # fmt: skip
-    ax.set_xlabel(unfairness_name)
-    ax.set_ylabel(score_name)
-    better = "high" if high else "low"
-    ax.set_title(f"Accuracy against fairness: {better} and left is better", loc="left", fontsize=11)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(alpha=0.25, linewidth=0.6)
     ax.legend(frameon=False)
-    return ax
+    better = "high" if high else "low"
+    title = f"Accuracy against fairness: {better} and left is better"
+    return finish(ax, unfairness_name, score_name, title)
