@@ -7,7 +7,6 @@ import statsmodels.api as sm
 from fairridge.engines import blocks
 from fairridge.fairness import IndividualFairness, StatisticalParity
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
-from fairridge.inference import influence
 from fairridge.penalties import Radial
 
 from .problems import draw, inferred
@@ -115,19 +114,6 @@ def test_beta_has_the_errors_of_least_squares_at_every_bound():
     for r in (0.0, 0.02, 0.5):
         bound = inferred(Gaussian(), data, PARITY, r, covariance="HC0")
         np.testing.assert_allclose(bound.covariance[3:, 3:], free.covariance[3:, 3:], rtol=1e-8)
-
-
-@pytest.mark.parametrize("family", [Gaussian(), Multinomial(3), Cox()], ids=repr)
-def test_predictors_decorrelated_row_by_row_give_the_same(family, monkeypatch):
-    data = draw(family)
-    options = {"r": 0.05, "definition": PARITY, "predictor_penalty": 0.5}
-    small = inferred(family, data, **options)
-    monkeypatch.setattr(influence, "LOSSY", -1.0)
-    by_row = inferred(family, data, **options)
-    np.testing.assert_allclose(by_row.covariance, small.covariance, rtol=1e-8, atol=1e-12)
-    assert by_row.quantities == {
-        name: pytest.approx(pair, rel=1e-8) for name, pair in small.quantities.items()
-    }
 
 
 def test_a_predictor_that_s_explains_almost_altogether():

@@ -10,11 +10,11 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.inference.description import Description, check_model
-from fairridge.inference.influence import Influences
-from fairridge.inference.kinds import kind_of
-from fairridge.inference.measures import Measure
-from fairridge.inference.passes import Branch, Pass, Quantity, Weighing, products, row_terms
-from fairridge.inference.raw import RawState
+from fairridge.inference.influence import Branch, Influences, branch_of
+from fairridge.inference.kinds import state_of
+from fairridge.inference.linearize import linearize
+from fairridge.inference.measures import Deviance, Measure
+from fairridge.inference.passes import Pass, Quantity, Weighing, products, row_terms
 from fairridge.inference.state import Regime, State
 from fairridge.search import PenalizedProblem, Solution
 
@@ -85,7 +85,6 @@ class Analysis:
         self.like = like
         self.problem, self.solution, self.description = problem, solution, description
         self.fit, self.basis, self.family = solution.fit, problem.basis, problem.family
-        self.kind = kind_of(problem, description)
 
     @property
     def regime(self) -> Regime:
@@ -114,15 +113,14 @@ class Analysis:
         return problem.engine.loglik(self.family, fit.deviance, problem.dispersion(fit))
 
     @cached_property
-    def state(self) -> State | RawState:
+    def state(self) -> State:
         """The model."""
         if self.regime == "free" and self.like is not None and self.like.free_state is not None:
             return self.like.free_state
-        found: State | RawState = self.kind.state(self.fit, self.regime)
-        return found
+        return state_of(self.problem, self.description, self.fit, self.regime)
 
     @cached_property
-    def free_state(self) -> State | RawState | None:
+    def free_state(self) -> State | None:
         """The unconstrained model; None if it has no limit."""
         if self.like is not None:
             return self.like.free_state
@@ -131,8 +129,7 @@ class Analysis:
         free = self.fit.unconstrained()
         if free.separation is not None or not self.problem.converged(0.0):
             return None
-        found: State | RawState = self.kind.state(free, "free")
-        return found
+        return state_of(self.problem, self.description, free, "free")
 
     @cached_property
     def free_branch(self) -> Branch | None:
@@ -140,7 +137,7 @@ class Analysis:
         if self.like is not None:
             return self.like.free_branch
         state = self.free_state
-        return None if state is None else self._branch(state)
+        return None if state is None else branch_of(state)
 
     @cached_property
     def branch(self) -> Branch:
@@ -148,7 +145,7 @@ class Analysis:
         if self.regime == "free" and self.free_branch is not None:
             return self.free_branch
         binding = self._measure(self.state) if self.regime == "bound" else None
-        return self._branch(self.state, binding, self.free_branch)
+        return branch_of(self.state, binding, self.free_branch)
 
     @cached_property
     def other_branch(self) -> Branch | None:
@@ -156,16 +153,10 @@ class Analysis:
         if self.regime != "free":
             return self.free_branch
         state = self.state.at_kink()
-        return self._branch(state, self._measure(self.state), self.free_branch)
+        return branch_of(state, self._measure(self.state), self.free_branch)
 
-    def _branch(
-        self, state: State | RawState, binding: Measure | None = None, free: Branch | None = None
-    ) -> Branch:
-        found: Branch = self.kind.branch(state, binding, free)
-        return found
-
-    def _measure(self, state: State | RawState) -> Measure:
-        return self.kind.measure(state, self.free_state)
+    def _measure(self, state: State) -> Measure:
+        return linearize(self.description.definition, state, self.free_state)
 
     @cached_property
     def unconstrained(self) -> Measure | None:
@@ -190,15 +181,14 @@ class Analysis:
         if self.unconstrained is not None:
             found["unconstrained"] = ((1.0, free, free.functional(self.unconstrained)),)
         if self.regime != "free" and self.family.separable:
-            own = self.branch.functional(self.kind.deviance(self.state))
-            other = free.functional(self.kind.deviance(state))
+            own = self.branch.functional(Deviance.of(self.state))
+            other = free.functional(Deviance.of(state))
             found["price"] = ((1.0, self.branch, own), (-1.0, free, other))
         return found
 
     def rows_of(self, branch: Branch, quantities: tuple[Quantity, ...] = ()) -> Pass:
         """Return what a pass over the rows is to find."""
-        S = self.basis.sensitive.scatter() / self.basis.weight
-        return Pass(branch, quantities, np.asarray(np.linalg.pinv(S, hermitian=True)))
+        return Pass(branch, quantities)
 
     def influences(self, branch: Branch | None = None) -> Influences:
         """Return the influence of every row; for rows that fit into memory."""
@@ -227,7 +217,7 @@ class Analysis:
 
     def parameters(self) -> int:
         """Return the number of coefficients."""
-        return int(self.state.varies.sum())
+        return len(self.state.directions)
 
     def fair_values(self) -> Floats:
         """Return intercept, α and β, class by class."""
@@ -244,10 +234,6 @@ class Analysis:
             for part in (found.raw, found.fair)
         )
         return raw, fair, found.lambda_
-
-    def fair_map(self, branch: Branch) -> Floats:
-        """Return how fair coefficients follow from terms."""
-        return self.maps(branch)[1]
 
     def _leverage(self, scheme: Scheme) -> tuple[Floats, float] | None:
         if scheme.covariance != "HC3":

@@ -153,8 +153,7 @@ def _covariances(analyses: Sequence[Analysis], scheme: Scheme) -> Floats:
     """Return sums over rows, of shape (k, m, m)."""
     first = analyses[0]
     parts = tuple(
-        (one.rows_of(one.branch), one.fair_map(one.branch), one.weighing(scheme))
-        for one in analyses
+        (Pass(one.branch), one.maps(one.branch)[1], one.weighing(scheme)) for one in analyses
     )
     first.require_rows()
     found: Floats = first.fit.engine.sum_over_columns(
@@ -193,7 +192,7 @@ def _with_kink(
         gap = abs(first.unconstrained.value - analysis.solution.unfairness)
         other = analysis.other_branch if analysis.bounded else None
         if error > 1e-8 and gap <= NEAR_KINK * error and other is not None:
-            weights = analysis.fair_map(other)
+            _, weights, _ = analysis.maps(other)
             products = analysis.sums(other, scheme)[:-1, :-1]
             variances = factor * ((weights.T @ products) * weights.T).sum(axis=1)
             out[k] = np.maximum(out[k], np.sqrt(np.maximum(variances, 0.0)))

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Floats, Integers
+from fairridge.arguments import check_option
 from fairridge.fairness import MeanParity, StatisticalParity, is_variance_share
 from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates
 from fairridge.inference.federated import RowProducts
-from fairridge.inference.passes import Branch
+from fairridge.inference.influence import Branch
 from fairridge.inference.population import Population
 from fairridge.inference.predictions import Predictor
 from fairridge.inference.restore import require_zero_mean
@@ -94,7 +95,8 @@ def inference_of(
         found = analysis.sums(branch, scheme, tuple(named.values()))
     if products is not None or known:
         require_zero_mean(analysis, found)
-    factor, df = scheme.finite_sample(_size(analysis, scheme), analysis.parameters())
+    n_rows = analysis.basis.weight if frequency else float(problem.engine.n_rows)
+    factor, df = scheme.finite_sample(n_rows, analysis.parameters())
     factor /= analysis.basis.weight**2
     found = factor * found
     quantities = _quantities(analysis, named, found[branch.width : -1, branch.width : -1])
@@ -141,9 +143,7 @@ def _with_isolated(raw: Estimates, analysis: Analysis, coefficients: Floats | No
 
 def scheme_of(covariance: str, clusters: Any, frequency: bool, n_rows: int) -> Scheme:
     """Return how a covariance is estimated, for arguments of a user."""
-    if covariance not in COVARIANCES:
-        known = ", ".join(map(repr, COVARIANCES))
-        raise ValueError(f"covariance={covariance!r} is not known; use one of {known}.")
+    check_option("covariance", covariance, COVARIANCES)
     if clusters is None:
         if covariance == "cluster":
             raise ValueError("covariance='cluster' needs clusters=, one label per row.")
@@ -157,17 +157,6 @@ def scheme_of(covariance: str, clusters: Any, frequency: bool, n_rows: int) -> S
     if len(values) < 2:
         raise ValueError("clusters has one value only; standard errors need two clusters or more.")
     return Scheme("cluster", codes.ravel().astype(np.intp), frequency)
-
-
-def _size(analysis: Analysis, scheme: Scheme) -> float:
-    return analysis.basis.weight if scheme.frequency else float(analysis.problem.engine.n_rows)
-
-
-def _kept(analysis: Analysis) -> Booleans:
-    """Say which coefficients are reported: all, but for an intercept that cancels."""
-    kept = np.ones(analysis.state.theta.shape[1], dtype=bool)
-    kept[0] = analysis.family.has_intercept
-    return kept
 
 
 def _classes(analysis: Analysis) -> int:
@@ -189,7 +178,9 @@ def _estimates(
     analysis: Analysis, terms: tuple[str, ...], raw: Floats, fair: Floats
 ) -> tuple[Estimates, Estimates]:
     """Put names to raw and fair coefficients, with λ beside the latter if the bound binds."""
-    values, kept = _values(analysis), np.tile(_kept(analysis), _classes(analysis))
+    values, kept = _values(analysis), np.ones(analysis.state.theta.shape[1], dtype=bool)
+    kept[0] = analysis.family.has_intercept  # one that cancels is not reported
+    kept = np.tile(kept, _classes(analysis))
     first = Estimates(terms, values[0][kept], raw[np.ix_(kept, kept)])
     binds = analysis.regime == "bound"
     kept = np.append(kept, binds)
@@ -297,17 +288,21 @@ def _notes(analysis: Analysis, near: bool) -> list[str]:
         notes.append("predictor_penalty is taken as given, however it was chosen.")
     isolated = analysis.isolated
     if isolated.size:
-        columns = ", ".join(repr(analysis.problem.engine.names[k]) for k in isolated)
         notes.append(
-            f"Column(s) {columns} are isolated: all rows of a level have the same outcome, and "
-            "their coefficients have no standard errors. Everything else is of the other rows."
+            f"Column(s) {_named(analysis, isolated)} are isolated: all rows of a level have the "
+            "same outcome, and their coefficients have no standard errors. Everything else is of "
+            "the other rows."
         )
     constant = np.setdiff1d(np.flatnonzero(analysis.basis.deviations == 0.0), isolated)
     if constant.size:
-        columns = ", ".join(repr(analysis.problem.engine.names[k]) for k in constant)
+        columns = _named(analysis, constant)
         notes.append(f"Column(s) {columns} are constant; their coefficients are 0 by definition.")
     if n < max(FEW_ROWS, FEW_EACH * analysis.parameters()):
         notes.append(
             "There are few rows for the number of coefficients: standard errors are approximate."
         )
     return notes
+
+
+def _named(analysis: Analysis, columns: Integers) -> str:
+    return ", ".join(repr(analysis.problem.engine.names[k]) for k in columns)

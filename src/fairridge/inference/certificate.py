@@ -17,12 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, ncx2, norm
+
+from fairridge.inference.estimates import check_probability
 
 __all__ = [
     "Certificate",
@@ -135,14 +138,10 @@ def certified_bound(
     """
     check_certified(unfairness, sensitive_columns, confidence)
 
+    limit = partial(upper_bound, sensitive_columns=sensitive_columns, confidence=confidence)
+
     def excess(training: float) -> float:
-        found = upper_bound(
-            training,
-            sensitive_columns=sensitive_columns,
-            confidence=confidence,
-            spread=spread(training),
-        )
-        return found - unfairness
+        return limit(training, spread=spread(training)) - unfairness
 
     if largest < unfairness and excess(largest) <= 0.0:
         return unfairness
@@ -191,12 +190,11 @@ def rows_needed(
             f"{unfairness!r}: no number of rows certifies more."
         )
 
+    limit = partial(upper_bound, training, sensitive_columns=sensitive_columns)
+
     def excess(log_rows: float) -> float:
         spread = 1.0 / (np.exp(log_rows) * (1.0 - training))
-        found = upper_bound(
-            training, sensitive_columns=sensitive_columns, confidence=confidence, spread=spread
-        )
-        return found - unfairness
+        return limit(confidence=confidence, spread=spread) - unfairness
 
     most = float(np.log(MOST_ROWS))
     if excess(most) > 0.0:
@@ -208,8 +206,7 @@ def rows_needed(
 
 def check_certified(unfairness: float, sensitive_columns: int, confidence: float) -> None:
     """Refuse numbers that no certificate has."""
-    for name, value in (("unfairness", unfairness), ("confidence", confidence)):
-        if not 0.0 < value < 1.0:
-            raise ValueError(f"{name}={value!r} must lie strictly between 0 and 1.")
+    check_probability("unfairness", unfairness)
+    check_probability("confidence", confidence)
     if sensitive_columns < 1:
         raise ValueError(f"sensitive_columns={sensitive_columns!r} must be at least 1.")

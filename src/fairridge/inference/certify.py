@@ -205,7 +205,17 @@ def _certificate(
 def require_certifiable(problem: Any, definition: Definition) -> None:
     """Refuse what has no certificate, with the reason."""
     if not _is_linear(definition, problem.family) and not isinstance(definition, MeanParity):
-        _refuse(definition, problem.family)
+        why = ""
+        if isinstance(_without_controls(definition), StatisticalParity):
+            why = (
+                ": a share of deviance is linear in α near 0, so that its value in the "
+                "population varies too much (with 400 rows and r = 0 it has a standard deviation "
+                "of about 0.16)"
+            )
+        raise ValueError(
+            f"{definition.name} of a {problem.family.name} model cannot be certified{why}. Use "
+            "definition='mean-parity', or StatisticalParity(measure='variance')."
+        )
     if isinstance(problem, CompressedProblem):
         raise ValueError(
             "a bound cannot be certified with more predictor columns than rows; use fewer columns, "
@@ -223,24 +233,13 @@ def require_certifiable(problem: Any, definition: Definition) -> None:
 
 def _is_linear(definition: Any, family: Family) -> bool:
     """Whether R² of the linear predictor on S is bounded."""
-    own = getattr(definition, "definition", definition)  # given controls
+    own = _without_controls(definition)
     known = isinstance(own, StatisticalParity | MeanParity)
     return known and is_variance_share(own, family)
 
 
-def _refuse(definition: Any, family: Family) -> None:
-    own = getattr(definition, "definition", definition)
-    if isinstance(own, StatisticalParity):
-        raise ValueError(
-            f"{definition.name} of a {family.name} model cannot be certified: a share of deviance "
-            "is linear in α near 0, so that its value in the population varies too much (with 400 "
-            "rows and r = 0 it has a standard deviation of about 0.16). Use "
-            "definition='mean-parity', or StatisticalParity(measure='variance')."
-        )
-    raise ValueError(
-        f"{definition.name} of a {family.name} model cannot be certified; use "
-        "definition='mean-parity', or StatisticalParity(measure='variance')."
-    )
+def _without_controls(definition: Any) -> Any:
+    return getattr(definition, "definition", definition)
 
 
 def _explained(fits: list[Fit], definition: Any) -> list[ExplainedScores]:

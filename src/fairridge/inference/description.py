@@ -37,6 +37,13 @@ class Description:
     predictor_penalty: float = 0.0
     standardize: bool = True
 
+    @property
+    def seen(self) -> str:
+        """What the ridge on α sees of S: "standardized", "raw" or "radial"."""
+        if isinstance(self.penalty, Radial):
+            return "radial"
+        return "standardized" if self.standardize else "raw"
+
     def penalty_unit(self, weight: float) -> float:
         """Return c in λ = c·λ̄, with λ̄ the penalty on the mean over rows."""
         return 1.0 if isinstance(self.penalty, Radial) else weight

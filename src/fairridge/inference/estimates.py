@@ -10,7 +10,7 @@ from scipy.stats import chi2, f, norm, t
 
 from fairridge._typing import Booleans, Floats, Integers
 
-__all__ = ["Estimates", "Interval", "WaldTest", "p_value", "quantile"]
+__all__ = ["Estimates", "Interval", "WaldTest", "check_probability", "p_value", "quantile"]
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,17 @@ class Estimates:
         half = quantile(level, df) * self.standard_errors
         return np.column_stack([self.estimate - half, self.estimate + half])
 
+    def combined(
+        self, Z: Floats, level: float, df: float | None, noise: float = 0.0
+    ) -> tuple[Floats, Floats]:
+        """Return linear combinations (rows of Z), and half the width of their intervals.
+
+        `noise` is a variance to add.
+        """
+        variance = ((Z @ self.covariance) * Z).sum(axis=1) + noise
+        half = quantile(level, df) * np.sqrt(np.maximum(variance, 0.0))
+        return Z @ self.estimate, half
+
     def wald(self, names: Sequence[str], df: float | None) -> WaldTest:
         """Test whether all named estimates are zero in the population."""
         unknown = [name for name in names if name not in self.names]
@@ -128,10 +139,15 @@ class Estimates:
 
 def quantile(level: float, df: float | None) -> float:
     """Return the two-sided quantile of Student's distribution, or of the normal one."""
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level!r} must lie strictly between 0 and 1.")
+    check_probability("level", level)
     probability = 0.5 + level / 2.0
     return float(norm.ppf(probability) if df is None else t.ppf(probability, df))
+
+
+def check_probability(name: str, value: float) -> None:
+    """Refuse what is not a probability, or is that of what is certain or impossible."""
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name}={value!r} must lie strictly between 0 and 1.")
 
 
 def p_value(statistics: Floats, df: float | None) -> Floats:

@@ -16,14 +16,15 @@ J = E[c(s − m)f′zᵀ], a row puts
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.families.means import RowMeans
-from fairridge.inference.raw import RawState
-from fairridge.inference.rows import FairRows, RowsOfModel
+from fairridge.inference.rows import RowsOfModel
+from fairridge.inference.state import State
 
 __all__ = ["Explained", "ExplainedShare", "LinearPredictors", "NotExplained", "Predicted"]
 
@@ -37,18 +38,17 @@ class LinearPredictors:
         first = np.broadcast_to(np.eye(m), (len(at.h), m, m)) if order else None
         return RowMeans(at.h + at.t, first, None)
 
-    def sums(self, state: RawState) -> _Sums:
+    def sums(self, state: State) -> _Sums:
         """Return the sums without a pass over the rows: they are moments of [S, X]."""
         basis, m = state.fit.basis, len(state.theta)
         S, U = basis.sensitive.scatter(), basis.predictors.scatter()
-        (q, p), alpha, beta = basis.B.shape, state.own.alpha, state.own.beta
+        (q, p), alpha, beta = basis.B.shape, state.alpha, state.beta
         gram, slopes = np.zeros((m, 1 + q, 2 + q)), np.zeros((m, 2 + q, m, 1 + q + p))
         gram[:, 0, 0], gram[:, 1:, 1:-1], gram[:, 1:, -1] = basis.weight, S, alpha @ S
         for k in range(m):
             slopes[k, 0, k, 0] = basis.weight
-            slopes[k, 1:-1, k, 1:] = np.hstack([S, S @ basis.B])
-            on_sensitive = alpha[k] @ S
-            slopes[k, -1, k, 1:] = np.append(on_sensitive, on_sensitive @ basis.B + beta[k] @ U)
+            slopes[k, 1:-1, k, 1 : 1 + q] = S
+            slopes[k, -1, k, 1:] = np.append(alpha[k] @ S, beta[k] @ U)
         squares = ((alpha @ S) * alpha).sum(axis=1) + ((beta @ U) * beta).sum(axis=1)
         return _Sums(gram, slopes, squares)
 
@@ -70,11 +70,9 @@ class Predicted:
         found: RowMeans = self.means(at.rows.y, at.eta, order)
         return found
 
-    def sums(self, state: RawState) -> _Sums:
+    def sums(self, state: State) -> _Sums:
         """Sum over the rows."""
-        basis = state.fit.basis
-        collect = _Collect(state.fit.family, state.theta, basis.B, self)
-        found: _Sums = state.fit.engine.sum_over_columns(collect, basis.center)
+        found: _Sums = state.sum_over_rows(partial(_collected, self))
         return found
 
 
@@ -83,10 +81,6 @@ Numbers = LinearPredictors | Predicted
 
 def _counted(found: RowMeans) -> Floats:
     return np.ones_like(found.values) if found.counted is None else found.counted
-
-
-def _columns(rows: FairRows) -> Floats:
-    return np.column_stack([np.ones(len(rows.s)), rows.s, rows.x])
 
 
 @dataclass(frozen=True)
@@ -103,62 +97,33 @@ class _Sums:
         )
 
 
-@dataclass(frozen=True)
-class _Read:
-    """Reads rows for a function of them as a model sees them."""
-
-    family: Any
-    theta: Floats
-    B: Floats
-
-    def seen(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> RowsOfModel:
-        q = len(self.B)
-        s, x = Z[:, :q], Z[:, q : q + self.B.shape[1]]
-        rows = FairRows(self.family, y, s, x, s, self.B, offset, weight)
-        return RowsOfModel(rows, self.theta)
-
-
-@dataclass(frozen=True)
-class _Collect(_Read):
-    """Sums of the numbers, their slopes and S."""
-
-    numbers: Numbers
-
-    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> _Sums:
-        at = self.seen(y, Z, weight, offset)
-        found, z = self.numbers(at, 2), _columns(at.rows)
-        counted, m = weight[:, None] * _counted(found), len(self.theta)
-        ones = np.column_stack([np.ones(len(z)), at.rows.s])
-        grams, slopes, squares = [], [], []
-        assert found.first is not None
-        for k, f in enumerate(found.values.T):
-            left = np.column_stack([ones, f]) * counted[:, k : k + 1]
-            each = [left.T @ (found.first[:, k, c, None] * z) for c in range(m)]
-            grams.append(left[:, :-1].T @ np.column_stack([ones, f]))
-            slopes.append(np.stack(each, axis=1))
-            squares.append(left[:, -1] @ f)
-        return _Sums(np.stack(grams), np.stack(slopes), np.array(squares))
+def _collected(numbers: Numbers, at: RowsOfModel) -> _Sums:
+    """Sum the numbers, their slopes and S over some rows."""
+    found, z, m = numbers(at, 2), at.rows.z, len(at.theta)
+    counted, ones = at.rows.weight[:, None] * _counted(found), z[:, : 1 + at.rows.v.shape[1]]
+    grams, slopes, squares = [], [], []
+    assert found.first is not None
+    for k, f in enumerate(found.values.T):
+        columns = np.column_stack([ones, f])
+        left = columns * counted[:, k : k + 1]
+        each = [left.T @ (found.first[:, k, c, None] * z) for c in range(m)]
+        grams.append(left[:, :-1].T @ columns)
+        slopes.append(np.stack(each, axis=1))
+        squares.append(left[:, -1] @ f)
+    return _Sums(np.stack(grams), np.stack(slopes), np.array(squares))
 
 
-@dataclass(frozen=True)
-class _Bend(_Read):
-    """Σ w c (s − m)ᵀb f″zzᵀ."""
-
-    numbers: Numbers
-    mean: Floats
-    slopes: Floats
-
-    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
-        at = self.seen(y, Z, weight, offset)
-        found, z, m = self.numbers(at, 2), _columns(at.rows), len(self.theta)
-        explained = _explained(at, _counted(found), self.mean, self.slopes)
-        assert found.bend is not None
-        bend = found.bend(weight[:, None] * explained)
-        out = np.empty((m, z.shape[1], m, z.shape[1]))
-        for a in range(m):
-            for b in range(m):
-                out[a, :, b, :] = (z * bend[:, a, b, None]).T @ z
-        return out
+def _bent(numbers: Numbers, mean: Floats, slopes: Floats, at: RowsOfModel) -> Floats:
+    """Return Σ w c (s − m)ᵀb f″zzᵀ over some rows."""
+    found, z, m = numbers(at, 2), at.rows.z, len(at.theta)
+    explained = _explained(at, _counted(found), mean, slopes)
+    assert found.bend is not None
+    bend = found.bend(at.rows.weight[:, None] * explained)
+    out = np.empty((m, z.shape[1], m, z.shape[1]))
+    for a in range(m):
+        for b in range(m):
+            out[a, :, b, :] = (z * bend[:, a, b, None]).T @ z
+    return out
 
 
 def _explained(at: RowsOfModel, counted: Floats, mean: Floats, slopes: Floats) -> Floats:
@@ -207,7 +172,7 @@ class Explained:
     bent: Floats
 
     @classmethod
-    def of(cls, state: RawState, numbers: Numbers) -> Explained:
+    def of(cls, state: State, numbers: Numbers) -> Explained:
         """Sum over the rows of a model, twice if the numbers bend."""
         basis, sums = state.fit.basis, numbers.sums(state)
         gram, slopes = sums.gram / basis.weight, sums.slopes / basis.weight
@@ -220,20 +185,18 @@ class Explained:
         jacobian = slopes[:, 1:-1] - mean[:, :, None, None] * slopes[:, :1]
         variance = float((sums.squares / basis.weight - gram[:, 0, -1] * level).sum())
         by_theta = (slopes[:, -1] - level[:, None, None] * slopes[:, 0]).sum(axis=0)
-        blank = np.zeros((state.size, state.size))
+        blank = np.zeros_like(state.hessian)
         found = cls(
             numbers, mean, level, covariance, inverse, jacobian, typical, variance, by_theta, blank
         )
         return found._bent(state, found.slopes)
 
-    def _bent(self, state: RawState, slopes: Floats) -> Explained:
+    def _bent(self, state: State, slopes: Floats) -> Explained:
         """Return the same with E[(s − m)ᵀb f″zzᵀ] for given b."""
         if isinstance(self.numbers, LinearPredictors):
             return self
-        engine, basis, family = state.fit.engine, state.fit.basis, state.fit.family
-        function = _Bend(family, state.theta, basis.B, self.numbers, self.mean, slopes)
-        total: Floats = engine.sum_over_columns(function, basis.center)
-        return replace(self, bent=total.reshape(state.size, -1) / basis.weight)
+        total: Floats = state.sum_over_rows(partial(_bent, self.numbers, self.mean, slopes))
+        return replace(self, bent=total.reshape(state.hessian.shape) / state.fit.basis.weight)
 
     @property
     def slopes(self) -> Floats:
@@ -264,25 +227,26 @@ class Explained:
         explained = _explained(at, counted, self.mean, self.slopes)
         return explained, counted * (found.values - self.level), found
 
-    def rows(self, at: RowsOfModel) -> Floats:
-        """Return what each row puts into the slope."""
+    def take_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
+        """Take what each row puts into the slope off what it puts into the equations."""
         explained, deviation, found = self.seen(at)
-        out = self.bending(at, explained, found)
-        left = deviation - explained
-        counted = _counted(found)
+        self.take_bending(at, factor * explained, found, out)
+        counted = factor * _counted(found) * (deviation - explained)
         K, q, m, k = self.jacobian.shape
         for j in range(K):
-            onto = np.einsum("qr,rz->qz", self.inverse[j], self.jacobian[j].reshape(q, -1))
-            own = (at.rows.s - self.mean[j]) * (counted[:, j] * left[:, j])[:, None]
-            out += (own @ onto).reshape(-1, m, k)
-        return out
+            onto = self.inverse[j] @ self.jacobian[j].reshape(q, -1)
+            own = (at.rows.s - self.mean[j]) * counted[:, j : j + 1]
+            out -= (own @ onto).reshape(-1, m, k)
 
-    def bending(self, at: RowsOfModel, explained: Floats, found: RowMeans) -> Floats:
-        """Return Σ_k h f′z − h E[c f′z]/E[c] of each row, of shape (n, m, k)."""
+    def take_bending(
+        self, at: RowsOfModel, explained: Floats, found: RowMeans, out: Floats
+    ) -> None:
+        """Take Σ_k h f′z − h E[c f′z]/E[c] of each row off `out` of shape (n, m, k)."""
         assert found.first is not None
         by_eta = np.einsum("nk,nkm->nm", explained, found.first)
-        out = by_eta[:, :, None] * _columns(at.rows)[:, None, :]
-        return np.asarray(out - np.einsum("nk,kmz->nmz", explained, self.typical))
+        out -= by_eta[:, :, None] * at.rows.z[:, None, :]
+        typical = self.typical.reshape(len(self.typical), -1)
+        out += (explained @ typical).reshape(out.shape)
 
 
 @dataclass(frozen=True)
@@ -331,16 +295,16 @@ class NotExplained:
 
     explained: Explained
     multipliers: Floats
+    is_alpha = False
 
     @classmethod
-    def of(cls, state: RawState, explained: Explained) -> NotExplained:
+    def of(cls, state: State, explained: Explained) -> NotExplained:
         """Find the multipliers: E[g z] − ½λ̄₂∂R = Jᵀπ."""
-        K, q, m, k = explained.jacobian.shape
-        J = explained.jacobian.reshape(K * q, m * k)
-        left = state.gradient.ravel() - sum(c * form.slope.ravel() for c, form in state.fixed)
-        kept = state.varies.ravel()
-        units = np.sqrt(np.diag(state.hessian)[kept])
-        found = np.linalg.lstsq((J[:, kept] / units).T, left[kept] / units, rcond=1e-10)[0]
+        K, q = explained.mean.shape
+        J, N = explained.jacobian.reshape(K * q, -1), state.directions
+        left = state.gradient - sum(c * form.slope for c, form in state.fixed)
+        units = np.sqrt(((N @ state.hessian) * N).sum(axis=1))
+        found = np.linalg.lstsq((J @ N.T / units).T, N @ left.ravel() / units, rcond=1e-10)[0]
         pi: Floats = np.asarray(found.reshape(K, q), dtype=np.float64)
         return cls(explained._bent(state, pi), pi)
 
@@ -360,12 +324,11 @@ class NotExplained:
         """E[(s − m)ᵀπ f″zzᵀ]."""
         return self.explained.bent
 
-    def rows(self, at: RowsOfModel) -> Floats:
-        """Return what each row puts into Jᵀπ."""
-        own = self.explained
-        found = own.numbers(at, 2)
-        explained = _explained(at, _counted(found), own.mean, self.multipliers)
-        return own.bending(at, explained, found)
+    def take_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
+        """Take what each row puts into Jᵀπ off what it puts into the equations."""
+        own, found = self.explained, self.explained.numbers(at, 2)
+        explained = _explained(at, factor * _counted(found), own.mean, self.multipliers)
+        own.take_bending(at, explained, found, out)
 
     def values(self, at: RowsOfModel) -> Floats:
         """Return c(s − m)f̃ of each row and number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,24 @@ from fairridge.fairness import (
     StatisticalParity,
     is_variance_share,
 )
+from fairridge.fairness.conditional import GivenControls
 from fairridge.families.distances import ChangedColumns
+from fairridge.inference.explained import Explained, ExplainedShare
+from fairridge.inference.given import Given, SensitiveRidge, basis_given
 from fairridge.inference.measures import (
     Deviance,
     Measure,
     OutcomePairs,
     Sum,
     VarianceShareOf,
+    WithoutSensitive,
     deviance_slopes,
 )
 from fairridge.inference.pairs import partners_of
-from fairridge.inference.rows import Stack
-from fairridge.inference.state import State, sums_without
-from fairridge.models import FairBasis
+from fairridge.inference.rows import RowsOfModel, Stack
+from fairridge.inference.state import State
 
-__all__ = ["linearize", "mean_deviance"]
+__all__ = ["linearize"]
 
 
 def linearize(definition: Definition, at: State, free: State | None) -> Measure:
@@ -46,7 +49,10 @@ def linearize(definition: Definition, at: State, free: State | None) -> Measure:
     free : State or None
         The unconstrained model; None if it has no limit.
     """
-    family = at.fit.family
+    if isinstance(at.ridge, Explained):
+        return ExplainedShare(at.ridge)
+    if isinstance(definition, GivenControls):
+        return linearize(definition.definition, at, free)
     if definition.maximum_of:
         # Where the bound binds it is met by the largest; the others do not matter nearby.
         largest = max(definition.maximum_of, key=lambda part: part.value(at.fit))
@@ -59,7 +65,7 @@ def linearize(definition: Definition, at: State, free: State | None) -> Measure:
         value = float(shares @ [part.value for part in found])
         return Sum(value, tuple(zip(shares.tolist(), found, strict=True)))
     if isinstance(definition, StatisticalParity | MeanParity):
-        if is_variance_share(definition, family):
+        if is_variance_share(definition, at.fit.family):
             return _share_of_predictors(at)
         if isinstance(definition, StatisticalParity):
             return _share_of_deviance(definition, at)
@@ -73,18 +79,18 @@ def linearize(definition: Definition, at: State, free: State | None) -> Measure:
     )
 
 
-def mean_deviance(at: State) -> Deviance:
-    """Return the mean deviance of a model."""
-    return Deviance(at.fit.deviance / at.fit.basis.weight, at.gradient, at.q)
+def _given(at: State) -> Given:
+    assert isinstance(at.ridge, SensitiveRidge)
+    return at.ridge.given
 
 
 # ------------------------------------------------------------------ variances
 
 
 def _share_of_predictors(at: State) -> VarianceShareOf:
-    U = at.fit.basis.predictors.scatter() / at.fit.basis.weight
-    slope = at.beta @ U
-    return _variance_share(at, float((slope * at.beta).sum()), 2.0 * slope)
+    basis, beta = basis_given(at.fit), _given(at).beta
+    slope = beta @ (basis.predictors.scatter() / basis.weight)
+    return _variance_share(at, float((slope * beta).sum()), 2.0 * slope)
 
 
 def _share_of_response(at: State) -> VarianceShareOf:
@@ -105,18 +111,14 @@ def _share_of_response(at: State) -> VarianceShareOf:
 
 
 def _variance_share(at: State, other: float, slope: Floats, **more: Any) -> VarianceShareOf:
-    S = _sensitive_covariance(at.fit.basis)
-    on_alpha = at.alpha @ S
-    own = float((on_alpha * at.alpha).sum())
+    basis, given = basis_given(at.fit), _given(at)
+    on_alpha = given.alpha @ (basis.sensitive.scatter() / basis.weight)
+    own = float((on_alpha * given.alpha).sum())
     total = own + other
     value = own / total if total > 0.0 else 0.0
-    level = np.zeros((len(at.theta), 1))
-    gradient = np.hstack([level, 2.0 * (1.0 - value) * on_alpha, -value * slope])
-    return VarianceShareOf(value, total, gradient / total, **more)
-
-
-def _sensitive_covariance(basis: FairBasis) -> Floats:
-    return basis.sensitive.scatter() / basis.weight
+    gradient = 2.0 * (1.0 - value) * on_alpha @ given.to_alpha
+    gradient[:, given.others] -= value * slope
+    return VarianceShareOf(value, total, gradient / total, given, **more)
 
 
 # ------------------------------------------------------------------ deviances
@@ -129,35 +131,22 @@ def _share_of_deviance(definition: StatisticalParity, at: State) -> Sum:
             f"there are no standard errors for {definition.name} of a {at.fit.family.name} model; "
             "use measure='variance' or 'deviance', and 'variance' for Cox models."
         )
-    full, without, null = mean_deviance(at), *(_reduced(definition, at, k) for k in (True, False))
+    given, full = _given(at), Deviance.of(at)
+    shift = None if definition.center else basis_given(at.fit).center_sensitive
+    without, null = (
+        WithoutSensitive.of(at, given, predictors=kept, shift=shift) for kept in (True, False)
+    )
     value, slopes = deviance_slopes(measure, full.value, without.value, null.value)
     return Sum(value, tuple(zip(slopes, (full, without, null), strict=True)))
-
-
-def _reduced(definition: StatisticalParity, at: State, predictors: bool) -> Deviance:
-    value, score = sums_without(at.fit, predictors=predictors, center=definition.center)
-    shift = None if definition.center else at.fit.basis.center_sensitive
-    return Deviance(value, score, at.q, False, predictors, shift)
 
 
 # ---------------------------------------------------------------------- pairs
 
 
-@dataclass(frozen=True)
-class _Collect:
-    """The weights, the response and S·coefficients of rows."""
-
-    coefficients: Floats
-
-    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Stack:
-        fitted = Z[:, : len(self.coefficients)] @ self.coefficients
-        return Stack((np.column_stack([weight, fitted, y]),))
-
-
 def _outcome_pairs(definition: IndividualFairness, at: State, free: State) -> OutcomePairs:
     fit, m, weight = at.fit, len(at.theta), at.fit.basis.weight
     distance = definition.resolved(fit)
-    columns = ChangedColumns(fit.basis.center_sensitive, np.eye(at.alpha.shape[1]))
+    columns = ChangedColumns(fit.basis.center_sensitive, np.eye(at.q))
     M = fit.engine.pairwise(distance, columns) / weight**2
     theirs = float(np.einsum("ki,ij,kj->", free.alpha, M, free.alpha))
     ours = float(np.einsum("ki,ij,kj->", at.alpha, M, at.alpha))
@@ -165,11 +154,15 @@ def _outcome_pairs(definition: IndividualFairness, at: State, free: State) -> Ou
     own, other = (
         np.hstack([level, 2.0 * alpha @ M / theirs, rest]) for alpha in (at.alpha, free.alpha)
     )
-    collect = _Collect(np.vstack([at.alpha, free.alpha]).T)
-    rows: Stack = fit.engine.sum_over_columns(collect, fit.basis.center)
+    rows: Stack = at.sum_over_rows(partial(_fitted_by, np.vstack([at.alpha, free.alpha])))
     v, h, h0, y = np.split(rows.array(), [1, 1 + m, 1 + 2 * m], axis=1)
     squares = [(part**2).sum(axis=1, keepdims=True) for part in (h, h0)]
     shown = np.hstack([np.ones_like(v), h, squares[0], h0, squares[1]]) * v / weight
     partners = partners_of(distance, y, shown)
     value = ours / theirs
     return OutcomePairs(value, theirs, own, -value * other, partners, free.theta)
+
+
+def _fitted_by(alpha: Floats, at: RowsOfModel) -> Stack:
+    """Return the weights, Sα for several α and the response of rows."""
+    return Stack((np.column_stack([at.rows.weight, at.rows.s @ alpha.T, at.rows.y]),))

@@ -1,9 +1,9 @@
 """How quantities of a model move with its coefficients and with the weight of a row.
 
 A quantity F(θ, P) of the coefficients and of the distribution P of the rows
-moves by gradient·φ_θ + direct, where φ_θ is the influence of a row on θ and
-`direct` that on F at the same θ. The latter includes what the row does to the
-column means and to B.
+moves by gradient·φ_θ + direct, where φ_θ is the influence of a row on θ, the
+coefficients of fixed columns, and `direct` that on F at the same θ. The latter
+includes what the row does to the column means and to B, and through B to α.
 """
 
 from __future__ import annotations
@@ -14,10 +14,20 @@ from typing import Protocol
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.inference.given import Given
 from fairridge.inference.pairs import Partners
 from fairridge.inference.rows import RowsOfModel
+from fairridge.inference.state import State, derivatives_at
 
-__all__ = ["Deviance", "Measure", "OutcomePairs", "Sum", "VarianceShareOf", "deviance_slopes"]
+__all__ = [
+    "Deviance",
+    "Measure",
+    "OutcomePairs",
+    "Sum",
+    "VarianceShareOf",
+    "WithoutSensitive",
+    "deviance_slopes",
+]
 
 
 class Measure(Protocol):
@@ -53,8 +63,10 @@ class VarianceShareOf:
         The share and V_h + T.
     gradient : ndarray of shape (m, 1+q+p)
         Derivative in the coefficients.
+    given : Given
+        The model given its controls.
     explained : ndarray of shape (m, c) or None
-        G = CQ⁻¹, where the response takes the part of the predictors.
+        G = CQ⁻¹, if the response takes the part of the predictors.
     response : tuple of ndarray
         Mean of the targets, and their coefficients on S.
     """
@@ -62,74 +74,115 @@ class VarianceShareOf:
     value: float
     total: float
     gradient: Floats
+    given: Given
     explained: Floats | None = None
     response: tuple[Floats, Floats] | None = None
     free_gradient = None
 
     def direct(self, at: RowsOfModel) -> Floats:
-        """((1−ρ)h² − ρτ)/(V_h + T), τ = t² or 2tᵀGy⊥ − |Gy⊥|²; its mean is zero."""
-        if self.explained is None or self.response is None:
-            other = (at.t**2).sum(axis=1)
-        else:
+        """((1−ρ)(h² + 2ht) − ρτ)/(V_h + T), τ = t² or 2tᵀGy⊥ − |Gy⊥|²; its mean is zero."""
+        own = self.given.seen(at)
+        h, t = own.h, own.t
+        other = t * t
+        if self.explained is not None and self.response is not None:
             mean, coefficients = self.response
             left = (at.rows.targets - mean - at.rows.s @ coefficients) @ self.explained.T
-            other = (2.0 * at.t * left - left**2).sum(axis=1)
-        own = (at.h**2).sum(axis=1)
-        return ((1.0 - self.value) * own - self.value * other) / self.total
+            other = 2.0 * t * left - left**2
+        each = (1.0 - self.value) * (h * h + 2.0 * h * t) - self.value * other
+        return np.asarray(each.sum(axis=1) / self.total)
 
 
 @dataclass(frozen=True)
 class Deviance:
-    """The mean deviance with some coefficients set to zero.
+    """The mean deviance.
 
     Attributes
     ----------
     value : float
         The mean.
-    score : ndarray of shape (m, 1+q+p)
-        E[g z].
-    q : int
-        Number of sensitive columns.
-    sensitive, predictors : bool
-        Whether α and β are kept.
-    shift : ndarray of shape (q,) or None
-        Means of S, if the level is that of uncentered S.
+    gradient : ndarray of shape (m, 1+q+p)
+        −2E[g z].
     """
 
     value: float
-    score: Floats
-    q: int
-    sensitive: bool = True
-    predictors: bool = True
-    shift: Floats | None = None
+    gradient: Floats
     free_gradient = None
+
+    @classmethod
+    def of(cls, at: State) -> Deviance:
+        """Return the mean deviance of a model."""
+        return cls(at.fit.deviance / at.fit.basis.weight, -2.0 * at.gradient)
+
+    def direct(self, at: RowsOfModel) -> Floats:
+        """Return d − E[d]."""
+        return at.rows.deviance(at.without_offset) - self.value
+
+
+@dataclass(frozen=True)
+class WithoutSensitive:
+    """The mean deviance without S̃α, or without S̃α and Ũβ; controls stay.
+
+    Attributes
+    ----------
+    given : Given
+        The model given its controls.
+    value : float
+        The mean.
+    score : ndarray of shape (m, k)
+        E[g z̃] of residuals and controls.
+    predictors : bool
+        Whether Ũβ is kept.
+    shift : ndarray of shape (q,) or None
+        Means of S, if what is left out is S̃α of uncentered S.
+    """
+
+    given: Given
+    value: float
+    score: Floats
+    predictors: bool
+    shift: Floats | None
+    free_gradient = None
+
+    @classmethod
+    def of(
+        cls, at: State, given: Given, *, predictors: bool, shift: Floats | None
+    ) -> WithoutSensitive:
+        """Sum over the rows of a model."""
+        theta = given.theta.copy()
+        theta[:, 1 : 1 + given.q] = 0.0
+        if shift is not None:
+            theta[:, 0] -= given.alpha @ shift
+        if not predictors:
+            theta[:, given.others] = 0.0
+        value, score, _ = derivatives_at(at.fit, theta @ given.to_residuals.T, 1)
+        return cls(given, value, score @ given.to_residuals, predictors, shift)
 
     @property
     def gradient(self) -> Floats:
-        """−2E[g z] of the coefficients that are kept."""
-        out = -2.0 * self.score
-        if not self.sensitive:
-            out[:, 1 : 1 + self.q] = 0.0
+        """−2E[g ∂η/∂θ], with η a function of the level, ζ and, if kept, β."""
+        kept = self.score.copy()
+        kept[:, 1 : 1 + self.given.q] = 0.0 if self.shift is None else -kept[:, :1] * self.shift
         if not self.predictors:
-            out[:, 1 + self.q :] = 0.0
-        if self.shift is not None:
-            out[:, 1 : 1 + self.q] += 2.0 * self.score[:, :1] * self.shift
-        return out
+            kept[:, self.given.others] = 0.0
+        return -2.0 * kept @ np.linalg.inv(self.given.to_residuals)
 
     def direct(self, at: RowsOfModel) -> Floats:
-        """Return d − E[d] + 2E[g]·(what centering took) + 2E[g s]ᵀ(v t)."""
-        rows, level = at.rows, self.score[:, 0]
-        kept = [
-            part for part, is_kept in ((at.h, self.sensitive), (at.t, self.predictors)) if is_kept
-        ]
-        eta = np.broadcast_to(at.level, at.h.shape) if not kept else sum(kept, at.level)
-        moved = sum(kept, np.zeros_like(level)) @ level if kept else 0.0
-        if self.shift is not None:
-            eta = eta - at.theta[:, 1 : 1 + self.q] @ self.shift
-            moved = moved + at.h @ level
+        """Return d − E[d] − 2E[g w]ᵀE[wwᵀ]⁻¹w·(what was left out) + 2E[g s̃]ᵀ(v t).
+
+        What was left out of uncentered S does not depend on means.
+        """
+        given, own = self.given, self.given.seen(at)
+        eta, centered, on_alpha = at.without_offset - own.h, own.h, np.zeros_like(given.alpha)
         if self.predictors:
-            moved = moved + (at.t * (rows.v @ self.score[:, 1 : 1 + self.q].T)).sum(axis=1)
-        return rows.deviance(eta) - self.value + 2.0 * moved
+            on_alpha = self.score[:, 1 : 1 + given.q]
+        if self.shift is not None:
+            eta, centered = eta - given.alpha @ self.shift, 0.0 * own.h
+            on_alpha = on_alpha + self.score[:, :1] * self.shift
+        if not self.predictors:
+            eta, centered = eta - own.t, centered + own.t
+        of_level = self.score[:, np.append(0, given.controls)] @ given.of_level
+        moved = own.t * (own.v @ on_alpha.T) - centered * (own.level @ of_level.T)
+        return np.asarray(at.rows.deviance(eta) - self.value + 2.0 * moved.sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -187,8 +240,8 @@ class OutcomePairs:
     free: Floats
 
     def direct(self, at: RowsOfModel) -> Floats:
-        """2(Eⱼ[d(hᵢ−hⱼ)²] − ρEⱼ[d(h₀ᵢ−h₀ⱼ)²])/f(α₀)."""
-        m = at.h.shape[1]
+        """2(Eⱼ[d(hᵢ−hⱼ)²] − ρEⱼ[d(h₀ᵢ−h₀ⱼ)²])/f(α₀), and what follows α and α₀."""
+        m, alpha = at.h.shape[1], slice(1, 1 + at.rows.v.shape[1])
         sums = self.partners(at.rows.y)
         free = RowsOfModel(at.rows, self.free)
         own, other = (
@@ -197,7 +250,10 @@ class OutcomePairs:
             + sums[:, k + m]
             for h, k in ((at.h, 1), (free.h, 2 + m))
         )
-        return 2.0 * (own - self.value * other) / self.unit
+        moved = (
+            at.moved * self.gradient[:, alpha] + free.moved * self.free_gradient[:, alpha]
+        ).sum(axis=(1, 2))
+        return np.asarray(2.0 * (own - self.value * other) / self.unit + moved)
 
 
 def deviance_slopes(

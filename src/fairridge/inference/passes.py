@@ -10,15 +10,12 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab
 from fairridge.engines import Engine, MemoryEngine
-from fairridge.inference.influence import Branch as FairBranch
-from fairridge.inference.influence import Functional
-from fairridge.inference.raw import RawBranch
+from fairridge.inference.influence import Branch, Functional
 from fairridge.inference.rows import FairRows, RowsOfModel, Stack
 
-__all__ = ["Branch", "Pass", "Quantity", "Weighing", "products", "row_terms"]
+__all__ = ["Pass", "Quantity", "Weighing", "products", "row_terms"]
 
 
-Branch = FairBranch | RawBranch
 # A sum of functionals of branches, each with its factor.
 Quantity = tuple[tuple[float, Branch, Functional], ...]
 
@@ -33,23 +30,16 @@ class Pass:
         Its terms come first.
     quantities : tuple of Quantity
         One column each.
-    inverse : ndarray of shape (q, q)
-        Σ_S⁻¹.
     """
 
     branch: Branch
-    quantities: tuple[Quantity, ...]
-    inverse: Floats
+    quantities: tuple[Quantity, ...] = ()
 
     def rows(
         self, family: Any, y: Floats, Z: Floats, weight: Floats, offset: Floats | None
     ) -> FairRows:
         """Read centered columns [S, X]; what follows them is left out."""
-        branch, q = self.branch, len(self.inverse)
-        s, x = Z[:, :q], Z[:, q : len(branch.center)]
-        if not branch.mixing.any():
-            x = x - s @ branch.B
-        return FairRows(family, y, s, x, s @ self.inverse, branch.mixing, offset, weight)
+        return FairRows.of(family, self.branch.basis, y, Z, weight, offset)
 
     def terms(self, rows: FairRows, more: int = 0) -> Floats:
         """Return all terms of each row, and some columns for the caller to fill.
@@ -57,7 +47,7 @@ class Pass:
         What quantities have of the branch's own terms is left out; see `completed`.
         """
         width, own = self.branch.width, self.branch.seen(rows)
-        out = np.empty((len(rows.s), width + len(self.quantities) + more))
+        out = np.empty((len(rows.z), width + len(self.quantities) + more))
         self.branch.write_terms(own, out[:, :width])
         out[:, width:] = 0.0
         for branch, places, signs, functionals in self._by_branch():
@@ -65,7 +55,7 @@ class Pass:
             if branch is not self.branch:
                 weights = np.column_stack([what.weights for what in functionals])
                 at = branch.seen(rows)
-                found = branch.weighted_terms(at, weights)
+                found = branch.weighted(at, weights)
             for k, sign, what, column in zip(places, signs, functionals, found.T, strict=True):
                 out[:, width + k] += sign * (column + what.measure.direct(at))
         return out
@@ -82,7 +72,7 @@ class Pass:
         for k, parts in enumerate(self.quantities):
             for sign, branch, what in parts:
                 if branch is self.branch:
-                    full[:width, width + k] += sign * what.weights
+                    full[: len(what.weights), width + k] += sign * what.weights
         return full
 
     def _by_branch(self) -> list[tuple[Branch, list[int], list[float], list[Functional]]]:
@@ -119,9 +109,7 @@ class Weighing:
             return factors
         root, total = self.leverage
         curvature = RowsOfModel(rows, theta).curvature / total
-        q = rows.s.shape[1]
-        scores = rows.s @ root[1 : 1 + q] + (root[0] + rows.u @ root[1 + q :])
-        own = curvature * (scores**2).sum(axis=1)
+        own = curvature * ((rows.z @ root) ** 2).sum(axis=1)
         leverage = own if self.frequency else rows.weight * own
         return np.asarray(factors / (1.0 - np.minimum(leverage, 1.0 - 1e-10)))
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.inference.estimates import Estimates, Interval
+from fairridge.inference.estimates import Estimates, Interval, check_probability
 
 __all__ = ["Population"]
 
@@ -64,8 +64,7 @@ class Population:
         """Return the mean of ρ* and its quantiles."""
         if self.refusal is not None:
             raise ValueError(self.refusal)
-        if not 0.0 < confidence < 1.0:
-            raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
+        check_probability("confidence", confidence)
         sizes, vectors = np.linalg.eigh(self.raw.covariance)
         root = vectors * np.sqrt(np.maximum(sizes, 0.0))
         normal = np.random.default_rng(0).standard_normal((DRAWS, len(root)))

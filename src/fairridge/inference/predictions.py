@@ -60,11 +60,10 @@ def predicted_columns(
     df : float or None
         Degrees of freedom of t statistics; None for normal quantiles.
     """
-    half = quantile(level, df)
     if what.family.n_predictors == 1:
-        middle = Z @ raw.estimate + offset
-        error = half * np.sqrt(np.maximum(((Z @ raw.covariance) * Z).sum(axis=1), 0.0))
-        ends = {"mean": middle, "lower": middle - error, "upper": middle + error}
+        middle, half = raw.combined(Z, level, df)
+        middle = middle + offset
+        ends = {"mean": middle, "lower": middle - half, "upper": middle + half}
         return {name: what.family.mean(eta[:, None])[:, 0] for name, eta in ends.items()}
     k, count = Z.shape[1], len(what.labels)
     P = softmax(Z @ raw.estimate.reshape(count, k).T, axis=1)
@@ -75,7 +74,7 @@ def predicted_columns(
         own = np.clip(P[:, j], EDGE, 1.0 - 1e-16)
         slopes = (np.eye(count)[j] - P) / (1.0 - own)[:, None]
         variance = np.einsum("nc,ncd,nd->n", slopes, A, slopes)
-        error = half * np.sqrt(np.maximum(variance, 0.0))
+        error = quantile(level, df) * np.sqrt(np.maximum(variance, 0.0))
         found[label] = P[:, j]
         found[f"{label}_lower"] = expit(logit(own) - error)
         found[f"{label}_upper"] = expit(logit(own) + error)

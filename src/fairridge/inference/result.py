@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from fairridge._notebook import facts_html, frame_html
 from fairridge._typing import Floats
+from fairridge.arguments import check_option
 from fairridge.data import make_frame
 from fairridge.inference.estimates import Estimates, Interval, WaldTest, p_value, quantile
 from fairridge.inference.population import Population
@@ -147,8 +148,7 @@ class Inference:
         return make_frame(self._columns(kind, level), self.backend)
 
     def _columns(self, kind: Kind, level: float) -> dict[str, Any]:
-        if kind not in ("raw", "fair"):
-            raise ValueError(f"kind={kind!r} is not known; use 'raw' or 'fair'.")
+        check_option("kind", kind, ("raw", "fair"))
         chosen: Estimates = getattr(self, kind)
         statistics, ends = chosen.statistics(), chosen.interval(level, self.facts.df)
         tested = p_value(statistics, self.facts.df)
@@ -259,13 +259,10 @@ class Inference:
                 f"{len(self.names) - has_intercept} for one linear predictor."
             )
         self._require_others(Z)
-        variance = ((Z @ self.covariance) * Z).sum(axis=1)
-        if observation:
-            if self.facts.dispersion is None:
-                raise ValueError("observation=True needs a gaussian model.")
-            variance = variance + self.facts.dispersion
-        middle = Z @ self.estimate
-        half = quantile(level, self.facts.df) * np.sqrt(np.maximum(variance, 0.0))
+        if observation and self.facts.dispersion is None:
+            raise ValueError("observation=True needs a gaussian model.")
+        noise = (self.facts.dispersion or 0.0) if observation else 0.0
+        middle, half = self.raw.combined(Z, level, self.facts.df, noise)
         return np.column_stack([middle, middle - half, middle + half])
 
     def predict(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ from fairridge._typing import Floats
 from fairridge.families.risk_sets import CoxTerms
 from fairridge.inference.cox import score_rows
 
-__all__ = ["FairRows", "RowsOfModel", "Stack"]
+__all__ = ["FairRows", "OfRows", "RowsOfModel", "Stack"]
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,10 @@ class FairRows:
         The family of the response.
     y : ndarray of shape (n, c)
         What the family reads.
-    s, x : ndarray of shape (n, q) and (n, p)
-        Centered sensitive attributes and predictors.
+    z : ndarray of shape (n, 1+q+p)
+        Ones, centered sensitive attributes s and decorrelated predictors u.
     v : ndarray of shape (n, q)
         Σ_S⁻¹s.
-    mixing : ndarray of shape (q, p)
-        A with u = x − Aᵀs.
     offset : ndarray of shape (n,) or None
         Added to the linear predictor.
     weight : ndarray of shape (n,)
@@ -53,18 +52,38 @@ class FairRows:
 
     family: Any
     y: Floats
-    s: Floats
-    x: Floats
+    z: Floats
     v: Floats
-    mixing: Floats
     offset: Floats | None
     weight: Floats
     _products: dict[bytes, Floats] = field(default_factory=dict, repr=False, compare=False)
 
-    @cached_property
+    @classmethod
+    def of(
+        cls,
+        family: Any,
+        basis: tuple[Floats, Floats],
+        y: Floats,
+        Z: Floats,
+        weight: Floats,
+        offset: Floats | None,
+    ) -> FairRows:
+        """Decorrelate centered columns [S, X] by B and Σ_S⁻¹; what follows them is left out."""
+        (B, inverse), (q, p) = basis, basis[0].shape
+        z = np.empty((len(Z), 1 + q + p))
+        z[:, 0], z[:, 1 : 1 + q] = 1.0, Z[:, :q]
+        np.subtract(Z[:, q : q + p], Z[:, :q] @ B, out=z[:, 1 + q :])
+        return cls(family, y, z, Z[:, :q] @ inverse, offset, weight)
+
+    @property
+    def s(self) -> Floats:
+        """Centered sensitive attributes."""
+        return self.z[:, 1 : 1 + self.v.shape[1]]
+
+    @property
     def u(self) -> Floats:
         """Decorrelated predictors."""
-        return self.x - self.s @ self.mixing if self.mixing.any() else self.x
+        return self.z[:, 1 + self.v.shape[1] :]
 
     @cached_property
     def targets(self) -> Floats:
@@ -79,7 +98,7 @@ class FairRows:
         """Return u·β for β of shape (p, m); models with the same β share it."""
         key = beta.tobytes()
         if key not in self._products:
-            self._products[key] = self.x @ beta - self.s @ (self.mixing @ beta)
+            self._products[key] = self.u @ beta
         return self._products[key]
 
     def with_offset(self, eta: Floats) -> Floats:
@@ -113,22 +132,27 @@ class RowsOfModel:
     @cached_property
     def h(self) -> Floats:
         """Sα, of shape (n, m)."""
-        return self.rows.s @ self.theta[:, 1 : 1 + self.rows.s.shape[1]].T
+        return self.rows.s @ self.theta[:, 1 : 1 + self.rows.v.shape[1]].T
 
     @cached_property
     def t(self) -> Floats:
         """Uβ, of shape (n, m)."""
-        return self.rows.onto(self.theta[:, 1 + self.rows.s.shape[1] :].T)
+        return self.rows.onto(self.theta[:, 1 + self.rows.v.shape[1] :].T)
 
     @property
-    def level(self) -> Floats:
-        """The level, of shape (m,)."""
-        return self.theta[:, 0]
+    def without_offset(self) -> Floats:
+        """The linear predictors less the offset, of shape (n, m)."""
+        return self.theta[:, 0] + self.h + self.t
 
     @cached_property
     def eta(self) -> Floats:
         """The linear predictors, of shape (n, m)."""
-        return self.rows.with_offset(self.level + self.h + self.t)
+        return self.rows.with_offset(self.without_offset)
+
+    @cached_property
+    def moved(self) -> Floats:
+        """What each row moves α by at fixed coefficients of columns: v t, of shape (n, m, q)."""
+        return self.t[:, :, None] * self.rows.v[:, None, :]
 
     def _terms(self, order: int) -> Any:
         return self.rows.family.deviance_terms(self.rows.y, self.eta, np.ones(len(self.eta)), order)
@@ -143,25 +167,47 @@ class RowsOfModel:
         """½ ∂²d/∂η² of each row, for families with one linear predictor."""
         return 0.5 * np.asarray(self._terms(2).curvature)[:, 0, 0]
 
-    def write_score_columns(self, out: Floats, lost: Floats) -> None:
-        """Write the derivative of the total score of (1, s, x) in the weight of each row.
+    def write_score_columns(self, out: Floats) -> None:
+        """Write the derivative of the total score of z in the weight of each row.
 
         Parameters
         ----------
         out : ndarray of shape (n, m, 1+q+p)
             Where to.
-        lost : ndarray of shape (n, m)
-            vᵀE[g s], which is taken off the score of s and x.
         """
-        rows, q = self.rows, self.rows.s.shape[1]
+        rows = self.rows
         if rows.family.separable:
-            out[:, :, 0] = self.score
-            left = (self.score - lost)[:, :, None]
-            np.multiply(left, rows.s[:, None, :], out=out[:, :, 1 : 1 + q])
-            np.multiply(left, rows.x[:, None, :], out=out[:, :, 1 + q :])
+            np.multiply(self.score[:, :, None], rows.z[:, None, :], out=out)
             return
         eta = self.eta[:, 0]
         terms = CoxTerms.of(rows.family.ties, rows.y, eta, rows.weight, sets=rows.family.sets)
-        columns = np.hstack([rows.s, rows.x])
-        out[:, 0, 0] = 0.0  # the partial likelihood has no level
-        out[:, 0, 1:] = score_rows(terms, columns) - lost * columns
+        # The partial likelihood has no level; what stands for one is 0 at the column means.
+        out[:, 0, 0] = -(self.h + self.t)[:, 0]
+        out[:, 0, 1:] = score_rows(terms, rows.z[:, 1:])
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """A function of rows as a model sees them, to be summed over centered columns.
+
+    Attributes
+    ----------
+    family : Family
+        The family of the response.
+    theta : ndarray of shape (m, 1+q+p)
+        Level, α and β.
+    basis : tuple of ndarray
+        B and Σ_S⁻¹.
+    function : callable
+        What is summed.
+    """
+
+    family: Any
+    theta: Floats
+    basis: tuple[Floats, Floats]
+    function: Callable[[RowsOfModel], Any]
+
+    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
+        """Return the function's value for some rows."""
+        rows = FairRows.of(self.family, self.basis, y, Z, weight, offset)
+        return self.function(RowsOfModel(rows, self.theta))

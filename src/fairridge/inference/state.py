@@ -1,27 +1,74 @@
 """A fitted model as a solution of estimating equations, in small matrices.
 
-With E the weighted mean over rows, z = (1, s, u) and g = −½ ∂d/∂η, the level,
-α and β of every linear predictor solve
+With E the weighted mean over rows, g = −½ ∂d/∂η and z = (1, s, u) the columns
+of the fair basis, with the means and the B that they have, θ = (level, α, β) of
+every linear predictor solves
 
-    E[g] = 0,   E[g s] = λ̄Pα,   E[g u] = λ̄₂D²β.
+    E[g z] = ½ ∂/∂θ (λ̄Q(θ) + λ̄₂R(θ))
+
+with the ridge on α or on what S explains as Q, and that on β as R. At r = 0 some
+functions A(θ) are zero, and their multipliers π stand for λ̄:
+E[g z] = Jᵀπ + ½ λ̄₂∂R with J = ∂A/∂θ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from scipy.linalg import block_diag, pinvh
 
-from fairridge._typing import Booleans, Floats
-from fairridge.families.sums import GLMSums
+from fairridge._typing import Floats
 from fairridge.inference.description import Description
-from fairridge.models import Fit
+from fairridge.inference.rows import OfRows, RowsOfModel
+from fairridge.models import FairBasis, Fit
 
-__all__ = ["Regime", "State", "inverse_root", "state_of", "sums_without"]
+__all__ = ["Form", "Held", "Regime", "State", "derivatives_at", "plain_state", "to_raw"]
 
 
 Regime = Literal["free", "bound", "zero"]
+
+
+class Form(Protocol):
+    """A penalty Q(θ) near one model."""
+
+    @property
+    def slope(self) -> Floats:
+        """½ ∂Q/∂θ, of shape (m, k)."""
+        ...
+
+    @property
+    def curvature(self) -> Floats:
+        """½ ∂²Q/∂θ², of shape (m·k, m·k)."""
+        ...
+
+    def take_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
+        """Take what each row puts into the slope, times a factor, off `out` of shape (n, m, k).
+
+        What all rows put there has the slope as mean.
+        """
+        ...
+
+
+class Held(Form, Protocol):
+    """Functions A(θ) that are held at zero; a form with the slope Jᵀπ."""
+
+    @property
+    def is_alpha(self) -> bool:
+        """Whether A is α of the fair basis."""
+        ...
+
+    @property
+    def jacobian(self) -> Floats:
+        """J, of shape (c, m·k)."""
+        ...
+
+    def values(self, at: RowsOfModel) -> Floats:
+        """Return the influence of each row on A at fixed θ, of shape (n, c)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -34,18 +81,23 @@ class State:
         The model.
     regime : {"free", "bound", "zero"}
         Whether λ is 0, follows from the bound, or is infinite.
-    theta : ndarray of shape (m, 1+q+p)
-        Level at the column means, α and β of every linear predictor.
-    gradient : ndarray of shape (m, 1+q+p)
+    theta : ndarray of shape (m, k)
+        Level at the column means, α and β of every linear predictor; k = 1+q+p.
+    gradient : ndarray of shape (m, k)
         E[g z].
-    hessian : ndarray of shape (m, 1+q+p, m, 1+q+p)
-        ½ E[∂²d/∂η² zzᵀ].
-    penalty : ndarray of shape (q, q)
-        P.
-    predictor_penalty : ndarray of shape (p,)
-        Diagonal of λ̄₂D².
+    hessian : ndarray of shape (m·k, m·k)
+        H = ½ E[∂²d/∂η² zzᵀ].
     lambda_ : float
         λ̄.
+    directions : ndarray of shape (d, m·k)
+        In which θ can vary: not a level that cancels, nor coefficients of constant columns, nor,
+        for a model of X alone, those of S.
+    ridge : Form or None
+        What λ̄ multiplies.
+    fixed : tuple of (float, Form)
+        λ̄₂ and what it multiplies.
+    held : Held or None
+        What is zero at r = 0.
     """
 
     fit: Fit
@@ -53,14 +105,16 @@ class State:
     theta: Floats
     gradient: Floats
     hessian: Floats
-    penalty: Floats
-    predictor_penalty: Floats
     lambda_: float
+    directions: Floats
+    ridge: Form | None = None
+    fixed: tuple[tuple[float, Form], ...] = ()
+    held: Held | None = None
 
     @property
     def q(self) -> int:
         """Number of sensitive columns."""
-        return len(self.penalty)
+        return len(self.fit.basis.B)
 
     @property
     def alpha(self) -> Floats:
@@ -72,135 +126,133 @@ class State:
         """β, of shape (m, p)."""
         return self.theta[:, 1 + self.q :]
 
-    @property
-    def size(self) -> int:
-        """Number of coefficients."""
-        return self.theta.size
+    @cached_property
+    def basis(self) -> tuple[Floats, Floats]:
+        """B and Σ_S⁻¹."""
+        basis = self.fit.basis
+        return basis.B, np.asarray(pinvh(basis.sensitive.scatter() / basis.weight))
 
     @property
-    def determined(self) -> Booleans:
-        """Which coefficients the equations determine, an α that is held at zero apart."""
-        out = self.varies.copy()
-        if self.regime == "zero":
-            out[:, 1 : 1 + self.q] = False
-        return out.ravel()
-
-    @property
-    def varies(self) -> Booleans:
-        """Which coefficients matter: not a level that cancels, nor those of constant columns."""
-        m, k = self.theta.shape
-        curvature = np.diag(self.hessian.reshape(self.size, self.size)).reshape(m, k)
-        out = curvature > 0.0
-        out[:, 1:] &= self.fit.basis.deviations > 0.0
-        out[:, 0] &= self.fit.family.has_intercept
-        return out
-
-    def jacobian(self) -> Floats:
-        """Return −∂(equations)/∂θ = H + penalties, of shape (size, size)."""
-        m, k = self.theta.shape
-        out = self.hessian.copy()
-        lambda_ = self.lambda_ if self.regime == "bound" else 0.0
-        for a in range(m):
-            out[a, 1 : 1 + self.q, a, 1 : 1 + self.q] += lambda_ * self.penalty
-            out[a, range(1 + self.q, k), a, range(1 + self.q, k)] += self.predictor_penalty
-        return out.reshape(self.size, self.size)
+    def forms(self) -> tuple[tuple[float, Form], ...]:
+        """All penalties with their factors."""
+        if self.held is not None:
+            return ((1.0, self.held), *self.fixed)
+        if self.regime == "bound" and self.ridge is not None:
+            return ((self.lambda_, self.ridge), *self.fixed)
+        return self.fixed
 
     def at_kink(self) -> State:
         """Return the same model as one whose bound just binds."""
         return replace(self, regime="bound", lambda_=0.0)
 
+    def sum_over_rows(self, function: Callable[[RowsOfModel], Any]) -> Any:
+        """Sum a function of the rows as the model sees them."""
+        fit = self.fit
+        what = OfRows(fit.family, self.theta, self.basis, function)
+        return fit.engine.sum_over_columns(what, fit.basis.center)
+
     def leverage_root(self) -> Floats:
-        """Return a root of (H + penalties on β)⁻¹, of shape (size, c): leverages are |zᵀroot|²."""
-        free = replace(self, regime="free")
-        return inverse_root(free.jacobian(), free.determined)
+        """Return a root of (H + penalties on β)⁻¹, of shape (m·k, d): leverages are |zᵀroot|²."""
+        N = self.directions
+        J = N @ _penalized(self.hessian, self.fixed) @ N.T
+        scale = np.sqrt(np.diag(J))
+        lower = np.linalg.cholesky(J / np.outer(scale, scale))
+        return N.T @ (np.linalg.inv(lower).T / scale[:, None])
 
     def effective_parameters(self) -> float:
-        """Return tr(H(H + penalties)⁻¹), the degrees of freedom that a penalized fit uses."""
-        kept = np.ix_(self.determined, self.determined)
-        H = self.hessian.reshape(self.size, self.size)[kept]
-        J = self.jacobian()[kept]
-        scale = np.sqrt(np.diag(J))
-        return float(
-            np.trace(np.linalg.solve(J / np.outer(scale, scale), H / np.outer(scale, scale)))
-        )
+        """Return tr(H K), with K the inverse of the equations at a given λ."""
+        size = self.theta.size
+        return float(np.trace(self.hessian @ self.bordered_inverse()[:size, :size]))
+
+    def bordered_inverse(self, bounded: Floats | None = None) -> Floats:
+        """Invert −∂(equations)/∂θ, bordered by what is held or bounded, in its directions.
+
+        Parameters
+        ----------
+        bounded : ndarray of shape (m, k), optional
+            Derivative in θ of what is bounded, if the bound binds.
+        """
+        N, size = self.directions, self.theta.size
+        below = right = np.zeros((0, size))
+        if self.held is not None:
+            below = right = self.held.jacobian
+        elif bounded is not None and self.ridge is not None:
+            below, right = bounded.reshape(1, -1), self.ridge.slope.reshape(1, -1)
+        inner, count = N @ _penalized(self.hessian, self.forms) @ N.T, len(below)
+        whole = np.block([[inner, N @ right.T], [below @ N.T, np.zeros((count, count))]])
+        # Columns have units of their own: in those of their spread nothing is small but what is.
+        spread = np.maximum(np.abs(np.diag(inner)), ((N @ self.hessian) * N).sum(axis=1))
+        units = np.append(1.0 / np.sqrt(spread), np.ones(count))
+        scaled = np.abs(whole * np.outer(units, units))
+        left, own, border = units.copy(), units, slice(len(inner), None)
+        largest = scaled[border].max(axis=1), scaled[:, border].max(axis=0)
+        left[border] /= np.where(largest[0] > 0.0, largest[0], 1.0)
+        own[border] /= np.where(largest[1] > 0.0, largest[1], 1.0)
+        whole = left[:, None] * whole * own
+        # Functions that are held may depend on each other, as those of all classes do.
+        found = np.linalg.inv(whole) if self.held is None else np.linalg.pinv(whole)
+        whole_directions = block_diag(N, np.eye(count))
+        out = whole_directions.T @ (own[:, None] * found * left) @ whole_directions
+        if not self.fit.family.has_intercept:
+            out[0, 0] = 1.0  # rows move a level that is 0 at the column means
+        return np.asarray(out)
 
 
-def inverse_root(J: Floats, kept: Booleans) -> Floats:
-    """Return a root of the inverse of some rows and columns of J; zeros for the others."""
-    inner = J[np.ix_(kept, kept)]
-    scale = np.sqrt(np.diag(inner))
-    lower = np.linalg.cholesky(inner / np.outer(scale, scale))
-    root = np.zeros((len(kept), len(scale)))
-    root[kept] = np.linalg.inv(lower).T / scale[:, None]
-    return root
+def _penalized(hessian: Floats, forms: tuple[tuple[float, Form], ...]) -> Floats:
+    return np.asarray(hessian + sum(factor * form.curvature for factor, form in forms))
 
 
-def state_of(fit: Fit, description: Description, regime: Regime) -> State:
+def to_raw(basis: FairBasis) -> Floats:
+    """Return T with (1, s, x) = (1, s, u)T."""
+    q, p = basis.B.shape
+    T = np.eye(1 + q + p)
+    T[1 : 1 + q, 1 + q :] = basis.B
+    return T
+
+
+def plain_state(fit: Fit, description: Description, regime: Regime, *, blind: bool) -> State:
     """Collect the derivatives of a fit; one pass over the rows unless it is least squares."""
-    basis, family = fit.basis, fit.family
-    theta = _theta(fit, fit.alpha)
+    family, unit = fit.family, description.penalty_unit(fit.basis.weight)
+    level = np.atleast_1d(fit.intercept + fit.alpha @ fit.basis.center_sensitive)
+    both = [level[:, None], np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)]
+    theta = np.asarray(family.to_contrasts(np.hstack(both)))
     if family.least_squares:
         gradient, hessian = _from_moments(fit)
     else:
-        sums = _sums(fit, fit.alpha, fit.beta, fit.alpha, 2)
-        gradient, hessian = _in_fair_basis(sums, fit)
-    unit = description.penalty_unit(basis.weight)
-    return State(
-        fit,
-        regime,
-        theta,
-        gradient,
-        hessian,
-        description.penalty_matrix(basis),
-        description.predictor_penalty / basis.weight * basis.predictors.scale**2,
-        0.0 if regime == "free" else fit.lambda_ / unit,
-    )
+        _, gradient, hessian = derivatives_at(fit, theta, 2)
+    lambda_ = 0.0 if regime == "free" else fit.lambda_ / unit
+    directions = _directions(fit, hessian, blind)
+    return State(fit, regime, theta, gradient, hessian, lambda_, directions)
 
 
-def sums_without(fit: Fit, *, predictors: bool, center: bool) -> tuple[float, Floats]:
-    """Return the mean deviance and E[g z] of the model with α, or α and β, set to zero."""
-    nothing = np.zeros_like(fit.alpha)
-    beta = fit.beta if predictors else np.zeros_like(fit.beta)
-    sums = _sums(fit, nothing, beta, fit.alpha if center else nothing, 1)
-    gradient, _ = _in_fair_basis(sums, fit)
-    return sums.deviance / fit.basis.weight, gradient
+def _directions(fit: Fit, hessian: Floats, blind: bool) -> Floats:
+    kept = np.append(fit.family.has_intercept, fit.basis.deviations > 0.0)
+    each = np.eye(len(kept))
+    if blind:
+        kept[1 : 1 + len(fit.basis.B)] = False
+        each = to_raw(fit.basis).T
+    N = np.kron(np.eye(len(hessian) // len(kept)), each[kept])
+    return np.asarray(N[((N @ hessian) * N).sum(axis=1) > 0.0])
 
 
-def _theta(fit: Fit, leveled: Floats) -> Floats:
-    """Return level, α and β in the family's linear predictors."""
-    level = np.atleast_1d(fit.intercept + leveled @ fit.basis.center_sensitive)
-    rows = [level[:, None], np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)]
-    return np.asarray(fit.family.to_contrasts(np.hstack(rows)))
-
-
-def _sums(fit: Fit, alpha: Floats, beta: Floats, leveled: Floats, order: int) -> GLMSums:
-    """Sum derivatives at given coefficients, with the level at which S is centered by `leveled`."""
-    level = np.atleast_1d(fit.intercept + leveled @ fit.basis.center_sensitive)
-    raw = np.atleast_2d(fit.basis.raw_coefficients(alpha, beta))
-    both = fit.family.to_contrasts(np.column_stack([level, raw]))
-    return fit.engine.derivatives(fit.family, fit.basis.center, both[:, 0], both[:, 1:], order)
-
-
-def _in_fair_basis(sums: GLMSums, fit: Fit) -> tuple[Floats, Any]:
-    """Turn sums over columns [1, S, X] into means over columns [1, s, u]."""
-    B, weight = fit.basis.B, fit.basis.weight
-    q, p = B.shape
-    T = np.eye(1 + q + p)
-    T[1 : 1 + q, 1 + q :] = -B
-    gradient = sums.gradient @ T / (-2.0 * weight)
-    if sums.hessian is None:
-        return gradient, None
-    hessian = np.einsum("ij,aibk,kl->ajbl", T, sums.hessian, T, optimize=True)
-    return gradient, hessian / (2.0 * weight)
+def derivatives_at(fit: Fit, theta: Floats, order: int) -> tuple[float, Floats, Any]:
+    """Return the mean deviance of a model with other coefficients, E[g z], and H for order 2."""
+    basis, q = fit.basis, len(fit.basis.B)
+    raw = basis.raw_coefficients(theta[:, 1 : 1 + q], theta[:, 1 + q :])
+    sums = fit.engine.derivatives(fit.family, basis.center, theta[:, 0], raw, order)
+    T = np.linalg.inv(to_raw(basis))
+    gradient, hessian = sums.gradient @ T / (-2.0 * basis.weight), sums.hessian
+    if hessian is not None:
+        hessian = np.einsum("ij,aibk,kl->ajbl", T, hessian, T, optimize=True) / (2.0 * basis.weight)
+        hessian = hessian.reshape(theta.size, theta.size)
+    return sums.deviance / basis.weight, gradient, hessian
 
 
 def _from_moments(fit: Fit) -> tuple[Floats, Floats]:
     """Return E[g z] and E[zzᵀ] of a least-squares model without a pass over the rows."""
-    basis, q = fit.basis, len(fit.alpha)
+    basis = fit.basis
     S, U = basis.sensitive.scatter() / basis.weight, basis.predictors.scatter() / basis.weight
     on_S = basis.sensitive.products(basis.on_sensitive[:, 0]) / basis.weight
     on_U = basis.predictors.products(basis.on_predictors[:, 0]) / basis.weight
     gradient = np.concatenate([[0.0], on_S - S @ fit.alpha, on_U - U @ fit.beta])
-    hessian = np.eye(len(gradient))
-    hessian[1 : 1 + q, 1 : 1 + q], hessian[1 + q :, 1 + q :] = S, U
-    return gradient[None, :], hessian[None, :, None, :]
+    return gradient[None, :], block_diag(1.0, S, U)

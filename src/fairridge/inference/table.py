@@ -9,8 +9,9 @@ from typing import Any
 __all__ = ["coefficient_table"]
 
 WIDTH = 78
-# Widths of the columns of numbers.
+# Widths and formats of the columns of numbers.
 CELLS = (11, 11, 8, 7, 11, 11)
+FORMATS = (".4g", ".4g", ".3f", ".3f", ".4g", ".4g")
 
 
 def coefficient_table(
@@ -40,21 +41,12 @@ def coefficient_table(
     letter = "t" if student else "z"
     head = ("coef", "std err", letter, f"P>|{letter}|", "[0.025", "0.975]")
     lines = [title.center(WIDTH).rstrip(), "=" * WIDTH]
-    lines += [
-        _pair(facts[k], facts[k + 1] if k + 1 < len(facts) else None)
-        for k in range(0, len(facts), 2)
-    ]
+    lines += [_pair(facts[k : k + 2]) for k in range(0, len(facts), 2)]
     lines += ["=" * WIDTH, " " * name + _cells(head), "-" * WIDTH]
     for row in zip(*columns.values(), strict=True):
-        coefficient, error, statistic, p, lower, upper = row[1:]
-        cells = (
-            f"{coefficient:.4g}",
-            f"{error:.4g}" if error == error else "isolated",
-            f"{statistic:.3f}" if statistic == statistic else "",
-            f"{p:.3f}" if p == p else "",
-            f"{lower:.4g}" if lower == lower else "",
-            f"{upper:.4g}" if upper == upper else "",
-        )
+        numbers = zip(row[1:], FORMATS, strict=True)
+        cells = ["" if number != number else format(number, form) for number, form in numbers]
+        cells[1] = cells[1] or "isolated"  # the one reason to have no standard error
         lines.append(f"{_cut(row[0], name):<{name}}" + _cells(cells))
     lines.append("=" * WIDTH)
     for note in notes:
@@ -66,12 +58,11 @@ def _cells(cells: Sequence[str]) -> str:
     return "".join(f"{cell:>{width}}" for cell, width in zip(cells, CELLS, strict=True))
 
 
-def _pair(left: tuple[str, str], right: tuple[str, str] | None) -> str:
+def _pair(facts: Sequence[tuple[str, str]]) -> str:
     column = WIDTH // 2 - 1
     parts = [
         f"{label}:{_cut(value, column - len(label) - 2):>{column - len(label) - 1}}"
-        for label, value in (left, right or ("", ""))
-        if label
+        for label, value in facts
     ]
     return "  ".join(parts)
 

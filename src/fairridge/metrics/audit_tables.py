@@ -108,18 +108,22 @@ class Audit(Between):
     @property
     def standardized_mean_difference(self) -> float:
         """Largest of a group, as an absolute value; small groups are left out."""
-        found = (g.distances.standardized_mean_difference for g in self._groups if not g.small)
+        found = (g.distances.standardized_mean_difference for g in self._compared_groups)
         return max(map(abs, _defined(found)), default=NAN)
 
     @property
     def group_means(self) -> tuple[float, float]:
         """Lowest and highest mean prediction of a group; small groups are left out."""
-        means = [g.mean_prediction.value for g in self._groups if not g.small]
+        means = [g.mean_prediction.value for g in self._compared_groups]
         return min(means, default=NAN), max(means, default=NAN)
 
     @property
     def _groups(self) -> list[GroupMeasures]:
         return [group for part in self.attributes for group in part.groups]
+
+    @property
+    def _compared_groups(self) -> list[GroupMeasures]:
+        return [group for group in self._groups if not group.small]
 
     @property
     def flagged(self) -> tuple[GroupMeasures, ...]:

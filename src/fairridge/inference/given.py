@@ -1,0 +1,248 @@
+"""Ridges on α and β, in the coefficients of columns that rows do not move.
+
+Tildes are residuals on w = (1, c), with c the controls, or on 1 without any:
+
+    α = γ + Bβ,   ũ = x̃ − Bᵀs̃,   v = Σ_S⁻¹s̃,   h = s̃ᵀα,   t = ũᵀβ,
+
+with Σ_S and B those of residuals. A row moves α by v t at fixed γ and β,
+because it moves B by vũᵀ. The ridge αᵀPα then has the row c_S + P v t in Pα, where
+c_S is Pα with the row in the place of its mean, and ũ(vᵀPα) + Bᵀ(c_S + P v t) in BᵀPα.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import block_diag, pinvh
+
+from fairridge._typing import Floats, Integers
+from fairridge.inference.rows import RowsOfModel
+from fairridge.inference.state import State, to_raw
+from fairridge.models import ConditionalBasis, FairBasis, Fit
+
+__all__ = ["Given", "PredictorRidge", "SensitiveRidge", "basis_given"]
+
+
+def basis_given(fit: Fit) -> FairBasis:
+    """Return S and U of a model, less what its controls explain of them if it has any."""
+    given: Fit = getattr(fit, "given", fit)
+    return given.basis
+
+
+@dataclass(frozen=True)
+class Given:
+    """How rows and coefficients look given the controls, if there are any.
+
+    Attributes
+    ----------
+    to_residuals : ndarray of shape (k, k)
+        M with (1, s̃, ũ and c) = (1, s, u)M, ũ and c in the places of the columns of X.
+    inverse : ndarray of shape (q, q)
+        Σ_S⁻¹.
+    of_level : ndarray of shape (1+c, 1+c)
+        E[wwᵀ]⁻¹.
+    controls : ndarray of int
+        Places of controls among (1, s, u).
+    others : slice or ndarray of int
+        Places of other predictors.
+    theta : ndarray of shape (m, k)
+        The coefficients of residuals and controls.
+    """
+
+    to_residuals: Floats
+    inverse: Floats
+    of_level: Floats
+    controls: Integers
+    others: Any
+    theta: Floats
+
+    @classmethod
+    def of(cls, state: State) -> Given:
+        """Describe a model."""
+        basis, (q, p) = basis_given(state.fit), state.fit.basis.B.shape
+        inverse = np.asarray(pinvh(basis.sensitive.scatter() / basis.weight))
+        M = np.eye(1 + q + p)
+        if not isinstance(basis, ConditionalBasis):
+            nothing, others = np.zeros(0, dtype=np.intp), slice(1 + q, None)
+            return cls(M, inverse, np.ones((1, 1)), nothing, others, state.theta)
+        controls, others = 1 + q + basis.controls, 1 + q + basis.others
+        on = basis.on_controls[:, : q + len(others)]
+        M[np.ix_(controls, np.append(np.arange(1, 1 + q), others))] = -on
+        M[:, others] -= M[:, 1 : 1 + q] @ basis.B
+        M = to_raw(state.fit.basis) @ M
+        of_level = block_diag(1.0, pinvh(basis.of_controls.scatter() / basis.weight))
+        theta = state.theta @ np.linalg.inv(M).T
+        return cls(M, inverse, of_level, controls, others, theta)
+
+    @property
+    def q(self) -> int:
+        """Number of sensitive columns."""
+        return len(self.inverse)
+
+    @property
+    def alpha(self) -> Floats:
+        """α, of shape (m, q)."""
+        return self.theta[:, 1 : 1 + self.q]
+
+    @property
+    def beta(self) -> Floats:
+        """β without the coefficients of controls."""
+        return self.theta[:, self.others]
+
+    @cached_property
+    def to_alpha(self) -> Floats:
+        """A with α = θAᵀ, of shape (q, k)."""
+        return np.asarray(np.linalg.inv(self.to_residuals)[1 : 1 + self.q], dtype=np.float64)
+
+    def seen(self, at: RowsOfModel) -> GivenRows:
+        """Return rows given the controls."""
+        rows = at.rows
+        if not len(self.controls):
+            return GivenRows(rows.s, rows.u, rows.z[:, :1], rows.v, at.h, at.t)
+        z = rows.z @ self.to_residuals
+        s, u = z[:, 1 : 1 + self.q], z[:, self.others]
+        level = np.column_stack([z[:, 0], z[:, self.controls]])
+        return GivenRows(s, u, level, s @ self.inverse, s @ self.alpha.T, u @ self.beta.T)
+
+
+@dataclass(frozen=True)
+class GivenRows:
+    """s̃, ũ, w, v, h and t of some rows."""
+
+    s: Floats
+    u: Floats
+    level: Floats
+    v: Floats
+    h: Floats
+    t: Floats
+
+    @cached_property
+    def moved(self) -> Floats:
+        """What each row moves α by, of shape (n, m, q)."""
+        return self.t[:, :, None] * self.v[:, None, :]
+
+
+@dataclass(frozen=True)
+class SensitiveRidge:
+    """αᵀPα, or, with multipliers π, α = 0.
+
+    Attributes
+    ----------
+    given : Given
+        The model given its controls.
+    penalty : ndarray of shape (q, q)
+        P.
+    seen : {"standardized", "raw", "radial"}
+        What the ridge sees of S̃.
+    multipliers : ndarray of shape (m, q) or None
+        π, if α is held at zero.
+    """
+
+    given: Given
+    penalty: Floats
+    seen: str
+    multipliers: Floats | None = None
+
+    @property
+    def _pull(self) -> Floats:
+        """Pα, or π."""
+        pi = self.multipliers
+        return self.given.alpha @ self.penalty if pi is None else pi
+
+    @property
+    def is_alpha(self) -> bool:
+        """Whether α is that of the fair basis: without controls it is."""
+        return not len(self.given.controls)
+
+    @property
+    def jacobian(self) -> Floats:
+        """∂α/∂θ, of shape (m·q, m·k)."""
+        return np.asarray(np.kron(np.eye(len(self.given.theta)), self.given.to_alpha), np.float64)
+
+    @property
+    def slope(self) -> Floats:
+        """½ ∂(αᵀPα)/∂θ."""
+        return self._pull @ self.given.to_alpha
+
+    @property
+    def curvature(self) -> Floats:
+        """½ ∂²(αᵀPα)/∂θ²."""
+        m, A = len(self.given.theta), self.given.to_alpha
+        P = self.penalty if self.multipliers is None else np.zeros_like(self.penalty)
+        return np.asarray(np.kron(np.eye(m), A.T @ P @ A), np.float64)
+
+    def take_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
+        """Take what each row puts into the slope off what it puts into the equations."""
+        given, own = self.given, self.given.seen(at)
+        lost, pull = factor * (own.v @ self._pull.T), factor * self._pull
+        if self.multipliers is None:
+            follows = (own.moved.reshape(-1, given.q) @ self.penalty).reshape(own.moved.shape)
+            pull = _penalized_rows(own.s, own.h, given.alpha, self.seen) + follows
+            pull *= factor
+        out[:, :, given.others] -= lost[:, :, None] * own.u[:, None, :]
+        if self.is_alpha:
+            out[:, :, 1 : 1 + given.q] -= pull
+        else:
+            # As one product: NumPy would multiply the matrices of single rows one by one.
+            pull = np.broadcast_to(pull, own.moved.shape).reshape(-1, given.q)
+            out -= (pull @ given.to_alpha).reshape(out.shape)
+
+    def values(self, at: RowsOfModel) -> Floats:
+        """Return the influence of each row on α at fixed θ."""
+        moved = self.given.seen(at).moved
+        return moved.reshape(len(moved), -1)
+
+
+@dataclass(frozen=True)
+class PredictorRidge:
+    """λ₂'s Σ(scaleⱼβⱼ)², as a form in θ.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (m, k)
+        All coefficients.
+    columns : ndarray of shape (k, c) or None
+        Maps (1, s, u) to the columns that it sees; None for u.
+    places : slice or ndarray of int
+        Places of their coefficients.
+    squares : ndarray of shape (c,)
+        scale².
+    seen : {"standardized", "raw"}
+        Whether scales are standard deviations.
+    """
+
+    theta: Floats
+    columns: Floats | None
+    places: Any
+    squares: Floats
+    seen: str
+
+    @property
+    def slope(self) -> Floats:
+        """scale²β."""
+        return self.theta * np.diag(self.curvature).reshape(self.theta.shape)
+
+    @property
+    def curvature(self) -> Floats:
+        """Diagonal of scale²."""
+        each = np.zeros(self.theta.shape)
+        each[:, self.places] = self.squares
+        return np.diag(each.ravel())
+
+    def take_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
+        """Take what each row puts into the slope off what it puts into the equations."""
+        z = at.rows.u if self.columns is None else at.rows.z @ self.columns
+        beta = factor * self.theta[:, self.places]
+        out[:, :, self.places] -= _penalized_rows(z, z, beta, self.seen)
+
+
+def _penalized_rows(z: Floats, fitted: Floats, coefficients: Floats, seen: str) -> Floats:
+    """Return what a row puts in the place of Pα, of shape (n, m, k)."""
+    if seen == "radial":
+        return fitted[:, :, None] * z[:, None, :]
+    if seen == "standardized":
+        return (z * z)[:, None, :] * coefficients
+    return np.broadcast_to(coefficients, (len(z), *coefficients.shape))
