@@ -1,61 +1,30 @@
-"""What all models of comparison have: parameters, a response, what scikit-learn asks for."""
+"""How models of comparison read a response, and what they tell scikit-learn of themselves."""
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 
-from fairridge._typing import ColumnNames, MissingValues, UnknownLevels
-from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Classes, NumericResponse, ResponseKind
 from fairridge.families import Gaussian
 
-__all__ = ["ComparisonModel", "CostlyClassifier", "CostlyRegressor"]
+__all__ = ["costly", "response_kind"]
 
 
-@dataclass(eq=False, repr=False)
-class ComparisonModel(FairModel):
-    """The parameters that every model has.
-
-    Parameters are fields, so that a model lists only its own beside these.
-    """
-
-    unfairness: float = 0.05
-    _: KW_ONLY
-    sensitive: ColumnNames | None = None
-    unknown: UnknownLevels = "error"
-    predictor_map: Any = None
-    sensitive_map: Any = None
-    missing: MissingValues = "error"
-
-    # A penalty that was given outright; a bound then chooses nothing.
-    _given: ClassVar[Any] = None
-
-    @property
-    def _response_kind(self) -> ResponseKind:
-        return NumericResponse(Gaussian())
-
-
-class CostlyRegressor(RegressorMixin):
-    """A regression whose accuracy a bound, or a penalty, may cost."""
-
-    def __sklearn_tags__(self: Any) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = bool(self._given or self.unfairness < 1.0)
-        return tags
-
-
-class CostlyClassifier(ClassifierMixin):
-    """A classifier, of two classes unless it says otherwise, whose accuracy a bound may cost."""
-
-    @property
-    def _response_kind(self) -> Classes:
+def response_kind(model: Any) -> ResponseKind:
+    """Read two classes if the model is a classifier, and else numbers."""
+    if isinstance(model, ClassifierMixin):
         return Classes(only_two=True)
+    return NumericResponse(Gaussian())
 
-    def __sklearn_tags__(self: Any) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = not self._response_kind.only_two
-        tags.classifier_tags.poor_score = bool(self.unfairness < 1.0)
-        return tags
+
+def costly(model: Any, tags: Any, penalty: float | None = None) -> Any:
+    """Tell scikit-learn that a bound, or a penalty, may cost accuracy."""
+    poor = bool(penalty or model.unfairness < 1.0)
+    if tags.regressor_tags is not None:
+        tags.regressor_tags.poor_score = poor
+    if tags.classifier_tags is not None:
+        tags.classifier_tags.poor_score = poor
+        tags.classifier_tags.multi_class = not model._response_kind.only_two
+    return tags

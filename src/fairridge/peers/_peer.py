@@ -3,33 +3,55 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from fairridge._typing import Floats, TableLike, VectorLike
+from fairridge._typing import (
+    ColumnNames,
+    Floats,
+    MissingValues,
+    TableLike,
+    UnknownLevels,
+    VectorLike,
+)
 from fairridge.arguments import check_bound, check_bounds, check_count, check_number
 from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
 from fairridge.estimators._fair_ridge import FairRidge
+from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Response
 from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
-from fairridge.peers._model import ComparisonModel
+from fairridge.peers._model import response_kind
 from fairridge.reports import Summary
 from fairridge.search import Choice, Problem, Solution, solve
 
-__all__ = ["LinearModel", "Peer", "PenalizedPeer"]
+__all__ = ["LinearModel", "Peer", "given_penalty", "solve_penalized"]
 
 
-class Peer(ComparisonModel):
-    """A linear model that is found for any bound once its problem is set up."""
+@dataclass(eq=False, repr=False)
+class Peer(FairModel):
+    """A linear model that is found for any bound once its problem is set up.
+
+    Parameters are fields, so that a model lists only its own beside these.
+    """
+
+    unfairness: float = 0.05
+    _: KW_ONLY
+    sensitive: ColumnNames | None = None
+    unknown: UnknownLevels = "error"
+    predictor_map: Any = None
+    sensitive_map: Any = None
+    missing: MissingValues = "error"
 
     # What helps a fit that did not converge.
-    _remedy = "raise max_iter"
+    _remedy: ClassVar[str] = "raise max_iter"
+
+    _response_kind = property(response_kind)
 
     @abstractmethod
     def _problem_on(self, engine: Engine, response: Response) -> Problem:
@@ -144,38 +166,25 @@ class Peer(ComparisonModel):
         return self
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class PenalizedPeer(Peer):
-    """A linear model at every penalty, with a problem that knows its definition."""
+def given_penalty(name: str, value: Any) -> str | None:
+    """Return ``name=value`` of a penalty that was given outright; None if a bound chooses it."""
+    return None if value is None else f"{name}={check_number(name, value, minimum=0.0):g}"
 
-    tol: float = 1e-10
-    max_iter: int = 100
 
-    # The parameter that takes a penalty.
-    _penalty_name: ClassVar[str]
-
-    @property
-    def _given(self) -> Any:
-        return getattr(self, self._penalty_name)
-
-    @property
-    def _given_penalty(self) -> str | None:
-        """``name=value`` of a penalty that was given outright; None if a bound chooses it."""
-        name, given = self._penalty_name, self._given
-        return None if given is None else f"{name}={check_number(name, given, minimum=0.0):g}"
-
-    def _solve(self, problem: Any, bounds: Floats) -> list[Solution]:
-        """Find the smallest penalty that meets each bound, or take the given one."""
-        max_iter = check_count("max_iter", self.max_iter)
-        tol = check_number("tol", self.tol, minimum=0.0, strict=True)
-        given, definition = self._given, problem.definition
-        if given is None:
-            return solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
-        fit = problem.fits(np.array([given]))[0]
-        done = "inactive" if given == 0.0 else "converged"
-        status: Any = done if problem.converged(given) else "not-converged"
-        value, components = definition.value(fit), definition.components(fit)
-        return [Solution(float(r), fit, value, components, Choice(given, status)) for r in bounds]
+def solve_penalized(
+    model: Any, problem: Any, bounds: Floats, given: float | None
+) -> list[Solution]:
+    """Find the smallest penalty that meets each bound, or take the given one."""
+    max_iter = check_count("max_iter", model.max_iter)
+    tol = check_number("tol", model.tol, minimum=0.0, strict=True)
+    definition = problem.definition
+    if given is None:
+        return solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
+    fit = problem.fits(np.array([given]))[0]
+    done = "inactive" if given == 0.0 else "converged"
+    status: Any = done if problem.converged(given) else "not-converged"
+    value, components = definition.value(fit), definition.components(fit)
+    return [Solution(float(r), fit, value, components, Choice(given, status)) for r in bounds]
 
 
 # The models that are found for any bound once their problem is set up.

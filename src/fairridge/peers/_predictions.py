@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import Floats, Integers, TableLike, VectorLike
+from fairridge._typing import (
+    ColumnNames,
+    Floats,
+    Integers,
+    MissingValues,
+    TableLike,
+    UnknownLevels,
+    VectorLike,
+)
 from fairridge.arguments import check_bound, check_bounds, check_option
 from fairridge.data import Rows, dense_columns, make_frame
 from fairridge.data.groups import Groups
 from fairridge.estimators._checks import check_features
-from fairridge.estimators._model import FEWER_FEATURES
+from fairridge.estimators._model import FEWER_FEATURES, FairModel
 from fairridge.estimators._storing import store_columns
 from fairridge.estimators._training import Training, read_training
 from fairridge.peers._groups import groups_of, require_predictors, rows_of
-from fairridge.peers._model import ComparisonModel
+from fairridge.peers._model import response_kind
 from fairridge.reports import GroupSummary, PathCurves, plot_path
 
 __all__ = ["GroupedRows", "PredictionModel", "PredictionPath", "predict_proba"]
@@ -40,11 +48,23 @@ class GroupedRows:
     codes: Integers
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class PredictionModel(ComparisonModel):
-    """A fair model around any other, which treats groups of people alike."""
+@dataclass(eq=False, repr=False)
+class PredictionModel(FairModel):
+    """A fair model around any other, which treats groups of people alike.
 
+    Parameters are fields, so that a model lists only its own beside these.
+    """
+
+    unfairness: float = 0.05
+    _: KW_ONLY
+    sensitive: ColumnNames | None = None
+    unknown: UnknownLevels = "error"
+    predictor_map: Any = None
+    sensitive_map: Any = None
+    missing: MissingValues = "error"
     estimator: Any = None
+
+    _response_kind = property(response_kind)
 
     _score_name: ClassVar[str] = "Accuracy"
     # Bounds of a path by default.

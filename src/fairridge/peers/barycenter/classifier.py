@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import StandardScaler
 
 from fairridge._typing import Floats
@@ -12,13 +13,13 @@ from fairridge.data import Rows
 from fairridge.estimators import _labels
 from fairridge.peers import _predictions
 from fairridge.peers._logistic import on_original_scale, plain_logistic
-from fairridge.peers._model import CostlyClassifier
+from fairridge.peers._model import costly
 from fairridge.peers.barycenter._base import Barycenter
 
 __all__ = ["BarycenterClassifier"]
 
 
-class BarycenterClassifier(CostlyClassifier, Barycenter):
+class BarycenterClassifier(ClassifierMixin, Barycenter):
     """Classifier whose probabilities have the same distribution in every group.
 
     The post-processor of `BarycenterRegressor`, applied to the probability
@@ -87,6 +88,9 @@ class BarycenterClassifier(CostlyClassifier, Barycenter):
     decision_function = _labels.decision_function
     score = _labels.score
     predict_proba = _predictions.predict_proba
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__())
 
     def _default(self, rows: Rows, Z: Floats) -> Any:
         scaler = StandardScaler().fit(Z, sample_weight=rows.weight)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.linear_model import LinearRegression
 
 from fairridge._typing import Floats
 from fairridge.data import Rows
 from fairridge.engines import MemoryEngine
 from fairridge.estimators import _means
-from fairridge.peers._model import CostlyRegressor
+from fairridge.peers._model import costly
 from fairridge.peers.barycenter._base import Barycenter, r_squared
 from fairridge.penalties import Ridge
 from fairridge.search import ModelSettings, gaussian_problem
@@ -19,7 +20,7 @@ from fairridge.search import ModelSettings, gaussian_problem
 __all__ = ["BarycenterRegressor"]
 
 
-class BarycenterRegressor(CostlyRegressor, Barycenter):
+class BarycenterRegressor(RegressorMixin, Barycenter):
     """Regression whose predictions have the same distribution in every group.
 
     The post-processor of Chzhen, Denis, Hebiri, Oneto and Pontil (2020, "Fair
@@ -96,6 +97,9 @@ class BarycenterRegressor(CostlyRegressor, Barycenter):
 
     predict = _means.predict
     score = _means.score
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__())
 
     def _default(self, rows: Rows, Z: Floats) -> LinearRegression:
         """Regress y on [S, X].

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_count
 from fairridge.data.groups import group_codes
@@ -15,8 +18,8 @@ from fairridge.estimators._responses import Classes, Response
 from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 from fairridge.peers._groups import discrete_values, require_predictors
-from fairridge.peers._model import CostlyClassifier, CostlyRegressor
-from fairridge.peers._peer import PenalizedPeer
+from fairridge.peers._model import costly
+from fairridge.peers._peer import Peer, given_penalty, solve_penalized
 from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.peers.convex.problem import convex_problem
 from fairridge.search import Solution
@@ -25,12 +28,12 @@ __all__ = ["ConvexFairClassifier", "ConvexFairRegressor"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _ConvexFair(PenalizedPeer):
+class _ConvexFair(Peer):
     """Fit and path for any family."""
 
     strength: float | None = None
-
-    _penalty_name = "strength"
+    tol: float = 1e-10
+    max_iter: int = 100
 
     @property
     def _checked_bins(self) -> int:
@@ -45,7 +48,7 @@ class _ConvexFair(PenalizedPeer):
             needs_groups=True,
             regularized=True,  # predictors may be collinear with S; `Peer._set_up` looks at X alone
             multiplier="λ",
-            given_penalty=self._given_penalty,
+            given_penalty=given_penalty("strength", self.strength),
         )
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
@@ -57,6 +60,9 @@ class _ConvexFair(PenalizedPeer):
             n_targets=response.targets.shape[1],
             max_iter=check_count("max_iter", self.max_iter),
         )
+
+    def _solve(self, problem: Any, bounds: Floats) -> list[Solution]:
+        return solve_penalized(self, problem, bounds, self.strength)
 
     def _set_up(self, training: Training) -> Any:
         require_predictors(training, type(self).__name__)
@@ -87,7 +93,7 @@ class _ConvexFair(PenalizedPeer):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ConvexFairRegressor(CostlyRegressor, _ConvexFair):
+class ConvexFairRegressor(RegressorMixin, _ConvexFair):
     """Linear regression that treats people with similar outcomes alike across groups.
 
     The fair generalized linear model of Do, Putzel, Martin, Smyth and Zhong
@@ -155,8 +161,11 @@ class ConvexFairRegressor(CostlyRegressor, _ConvexFair):
     predict = _means.predict
     score = _means.score
 
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__(), self.strength)
 
-class ConvexFairClassifier(CostlyClassifier, _ConvexFair):
+
+class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     """Logistic regression that treats people with equal outcomes alike across groups.
 
     Minimizes −2 log-likelihood/n + λ P(b), with P as in `ConvexFairRegressor`
@@ -206,3 +215,6 @@ class ConvexFairClassifier(CostlyClassifier, _ConvexFair):
     @property
     def _response_kind(self) -> Classes:
         return Classes()
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__(), self.strength)

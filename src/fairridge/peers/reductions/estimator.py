@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
@@ -22,7 +22,7 @@ from fairridge.exceptions import BoundWarning
 from fairridge.metrics.distances import largest_gap
 from fairridge.peers import _predictions
 from fairridge.peers._logistic import on_original_scale, plain_logistic
-from fairridge.peers._model import CostlyClassifier
+from fairridge.peers._model import costly
 from fairridge.peers._predictions import GroupedRows, PredictionModel
 from fairridge.search import Status
 
@@ -35,7 +35,7 @@ SLACK = 0.01
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ReductionsClassifier(CostlyClassifier, PredictionModel):
+class ReductionsClassifier(ClassifierMixin, PredictionModel):
     """Fair classification by a mixture of reweighted classifiers.
 
     The exponentiated-gradient reduction of Agarwal, Beygelzimer, Dudík,
@@ -117,6 +117,9 @@ class ReductionsClassifier(CostlyClassifier, PredictionModel):
     decision_function = _labels.decision_function
     score = _labels.score
     predict_proba = _predictions.predict_proba
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__())
 
     @property
     def _traits(self) -> Traits:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import RegressorMixin
 
+from fairridge._typing import Floats
 from fairridge.arguments import check_count
 from fairridge.data import Encoding
 from fairridge.data.columns import FilledColumn
@@ -18,8 +20,8 @@ from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training
 from fairridge.fairness import StatisticalParity
 from fairridge.peers._groups import discrete_values
-from fairridge.peers._model import CostlyRegressor
-from fairridge.peers._peer import PenalizedPeer
+from fairridge.peers._model import costly
+from fairridge.peers._peer import Peer, given_penalty, solve_penalized
 from fairridge.peers.steinberg.problem import SteinbergProblem, steinberg_problem
 from fairridge.reports import Summary
 from fairridge.search import Solution
@@ -28,7 +30,7 @@ __all__ = ["SteinbergRegressor"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SteinbergRegressor(CostlyRegressor, PenalizedPeer):
+class SteinbergRegressor(RegressorMixin, Peer):
     """Linear regression that is penalized for what its predictions tell of S.
 
     The model of Steinberg, Reid and O'Callaghan (2020, "Fairness Measures for
@@ -93,8 +95,8 @@ class SteinbergRegressor(CostlyRegressor, PenalizedPeer):
     """
 
     gamma: float | None = None
-
-    _penalty_name = "gamma"
+    tol: float = 1e-10
+    max_iter: int = 100
 
     predict = _means.predict
     score = _means.score
@@ -105,13 +107,16 @@ class SteinbergRegressor(CostlyRegressor, PenalizedPeer):
             StatisticalParity(),
             needs_groups=True,
             multiplier="γ",
-            given_penalty=self._given_penalty,
+            given_penalty=given_penalty("gamma", self.gamma),
         )
 
     def _problem_on(self, engine: Engine, response: Response) -> SteinbergProblem:
         values = discrete_values(engine, type(self).__name__)
         codes = [np.unique(column, return_inverse=True)[1] for column in values.T]
         return steinberg_problem(engine, tuple(codes), check_count("max_iter", self.max_iter))
+
+    def _solve(self, problem: Any, bounds: Floats) -> list[Solution]:
+        return solve_penalized(self, problem, bounds, self.gamma)
 
     def _store(self, training: Training, problem: Any, solution: Solution) -> Self:
         super()._store(training, problem, solution)
@@ -133,3 +138,6 @@ class SteinbergRegressor(CostlyRegressor, PenalizedPeer):
         """Return coefficients, fit and fairness as an object that prints itself."""
         found = {f"MI {k}": f"{v:.6g}" for k, v in self.mutual_information_.items()}
         return summarize(self, bound_facts(self) | found)
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__(), self.gamma)

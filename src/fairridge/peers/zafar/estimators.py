@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_count, check_number, check_option
@@ -17,7 +17,7 @@ from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
-from fairridge.peers._model import CostlyClassifier
+from fairridge.peers._model import costly
 from fairridge.peers._peer import Peer
 from fairridge.peers.zafar.least_squares import definition_of, zafar_problem
 from fairridge.peers.zafar.logistic import zafar_glm_problem
@@ -150,7 +150,7 @@ class ZafarRegressor(RegressorMixin, _Zafar):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ZafarClassifier(CostlyClassifier, _Zafar):
+class ZafarClassifier(ClassifierMixin, _Zafar):
     """Logistic regression whose linear predictor is bounded in its association with each S (ZLRM).
 
         min −2 log-likelihood  subject to  |COV(Sⱼ, η)| ≤ c for every j,  η = intercept + Xb
@@ -200,6 +200,9 @@ class ZafarClassifier(CostlyClassifier, _Zafar):
     predict_proba = _labels.predict_proba
     decision_function = _labels.decision_function
     score = _labels.score
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__())
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         return zafar_glm_problem(
