@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,19 @@ def test_the_wheel_has_types_data_and_nothing_beside_the_package(dist):
     }  # fmt: skip
     assert "fairridge/py.typed" in names
     assert any("german_credit" in name for name in names)
+
+
+def test_the_description_for_a_package_index_needs_no_repository(dist):
+    (wheel,) = dist.glob("*.whl")
+    (name,) = [n for n in zipfile.ZipFile(wheel).namelist() if n.endswith("METADATA")]
+    metadata = message_from_bytes(zipfile.ZipFile(wheel).read(name))
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    description = metadata.get_payload(decode=True).decode("utf-8")
+    assert "# fairridge" in description
+    targets = re.findall(r"\]\(([^)]*)\)|(?:src|href)=\"([^\"]*)\"", description)
+    assert targets
+    assert not [one for pair in targets for one in pair if one and not one.startswith("https://")]
+    assert "<!--" not in description
 
 
 def test_the_sdist_has_what_its_tests_need(dist):

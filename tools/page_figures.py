@@ -14,6 +14,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+# scikit-learn dispatches arrays only if this is set before SciPy is imported; one page does.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 # The same blocks that tests/docs/test_pages.py runs, and the figures between them.
 PART = re.compile(
     r"^```python\n(?P<code>.*?)^```$|^!\[[^\]]*\]\((?P<figure>figures/[^)]+\.svg)\)",

@@ -5,6 +5,7 @@ So do the commands of the pages; `tests/cli/test_examples.py` runs those of the 
 
 import re
 import shlex
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -89,6 +90,19 @@ def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
             printed = capsys.readouterr().out
             assert not output or lines(printed) == lines(output), code
     plt.close("all")
+
+
+@pytest.mark.slow
+def test_the_code_of_aif360_runs_where_it_is_installed(capsys):
+    """It is not a dependency, so its blocks are marked py and left out above."""
+    pytest.importorskip("aif360", reason="AIF360 is not installed")
+    text = (ROOT / "docs/from-aif360.md").read_text(encoding="utf-8")
+    reader = {"__name__": "__main__"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own
+        for _, code, output in BLOCK.findall(text.replace("```py\n", "```python\n")):
+            exec(compile(code, "from-aif360.md", "exec"), reader)
+            assert lines(capsys.readouterr().out) == lines(output), code
 
 
 def test_pages_say_what_they_print():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import fairridge
+from tools.external_links import NAME as LINKS_PAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTED = re.findall(r"^::: (\S+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
@@ -52,14 +53,68 @@ def test_every_page_is_in_the_navigation():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     named = re.findall(r"([\w/-]+\.md)\s*$", text[text.index("\nnav:") :], re.MULTILINE)
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
-    assert sorted(named) == sorted(pages)
+    assert sorted(named) == sorted(pages | {LINKS_PAGE})  # which the build makes
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"])
+def anchors_of(page):
+    """The headings of a page as MkDocs and GitHub name them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "CHANGELOG.md"]
+)
 def test_every_link_of_pages_beside_the_site_resolves(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    links = {link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)}
-    assert not [link for link in links if "://" not in link and not (ROOT / link).exists()]
+    for link in set(re.findall(r"\]\(([^)\s]+)\)", text)):
+        name, _, anchor = link.partition("#")
+        if "://" not in link:
+            assert (ROOT / name).exists(), link
+            assert not anchor or anchor in anchors_of(ROOT / name), link
+
+
+def test_every_cell_of_the_comparison_with_others_has_its_evidence():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [A-Z].*\|$", text[text.index("## What is different") :], re.MULTILINE)
+    cells = [row.strip("|").split("|")[1:] for row in rows]
+    assert len(cells) >= 6
+    assert {len(row) for row in cells} == {5}
+    assert not [cell for row in cells for cell in row if not re.search(r"\]\(\S+\)", cell)]
+
+
+def test_the_gpu_guide_quotes_the_measured_times():
+    measured = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/guides/gpu.md").read_text(encoding="utf-8")
+    quoted = re.findall(r'^    "(.+)": \(([\d.]+), ([\d.]+)\),$', guide, re.MULTILINE)
+    assert quoted
+    for name, gpu, cores in quoted:
+        assert f"| {name}, torch | {gpu} | {cores} |" in measured
+
+
+def rows_of(text):
+    """The rows of Markdown tables as lists of cells; an empty first cell repeats the one above."""
+    rows, first = [], ""
+    for line in re.findall(r"^\| .*\|$", text, re.MULTILINE):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        first = cells[0] or first
+        rows.append([first, *cells[1:]])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("section", "page", "quoted_cells"),
+    [("## Statistical guarantees", "simulations.md", None), ("## Speed", "benchmarks.md", 4)],
+)
+def test_the_page_on_tests_quotes_what_was_measured(section, page, quoted_cells):
+    text = (ROOT / "docs/testing.md").read_text(encoding="utf-8")
+    quoted = rows_of(text[text.index(section) :].split("\n## ")[0])
+    measured = [
+        row[:quoted_cells] for row in rows_of((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    ]
+    numbers = [row for row in quoted if re.search(r"\d (ms|s|%)", " ".join(row))]
+    assert len(numbers) > 5
+    assert not [row for row in numbers if row not in measured]
 
 
 def test_the_documented_version_is_this_one():

@@ -2,10 +2,13 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
+from tools.external_links import external_links, links_page
+from tools.long_description import for_package_index
 from tools.lowest import EXTRAS, lowest_versions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,3 +90,55 @@ def test_every_python_of_the_classifiers_is_tested():
     named = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
     (makefile,) = re.findall(r"^PYTHONS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert tests["strategy"]["matrix"]["python"] == named == makefile.split()
+
+
+def test_external_links_are_found_with_the_pages_that_use_them():
+    pages = {
+        "b.md": "[one](https://one.example/a#b) and <https://two.example>",
+        "a.md": "[one](https://one.example/a#b) and [a page](b.md)\n\n```sh\n](https://code.example)\n```\n",
+    }
+    found = external_links(pages)
+    assert found == {"https://one.example/a#b": ["a.md", "b.md"], "https://two.example": ["b.md"]}
+
+
+def test_the_page_of_external_links_has_those_of_readme_and_site():
+    page = links_page()
+    for name in ("README.md", "docs/datasets.md"):
+        addresses = re.findall(r"\]\((https?://[^)\s]+)\)", (ROOT / name).read_text("utf-8"))
+        assert addresses
+        assert not [one for one in addresses if f"| <{one}> |" not in page]
+
+
+README = """
+[fast](docs/speed.md#how) and [`f[0]`](docs/guides/f.md), [license](LICENSE), [site](https://x.org)
+
+<!-- repository only -->
+
+![picture](docs/img/a.png)
+
+<!-- end -->
+The end.
+"""
+
+
+def test_relative_links_become_text_on_a_package_index():
+    expected = "\nfast and `f[0]`, license, [site](https://x.org)\n\nThe end.\n"
+    assert for_package_index(README) == expected
+
+
+def test_relative_links_lead_to_the_site_if_it_has_an_address():
+    found = for_package_index(README, "https://docs.example/latest/")
+    assert "[fast](https://docs.example/latest/speed.html#how)" in found
+    assert "[`f[0]`](https://docs.example/latest/guides/f.html)" in found
+    assert ", license," in found
+
+
+def test_the_search_index_is_a_script_as_well(tmp_path):
+    pytest.importorskip("mkdocs", reason="the extra `docs` is not installed")
+    from tools.search_from_disk import on_post_build
+
+    (tmp_path / "search").mkdir()
+    (tmp_path / "search/search_index.json").write_text('{"docs": []}', encoding="utf-8")
+    on_post_build(SimpleNamespace(site_dir=str(tmp_path)))
+    script = (tmp_path / "search/search_index.js").read_text(encoding="utf-8")
+    assert script == 'var __index = {"docs": []}\n'
