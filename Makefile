@@ -57,10 +57,10 @@ demo: $(DEMO)
 	$(BIN)/fairridge demo
 
 test: $(READY)
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto -m "not slow" $(TESTS)
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
 
 test-all: $(READY) browser
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto $(TESTS)
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal $(TESTS)
 
 # The lower bounds of pyproject.toml are promises, too.
 test-lowest:
@@ -69,7 +69,7 @@ test-lowest:
 	$(LOWEST)/bin/python -m pip install --quiet --upgrade pip
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
 		--editable ".[dev]"
-	SCIPY_ARRAY_API=1 $(LOWEST)/bin/python -m pytest -n auto -m "not slow" $(TESTS)
+	SCIPY_ARRAY_API=1 $(LOWEST)/bin/python -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
 
 test-pythons:
 	@for version in $(PYTHONS); do \
