@@ -59,7 +59,8 @@ demo: $(DEMO)
 test: $(READY)
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
 
-test-all: $(READY) browser
+# The site has tests, too: formulas, links and search.
+test-all: $(READY) $(DOCS) browser
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal $(TESTS)
 
 # The lower bounds of pyproject.toml are promises, too.
