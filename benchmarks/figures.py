@@ -14,8 +14,6 @@ import numpy as np
 
 from fairridge.datasets import DataUnavailableError
 
-__all__ = ["Figure", "Part", "machine", "measured", "show_seconds", "slope", "table"]
-
 LIBRARIES = ("fairridge", "numpy", "scikit-learn", "statsmodels", "glum", "fairlearn")
 MOST_CALLS, LONG = 100, 4.0
 

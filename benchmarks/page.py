@@ -10,8 +10,6 @@ from benchmarks import growth
 from benchmarks.figures import Part
 from benchmarks.recorded import Record, figures_of
 
-__all__ = ["DOCS", "PICTURE", "rewrite"]
-
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURE = Path("img", "benchmarks-rows.svg")
 

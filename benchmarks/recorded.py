@@ -10,8 +10,6 @@ from typing import Any
 
 from benchmarks.figures import Figure, show_seconds
 
-__all__ = ["RECORDED", "TOLERANCE", "Change", "changes", "figures_of", "read", "report", "write"]
-
 RECORDED = Path(__file__).with_name("recorded.json")
 # Times of the same code on an idle machine differ by less.
 TOLERANCE = 1.25

@@ -141,8 +141,3 @@ def render(figure: Figure) -> dict[str, bytes]:
 
 
 Draw = Callable[[pd.DataFrame], Figure]
-__all__ = [
-    "BLACK", "BLUE", "FAINT", "GREEN", "INK", "ORANGE", "PALETTE", "PAPER", "SKY", "VERMILION",
-    "VIOLET", "Draw", "Floats", "axes", "band", "bound_ticks", "key", "legend", "marked",
-    "names_at_ends", "patch", "quantile_rows", "render", "tie_band",
-]  # fmt: skip

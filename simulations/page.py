@@ -13,8 +13,6 @@ from fairridge.outputs import writing
 from simulations import certificates, coverage, decisions, monitoring
 from simulations.runner import EXPERIMENTS
 
-__all__ = ["write_page"]
-
 WHAT = {
     "raw S": "coefficients of S",
     "raw X": "coefficients of X",

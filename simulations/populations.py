@@ -8,16 +8,6 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-__all__ = [
-    "GAUSSIAN",
-    "SENSITIVE",
-    "LogisticPopulation",
-    "Sample",
-    "draw",
-    "population_rows",
-    "share",
-]
-
 SENSITIVE = [0, 1, 2]
 # What S explains of X, the mixing of what is left, and effects on the response.
 B = np.array([[0.8, 0.0, -0.5, 0.3], [0.3, 0.4, 0.0, -0.2], [0.5, 0.2, 0.2, 0.0]])

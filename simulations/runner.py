@@ -15,8 +15,6 @@ from fairridge.exceptions import BoundWarning
 from fairridge.outputs import writing
 from simulations import certificates, coverage, decisions, monitoring
 
-__all__ = ["EXPERIMENTS", "run"]
-
 EXPERIMENTS: dict[str, ModuleType] = {
     "coverage": coverage,
     "certificates": certificates,

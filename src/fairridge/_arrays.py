@@ -15,24 +15,6 @@ import numpy as np
 import scipy.special
 from sklearn import get_config
 
-__all__ = [
-    "as_float64",
-    "at_least",
-    "at_most",
-    "detached",
-    "device_of",
-    "has_views",
-    "in_place",
-    "joined",
-    "library_of",
-    "namespace",
-    "slices",
-    "special",
-    "taken",
-    "to_device",
-    "to_host",
-]
-
 # Special functions of libraries that have some.
 SPECIAL = {
     "torch": "torch.special",

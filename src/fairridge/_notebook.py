@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["facts_html", "frame_html", "lines_html", "table_html"]
-
 # Rows of a long table that are shown.
 MOST_ROWS = 20
 CELL = "padding:2px 10px;text-align:right"

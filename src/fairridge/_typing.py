@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 else:
     TableLike = VectorLike = Any
 
-__all__ = [
-    "Booleans",
-    "ColumnNames",
-    "Floats",
-    "Integers",
-    "MissingValues",
-    "TableLike",
-    "Unfairness",
-    "UnknownLevels",
-    "VectorLike",
-]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]

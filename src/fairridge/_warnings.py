@@ -7,8 +7,6 @@ import warnings
 from traceback import walk_stack
 from types import FrameType
 
-__all__ = ["warn_user"]
-
 PACKAGE = __name__.partition(".")[0]
 
 

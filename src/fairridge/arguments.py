@@ -9,17 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "check_bound",
-    "check_bounds",
-    "check_count",
-    "check_finite",
-    "check_flag",
-    "check_number",
-    "check_option",
-    "is_number",
-]
-
 
 def is_number(value: Any) -> bool:
     """Whether a value is a real number; True and False are not."""

@@ -1,7 +1,5 @@
 """Warnings the library issues; errors are plain ``ValueError`` and ``TypeError``."""
 
-__all__ = ["BoundWarning", "DataWarning"]
-
 
 class DataWarning(UserWarning):
     """The data have a defect with a defined answer: collinear, constant or empty columns."""

@@ -7,8 +7,6 @@ from typing import Any
 from fairridge import estimators, peers
 from fairridge.export import linear_form, read_model, write_model
 
-__all__ = ["load", "save"]
-
 
 def save(model: Any, path: Any) -> None:
     """Write a fitted model to a file that people can read.

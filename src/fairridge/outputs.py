@@ -12,8 +12,6 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from typing import BinaryIO
 
-__all__ = ["is_same_file", "is_writable", "refuse_inputs", "writing"]
-
 Name = str | PathLike[str]
 
 # Errors of writing that the system reports without the name of the file.

@@ -25,8 +25,6 @@ from fairridge.metrics.proportions import (
     ratio_p_value,
 )
 
-__all__ = ["AdverseImpact", "JudgedRows", "MeanGap", "OpportunityGap", "Rule"]
-
 # Groups with fewer rows are reported, not tested.
 FEWEST_ROWS = 30
 

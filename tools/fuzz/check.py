@@ -33,8 +33,6 @@ from tools.fuzz.problems import Problem, draw
 from tools.fuzz.reference import INDIVIDUAL, Value, unfairness
 from tools.fuzz.stationarity import is_flat, remaining_gain, undetermined
 
-__all__ = ["Verdict", "examine", "judge", "verdict_of"]
-
 Floats = NDArray[np.float64]
 BOUND, GAIN, ETA, AGREE = 1e-8, 1e-10, 1e-9, 1e-6
 # By which other bounds than on α may be met too well.

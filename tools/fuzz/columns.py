@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 from tools.fuzz.deviances import Likelihood
 from tools.fuzz.problems import Problem
 
-__all__ = [
-    "EPS",
-    "Coefficients",
-    "Columns",
-    "centered",
-    "coefficients_of",
-    "columns_of",
-    "over",
-    "residual",
-    "variance",
-    "weighted_mean",
-]
-
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
 # Directions with less than this of their scale left after a regression have nothing left.

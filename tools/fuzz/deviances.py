@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, softmax, xlogy
 
-__all__ = ["Likelihood"]
-
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
 POWER = 1.5  # Tweedie's, by default

@@ -32,8 +32,6 @@ from fairridge.fairness import (
 )
 from tools.fuzz.problems import Problem, with_squares
 
-__all__ = ["Answer", "answer", "estimator", "second_answer"]
-
 OBJECTS = {
     "uncentered": StatisticalParity(center=False),
     "nagelkerke": StatisticalParity(measure="nagelkerke"),

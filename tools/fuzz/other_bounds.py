@@ -27,8 +27,6 @@ from tools.fuzz.problems import Problem
 from tools.fuzz.reference import Value
 from tools.fuzz.stationarity import decrement, deviance_scale
 
-__all__ = ["OtherBound", "other_bound"]
-
 Floats = NDArray[np.float64]
 # Directions of S with less than this of the largest are collinear.
 COLLINEAR = 1e-9

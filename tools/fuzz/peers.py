@@ -10,8 +10,6 @@ from tools.fuzz.columns import Columns, centered, over, residual, variance, weig
 from tools.fuzz.problems import Problem
 from tools.fuzz.reference import Value
 
-__all__ = ["komiyama", "zafar"]
-
 Floats = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["DEFINITIONS", "FAMILIES", "OTHER", "Problem", "draw", "with_squares"]
-
 Floats = NDArray[np.float64]
 
 FAMILIES = (

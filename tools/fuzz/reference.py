@@ -17,8 +17,6 @@ from tools.fuzz.columns import (
     variance,
 )
 
-__all__ = ["INDIVIDUAL", "Value", "unfairness"]
-
 Floats = NDArray[np.float64]
 # Definitions over pairs of rows, which compare with the unconstrained model.
 INDIVIDUAL = ("individual", "same-outcome", "closeness")

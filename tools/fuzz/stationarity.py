@@ -13,8 +13,6 @@ from tools.fuzz.columns import EPS, Coefficients, Columns, over, weighted_mean
 from tools.fuzz.problems import Problem
 from tools.fuzz.reference import Value
 
-__all__ = ["decrement", "deviance_scale", "is_flat", "remaining_gain", "undetermined"]
-
 Floats = NDArray[np.float64]
 # Coefficients this small, relative to the largest, are zero.
 ZERO = 1e-9

@@ -20,8 +20,6 @@ from fairridge.cli.fitting import fit, path
 from fairridge.cli.predicting import predict
 from fairridge.cli.reporting import report
 
-__all__ = ["app", "run"]
-
 # What the parser makes of Ctrl-C.
 INTERRUPTED = 130
 

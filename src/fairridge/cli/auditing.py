@@ -33,8 +33,6 @@ from fairridge.cli.terminal import note, progress, say, show_json
 from fairridge.cli.terminal import table as show_table
 from fairridge.cli.training_data import check_roles
 
-__all__ = ["audit", "favorable_facts", "first_line"]
-
 AUDIT_COLUMNS = {
     "group": ("group", "{}"),
     "count": ("rows", "{:,}"),

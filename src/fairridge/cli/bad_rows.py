@@ -6,8 +6,6 @@ from typing import Any
 
 from fairridge.cli.column_types import columns_of, is_text, readable
 
-__all__ = ["ON_BAD_ROW", "find_bad_rows"]
-
 ON_BAD_ROW = ("error", "skip", "flag")
 
 

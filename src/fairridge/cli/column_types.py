@@ -10,17 +10,6 @@ from typing import Any
 
 from fairridge.cli.errors import BadInputError
 
-__all__ = [
-    "Kinds",
-    "coded",
-    "columns_of",
-    "is_text",
-    "kinds_of_model",
-    "readable",
-    "sensitive_of",
-    "typed",
-]
-
 EPOCH = date(1970, 1, 1)
 CURRENCY = "$€£¥"
 # Thousands are set apart by commas or spaces before a decimal point, by points or spaces

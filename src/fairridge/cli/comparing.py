@@ -26,8 +26,6 @@ from fairridge.cli.terminal import note, progress, say, show_json
 from fairridge.cli.terminal import table as show_table
 from fairridge.cli.training_data import Data, read_data
 
-__all__ = ["compare"]
-
 # Options of columns and models that the compared models do not share.
 OMITTED = (
     "event", "weight", "offset", "max_levels", "unknown",

@@ -12,8 +12,6 @@ from fairridge.cli.options import AsJson, SafeCsv, option
 from fairridge.cli.outputs import check_place, write
 from fairridge.cli.terminal import say, show_json, table
 
-__all__ = ["datasets"]
-
 
 def datasets(
     name: Annotated[

@@ -28,8 +28,6 @@ from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import facts, note, progress, say, show_json, table
 from fairridge.cli.training_data import Data, make_model, read_data
 
-__all__ = ["choose", "monitor"]
-
 # Names of rules, and what the number after the colon is.
 RULES = {
     "adverse-impact": ("AdverseImpact", "ratio"),

@@ -14,8 +14,6 @@ from fairridge.cli.options import option
 from fairridge.cli.terminal import progress, say, table
 from fairridge.cli.training_data import make_model, read_data
 
-__all__ = ["demo"]
-
 # The data sets, and the outcome that people want: GOOD credit, and little crime.
 CASES = {"german_credit": "GOOD", "communities_crime": "low"}
 BOUND = 0.05

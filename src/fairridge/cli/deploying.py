@@ -17,8 +17,6 @@ from fairridge.cli.predicting import input_columns, load_model
 from fairridge.cli.terminal import note, progress, say, show_json
 from fairridge.outputs import writing
 
-__all__ = ["export", "reasons"]
-
 FORMATS = ("sql", "python", "onnx", "sklearn", "scorecard")
 
 

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-__all__ = ["BadInputError", "explain", "naming", "notes"]
-
 BAD_INPUT = 2
 FAILED = 1
 

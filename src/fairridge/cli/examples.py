@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "epilog"]
-
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "datasets": (
         "fairridge datasets",

@@ -23,8 +23,6 @@ from fairridge.cli.streams import read_training
 from fairridge.cli.terminal import progress, say, show_json
 from fairridge.cli.training_data import Data, make_model
 
-__all__ = ["fit", "path"]
-
 
 @gathered()
 def fit(

@@ -14,15 +14,6 @@ from typing import Any
 
 from fairridge.cli.errors import BadInputError, naming
 
-__all__ = [
-    "BUILTIN",
-    "Source",
-    "check_columns",
-    "names",
-    "read",
-    "repeated",
-]
-
 BUILTIN = "builtin:"
 SEPARATORS = ",;\t|"
 # The names by which pyarrow knows that a CSV file is compressed, and how.

@@ -11,18 +11,6 @@ from fairridge.cli.terminal import facts, note, say, table
 from fairridge.cli.training_data import Data
 from fairridge.outputs import writing
 
-__all__ = [
-    "SHORT_PATH",
-    "announce",
-    "announce_penalty",
-    "announce_size",
-    "model_facts",
-    "save_figure",
-    "show_certificate",
-    "show_model",
-    "show_path",
-]
-
 MOST_ROWS = 20
 # Bounds of which a screen shows the models.
 SHORT_PATH = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)

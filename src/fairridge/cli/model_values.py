@@ -8,8 +8,6 @@ from typing import Literal
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names
 
-__all__ = ["bound_of", "bounds_of", "class_weight_of", "predictor_penalty_of"]
-
 
 def bound_of(text: str) -> float | dict[str, float]:
     """Read one bound, or the bounds of attributes."""

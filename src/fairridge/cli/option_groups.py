@@ -14,8 +14,6 @@ from fairridge.cli.inputs import names, repeated
 from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
 from fairridge.cli.options import Offset, Response, Sensitive, Weight, of_data, of_model
 
-__all__ = ["Columns", "ModelOptions", "gathered"]
-
 
 @dataclass(frozen=True)
 class Columns:

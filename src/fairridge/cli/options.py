@@ -7,31 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = [
-    "AsJson",
-    "Bins",
-    "Favorable",
-    "Figures",
-    "Input",
-    "Model",
-    "ModelOut",
-    "Offset",
-    "Response",
-    "RowsOut",
-    "SafeCsv",
-    "SavedModel",
-    "Seed",
-    "Sensitive",
-    "Separator",
-    "Small",
-    "Stream",
-    "Threshold",
-    "Weight",
-    "of_data",
-    "of_model",
-    "option",
-]
-
 
 def option(
     metavar: str | None, text: str, *names: str, panel: str | None = None, **more: Any

@@ -14,8 +14,6 @@ from fairridge.cli.inputs import BUILTIN
 from fairridge.cli.terminal import note
 from fairridge.outputs import is_same_file, is_writable, writing
 
-__all__ = ["PARQUET", "arrow", "check_both", "check_place", "write", "write_rows"]
-
 PARQUET = (".parquet", ".pq")
 # Spreadsheets read a cell that begins like this as a formula.
 FORMULA = r"^[=+\-@\t\r]"

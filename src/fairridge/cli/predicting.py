@@ -27,16 +27,6 @@ from fairridge.cli.outputs import check_place, write_rows
 from fairridge.cli.streams import is_stream, write_predictions
 from fairridge.cli.terminal import note, progress, show_json
 
-__all__ = [
-    "input_columns",
-    "linear_predictors",
-    "load_model",
-    "model_rows",
-    "predict",
-    "scored_columns",
-]
-
-
 Unknown = Annotated[
     str | None,
     option(

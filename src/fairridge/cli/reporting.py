@@ -28,8 +28,6 @@ from fairridge.cli.predicting import load_model
 from fairridge.cli.terminal import progress, say, show_json
 from fairridge.cli.training_data import Data, make_model, read_data
 
-__all__ = ["report"]
-
 
 @dataclass(frozen=True)
 class ReportOptions:

@@ -8,8 +8,6 @@ from fairridge.cli.column_types import is_text
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source
 
-__all__ = ["CLASSES", "choose_family"]
-
 CLASSES = ("binomial", "multinomial")
 # Text with more values than this is a name, a date or a comment, not a response.
 MOST_CLASSES = 20

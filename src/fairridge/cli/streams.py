@@ -15,8 +15,6 @@ from fairridge.cli.outputs import PARQUET
 from fairridge.cli.response_families import choose_family
 from fairridge.cli.training_data import Data, read_data, roles_of
 
-__all__ = ["is_stream", "read_training", "write_predictions"]
-
 # Rows from which the family is guessed.
 FIRST_ROWS = 10_000
 

@@ -17,8 +17,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["as_json", "facts", "note", "progress", "say", "show_json", "table"]
-
 # Seconds before a bar shows up; what is faster needs none.
 PATIENCE = 0.7
 # Seconds before a line says that something is under way, if no bar can be shown.

@@ -13,14 +13,6 @@ from fairridge.cli.model_values import bound_of, class_weight_of, predictor_pena
 from fairridge.cli.option_groups import Columns, ModelOptions
 from fairridge.cli.response_families import CLASSES, choose_family
 
-__all__ = [
-    "Data",
-    "check_roles",
-    "make_model",
-    "read_data",
-    "roles_of",
-]
-
 # Options that only some families have, which, and whose models these are.
 OWN_OPTIONS = (
     ("ties", ("cox",), "survival models"),

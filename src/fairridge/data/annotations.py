@@ -14,8 +14,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-__all__ = ["LARGEST", "conforms", "is_number", "require_annotated"]
-
 # Larger numbers overflow as soon as something is multiplied by them.
 LARGEST = 1e300
 

@@ -13,20 +13,6 @@ from fairridge._typing import Floats, Integers
 from fairridge.data.levels import Levels
 from fairridge.data.rows import Indicators, Piece, Slab
 
-__all__ = [
-    "MISSING",
-    "OTHER",
-    "CategoricalColumn",
-    "ColumnEncoding",
-    "FilledColumn",
-    "Missing",
-    "NumericColumn",
-    "Unknown",
-    "encoded_piece",
-    "for_sensitive",
-    "missing_message",
-]
-
 Unknown = Literal["error", "base", "mean"]
 Missing = Literal["error", "level"]
 

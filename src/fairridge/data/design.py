@@ -21,8 +21,6 @@ from fairridge.data.maps import MappedEncoding, learn_map
 from fairridge.data.rows import Piece, Slab, SparseSlab
 from fairridge.data.table import Table, as_table, column_positions, located
 
-__all__ = ["MAX_LEVELS", "Design", "learn_design", "most_levels", "require_few_levels"]
-
 # Levels of a column beyond which it is a key, an amount or a date rather than a category.
 MAX_LEVELS = 1000
 # So few levels are categories even if every row has its own.

@@ -31,8 +31,6 @@ from fairridge.data.levels import Levels
 from fairridge.data.rows import Piece, Slab, merged_slabs, sparse_pieces
 from fairridge.data.table import Table
 
-__all__ = ["Encoding", "dense_columns", "encode_columns", "unique_names"]
-
 
 @dataclass(frozen=True)
 class Encoding:

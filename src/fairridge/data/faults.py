@@ -9,8 +9,6 @@ from fairridge.data.columns import CategoricalColumn, ColumnEncoding, FilledColu
 from fairridge.data.levels import Levels
 from fairridge.data.table import Column
 
-__all__ = ["Fault", "column_faults"]
-
 # Rows, and what is wrong with them.
 Fault = tuple[Booleans, str]
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import narwhals as nw
 
-__all__ = ["columns_of", "make_frame"]
-
 
 def columns_of(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return the columns of a table with one row per record; what a record lacks is NaN."""

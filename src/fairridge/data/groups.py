@@ -18,9 +18,6 @@ from fairridge.data.columns import (
 from fairridge.data.encoding import Encoding
 from fairridge.data.rows import Indicators, Piece
 
-__all__ = ["Groups", "attribute_values", "group_codes", "learn_groups", "require_discrete"]
-
-
 # A numeric attribute with more distinct values than this measures something; it names no groups.
 MOST_VALUES = 20
 

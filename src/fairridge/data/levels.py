@@ -16,8 +16,6 @@ import numpy as np
 
 from fairridge._typing import Integers
 
-__all__ = ["Levels", "levels_of_series", "levels_of_values"]
-
 
 @dataclass(frozen=True)
 class Levels:

@@ -20,8 +20,6 @@ from fairridge.data.encoding import Encoding, dense_columns
 from fairridge.data.rows import Piece, Slab
 from fairridge.data.table import Table
 
-__all__ = ["MappedEncoding", "learn_map"]
-
 
 @dataclass(frozen=True)
 class MappedEncoding:

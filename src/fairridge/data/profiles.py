@@ -17,16 +17,6 @@ from fairridge._typing import Floats, Integers
 from fairridge.data.columns import CategoricalColumn, ColumnEncoding
 from fairridge.data.rows import Indicators, Piece, Slab
 
-__all__ = [
-    "MOST_TRAVELING",
-    "ColumnProfile",
-    "NumberSample",
-    "column_profiles",
-    "level_shares",
-    "share_between",
-    "shares_of_means",
-]
-
 # Rows whose numbers are looked at. Those of rows elsewhere travel; the shares between deciles of
 # so many still have standard errors of one percent.
 MOST_ROWS, MOST_TRAVELING = 4096, 1024

@@ -16,17 +16,6 @@ from scipy import sparse
 
 from fairridge._typing import Booleans, Floats, Integers
 
-__all__ = [
-    "Indicators",
-    "Piece",
-    "RowLevel",
-    "Rows",
-    "Slab",
-    "SparseSlab",
-    "merged_slabs",
-    "sparse_pieces",
-]
-
 # Share of rows in which a column is not zero, above which it takes less memory as a dense one.
 DENSE = 0.5
 

@@ -21,8 +21,6 @@ from fairridge._typing import Integers
 from fairridge._warnings import warn_user
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
 
-__all__ = ["Column", "Table", "as_native", "as_table", "column_positions", "is_sparse", "located"]
-
 Column = NDArray[Any] | Levels
 
 

@@ -15,9 +15,6 @@ from fairridge._typing import Floats
 from fairridge.data.levels import is_missing
 from fairridge.data.table import as_native
 
-__all__ = ["labels", "name_of", "numeric_vector", "one_per_row", "require_usual_size", "weights"]
-
-
 # The largest weight lies between these, so that weighted sums of squares remain numbers.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e250
 

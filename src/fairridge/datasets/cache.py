@@ -16,8 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-__all__ = ["SHA256", "URLS", "VARIABLE", "DataUnavailableError", "find_file", "require", "unpack"]
-
 VARIABLE = "FAIRRIDGE_DATA"
 
 # A release leaves the first address for the second one when the next appears.

@@ -10,8 +10,6 @@ import narwhals as nw
 
 from fairridge.datasets.frames import Column, as_frame, choose_backend
 
-__all__ = ["Dataset", "build_dataset"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(Mapping[str, Any]):

@@ -13,8 +13,6 @@ from fairridge.datasets.cache import SHA256, find_file, require
 from fairridge.datasets.dataset import Dataset, build_dataset
 from fairridge.datasets.frames import Column, choose_backend
 
-__all__ = ["FAIRML_NAMES", "fetch_fairml"]
-
 FAIRML_NAMES = tuple(SHA256)
 
 Columns = dict[str, Column]

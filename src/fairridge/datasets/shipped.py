@@ -16,19 +16,6 @@ import numpy as np
 from fairridge.datasets.dataset import Dataset, build_dataset
 from fairridge.datasets.frames import Column
 
-__all__ = [
-    "DatasetInfo",
-    "available",
-    "load",
-    "load_adult",
-    "load_bank",
-    "load_communities_crime",
-    "load_contraceptive_choice",
-    "load_german_credit",
-    "load_health_insurance",
-    "load_rossi",
-]
-
 _FOLDER = files("fairridge.datasets") / "data"
 
 

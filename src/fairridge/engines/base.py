@@ -14,8 +14,6 @@ from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
 
-__all__ = ["Engine"]
-
 
 class Engine(Protocol):
     """Rows [S, X, y] somewhere, known only through sums over them."""

@@ -21,17 +21,6 @@ from threadpoolctl import ThreadpoolController
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, Slab, SparseSlab
 
-__all__ = [
-    "block_slices",
-    "dense",
-    "in_threads",
-    "one_blas_thread",
-    "row_major",
-    "threads_for_blocks",
-    "threads_for_passes",
-    "write_block",
-]
-
 Result = TypeVar("Result")
 
 # About 2 MB of buffer: large enough for BLAS, small enough for a core's cache.

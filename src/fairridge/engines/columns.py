@@ -14,9 +14,6 @@ from fairridge._typing import Floats
 from fairridge.data import Piece
 from fairridge.engines.blocks import write_block
 
-__all__ = ["column_blocks"]
-
-
 # About 32 MB of buffer: products of blocks this size run at full speed.
 BLOCK_BYTES = 32 << 20
 

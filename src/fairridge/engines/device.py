@@ -23,8 +23,6 @@ from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
 
-__all__ = ["DeviceEngine"]
-
 Result = TypeVar("Result")
 
 NOT_ON_HOST = (

@@ -18,8 +18,6 @@ from fairridge._arrays import as_float64, has_views, joined, namespace, taken, t
 from fairridge._typing import Floats, Integers
 from fairridge.data import RowLevel, Rows, Slab
 
-__all__ = ["DeviceBlock", "DeviceRows", "Pending", "RowBlock"]
-
 
 @dataclass(frozen=True)
 class Pending:

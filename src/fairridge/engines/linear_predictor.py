@@ -12,8 +12,6 @@ from fairridge.data import Indicators, Piece, Slab
 from fairridge.engines.blocks import dense
 from fairridge.engines.moments import not_finite_message
 
-__all__ = ["linear_predictor"]
-
 
 def linear_predictor(
     pieces: tuple[Piece, ...], names: tuple[str, ...], coefficients: Floats, intercept: Floats

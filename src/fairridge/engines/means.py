@@ -14,8 +14,6 @@ from fairridge.families import Family
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import GLMSums
 
-__all__ = ["MeanSlopes", "MeanSums", "block_means", "deviance_hessian", "hessian_of"]
-
 
 @dataclass(frozen=True)
 class MeanSlopes:

@@ -23,8 +23,6 @@ from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import ColumnFunction, FamilyFunction, GLMSums, Place, RowFunction
 
-__all__ = ["MemoryEngine", "has_many_sparse", "is_wide"]
-
 Result = TypeVar("Result")
 
 # Arrays of the size of its columns that a function of a block makes, all to stay in the cache.

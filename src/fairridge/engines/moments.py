@@ -9,15 +9,6 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats
 
-__all__ = [
-    "Moments",
-    "Triangle",
-    "binary_columns",
-    "not_finite_message",
-    "require_squares",
-    "triangular_factor",
-]
-
 # A sum of squares below this has lost digits to the end of the range of numbers.
 LEAST_SQUARES = 1e-290
 

@@ -18,8 +18,6 @@ from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
 
-__all__ = ["PrecomputedMoments", "PrecomputedRoot"]
-
 
 class PrecomputedMoments:
     """Rows of which the moments came from elsewhere; they are read only if they must be.

@@ -15,9 +15,6 @@ from fairridge.engines.moments import Moments
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums, RowFunction
 
-__all__ = ["DistinctResponses", "class_responses", "intercepts_of_sums", "null_sums"]
-
-
 # Distinct responses up to which they are counted, and rows per each of them at least.
 MOST_VALUES, ROWS_EACH = 256, 4
 

@@ -20,9 +20,6 @@ from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, Slab, SparseSlab
 from fairridge.engines.blocks import block_slices, dense, row_major, write_block
 
-__all__ = ["Block", "DenseBlock", "SplitBlock", "WrittenRows", "prefers_codes"]
-
-
 # Measured on 2 cores and 200,000 rows: with two categoricals of 20 levels each tabmat forms the
 # Gram matrix 6 times as fast as dense blocks, with 300 levels 130 times. With many categoricals of
 # few levels (ADULT: 7 of 7) the two are even, and dense blocks share a busy machine better.

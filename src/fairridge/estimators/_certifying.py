@@ -17,13 +17,6 @@ from fairridge.exceptions import BoundWarning
 from fairridge.inference import Certificate, certify_each, held_out_test
 from fairridge.search import PenalizedProblem, Solution
 
-__all__ = [
-    "certificate_facts",
-    "certified_solutions",
-    "check_certification",
-    "set_aside",
-]
-
 # Share of the rows that certification="held-out" keeps from the fit, and the seed of its choice.
 HELD_OUT, SEED = 0.5, 0
 

@@ -16,14 +16,6 @@ from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.models import FairBasis
 from fairridge.search import Solution
 
-__all__ = [
-    "check_columns",
-    "check_features",
-    "listed",
-    "warn_of_bound",
-    "warn_of_predictors",
-]
-
 
 def check_columns(
     basis: FairBasis,

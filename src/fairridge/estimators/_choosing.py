@@ -26,8 +26,6 @@ from fairridge.search import (
     leave_one_out,
 )
 
-__all__ = ["CHOSEN", "as_fitted", "quiet_fits", "settled"]
-
 CHOSEN = "cv"
 # λ₂ over the mean of the nonzero eigenvalues of UᵀU, which is n for standardized columns that are
 # not collinear: from hardly any shrinkage to hardly any β.

@@ -12,8 +12,6 @@ from fairridge.arguments import check_number
 from fairridge.families.class_weights import ClassWeights
 from fairridge.metrics import find_label
 
-__all__ = ["class_weights"]
-
 
 def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> ClassWeights:
     """Return the weight of every class; None if all have the same.

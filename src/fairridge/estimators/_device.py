@@ -26,8 +26,6 @@ from fairridge.engines import DeviceEngine, DeviceRows
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Response
 
-__all__ = ["read_device"]
-
 # Entries of a vector that are looked at together.
 SOME_ROWS = 1 << 22
 

@@ -11,8 +11,6 @@ from fairridge.data import Design, MappedEncoding
 from fairridge.fairness import Definition
 from fairridge.search import CompressedProblem, ConditionalProblem, MeanProblem, Solution
 
-__all__ = ["check_each", "require_one_bound", "solve_each"]
-
 
 def check_each(bounds: Mapping[Any, Any], definition: Definition) -> None:
     """Raise unless a mapping has bounds for attributes, and a definition is of attributes."""

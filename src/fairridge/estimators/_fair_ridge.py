@@ -79,8 +79,6 @@ from fairridge.search import (
     sparse_problem,
 )
 
-__all__ = ["FairRidge"]
-
 
 class FairRidge(FairModel):
     """Fair (generalized) ridge regression; subclasses read the response."""

@@ -40,8 +40,6 @@ from fairridge.sources import RowMoments, RowSource
 from fairridge.sources.federated import rows_of_party
 from fairridge.sources.stream import StreamEngine
 
-__all__ = ["bands", "inference", "inference_on", "row_products"]
-
 WEIGHTS = ("sampling", "frequency")
 
 

@@ -25,18 +25,6 @@ from fairridge.search import (
     Solution,
 )
 
-__all__ = [
-    "SEPARATION",
-    "completed",
-    "isolated_columns",
-    "isolated_levels",
-    "isolation_of",
-    "refuse_decided",
-    "store_isolated",
-    "warn_of_separation",
-    "without_isolated",
-]
-
 SEPARATION = ("isolate", "warn", "error")
 
 

@@ -19,8 +19,6 @@ from fairridge.estimators._model import FairModel
 from fairridge.estimators._training import read_scored
 from fairridge.sources import RowSource
 
-__all__ = ["decision_function", "predict", "predict_proba", "score"]
-
 
 def predict(
     self: FairModel,

@@ -17,8 +17,6 @@ from fairridge.estimators._model import FairModel
 from fairridge.estimators._training import read_scored
 from fairridge.sources import RowSource
 
-__all__ = ["predict", "score"]
-
 
 def predict(
     self: FairModel,

@@ -20,16 +20,6 @@ from fairridge.engines import linear_predictor
 from fairridge.estimators._responses import ResponseKind
 from fairridge.metrics import WORDS
 
-__all__ = [
-    "FEWER_FEATURES",
-    "PENALTY_OR_FEWER",
-    "FairModel",
-    "Traits",
-    "attribute_facts",
-    "bound_text",
-]
-
-
 # What to do about features that fit any response.
 FEWER_FEATURES = "Use a map with fewer features."
 PENALTY_OR_FEWER = "Set predictor_penalty, or use a map with fewer features."

@@ -11,8 +11,6 @@ from fairridge.families import Family
 from fairridge.models import Fit
 from fairridge.penalties import Penalty
 
-__all__ = ["DefinitionLike", "FamilyLike", "FeatureMap", "PenaltyLike"]
-
 DefinitionLike = str | Definition | Callable[[Fit], float]
 FamilyLike = str | Family
 PenaltyLike = str | Penalty

@@ -14,8 +14,6 @@ from fairridge.inference import LARGEST_POSTERIOR
 from fairridge.penalties import resolve_penalty
 from fairridge.sources import RowSource
 
-__all__ = ["posterior_deviation"]
-
 
 def posterior_deviation(model: Any, X: Any, sensitive_features: Any) -> Floats:
     """Return the posterior standard deviation of the mean of every row.

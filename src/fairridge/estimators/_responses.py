@@ -18,8 +18,6 @@ from fairridge.families import Binomial, Cox, Family, Multinomial
 from fairridge.metrics import find_label
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
-__all__ = ["Classes", "Inputs", "NumericResponse", "Response", "ResponseKind", "SurvivalTimes"]
-
 
 @dataclass(frozen=True)
 class Inputs:

@@ -7,8 +7,6 @@ from typing import Any
 from fairridge.engines import MemoryEngine, has_many_sparse
 from fairridge.families import Family
 
-__all__ = ["iterates"]
-
 # Columns, or rows, up to which a model that needs matrices of their number is fitted.
 MOST_FORMED = 4_000
 

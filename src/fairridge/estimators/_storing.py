@@ -25,15 +25,6 @@ from fairridge.models import FairBasis, Fit, TrainingColumns
 from fairridge.search import CompressedProblem, Problem, Solution
 from fairridge.sources.stream import StreamEngine
 
-__all__ = [
-    "describe",
-    "refit_at",
-    "store_columns",
-    "store_solution",
-    "training_fingerprint",
-]
-
-
 # Moments of more columns are too large to keep.
 MOST_COLUMNS = 512
 

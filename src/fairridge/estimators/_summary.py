@@ -13,8 +13,6 @@ from fairridge.estimators._model import attribute_facts, bound_text
 from fairridge.metrics import DIFFERENCES, WORDS
 from fairridge.reports import CoefficientRow, Summary
 
-__all__ = ["bound_facts", "summarize"]
-
 SHARES = {
     "r_squared_sensitive": "Explained by S",
     "r_squared_unconditional": "Without controls",

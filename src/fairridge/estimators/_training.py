@@ -32,16 +32,6 @@ from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.roles import Roles
 from fairridge.sources.stream import StreamEngine
 
-__all__ = [
-    "Training",
-    "engine_of",
-    "read_inputs",
-    "read_scored",
-    "read_training",
-    "refuse_more_data",
-    "unread_response",
-]
-
 
 @dataclass(frozen=True)
 class Training:

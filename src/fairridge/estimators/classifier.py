@@ -15,8 +15,6 @@ from fairridge.estimators._parameters import DefinitionLike, FeatureMap, Penalty
 from fairridge.estimators._responses import Classes
 from fairridge.inference import Certification
 
-__all__ = ["FairRidgeClassifier"]
-
 
 class FairRidgeClassifier(ClassifierMixin, FairRidge):
     """Logistic regression whose unfairness is bounded by a number you choose.

@@ -19,8 +19,6 @@ from fairridge.inference import PathBands
 from fairridge.reports import PathCurves, PathPlot, plot_path
 from fairridge.search import Problem, Solution
 
-__all__ = ["FairnessPath", "path_of"]
-
 
 @dataclass(frozen=True)
 class FairnessPath:

@@ -24,8 +24,6 @@ from fairridge.estimators._responses import NumericResponse
 from fairridge.families import resolve_regression_family
 from fairridge.inference import Certification
 
-__all__ = ["FairRidgeRegressor"]
-
 
 class FairRidgeRegressor(RegressorMixin, FairRidge):
     """Ridge regression whose unfairness is bounded by a number you choose.

@@ -26,8 +26,6 @@ from fairridge.metrics import concordance_index
 from fairridge.search import Problem, Solution
 from fairridge.sources import RowSource
 
-__all__ = ["FairRidgeSurvival"]
-
 
 class FairRidgeSurvival(FairRidge):
     """Cox's proportional hazards model whose unfairness is bounded by a number you choose.

@@ -22,8 +22,6 @@ from fairridge.data.profiles import ColumnProfile
 from fairridge.inference import Certificate
 from fairridge.models import TrainingColumns
 
-__all__ = ["NotSaved", "decode", "encode"]
-
 # Arrays of these kinds can be saved: booleans, integers and floats; strings, objects like strings.
 NUMERIC_KINDS = "biuf"
 KINDS = NUMERIC_KINDS + "UO"

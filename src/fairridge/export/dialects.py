@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["DIALECTS", "Dialect"]
-
 # What a backslash begins in a text, if it begins anything.
 ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"}
 

@@ -18,8 +18,6 @@ from fairridge.engines.moments import not_finite_message
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 from fairridge.metrics import Attribution, Proxies, Telling, lmg, proxy_terms, tell
 
-__all__ = ["attribution", "proxies"]
-
 
 def attribution(model: Any) -> Attribution:
     """Split VAR(Sα)/(VAR(Sα) + VAR(Uβ)) in training over the sensitive attributes (LMG).

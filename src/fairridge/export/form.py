@@ -23,8 +23,6 @@ from fairridge.data.columns import (
 from fairridge.families.base import Link
 from fairridge.models import TrainingColumns
 
-__all__ = ["InputColumn", "LinearForm", "linear_form"]
-
 
 @dataclass(frozen=True, eq=False)
 class InputColumn:

@@ -16,8 +16,6 @@ from fairridge.export.codec import decode, encode
 from fairridge.export.schema import FITTED, require_sound
 from fairridge.outputs import writing
 
-__all__ = ["FORMAT", "read_model", "write_model"]
-
 # Counts up whenever files of the version before can no longer be read as they are.
 FORMAT = 1
 # The frame library of the training data is a matter of the machine, not of the model; its moments

@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 from fairridge.data.columns import OTHER
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
-__all__ = ["to_onnx"]
-
-
 # Old enough for today's runtimes, new enough for 64-bit Softmax and ArgMax.
 OPSET, ML_OPSET = 18, 3
 OWN = "/fairridge/"

@@ -9,8 +9,6 @@ import numpy as np
 
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
-__all__ = ["to_python"]
-
 HEAD = '''"""Scores of a {estimator} of fairridge, in plain Python.
 
 predict(row) takes a dict of {columns} column(s) and returns the linear

@@ -22,8 +22,6 @@ from fairridge.arguments import check_flag, check_option
 from fairridge.data import Levels, Table, as_table, make_frame
 from fairridge.export.form import LinearForm, linear_form
 
-__all__ = ["Direction", "Reasons", "reasons"]
-
 Direction = Literal["both", "down", "up"]
 SENTENCE = "{attribute} is {value}, which {effect} the score."
 

@@ -32,8 +32,6 @@ from fairridge.inference import Certificate, Certification
 from fairridge.penalties import resolve_penalty
 from fairridge.search import Status
 
-__all__ = ["FITTED", "PARAMETERS", "require_sound"]
-
 
 def _always(facts: Facts) -> bool:
     return True

@@ -22,8 +22,6 @@ from fairridge.data import make_frame
 from fairridge.data.columns import MISSING, FilledColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
-__all__ = ["to_sklearn"]
-
 # Encoders: their names, whether rare levels were merged, whether unseen levels are the base level.
 KINDS = (
     ("levels", False, False),

@@ -15,8 +15,6 @@ from fairridge.data import as_table, make_frame
 from fairridge.data.columns import FilledColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
-__all__ = ["Scorecard", "ScorecardLine", "scorecard"]
-
 
 @dataclass(frozen=True)
 class ScorecardLine:

@@ -15,8 +15,6 @@ from fairridge.data.profiles import ColumnProfile
 from fairridge.families import Multinomial
 from fairridge.models import TrainingColumns
 
-__all__ = ["Facts", "Level", "are_profiles", "is_covariance", "is_design", "is_training"]
-
 Level = str | bool | int | float
 
 

@@ -12,9 +12,6 @@ from typing import Any
 from fairridge.export.dialects import DIALECTS, Dialect
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 
-__all__ = ["to_sql"]
-
-
 # Largest finite 64-bit float: NaN and infinity are not at most that.
 LARGEST = 1.7976931348623157e308
 # η beyond which e^−t with t = e^η is zero, and e^t not yet an error.

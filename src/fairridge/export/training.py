@@ -10,8 +10,6 @@ import numpy as np
 from fairridge.data import Design, Encoding, MappedEncoding
 from fairridge.models import TrainingColumns
 
-__all__ = ["fingerprint"]
-
 
 def fingerprint(training: TrainingColumns, design: Design, n_rows: int) -> str:
     """Return a SHA-256 digest of the training data, in hexadecimal.

@@ -12,8 +12,6 @@ from fairridge.families.means import MeansOfRows
 from fairridge.models import Fit
 from fairridge.models.mean_shares import MeanForm, mean_form
 
-__all__ = ["MeanShare"]
-
 
 class MeanShare(Definition):
     """R² on S of the means that a model predicts.

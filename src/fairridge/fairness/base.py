@@ -12,15 +12,6 @@ from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.models import Fit
 
-__all__ = [
-    "CallableDefinition",
-    "Definition",
-    "OtherDefinition",
-    "VarianceShare",
-    "is_variance_share",
-    "share",
-]
-
 
 class Definition(ABC):
     """A number in [0, 1] that says how far a fit depends on S; 0 for no linear dependence."""

@@ -13,8 +13,6 @@ from fairridge.engines import Engine
 from fairridge.fairness.base import Definition
 from fairridge.models import Fit
 
-__all__ = ["Combined"]
-
 
 @dataclass(frozen=True)
 class Combined(Definition):

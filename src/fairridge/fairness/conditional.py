@@ -13,8 +13,6 @@ from fairridge.fairness.base import Definition, is_variance_share, share
 from fairridge.models import ConditionalFit, Fit
 from fairridge.solvers.shares import explained_by_sensitive, whitening
 
-__all__ = ["GivenControls", "share_of_predictor"]
-
 
 @dataclass(frozen=True)
 class GivenControls(Definition):

@@ -10,8 +10,6 @@ from fairridge.fairness.base import VarianceShare
 from fairridge.models import Fit
 from fairridge.solvers.shares import sequential_share
 
-__all__ = ["EqualityOfOpportunity"]
-
 
 @dataclass(frozen=True)
 class EqualityOfOpportunity(VarianceShare):

@@ -20,9 +20,6 @@ from fairridge.families.distances import (
 )
 from fairridge.models import Fit
 
-__all__ = ["IndividualFairness"]
-
-
 # Products below this have lost digits to the end of the range of numbers.
 SMALLEST_PRODUCT = 1e-290
 # Variance of what S adds to η, relative to that of η or of the response, that is rounding.

@@ -16,9 +16,6 @@ from fairridge.engines import Engine, MemoryEngine
 from fairridge.fairness.base import Definition
 from fairridge.models import Fit
 
-__all__ = ["Maximal", "MaximalCorrelation", "MaximalCovariance"]
-
-
 # A column of S with less than this in every direction of variance is constant.
 NO_VARIANCE = 1e-12
 

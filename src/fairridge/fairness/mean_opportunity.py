@@ -9,8 +9,6 @@ import numpy as np
 
 from fairridge.fairness._means import MeanShare
 
-__all__ = ["MeanOpportunity"]
-
 
 @dataclass(frozen=True)
 class MeanOpportunity(MeanShare):

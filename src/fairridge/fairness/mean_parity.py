@@ -13,8 +13,6 @@ from fairridge.fairness.conditional import GivenControls
 from fairridge.models import Fit
 from fairridge.solvers.shares import explained_by_sensitive
 
-__all__ = ["MeanParity"]
-
 
 @dataclass(frozen=True)
 class MeanParity(MeanShare, VarianceShare):

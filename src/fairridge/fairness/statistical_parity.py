@@ -17,8 +17,6 @@ from fairridge.families.sums import any_arrays
 from fairridge.models import Fit
 from fairridge.solvers.shares import explained_by_sensitive
 
-__all__ = ["Measure", "StatisticalParity"]
-
 Measure = Literal["variance", "deviance", "nagelkerke", "tjur"]
 MEASURES = ("variance", "deviance", "nagelkerke", "tjur")
 # Deviance per row that is nothing but rounding.

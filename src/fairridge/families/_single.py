@@ -12,8 +12,6 @@ from fairridge._typing import Floats
 from fairridge.families.base import Family
 from fairridge.families.sums import RowSums
 
-__all__ = ["SinglePredictor"]
-
 
 class SinglePredictor(Family):
     """A family given by its unit deviance d(y, η), convex in η."""

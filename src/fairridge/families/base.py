@@ -11,8 +11,6 @@ from fairridge.families.distances import AbsoluteDifference, Distance
 from fairridge.families.means import MeansOfRows, PredictedMeans
 from fairridge.families.sums import RowFunction, RowSums
 
-__all__ = ["ClassFamily", "Family", "FreeModels", "Link", "Reads", "Share"]
-
 Share = Literal["deviance", "variance"]
 Reads = Literal["numbers", "classes", "times"]
 Link = Literal["identity", "log", "logit", "probit", "cloglog", "softmax"]

@@ -16,8 +16,6 @@ from fairridge.families.class_weights import ClassWeights, check_class_weights, 
 from fairridge.families.distances import AbsoluteDifference, ClassDifference
 from fairridge.families.links import LINKS
 
-__all__ = ["Binomial", "QuasiBinomial"]
-
 
 @dataclass(frozen=True)
 class Binomial(SinglePredictor, ClassFamily):

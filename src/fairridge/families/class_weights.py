@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-__all__ = ["ClassWeights", "check_class_weights", "weight_of_two"]
-
 ClassWeights = tuple[float, ...] | None
 
 

@@ -15,8 +15,6 @@ from fairridge.families.distances import AbsoluteDifference
 from fairridge.families.risk_sets import CoxTerms, RiskSets, Ties
 from fairridge.families.sums import RowSums
 
-__all__ = ["Cox", "CoxDistance"]
-
 
 @dataclass(frozen=True)
 class CoxDistance:

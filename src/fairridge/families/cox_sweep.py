@@ -21,8 +21,6 @@ from fairridge._typing import Floats
 from fairridge.families.risk_sets import CoxTerms, Ties
 from fairridge.families.sums import FamilyFunction, GLMSums
 
-__all__ = ["BaselineHazard", "CoxSweep", "Sweep"]
-
 
 class Sweep(ABC):
     """Holds rows back until all that share their time have come.

@@ -42,20 +42,6 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import check_number
 from fairridge.exceptions import DataWarning
 
-__all__ = [
-    "AbsoluteDifference",
-    "ChangedColumns",
-    "ClassDifference",
-    "Closeness",
-    "Distance",
-    "PairwiseDistance",
-    "SameOutcome",
-    "SquaredDifference",
-    "require_ties",
-    "squared_form",
-    "squared_sums",
-]
-
 Vectorized = Callable[[Any], Any]
 
 # Above this many rows a general distance takes minutes: 4e8 pairs.

@@ -10,8 +10,6 @@ from fairridge._arrays import namespace
 from fairridge._typing import Floats
 from fairridge.families._single import SinglePredictor
 
-__all__ = ["Gaussian"]
-
 
 @dataclass(frozen=True)
 class Gaussian(SinglePredictor):

@@ -14,8 +14,6 @@ import numpy as np
 from fairridge._arrays import at_least, at_most, namespace, special
 from fairridge._typing import Floats
 
-__all__ = ["LARGEST_EXPONENT", "LINKS", "ProbabilityLink", "bounded_exp"]
-
 # e^x beyond this x would be infinite.
 LARGEST_EXPONENT = 700.0
 # Where the hazard of a normal variable is a continued fraction, and how many terms that takes.

@@ -12,8 +12,6 @@ from fairridge._typing import Booleans, Floats
 from fairridge.families._single import SinglePredictor
 from fairridge.families.links import LARGEST_EXPONENT, bounded_exp
 
-__all__ = ["Gamma", "LogLink", "Poisson", "Tweedie", "log_ratio", "power_pearson"]
-
 
 class LogLink(SinglePredictor):
     """μ = e^η and VAR(y) ∝ μ^power, with 1 ≤ power ≤ 2.

@@ -14,8 +14,6 @@ from fairridge._typing import Floats
 from fairridge.families.links import bounded_exp
 from fairridge.families.sums import weighted_outer
 
-__all__ = ["MeansOfRows", "PredictedMeans", "RowMeans"]
-
 # Maps η and μ to dμ/dη and d²μ/dη².
 Slopes = Callable[[Floats, Floats], tuple[Floats, Floats]]
 

@@ -15,8 +15,6 @@ from fairridge.families.class_weights import ClassWeights, check_class_weights
 from fairridge.families.distances import ClassDifference
 from fairridge.families.sums import RowSums, weighted_outer
 
-__all__ = ["Multinomial"]
-
 
 @dataclass(frozen=True)
 class Multinomial(ClassFamily):

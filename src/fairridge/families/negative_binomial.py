@@ -16,9 +16,6 @@ from fairridge.families.links import LARGEST_EXPONENT
 from fairridge.families.loglinear import LogLink, Poisson, log_ratio
 from fairridge.families.sums import any_arrays
 
-__all__ = ["NegativeBinomial"]
-
-
 # Below this κ, ψ(y + 1/κ) − ψ(1/κ) is a series, because the difference has lost its digits.
 NEARLY_POISSON = 1e-2
 # log κ below which a model is a Poisson model.

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fairridge.families.base import Family
 from fairridge.families.loglinear import Poisson, power_pearson
 
-__all__ = ["QuasiPoisson"]
-
 
 @dataclass(frozen=True)
 class QuasiPoisson(Poisson):

@@ -9,8 +9,6 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 
-__all__ = ["CoxTerms", "RiskSets", "Ties"]
-
 Ties = Literal["breslow", "efron"]
 
 # Risks that differ by a factor of e³⁰⁰ at most can be summed in one scale.

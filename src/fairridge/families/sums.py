@@ -13,17 +13,6 @@ import numpy as np
 from fairridge._arrays import namespace
 from fairridge._typing import Floats
 
-__all__ = [
-    "ColumnFunction",
-    "FamilyFunction",
-    "GLMSums",
-    "Place",
-    "RowFunction",
-    "RowSums",
-    "any_arrays",
-    "weighted_outer",
-]
-
 # Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows; linear
 # in the weights, so that rows alike in the others may come as one.
 RowFunction = Callable[[Floats, Floats, Floats], Floats]

@@ -18,9 +18,6 @@ from fairridge.inference.passes import Pass, Quantity, Weighing, products, row_t
 from fairridge.inference.state import Regime, State
 from fairridge.search import PenalizedProblem, Solution
 
-__all__ = ["Analysis", "Scheme"]
-
-
 # Standard errors between the unconstrained value and the bound, within which both regimes count.
 NEAR_KINK = 3.0
 

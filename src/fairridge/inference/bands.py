@@ -22,8 +22,6 @@ from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
 from fairridge.inference.estimates import quantile
 from fairridge.inference.passes import Pass, Weighing
 
-__all__ = ["PathBands", "bands_of"]
-
 DRAWS = 20_000
 # Numbers of influences that are held at a time.
 HELD = 4_000_000

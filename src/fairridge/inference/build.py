@@ -22,9 +22,6 @@ from fairridge.inference.restore import require_zero_mean
 from fairridge.inference.result import Facts, Inference
 from fairridge.search import PenalizedProblem, Solution
 
-__all__ = ["inference_of", "scheme_of"]
-
-
 COVARIANCES = ("HC0", "HC1", "HC3", "cluster")
 # Rows per coefficient below which normal approximations are doubtful.
 FEW_ROWS, FEW_EACH = 200, 20

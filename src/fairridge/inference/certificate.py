@@ -27,16 +27,6 @@ from scipy.stats import chi2, ncx2, norm
 
 from fairridge.inference.estimates import check_probability
 
-__all__ = [
-    "Certificate",
-    "certified_bound",
-    "check_certified",
-    "first_crossing",
-    "rows_needed",
-    "upper_bound",
-]
-
-
 Spread = Callable[[float], float]
 
 MOST_ROWS = 1e15

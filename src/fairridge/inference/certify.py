@@ -30,9 +30,6 @@ from fairridge.inference.scores import ExplainedScores, explained_linear, explai
 from fairridge.models import Fit
 from fairridge.search import CompressedProblem, PenalizedProblem, Solution, solve
 
-__all__ = ["CERTIFICATIONS", "Certification", "certify", "certify_each", "held_out_test"]
-
-
 Certification = Literal["auto", "closed-form", "draws", "held-out"]
 CERTIFICATIONS = ("auto", "closed-form", "draws", "held-out")
 # Finds the models for bounds.

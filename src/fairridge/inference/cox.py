@@ -22,8 +22,6 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.families.risk_sets import CoxTerms
 
-__all__ = ["score_rows"]
-
 
 def score_rows(terms: CoxTerms, z: Floats) -> Floats:
     """Return the derivative of the score in the weight of each row, of shape (n, k).

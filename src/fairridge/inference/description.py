@@ -13,8 +13,6 @@ from fairridge.models import CanonicalSpace, FairBasis, Fit
 from fairridge.penalties import Penalty, Radial, Ridge
 from fairridge.search import CompressedProblem, ConditionalProblem, Problem, Solution
 
-__all__ = ["Description", "check_model"]
-
 
 @dataclass(frozen=True)
 class Description:

@@ -10,8 +10,6 @@ from scipy.stats import chi2, f, norm, t
 
 from fairridge._typing import Booleans, Floats, Integers
 
-__all__ = ["Estimates", "Interval", "WaldTest", "check_probability", "p_value", "quantile"]
-
 
 @dataclass(frozen=True)
 class Interval:

@@ -26,8 +26,6 @@ from fairridge.families.means import RowMeans
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State
 
-__all__ = ["Explained", "ExplainedShare", "LinearPredictors", "NotExplained", "Predicted"]
-
 
 class LinearPredictors:
     """The linear predictors as numbers to look at, less their means and without the offset."""

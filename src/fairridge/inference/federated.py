@@ -22,8 +22,6 @@ from fairridge.inference.description import Description
 from fairridge.outputs import writing
 from fairridge.search import PenalizedProblem, Solution
 
-__all__ = ["RowProducts", "products_of"]
-
 
 @dataclass(frozen=True)
 class RowProducts:

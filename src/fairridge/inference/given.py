@@ -23,8 +23,6 @@ from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State, to_raw
 from fairridge.models import ConditionalBasis, FairBasis, Fit
 
-__all__ = ["Given", "PredictorRidge", "SensitiveRidge", "basis_given"]
-
 
 def basis_given(fit: Fit) -> FairBasis:
     """Return S and U of a model, less what its controls explain of them if it has any."""

@@ -26,8 +26,6 @@ from fairridge.inference.measures import Measure
 from fairridge.inference.rows import FairRows, RowsOfModel
 from fairridge.inference.state import Form, Held, State
 
-__all__ = ["Branch", "Functional", "Influences", "branch_of"]
-
 
 class Influences(NamedTuple):
     """Influence of n rows on m linear predictors.

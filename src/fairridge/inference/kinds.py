@@ -19,8 +19,6 @@ from fairridge.search import (
     PenalizedProblem,
 )
 
-__all__ = ["state_of"]
-
 
 def state_of(
     problem: PenalizedProblem, description: Description, fit: Fit, regime: Regime

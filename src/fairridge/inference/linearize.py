@@ -34,8 +34,6 @@ from fairridge.inference.pairs import partners_of
 from fairridge.inference.rows import RowsOfModel, Stack
 from fairridge.inference.state import State
 
-__all__ = ["linearize"]
-
 
 def linearize(definition: Definition, at: State, free: State | None) -> Measure:
     """Return a definition's value at a model, with its derivatives.

@@ -19,16 +19,6 @@ from fairridge.inference.pairs import Partners
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State, derivatives_at
 
-__all__ = [
-    "Deviance",
-    "Measure",
-    "OutcomePairs",
-    "Sum",
-    "VarianceShareOf",
-    "WithoutSensitive",
-    "deviance_slopes",
-]
-
 
 class Measure(Protocol):
     """A quantity near one model."""

@@ -23,8 +23,6 @@ from fairridge.families.distances import (
     SquaredDifference,
 )
 
-__all__ = ["Partners", "partners_of"]
-
 
 class Partners(Protocol):
     """y ↦ Σⱼ vⱼ d(y, yⱼ)Fⱼ."""

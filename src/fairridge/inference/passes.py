@@ -13,9 +13,6 @@ from fairridge.engines import Engine, MemoryEngine
 from fairridge.inference.influence import Branch, Functional
 from fairridge.inference.rows import FairRows, RowsOfModel, Stack
 
-__all__ = ["Pass", "Quantity", "Weighing", "products", "row_terms"]
-
-
 # A sum of functionals of branches, each with its factor.
 Quantity = tuple[tuple[float, Branch, Functional], ...]
 

@@ -19,9 +19,6 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.inference.estimates import Estimates, Interval, check_probability
 
-__all__ = ["Population"]
-
-
 DRAWS = 1000
 
 

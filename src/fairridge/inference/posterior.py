@@ -22,8 +22,6 @@ from fairridge.models import Fit
 from fairridge.search import GaussianProblem
 from fairridge.solvers.spectrum import Spectrum
 
-__all__ = ["LARGEST_POSTERIOR", "posterior_covariance"]
-
 # Columns up to which the covariance is kept with a model: 8 MB.
 LARGEST_POSTERIOR = 1000
 

@@ -12,8 +12,6 @@ from scipy.special import expit, logit, softmax
 from fairridge._typing import Floats
 from fairridge.inference.estimates import Estimates, quantile
 
-__all__ = ["Predictor", "predicted_columns"]
-
 # Probabilities are kept this far from 0 and 1, where log odds end.
 EDGE = 1e-300
 

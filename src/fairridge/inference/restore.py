@@ -10,9 +10,6 @@ from fairridge._typing import Floats
 from fairridge.inference.analysis import Analysis
 from fairridge.search import Choice, MeanProblem, PenalizedProblem, Solution, Status
 
-__all__ = ["require_zero_mean", "restored"]
-
-
 # Coefficients that two fits to the same rows agree to, relative to the largest effect.
 SAME_ROWS = 1e-5
 OTHER_ROWS = (

@@ -18,9 +18,6 @@ from fairridge.inference.population import Population
 from fairridge.inference.predictions import Predictor, predicted_columns
 from fairridge.inference.table import coefficient_table
 
-__all__ = ["Facts", "Inference"]
-
-
 Kind = Literal["raw", "fair"]
 
 TARGET = (

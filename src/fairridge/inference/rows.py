@@ -13,8 +13,6 @@ from fairridge._typing import Floats
 from fairridge.families.risk_sets import CoxTerms
 from fairridge.inference.cox import score_rows
 
-__all__ = ["FairRows", "OfRows", "RowsOfModel", "Stack"]
-
 
 @dataclass(frozen=True)
 class Stack:

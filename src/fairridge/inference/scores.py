@@ -23,8 +23,6 @@ from fairridge.engines import Engine
 from fairridge.models import Fit
 from fairridge.solvers.shares import whitening
 
-__all__ = ["ExplainedScores", "explained_linear", "explained_scores"]
-
 
 @dataclass(frozen=True)
 class ExplainedScores:

@@ -26,9 +26,6 @@ from fairridge.inference.description import Description
 from fairridge.inference.rows import OfRows, RowsOfModel
 from fairridge.models import FairBasis, Fit
 
-__all__ = ["Form", "Held", "Regime", "State", "derivatives_at", "plain_state", "to_raw"]
-
-
 Regime = Literal["free", "bound", "zero"]
 
 

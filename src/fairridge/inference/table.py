@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
-__all__ = ["coefficient_table"]
-
 WIDTH = 78
 # Widths and formats of the columns of numbers.
 CELLS = (11, 11, 8, 7, 11, 11)

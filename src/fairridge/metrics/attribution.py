@@ -18,9 +18,6 @@ from fairridge._typing import Floats, Integers
 from fairridge.data import make_frame
 from fairridge.metrics.telling import Telling
 
-__all__ = ["Attribution", "Proxies", "lmg", "proxy_terms"]
-
-
 # The split looks at 2¹⁵ subsets then.
 MOST_PLAYERS = 15
 # What a column of variance 1 has left after others counts as nothing below this.

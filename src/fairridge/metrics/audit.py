@@ -29,8 +29,6 @@ from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval
 from fairridge.metrics.yardstick import sensitive_span
 
-__all__ = ["audit"]
-
 CALIBRATION_BINS = 10
 
 

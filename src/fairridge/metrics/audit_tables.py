@@ -13,8 +13,6 @@ from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.group_measures import AttributeAudit, Between, Correlation, GroupMeasures
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 
-__all__ = ["Audit", "observed_less_predicted"]
-
 NAN = float("nan")
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats
 
-__all__ = ["area_under_curve", "concordance_index"]
-
 
 def area_under_curve(positive: Booleans, score: Floats, weight: Floats) -> float:
     """Share of pairs in which the positive row has the higher score; ties count one half.

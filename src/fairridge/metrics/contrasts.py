@@ -23,15 +23,6 @@ from scipy.special import ndtri, stdtrit
 from fairridge._typing import Floats
 from fairridge.metrics.intervals import UNDEFINED, Estimate, wilson_limits
 
-__all__ = [
-    "largest_mean_difference",
-    "largest_rate_difference",
-    "newcombe_limits",
-    "rate_ratio",
-    "ratio_variance",
-    "smallest_rate_ratio",
-]
-
 # Steps of bisection: fewer than binary digits, so that θ stays finite.
 STEPS = 50
 

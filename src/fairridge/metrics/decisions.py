@@ -16,8 +16,6 @@ from fairridge.families.base import ClassFamily
 from fairridge.metrics.encoded_groups import GroupCodes, codes_of, cuts_of, encoded_groups
 from fairridge.models import Fit
 
-__all__ = ["SMALL", "Decided", "decided_by"]
-
 # Rows below which a group is left out.
 SMALL = 30
 

@@ -19,9 +19,6 @@ from fairridge.metrics.groups import Grouping
 from fairridge.metrics.yardstick import scatter_of
 from fairridge.solvers.shares import explained_by_sensitive, sequential_share
 
-__all__ = ["Dependence", "dependence"]
-
-
 # Standard deviation of predictions, relative to their size or that of the response, that is none.
 NEGLIGIBLE_DEVIATION = 1e-10
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
 
-__all__ = ["INCOMPARABLE", "Distances", "SortedScores", "largest_gap"]
-
 NAN = float("nan")
 
 

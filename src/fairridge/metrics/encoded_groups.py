@@ -17,8 +17,6 @@ from fairridge.data import Indicators, Piece, Rows
 from fairridge.engines import Engine, MemoryEngine
 from fairridge.metrics.groups import BINS, quantile_edges
 
-__all__ = ["GroupCodes", "codes_of", "cuts_of", "encoded_groups"]
-
 # Distinct values that are kept apart; of more, neighbors share a cell.
 MOST_VALUES = 1 << 16
 # Binary digits of numbers, and how many fewer are tried next to tell cells apart.

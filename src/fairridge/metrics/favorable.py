@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Favorable", "favorable_outcome", "find_label"]
-
 # Beginnings of words that name an outcome nobody wants.
 UNFAVORABLE = re.compile(
     r"(default|fraud|churn|arrest|recid|crim|delinq|bankrupt|overdue|foreclos|chargeoff|"

@@ -16,8 +16,6 @@ from fairridge.metrics.distances import INCOMPARABLE, Distances
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.ranking import UNRANKED, Ranking
 
-__all__ = ["AttributeAudit", "Between", "CalibrationBin", "Correlation", "GroupMeasures"]
-
 # The four-fifths rule of the Uniform Guidelines on Employee Selection Procedures (1978).
 FOUR_FIFTHS = 0.8
 

@@ -13,16 +13,6 @@ from numpy.typing import NDArray
 from fairridge._typing import Floats, Integers
 from fairridge.data import Design, Levels, Table
 
-__all__ = [
-    "BINS",
-    "Grouping",
-    "groupings",
-    "indicator_columns",
-    "quantile_edges",
-    "sensitive_table",
-    "weighted_quantiles",
-]
-
 # Groups of a numeric attribute.
 BINS = 4
 

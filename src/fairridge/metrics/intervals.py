@@ -11,15 +11,6 @@ from fairridge._typing import Booleans, Floats
 
 NAN = float("nan")
 
-__all__ = [
-    "UNDEFINED",
-    "Estimate",
-    "effective_size",
-    "mean_interval",
-    "rate_interval",
-    "wilson_limits",
-]
-
 
 @dataclass(frozen=True)
 class Estimate:

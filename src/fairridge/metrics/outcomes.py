@@ -14,8 +14,6 @@ from fairridge.arguments import check_finite, check_option
 from fairridge.data import as_native, is_missing, name_of, one_per_row, weights
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 
-__all__ = ["Kind", "Outcomes", "read_outcomes"]
-
 Kind = Literal["regression", "classification"]
 
 

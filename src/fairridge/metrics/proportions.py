@@ -16,8 +16,6 @@ from scipy.stats import norm, t
 from fairridge._typing import Floats
 from fairridge.metrics.contrasts import newcombe_limits, ratio_variance
 
-__all__ = ["Part", "difference_p_value", "mean_gap_p_value", "part_of", "ratio_p_value"]
-
 
 @dataclass(frozen=True)
 class Part:

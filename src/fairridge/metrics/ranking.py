@@ -11,8 +11,6 @@ from fairridge._typing import Booleans, Floats
 from fairridge.metrics.distances import SortedScores
 from fairridge.metrics.intervals import UNDEFINED, Estimate, effective_size
 
-__all__ = ["UNRANKED", "Ranking", "ranking"]
-
 
 @dataclass(frozen=True)
 class Ranking:

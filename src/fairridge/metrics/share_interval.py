@@ -19,8 +19,6 @@ from fairridge._typing import Floats
 from fairridge.inference.scores import ExplainedScores
 from fairridge.metrics.intervals import Estimate
 
-__all__ = ["share_interval"]
-
 # Beyond this noncentrality the root is normal to all digits that matter.
 MANY = 1e4
 

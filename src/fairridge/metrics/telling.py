@@ -12,8 +12,6 @@ from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, make_frame
 
-__all__ = ["ALL", "Telling", "tell"]
-
 # The row of all predictors together.
 ALL = "(all predictors)"
 Column = Floats | Levels

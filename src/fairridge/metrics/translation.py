@@ -28,8 +28,6 @@ from fairridge.families.means import PredictedMeans
 from fairridge.metrics.decisions import SMALL
 from fairridge.models import Fit
 
-__all__ = ["DIFFERENCES", "group_differences", "shares_of_fit"]
-
 # What the numbers are called wherever they are shown; ratios have a class behind them.
 DIFFERENCES = {
     "max_correlation": "Largest |COR| with S",

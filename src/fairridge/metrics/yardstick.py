@@ -18,8 +18,6 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.solvers.shares import explained_by_sensitive
 
-__all__ = ["WORDS", "scatter_of", "sensitive_span", "share_explained"]
-
 # What the numbers are called wherever they are shown.
 WORDS = {
     "share_of_eta": "Share of η explained by S",

@@ -31,8 +31,6 @@ from fairridge._typing import Booleans, Floats, Integers
 from fairridge.engines import Engine, Moments, binary_columns, triangular_factor
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
-__all__ = ["Factor", "FairBasis", "basis_on", "factorize", "fair_basis"]
-
 WELL_CONDITIONED = 1e5
 # A residual this small against the response has lost its digits in the scatter matrix.
 TINY_RESIDUAL = 1e-8

@@ -20,9 +20,6 @@ from fairridge.models.basis import Factor
 from fairridge.models.coordinates import Coordinates
 from fairridge.solvers.spectrum import spectrum_of
 
-__all__ = ["BlindCoordinates", "CanonicalSpace", "canonical_space"]
-
-
 # A correlation this small is rounding; its square, a share of variance, is not seen anywhere.
 NEGLIGIBLE_CORRELATION = 1e-10
 

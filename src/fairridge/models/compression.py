@@ -36,17 +36,6 @@ from fairridge.models.basis import EPS, WELL_CONDITIONED, FairBasis, rounding_no
 from fairridge.models.wide_columns import WideColumns, WideSpectrum, decorrelated
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
-__all__ = [
-    "Compression",
-    "Features",
-    "column_statistics",
-    "compress",
-    "explained_share",
-    "of_features",
-    "sensitive_basis",
-]
-
-
 # Part of the fitted values that coefficients miss, above which it is more than rounding.
 SEEN = 1e-12
 # Sweeps over the columns before features are known.

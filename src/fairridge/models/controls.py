@@ -22,8 +22,6 @@ from fairridge.models.basis import MOST_NOISE, Factor, FairBasis, fair_basis
 from fairridge.models.coordinates import Coordinates
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
-__all__ = ["ConditionalBasis", "ConditionalCoordinates", "conditional_basis"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalBasis(FairBasis):

@@ -11,8 +11,6 @@ from fairridge._typing import Floats, Integers
 from fairridge.families.sums import GLMSums
 from fairridge.models.basis import FairBasis
 
-__all__ = ["Coordinates"]
-
 
 @dataclass(frozen=True)
 class Coordinates:

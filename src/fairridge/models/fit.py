@@ -16,9 +16,6 @@ from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import FamilyFunction, RowFunction
 from fairridge.models.basis import FairBasis
 
-__all__ = ["ConditionalFit", "ExpandedFit", "Fit", "Separation", "TrainingColumns"]
-
-
 # Logarithm of a deviance, above which it is divided by its size.
 HUGE = 100.0
 

@@ -23,8 +23,6 @@ from fairridge.families import Family
 from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.models.fit import Fit
 
-__all__ = ["DecidedLevel", "Isolation", "isolate"]
-
 # Share of the weight that may leave a model.
 MOST = 0.01
 # Share of a sum that may be rounding: levels that seem decided by it are counted.

@@ -12,8 +12,6 @@ from fairridge.engines import MeanSums
 from fairridge.models.basis import FairBasis
 from fairridge.solvers.shares import whitening
 
-__all__ = ["MeanForm", "mean_form"]
-
 # Variance of means, relative to the square of their size, that is nothing but rounding.
 NOTHING = 1e-26
 # R² that is nothing but rounding: correlations below 10⁻¹².

@@ -20,8 +20,6 @@ from fairridge._typing import Floats
 from fairridge.models.sparse_columns import SparseColumns
 from fairridge.solvers.conjugate_gradients import conjugate_gradients
 
-__all__ = ["SparseModel"]
-
 
 @dataclass(frozen=True)
 class SparseModel:

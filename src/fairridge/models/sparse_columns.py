@@ -20,8 +20,6 @@ from fairridge._typing import Floats, Integers
 from fairridge.data import Slab, SparseSlab
 from fairridge.solvers.spectrum import Spectrum
 
-__all__ = ["Numbers", "SparseColumns", "SparseSpectrum"]
-
 Numbers = Slab | SparseSlab
 
 # Share of a column that S leaves, below which its square has lost digits to subtraction.

@@ -28,8 +28,6 @@ from fairridge.models.compression import (
 )
 from fairridge.models.sparse_columns import Numbers, SparseColumns, SparseSpectrum
 
-__all__ = ["SparseFeatures", "sparse_features"]
-
 # Length of a direction, relative to the longest, that is left for later.
 SHORT = 1e-3
 # Variance of a direction, relative to the largest, that a feature is not made of.

@@ -13,8 +13,6 @@ from fairridge.data import Piece
 from fairridge.engines import column_blocks
 from fairridge.solvers.spectrum import Spectrum, dependent_columns
 
-__all__ = ["WideColumns", "WideSpectrum", "decorrelated"]
-
 
 @dataclass(frozen=True)
 class WideColumns:

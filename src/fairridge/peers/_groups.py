@@ -10,8 +10,6 @@ from fairridge.engines import Engine, MemoryEngine
 from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 
-__all__ = ["discrete_values", "groups_of", "require_predictors", "rows_of"]
-
 
 def rows_of(engine: Engine, name: str) -> Rows:
     """Return the rows themselves, which models of groups cannot do without."""

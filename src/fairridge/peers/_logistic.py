@@ -7,8 +7,6 @@ from typing import Any
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-__all__ = ["on_original_scale", "plain_logistic"]
-
 
 def plain_logistic() -> LogisticRegression:
     """Return a model for standardized columns that has next to no penalty."""

@@ -9,8 +9,6 @@ from sklearn.base import ClassifierMixin
 from fairridge.estimators._responses import Classes, NumericResponse, ResponseKind
 from fairridge.families import Gaussian
 
-__all__ = ["costly", "response_kind"]
-
 
 def response_kind(model: Any) -> ResponseKind:
     """Read two classes if the model is a classifier, and else numbers."""

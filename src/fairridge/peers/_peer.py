@@ -30,8 +30,6 @@ from fairridge.peers._model import response_kind
 from fairridge.reports import Summary
 from fairridge.search import Choice, Problem, Solution, solve
 
-__all__ = ["LinearModel", "Peer", "given_penalty", "solve_penalized"]
-
 
 @dataclass(eq=False, repr=False)
 class Peer(FairModel):

@@ -30,9 +30,6 @@ from fairridge.peers._groups import groups_of, require_predictors, rows_of
 from fairridge.peers._model import response_kind
 from fairridge.reports import GroupSummary, PathCurves, plot_path
 
-__all__ = ["GroupedRows", "PredictionModel", "PredictionPath", "predict_proba"]
-
-
 # What a column of a path is called.
 SCORES = {"R²": "r_squared", "Accuracy": "accuracy"}
 

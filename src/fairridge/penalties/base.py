@@ -7,8 +7,6 @@ from typing import Protocol, runtime_checkable
 from fairridge._typing import Floats
 from fairridge.solvers import Spectrum
 
-__all__ = ["Penalty", "SecularPenalty"]
-
 
 class Penalty(Protocol):
     """λ·(αᵀKα + 2·l1·‖α‖₁) on the scaled columns of S, for λ ≥ 0."""

@@ -9,8 +9,6 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.solvers import Spectrum, lasso_minimum
 
-__all__ = ["ElasticNet", "Lasso"]
-
 
 @dataclass(frozen=True)
 class ElasticNet:

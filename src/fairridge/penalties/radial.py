@@ -9,8 +9,6 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.solvers import Spectrum
 
-__all__ = ["Radial"]
-
 
 @dataclass(frozen=True)
 class Radial:

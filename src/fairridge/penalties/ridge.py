@@ -9,8 +9,6 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.solvers import Spectrum, shrinking_length
 
-__all__ = ["Ridge"]
-
 
 @dataclass(frozen=True)
 class Ridge:

@@ -9,8 +9,6 @@ from typing import Any
 from fairridge._typing import Floats
 from fairridge.reports.paths import COLORS, finish, new_axes
 
-__all__ = ["TradeOff", "ValidationCurve", "plot_trade_off", "plot_validation"]
-
 MARKERS = "osD^vP*X<>"
 
 

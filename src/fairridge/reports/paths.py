@@ -13,8 +13,6 @@ from fairridge._typing import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLORS", "PathCurves", "PathPlot", "finish", "new_axes", "plot_path"]
-
 PathPlot = Literal["coefficients", "constraints", "accuracy"]
 
 # Okabe and Ito's colors, told apart by color-blind readers too.

@@ -10,8 +10,6 @@ from typing import Any
 from fairridge._notebook import facts_html, frame_html
 from fairridge.data import make_frame
 
-__all__ = ["CoefficientRow", "GroupSummary", "Summary"]
-
 WIDTH = 78
 RULE = "=" * WIDTH
 

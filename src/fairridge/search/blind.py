@@ -41,12 +41,6 @@ from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import ModelSettings, PenalizedProblem
 from fairridge.search.solution import Choice
 
-__all__ = [
-    "BlindGLMProblem",
-    "BlindMeanProblem",
-    "blind_problem",
-]
-
 
 class BlindGLM(PenalizedGLM):
     """min D(b) + λ‖P_S Xb‖² + λ₂‖b‖² for any λ, intercept free.

@@ -22,8 +22,6 @@ from fairridge.search.problem import LeastSquares
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
 
-__all__ = ["BlindGaussianProblem", "BlindLeastSquares", "choose_above_floor", "floor_of_share"]
-
 # Distance from the smallest share, relative to it, that is nothing but rounding.
 AT_FLOOR = 1e-12
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-__all__ = ["OrthogonalSolution", "orthogonal_solution"]
-
 
 class OrthogonalSolution(NamedTuple):
     """The penalty λ(r) and the coefficients α."""

@@ -22,8 +22,6 @@ from fairridge.search.problem import ModelSettings, solve
 from fairridge.search.separation import separating_columns
 from fairridge.search.solution import Choice, Solution
 
-__all__ = ["CompressedProblem", "compressed_problem", "minima_in_features", "problem_in_features"]
-
 
 @dataclass(frozen=True)
 class CompressedProblem:

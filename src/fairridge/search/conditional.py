@@ -31,8 +31,6 @@ from fairridge.search.problem import ModelSettings
 from fairridge.search.separation import separating_columns
 from fairridge.search.solution import Choice
 
-__all__ = ["ConditionalProblem", "conditional_problem"]
-
 
 @dataclass(frozen=True)
 class ConditionalProblem:

@@ -20,8 +20,6 @@ from fairridge.search.problem import LeastSquares, ModelSettings
 from fairridge.search.secular import secular_roots
 from fairridge.search.solution import Choice
 
-__all__ = ["GaussianProblem", "gaussian_problem"]
-
 
 @dataclass(frozen=True)
 class GaussianProblem(LeastSquares):

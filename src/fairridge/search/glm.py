@@ -25,8 +25,6 @@ from fairridge.search.separation import separating_columns, separation_of
 from fairridge.search.solution import Choice, Solution
 from fairridge.solvers import Point
 
-__all__ = ["GLMProblem", "glm_problem"]
-
 # A value this near to a bound is wanted to all digits.
 NEAR_BOUND = 1e-3
 # Numbers in [S, X] up to which a finer scan costs milliseconds.

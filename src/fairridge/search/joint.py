@@ -27,8 +27,6 @@ from fairridge.solvers.newton import BLIND, CONTRACTION
 from fairridge.solvers.secant import updated_hessian
 from fairridge.solvers.triangle import curvature_scale
 
-__all__ = ["JointSearch"]
-
 # Predicted models to look at, for one pass.
 MOST_TRIALS = 100
 # Passes for one bound, after which other means are tried.

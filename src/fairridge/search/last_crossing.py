@@ -17,8 +17,6 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.search.solution import Choice
 
-__all__ = ["PenaltyProfile", "dense_profile", "sparse_profile"]
-
 Value = Callable[[float], float]
 
 PER_DECADE = 10

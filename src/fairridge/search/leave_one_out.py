@@ -30,8 +30,6 @@ from fairridge.penalties import Penalty
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.solvers import Spectrum
 
-__all__ = ["leave_one_out"]
-
 # A row that leaves less than this share to the others has a level or a direction of its own:
 # without it the model says nothing about it.
 ALONE = 1e-9

@@ -21,8 +21,6 @@ from fairridge.search.solution import Choice
 from fairridge.solvers import Point
 from fairridge.solvers.mean_ridge import Goal, MeanState, ahead, is_minimum, reach
 
-__all__ = ["MeanMinima"]
-
 # Penalties at which to start if the way from the free model is lost, in typical ones.
 MIDDLE = (1.0, 20.0, 400.0)
 # The same next to the model at r = 0.

@@ -27,8 +27,6 @@ from fairridge.search.solution import AttributeShare, Choice, Solution, Status
 from fairridge.search.sparse import sparse_problem
 from fairridge.solvers.mean_ridge import Goal, MeanState, is_minimum, reach
 
-__all__ = ["MeanProblem", "mean_problem", "require_ridge"]
-
 # What may become of the bound of one attribute, from bad to good.
 EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")
 

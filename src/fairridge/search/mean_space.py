@@ -16,8 +16,6 @@ from fairridge.search.penalized_glm import PenalizedGLM, is_definite
 from fairridge.solvers import Point, minimize
 from fairridge.solvers.mean_ridge import Means, MeanState, stiffness
 
-__all__ = ["MeanSpace", "mean_space"]
-
 
 @dataclass(frozen=True)
 class MeanSpace:

@@ -15,8 +15,6 @@ from fairridge.models import basis_on
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import ModelSettings
 
-__all__ = ["completed_minima", "glm_minima"]
-
 Minima = TypeVar("Minima", bound=PenalizedGLM)
 
 

@@ -16,9 +16,6 @@ from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
 
-__all__ = ["MOVES", "PenalizedGLM", "is_definite", "largest_of"]
-
-
 # A rough minimum: coefficients to about six digits, enough to see which side of a bound it is on.
 ROUGH = 1e-12
 # Share of S in the variance of a direction, above which α moves along it.

@@ -17,9 +17,6 @@ from fairridge.models import FairBasis, Fit
 from fairridge.penalties import Penalty
 from fairridge.search.solution import Choice, Solution
 
-__all__ = ["LeastSquares", "ModelSettings", "PenalizedProblem", "Problem", "solve"]
-
-
 # Tolerances by which a bound may be exceeded before that is said.
 LOOSE = 100.0
 

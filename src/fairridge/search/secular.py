@@ -19,8 +19,6 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats
 
-__all__ = ["secular_roots"]
-
 # Ratio of lengths, less one, that is nothing but rounding.
 ROUNDING = 1e-15
 

@@ -20,8 +20,6 @@ from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.solution import Solution
 from fairridge.solvers import Point
 
-__all__ = ["Seed", "SeededProblem", "seeds_of", "sow"]
-
 
 @dataclass(frozen=True)
 class Seed:

@@ -10,8 +10,6 @@ from fairridge.models import FairBasis, Fit, Separation
 from fairridge.search.penalized_glm import MOVES, PenalizedGLM, largest_of
 from fairridge.solvers import Point
 
-__all__ = ["separating_columns", "separation_of"]
-
 # Coefficient of a level that makes odds of three million to one.
 DECIDED = 15.0
 

@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from fairridge.models import Fit
 
-__all__ = ["AttributeShare", "Choice", "Solution", "Status"]
-
 Status = Literal["inactive", "converged", "infeasible", "not-converged", "separated"]
 
 

@@ -16,8 +16,6 @@ from fairridge.search.compressed import CompressedProblem, problem_in_features
 from fairridge.search.problem import ModelSettings
 from fairridge.search.solution import Solution
 
-__all__ = ["SparseProblem", "sparse_problem"]
-
 # Length of a Newton step, relative to γ, that is left alone,
 CLOSE = 1e-10
 # and that may be left alone if it has stopped shrinking: rounding.

@@ -8,8 +8,6 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-__all__ = ["conjugate_gradients"]
-
 
 def conjugate_gradients(
     product: Callable[[Floats], Floats],

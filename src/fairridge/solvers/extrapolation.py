@@ -6,8 +6,6 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-__all__ = ["extrapolation"]
-
 # How much larger errors of the values may become.
 MAGNIFIED = 1000.0
 

@@ -8,9 +8,6 @@ import scipy.linalg
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.solvers.triangle import curvature_scale, small_qr, solve_upper
 
-__all__ = ["lasso_minimum", "proximal_step"]
-
-
 # Slope, relative to the terms it is made of, that is nothing but rounding.
 NEGLIGIBLE_SLOPE = 1e-14
 # Curvature added to every coordinate, relative to its own: flat directions get an end.

@@ -21,8 +21,6 @@ import scipy.linalg
 from fairridge._typing import Floats
 from fairridge.solvers.extrapolation import extrapolation
 
-__all__ = ["Goal", "MeanState", "Means", "ahead", "is_minimum", "reach", "stiffness"]
-
 # Shares are lowered by this factor at most in one step: means bend, and so does the way.
 SHRINK = 0.2
 # Error of the linearized means after a step, relative to these, above which the step was too long.

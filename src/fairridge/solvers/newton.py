@@ -22,9 +22,6 @@ from fairridge.solvers.lasso import proximal_step
 from fairridge.solvers.secant import updated_hessian
 from fairridge.solvers.triangle import solve_definite
 
-__all__ = ["Objective", "Point", "minimize"]
-
-
 # The unit of deviances, as that of a share of the weight of all rows: the same for rows that
 # are weighted and rows that are repeated, and proportional to the weights.
 SHARE_OF_ROWS = 0.1

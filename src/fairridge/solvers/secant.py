@@ -6,8 +6,6 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-__all__ = ["updated_hessian"]
-
 # Curvature along a step, relative to the old one, that is of another region altogether.
 STEEPER = 1e10
 

@@ -6,9 +6,6 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-__all__ = ["adjusted_share", "explained_by_sensitive", "sequential_share", "whitening"]
-
-
 # Smallest eigenvalue of a correlation matrix, relative to the largest, that counts for its rank.
 RANK = 1e-10
 

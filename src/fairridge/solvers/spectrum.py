@@ -11,9 +11,6 @@ from scipy.linalg import lapack
 
 from fairridge._typing import Floats
 
-__all__ = ["Spectrum", "dependent_columns", "shrinking_length", "spectrum_of"]
-
-
 # Length of a column, relative to the longest in units of their spread, that is rounding.
 CONSTANT = 1e-12
 # Columns that are compared with all directions found before at once.

@@ -13,8 +13,6 @@ from scipy.linalg import blas, lapack
 
 from fairridge._typing import Floats
 
-__all__ = ["curvature_scale", "small_qr", "solve_definite", "solve_lower", "solve_upper"]
-
 
 def small_qr(Y: Floats) -> tuple[Floats, Floats]:
     """Return Q with orthonormal columns, and R with Y = QR in its upper triangle.

@@ -12,8 +12,6 @@ from fairridge.sources.predictions import Predictor
 from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
-__all__ = ["DaskRows", "dask"]
-
 # Sums that one task of the reduction adds up.
 FAN_IN = 8
 

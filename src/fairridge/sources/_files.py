@@ -18,18 +18,6 @@ from typing import Any
 from fairridge.outputs import refuse_inputs
 from fairridge.sources.roles import ColumnType, column_types
 
-__all__ = [
-    "DataFile",
-    "check_files",
-    "find_files",
-    "known_types",
-    "read_footers",
-    "refuse_sources",
-    "require_same_files",
-    "require_unchanged",
-    "wanted_paths",
-]
-
 SUFFIXES = (".parquet", ".pq", ".parq")
 # Largest number of files named in one message.
 MOST_NAMED = 5

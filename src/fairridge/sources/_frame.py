@@ -14,8 +14,6 @@ from fairridge.sources.predictions import Predictor
 from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
-__all__ = ["FrameRows", "frame"]
-
 
 class FrameRows(RowSource):
     """Rows of a frame; see `frame`."""

@@ -27,8 +27,6 @@ from fairridge.sources.predictions import Predictor
 from fairridge.sources.roles import assign_roles
 from fairridge.sources.source import RowSource
 
-__all__ = ["ParquetPredictions", "ParquetRows", "parquet"]
-
 # A column chunk is read through a buffer of this size, however large it is.
 BUFFER_BYTES = 1 << 20
 

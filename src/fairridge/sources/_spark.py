@@ -16,8 +16,6 @@ from fairridge.sources.predictions import Predictor
 from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
-__all__ = ["SparkRows", "spark"]
-
 # Sums that the driver adds up by itself; more are added on the cluster first.
 MOST_ON_DRIVER = 16
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from fairridge._typing import Integers
 
-__all__ = ["Batch", "add", "located", "prefetched", "row_keys", "rows_per_batch"]
-
 Item = TypeVar("Item")
 Keys = NDArray[np.uint64]
 

@@ -17,8 +17,6 @@ from fairridge.sources.batch import Batch
 from fairridge.sources.responses import ResponseReader, numbers_of
 from fairridge.sources.roles import Roles
 
-__all__ = ["BatchEncoder", "OnRows", "Placed", "kept_rows"]
-
 
 @dataclass(frozen=True)
 class Placed:

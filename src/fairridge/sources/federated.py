@@ -27,8 +27,6 @@ from fairridge.sources.responses import Numbers
 from fairridge.sources.source import RowSource
 from fairridge.sources.stream import StreamEngine
 
-__all__ = ["RowMoments", "count_levels", "moments", "rows_of_party"]
-
 # Sums of products over rows are positive semidefinite but for this, relative to the largest.
 ROUNDING_OF_EIGENVALUES = 1e-9
 

@@ -20,8 +20,6 @@ from fairridge.sources.batch import add, row_keys
 from fairridge.sources.encoder import BatchEncoder, OnRows, Placed
 from fairridge.sources.source import RowSource
 
-__all__ = ["StreamedFolds", "fold_numbers"]
-
 Summed = Callable[[MemoryEngine, int, int], Any]
 
 

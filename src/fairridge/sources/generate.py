@@ -15,9 +15,6 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.outputs import writing
 
-__all__ = ["generate", "main"]
-
-
 ROW_GROUP = 1 << 17
 
 

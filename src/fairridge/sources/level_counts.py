@@ -26,8 +26,6 @@ from fairridge.sources.encoder import kept_rows
 from fairridge.sources.responses import labels_of
 from fairridge.sources.roles import Roles
 
-__all__ = ["UNREADABLE", "LevelCounter", "LevelCounts", "other_summand"]
-
 MOST_LEVELS = 10_000
 MOST_CLASSES = 1_000
 # What levels can be, by the kind of the column; labels are all strings or all numbers.

@@ -14,8 +14,6 @@ from fairridge.data import as_table
 from fairridge.sources.responses import numbers_of
 from fairridge.sources.roles import Roles
 
-__all__ = ["BOTH", "Predictor"]
-
 NAMES = {"predict": "prediction", "predict_proba": "probability", "decision_function": "score"}
 # Stands for the predictions and, of classifiers, the probabilities beside them.
 BOTH = "predictions and probabilities"

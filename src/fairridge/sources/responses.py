@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from fairridge._typing import Floats
 from fairridge.data import numeric_vector, one_per_row
 
-__all__ = ["Labels", "Numbers", "ResponseReader", "Times", "labels_of", "numbers_of"]
-
 
 class ResponseReader(Protocol):
     """Reads the response of the rows that are kept."""

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 import narwhals as nw
 
-__all__ = ["ColumnType", "Kind", "Roles", "assign_roles", "column_types"]
-
 Kind = Literal["number", "text", "categorical"]
 
 

@@ -10,8 +10,6 @@ from fairridge.sources.batch import Batch
 from fairridge.sources.level_counts import LevelCounter, LevelCounts
 from fairridge.sources.roles import Roles
 
-__all__ = ["RowSource"]
-
 
 class RowSource(ABC):
     """Rows in files or on a cluster, which `fit`, `path` and `predict` take instead of (X, y).

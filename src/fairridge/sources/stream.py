@@ -30,9 +30,6 @@ from fairridge.sources.encoder import BatchEncoder, OnRows, Placed
 from fairridge.sources.source import RowSource
 from fairridge.sources.streamed_pairs import streamed_form
 
-__all__ = ["FirstPass", "StreamEngine"]
-
-
 NOT_IN_MEMORY = (
     "these rows are not in memory, and only sums over them are known: a definition or model that "
     "asks for S, U, y or the weights of every row needs a frame or an array instead. Sums over "

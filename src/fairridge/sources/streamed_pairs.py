@@ -51,8 +51,6 @@ from fairridge.families.distances import (
 from fairridge.sources.batch import add, row_keys
 from fairridge.sources.encoder import BatchEncoder, Placed
 
-__all__ = ["streamed_form"]
-
 SumOverRows = Callable[[Callable[[Placed], Any], BatchEncoder], Any]
 
 SAMPLE = 1 << 16

@@ -25,8 +25,6 @@ from fairridge.metrics import (
 from fairridge.peers._peer import LinearModel
 from fairridge.rules import JudgedRows, Rule
 
-__all__ = ["ChosenBound", "choose_bound"]
-
 # Bounds to walk over if none are given: dense where models differ most.
 BOUNDS = (0.0, *np.geomspace(0.001, 1.0, 30).tolist())
 

@@ -24,16 +24,6 @@ from fairridge.peers.zafar.estimators import ZafarClassifier, ZafarRegressor
 from fairridge.validation.folds import check_models
 from fairridge.validation.foreign import ForeignData, level_names, like
 
-__all__ = [
-    "CLASSIFIERS",
-    "REFERENCE",
-    "REGRESSORS",
-    "chosen_models",
-    "grouped",
-    "in_words",
-    "needs_groups",
-]
-
 REFERENCE = "unconstrained"
 REGRESSORS = {
     "FRRM": FairRidgeRegressor,

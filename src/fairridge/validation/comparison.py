@@ -39,8 +39,6 @@ from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.foreign import ForeignData, decision_rates, measures, predictions
 from fairridge.validation.progress import Progress
 
-__all__ = ["Comparison", "compare"]
-
 # Statuses of models that meet their bound.
 MET = ("converged", "inactive")
 

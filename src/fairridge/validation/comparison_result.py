@@ -16,8 +16,6 @@ from fairridge.metrics import WORDS, Favorable
 from fairridge.reports import TradeOff, plot_trade_off
 from fairridge.validation.decision_rates import RATES
 
-__all__ = ["LEGEND", "SCORES", "TABLES", "Comparison"]
-
 # Measures of accuracy: words, and whether more of it is better.
 SCORES = {
     "accuracy": ("Accuracy", True),

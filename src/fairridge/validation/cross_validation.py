@@ -32,8 +32,6 @@ from fairridge.validation.progress import Progress
 from fairridge.validation.streamed import StreamedData
 from fairridge.validation.whole import WholeModel
 
-__all__ = ["CrossValidation", "FoldedData", "cross_validate", "fold_records"]
-
 PAPER_BOUNDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from fairridge._typing import Floats, Integers
 from fairridge.metrics import Decided, Favorable, GroupCodes, weighted_quantiles
 
-__all__ = ["RATES", "DecisionRates", "favorable_code", "median_of"]
-
 # What is said of decisions beside their gap if an outcome is favorable.
 RATES = {
     "selection_rate": "Share selected",

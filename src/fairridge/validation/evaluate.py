@@ -16,18 +16,6 @@ from fairridge.families import Family
 from fairridge.families.base import ClassFamily
 from fairridge.metrics import area_under_curve, concordance_index
 
-__all__ = [
-    "accuracy",
-    "classification_scores",
-    "log_loss",
-    "loss",
-    "mean_and_error",
-    "outcomes",
-    "r_squared",
-    "regression_scores",
-    "size",
-]
-
 NAN = float("nan")
 
 # ---------------------------------------------------------------------- losses

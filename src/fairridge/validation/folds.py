@@ -14,8 +14,6 @@ from fairridge._typing import Integers
 from fairridge.arguments import check_count
 from fairridge.estimators._each import require_one_bound
 
-__all__ = ["Fold", "check_models", "make_folds"]
-
 Fold = tuple[Integers, Integers]
 
 HOW = "pass pairs (train, test) of row positions or Boolean masks, or one list of pairs per repeat"

@@ -30,16 +30,6 @@ from fairridge.validation.decision_rates import DecisionRates, favorable_code, m
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores
 
-__all__ = [
-    "ForeignData",
-    "decision_rates",
-    "foreign_fold",
-    "level_names",
-    "like",
-    "measures",
-    "predictions",
-]
-
 
 @dataclass(frozen=True)
 class ForeignData:

@@ -26,8 +26,6 @@ from fairridge.validation.decision_rates import DecisionRates, median_of
 from fairridge.validation.folds import Fold
 from fairridge.validation.whole import WholeModel, divides
 
-__all__ = ["Scores", "WrittenRows", "chosen_fold", "fold_scores", "row_fold"]
-
 # What one bound reached in one fold, by name of the measure.
 Scores = dict[str, Any]
 

@@ -34,16 +34,6 @@ from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores, fold_scores, row_fold
 from fairridge.validation.whole import WholeModel, divides
 
-__all__ = [
-    "RowsNeededError",
-    "moment_fold",
-    "moment_folds",
-    "no_rows",
-    "require_independent",
-    "uses_moments",
-]
-
-
 # Compares decisions of several models, given their coefficients and constants.
 Decide = Callable[[Floats, Floats], list[dict[str, float]]]
 

@@ -28,8 +28,6 @@ from fairridge.export import linear_form
 from fairridge.fairness import StatisticalParity, is_variance_share
 from fairridge.outputs import writing
 
-__all__ = ["Monitor", "MonitorState"]
-
 # Pairs that only teach the direction and the scales, before the first bet.
 WARM_UP = 50
 # Standard deviations in training beyond which unbounded scores and attributes are cut.

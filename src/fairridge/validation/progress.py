@@ -6,8 +6,6 @@ from typing import Any, Self
 
 from fairridge.arguments import check_flag
 
-__all__ = ["Progress"]
-
 
 class Progress:
     """Count steps, shown with tqdm where asked for."""

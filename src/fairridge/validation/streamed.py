@@ -33,8 +33,6 @@ from fairridge.validation.moments import (
     require_independent,
 )
 
-__all__ = ["StreamedData"]
-
 
 @dataclass(frozen=True)
 class StreamedData:

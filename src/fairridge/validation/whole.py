@@ -14,8 +14,6 @@ from fairridge.peers._peer import LinearModel
 from fairridge.search import Seed, SeededProblem
 from fairridge.validation.folds import Fold
 
-__all__ = ["WholeModel", "divides"]
-
 # With as many folds, a path of all rows pays for the shorter ones it makes of theirs.
 MANY_FOLDS = 5
 

@@ -20,9 +20,6 @@ from fairridge.peers._predictions import GroupedRows, PredictionModel
 from fairridge.peers.barycenter.transport import Transport, barycenter_maps
 from fairridge.search import Status
 
-__all__ = ["Barycenter", "r_squared"]
-
-
 # Squared distance of predictions from their map, relative to their size, that is rounding.
 ROUNDING_OF_DISTANCE = 1e-24
 

@@ -16,8 +16,6 @@ from fairridge.peers._logistic import on_original_scale, plain_logistic
 from fairridge.peers._model import costly
 from fairridge.peers.barycenter._base import Barycenter
 
-__all__ = ["BarycenterClassifier"]
-
 
 class BarycenterClassifier(ClassifierMixin, Barycenter):
     """Classifier whose probabilities have the same distribution in every group.

@@ -17,8 +17,6 @@ from fairridge.peers.barycenter._base import Barycenter, r_squared
 from fairridge.penalties import Ridge
 from fairridge.search import ModelSettings, gaussian_problem
 
-__all__ = ["BarycenterRegressor"]
-
 
 class BarycenterRegressor(RegressorMixin, Barycenter):
     """Regression whose predictions have the same distribution in every group.

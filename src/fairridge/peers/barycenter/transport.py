@@ -15,9 +15,6 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 
-__all__ = ["Transport", "barycenter_maps"]
-
-
 # Predictions that differ by less than this, relative to their spread, are equal but for rounding.
 TIE = 1e-10
 

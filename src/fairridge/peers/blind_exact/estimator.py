@@ -12,8 +12,6 @@ from fairridge.fairness import StatisticalParity
 from fairridge.peers._peer import Peer
 from fairridge.peers.blind_exact.problem import BlindExactProblem, blind_exact_problem
 
-__all__ = ["BlindExactRegressor"]
-
 
 class BlindExactRegressor(RegressorMixin, Peer):
     """Least squares on X alone, R² of whose fitted values on S is bounded.

@@ -24,8 +24,6 @@ from fairridge.families import Gaussian
 from fairridge.models import canonical_space, factorize, fair_basis
 from fairridge.search import BlindLeastSquares, Choice, Solution, Status
 
-__all__ = ["BlindExactProblem", "blind_exact_problem"]
-
 # Distance of a bound from the smallest share, relative to it, that is nothing but rounding.
 AT_FLOOR = 1e-12
 

@@ -22,9 +22,6 @@ from fairridge.engines import Engine
 from fairridge.fairness.base import Definition, share
 from fairridge.models import Fit
 
-__all__ = ["OutcomePairs", "outcome_bins", "pair_form"]
-
-
 # What sums of weights may have lost, relative to their total.
 ROUNDING_OF_WEIGHTS = 1e-12
 

@@ -24,8 +24,6 @@ from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.peers.convex.problem import convex_problem
 from fairridge.search import Solution
 
-__all__ = ["ConvexFairClassifier", "ConvexFairRegressor"]
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _ConvexFair(Peer):

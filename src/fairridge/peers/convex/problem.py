@@ -32,9 +32,6 @@ from fairridge.search.solution import Choice
 from fairridge.solvers import Objective, Point, minimize, shrinking_length
 from fairridge.solvers.newton import SHARE_OF_ROWS
 
-__all__ = ["convex_problem"]
-
-
 # A linear predictor beyond this adds less than 1e-13 to a deviance.
 CERTAIN = 30.0
 

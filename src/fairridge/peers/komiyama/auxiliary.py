@@ -21,9 +21,6 @@ from fairridge.models import FairBasis
 from fairridge.peers.komiyama.problem import Block, place_of
 from fairridge.solvers import Spectrum
 
-__all__ = ["AuxiliaryBias", "auxiliary_bias"]
-
-
 # Directions with less variance than this, relative to the largest, have none.
 NOISE = 1e-12
 

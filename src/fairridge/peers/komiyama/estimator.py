@@ -23,9 +23,6 @@ from fairridge.peers.komiyama.auxiliary import AuxiliaryBias, auxiliary_bias
 from fairridge.peers.komiyama.problem import komiyama_problem
 from fairridge.search import Solution
 
-__all__ = ["KomiyamaRegressor", "auxiliary_ridge_bias"]
-
-
 # How far a share may be above its bound by rounding.
 ROUNDING_OF_SHARE = 1e-9
 

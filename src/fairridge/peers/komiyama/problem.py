@@ -32,8 +32,6 @@ from fairridge.search.problem import LeastSquares
 from fairridge.search.solution import Choice, Solution
 from fairridge.solvers import Spectrum
 
-__all__ = ["Block", "KomiyamaProblem", "Place", "komiyama_problem", "place_of"]
-
 # Maps the standardized columns [S, U] to their covariance matrix.
 Covariance = Callable[[Floats], Floats]
 

@@ -26,9 +26,6 @@ from fairridge.peers._model import costly
 from fairridge.peers._predictions import GroupedRows, PredictionModel
 from fairridge.search import Status
 
-__all__ = ["ReductionsClassifier"]
-
-
 CONSTRAINTS = {"demographic-parity": "DemographicParity", "equalized-odds": "EqualizedOdds"}
 # fairlearn's `eps`, its default: by how much a solution may exceed the bound.
 SLACK = 0.01

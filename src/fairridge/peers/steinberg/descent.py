@@ -9,8 +9,6 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-__all__ = ["Minimum", "descend"]
-
 Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
 
 # Decrease, relative to the value, at which the next step is the last.

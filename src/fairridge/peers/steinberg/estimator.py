@@ -26,8 +26,6 @@ from fairridge.peers.steinberg.problem import SteinbergProblem, steinberg_proble
 from fairridge.reports import Summary
 from fairridge.search import Solution
 
-__all__ = ["SteinbergRegressor"]
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SteinbergRegressor(RegressorMixin, Peer):

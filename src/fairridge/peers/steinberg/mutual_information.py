@@ -16,8 +16,6 @@ from scipy.linalg import helmert
 from fairridge._typing import Floats, Integers
 from fairridge.peers.steinberg.descent import descend
 
-__all__ = ["Information", "mutual_information"]
-
 
 @dataclass(frozen=True)
 class Information:

@@ -29,9 +29,6 @@ from fairridge.search.problem import LeastSquares
 from fairridge.search.solution import Choice
 from fairridge.solvers import Spectrum
 
-__all__ = ["SteinbergProblem", "steinberg_problem"]
-
-
 # γ, relative to the one at which both parts of the objective bend alike.
 GRID = np.logspace(-2.0, 4.0, 16)
 # Where the value has fallen this far below a bound it stays there: it falls like 1/γ².

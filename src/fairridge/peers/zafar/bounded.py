@@ -18,9 +18,6 @@ from fairridge.peers.zafar.slabs import project_on_slabs
 from fairridge.solvers.newton import Objective, Point
 from fairridge.solvers.triangle import small_qr, solve_lower, solve_upper
 
-__all__ = ["BoundedObjective", "ModelMinimum", "bounded_objective"]
-
-
 # Excess over a bound, relative to the largest possible, that is rounding.
 FEASIBLE = 1e-12
 

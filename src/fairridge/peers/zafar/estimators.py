@@ -24,8 +24,6 @@ from fairridge.peers.zafar.logistic import zafar_glm_problem
 from fairridge.peers.zafar.predictor_space import AtZero, Bound
 from fairridge.search import Solution
 
-__all__ = ["ZafarClassifier", "ZafarRegressor"]
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _Zafar(Peer):

@@ -30,16 +30,6 @@ from fairridge.peers.zafar.slabs import IN_SPAN, limit_at_ratio, project_on_slab
 from fairridge.search.problem import LeastSquares
 from fairridge.search.solution import Choice, Solution, Status
 
-__all__ = [
-    "CovarianceBound",
-    "Limit",
-    "ZafarProblem",
-    "definition_of",
-    "just_below",
-    "zafar_problem",
-]
-
-
 # By how much a limit on covariances stays below its bound, for rounding.
 ROUNDING_OF_COVARIANCE = 1e-13
 # A correlation this small is none.

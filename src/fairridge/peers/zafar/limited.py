@@ -23,8 +23,6 @@ from fairridge.search.seed import Seed
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, SHARE_OF_ROWS
 
-__all__ = ["LimitedModels"]
-
 Evaluation = Callable[[Floats, int], tuple[float, Floats, Floats | None]]
 
 # A step this short, relative to θ, can be taken unseen at a minimum.

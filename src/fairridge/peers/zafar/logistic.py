@@ -28,9 +28,6 @@ from fairridge.search.seed import Seed
 from fairridge.search.solution import Solution, Status
 from fairridge.solvers import Point
 
-__all__ = ["ZafarGLMProblem", "zafar_glm_problem"]
-
-
 # Rough minima: enough to see on which side of a bound they are,
 ROUGH = 1e-12
 # unless their correlation is this near to it.

@@ -18,8 +18,6 @@ from fairridge.models.basis import Factor
 from fairridge.peers.zafar.slabs import span_of
 from fairridge.solvers import spectrum_of
 
-__all__ = ["AtZero", "Bound", "PredictorSpace", "PredictorSpaces"]
-
 Bound = Literal["correlation", "covariance"]
 AtZero = Literal["project", "drop"]
 

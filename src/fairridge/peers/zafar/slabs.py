@@ -24,9 +24,6 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.solvers.triangle import small_qr, solve_upper
 
-__all__ = ["Projection", "limit_at_ratio", "project_on_slabs", "span_of"]
-
-
 # A unit vector this near to the span of others is in it.
 IN_SPAN = 1e-9
 # Excess over a bound, relative to the length of x, that is rounding.

@@ -10,8 +10,6 @@ import numpy as np
 from fairridge.metrics import Audit, GroupMeasures
 from fairridge.reports.html.contents import ReportContents
 
-__all__ = ["Alternative", "alternatives", "lowest_ratio", "worst_group"]
-
 TOLERANCES = (0.0, 0.005, 0.01, 0.02, 0.05)
 
 

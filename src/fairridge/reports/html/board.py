@@ -13,8 +13,6 @@ from typing import Any
 from fairridge.reports.html.contents import Audited, Sample
 from fairridge.reports.html.markup import Html, element
 
-__all__ = ["Board", "view_of"]
-
 
 def view_of(sample: Sample) -> str:
     """Name of what a reader chooses to look at: rows and outcome."""

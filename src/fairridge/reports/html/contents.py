@@ -10,20 +10,6 @@ from fairridge._typing import Floats, Integers
 from fairridge.metrics import AttributeAudit, Attribution, Audit
 from fairridge.reports.html.evidence import Scoring, Uncertainty
 
-__all__ = [
-    "Audited",
-    "Crossed",
-    "Curve",
-    "Decisions",
-    "Predictor",
-    "Refits",
-    "ReportContents",
-    "Sample",
-    "Sighted",
-    "Subject",
-    "Term",
-]
-
 
 @dataclass(frozen=True)
 class Subject:

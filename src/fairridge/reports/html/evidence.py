@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from fairridge._typing import Floats
 from fairridge.inference import Certificate, Interval
 
-__all__ = ["CoefficientError", "ScoreTerm", "Scoring", "Uncertainty"]
-
 
 @dataclass(frozen=True)
 class CoefficientError:

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-__all__ = ["Html", "element", "join", "json_for_html"]
-
 VOID = frozenset({"br", "col", "input", "meta"})
 
 

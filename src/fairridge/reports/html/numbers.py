@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["MISSING", "bound", "count", "number", "percent", "ratio", "signed", "span"]
-
 MISSING = "–"
 
 

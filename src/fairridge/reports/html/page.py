@@ -33,8 +33,6 @@ from fairridge.reports.html.sections.words import words_section
 from fairridge.reports.html.svg import PathScale
 from fairridge.reports.html.validation_contents import NewRowsContents
 
-__all__ = ["AuditReport", "NewRowsReport", "render_report"]
-
 LINKS = {
     "summary": "Summary",
     "trade-off": "Trade-off",

@@ -14,18 +14,6 @@ from fairridge._typing import Floats
 from fairridge.reports.html.markup import Html, element, join
 from fairridge.reports.html.numbers import bound
 
-__all__ = [
-    "Line",
-    "PathScale",
-    "Plot",
-    "chart",
-    "nice_ticks",
-    "straight",
-    "tick_labels",
-    "upright",
-]
-
-
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 30.0, 14.0, 40.0
 # The last point, without any bound, stands apart from the bounds that may bind.
 BOUNDED = 0.88

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fairridge.inference import Certificate
 from fairridge.reports.html.contents import Audited
 
-__all__ = ["Drift", "Measure", "NewRowsContents"]
-
 
 @dataclass(frozen=True)
 class Measure:

@@ -23,16 +23,6 @@ from fairridge.reports.html import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
 from fairridge.validation.report.rows import Measured, in_memory
 
-__all__ = [
-    "Case",
-    "Found",
-    "ReportOptions",
-    "read_case",
-    "report_bounds",
-    "sighted_case",
-]
-
-
 # Bounds in steps of about the largest value over this; fewer if there are many rows.
 POINTS, FEW_POINTS, MANY_ROWS = 40, 16, 20_000
 # Near 0 models change most; these are added if the steps are wider.

@@ -19,8 +19,6 @@ from fairridge.data.profiles import (
 from fairridge.data.rows import Indicators
 from fairridge.reports.html import Drift
 
-__all__ = ["drift_of", "stability_index"]
-
 # Shares below this count as this: an empty level would be infinitely far away.
 FLOOR = 1e-4
 # Averages stand for these, of which no shares can be told.

@@ -31,8 +31,6 @@ from fairridge.validation.report.terms import (
     uncertainty_of,
 )
 
-__all__ = ["gather", "measures_of"]
-
 Progress = Callable[[str, int, int], None]
 
 # Measures of accuracy, the most telling one first, by what the family reads.

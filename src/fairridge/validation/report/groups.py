@@ -29,9 +29,6 @@ from fairridge.reports.html import Crossed, Decisions, Sample
 from fairridge.validation.report.case import ReportOptions
 from fairridge.validation.report.rows import Step
 
-__all__ = ["Audience", "Rule", "audited", "crossed", "decision_rule"]
-
-
 # Pairs of attributes whose groups are crossed.
 MOST_PAIRS = 6
 RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precision", "impact_ratio"

@@ -26,8 +26,6 @@ from fairridge.validation.report.gather import measures_of
 from fairridge.validation.report.groups import Audience, Rule, audited, decision_rule
 from fairridge.validation.report.record import subject_of
 
-__all__ = ["gather_new_rows"]
-
 NAN = float("nan")
 # Resamplings of the rows, and multiplications that they may take together.
 DRAWS, WORK = 200, 2e10

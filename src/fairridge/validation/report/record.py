@@ -18,8 +18,6 @@ from fairridge.reports.html import Subject
 from fairridge.validation.report.case import Case, Found
 from fairridge.validation.report.groups import Audience, Rule
 
-__all__ = ["case_subject", "subject_of"]
-
 
 def case_subject(case: Case, name: str, audience: Audience, rule: Rule, found: Found) -> Subject:
     """Describe a model that was fitted to the rows, and how the report was made."""

@@ -19,8 +19,6 @@ from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import WrittenRows
 
-__all__ = ["Measured", "Step", "in_memory", "measure_folds", "measure_training", "refit"]
-
 # Called as one more step of the work is done.
 Step = Callable[[], None]
 

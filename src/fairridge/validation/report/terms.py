@@ -29,14 +29,6 @@ from fairridge.search import PenalizedProblem
 from fairridge.validation import evaluate
 from fairridge.validation.report.case import Case
 
-__all__ = [
-    "attributions",
-    "coefficient_terms",
-    "known_of_predictors",
-    "scoring_of",
-    "uncertainty_of",
-]
-
 # Coefficients that readers can still look at; the largest ones are shown.
 MOST_TERMS = 120
 MOST_ATTRIBUTES = 8

@@ -13,8 +13,6 @@ from fairridge.validation.report.case import ReportOptions
 from fairridge.validation.report.gather import gather
 from fairridge.validation.report.new_rows import gather_new_rows
 
-__all__ = ["report"]
-
 
 def report(
     model: Any,

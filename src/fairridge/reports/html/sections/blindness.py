@@ -7,8 +7,6 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import bound, percent
 from fairridge.reports.html.sections.parts import measure_text, measure_with_error, remark, table
 
-__all__ = ["price_of_blindness", "price_table"]
-
 
 def price_of_blindness(contents: ReportContents) -> str:
     """Say in a sentence or two what it costs not to use S to predict; "" for other models."""

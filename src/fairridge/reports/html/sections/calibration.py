@@ -10,8 +10,6 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import COLORS, figure, legend, remark
 from fairridge.reports.html.svg import nice_ticks, straight, tick_labels, upright
 
-__all__ = ["calibration_figure"]
-
 SIZE, LEFT, TOP, BOTTOM, RIGHT = 340.0, 56.0, 12.0, 42.0, 14.0
 
 

@@ -21,8 +21,6 @@ from fairridge.reports.html.sections.scoring import interval_text, scoring_part
 from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.svg import Line, PathScale, chart
 
-__all__ = ["coefficients_section"]
-
 MOST_LINES = 60
 OPEN_ROWS = 24
 

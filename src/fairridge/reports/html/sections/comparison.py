@@ -26,8 +26,6 @@ from fairridge.reports.html.sections.parts import (
     table,
 )
 
-__all__ = ["comparison_section"]
-
 
 def comparison_section(contents: ReportContents, board: Board) -> Html:
     """Return the comparison and the alternatives."""

@@ -11,8 +11,6 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import ratio
 from fairridge.reports.html.sections.parts import amount, bound_label, changed_text, measure_text
 
-__all__ = ["console"]
-
 
 def console(contents: ReportContents, board: Board) -> Html:
     """Return the bar that stays in view."""

@@ -26,8 +26,6 @@ from fairridge.reports.html.sections.parts import (
 from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.svg import Line, PathScale, chart
 
-__all__ = ["groups_section"]
-
 # Texts that move with the slider, in all tables together: about two megabytes.
 MOST_TEXTS = 160_000
 MOST_LINES = 12

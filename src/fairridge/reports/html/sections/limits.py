@@ -6,8 +6,6 @@ from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import section
 
-__all__ = ["limits_section"]
-
 LIMITS = (
     (
         "r = 0 means uncorrelated, not independent.",

@@ -10,26 +10,6 @@ from fairridge.reports.html.contents import Curve, ReportContents, Sample
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
 
-__all__ = [
-    "COLORS",
-    "amount",
-    "bar",
-    "bound_label",
-    "changed_text",
-    "error_text",
-    "figure",
-    "legend",
-    "line_style",
-    "measure_text",
-    "measure_with_error",
-    "name_of_bound",
-    "names_shown",
-    "remark",
-    "section",
-    "sentence",
-    "table",
-]
-
 COLORS = 8
 
 

@@ -10,15 +10,6 @@ from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.numbers import count, number, percent
 from fairridge.reports.html.sections.parts import amount
 
-__all__ = [
-    "certificate_text",
-    "largest_miscalibration",
-    "other_prices",
-    "population_fact",
-    "population_text",
-    "shown_calibration",
-]
-
 
 def population_text(contents: ReportContents) -> str:
     """Say what is known of the unfairness in the population; "" if nothing is."""

@@ -7,8 +7,6 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import names_shown, section
 from fairridge.reports.html.sections.promises import population_fact
 
-__all__ = ["record_section"]
-
 MOST_NAMES = 60
 
 

@@ -10,8 +10,6 @@ from fairridge.reports.html.numbers import MISSING, number
 from fairridge.reports.html.sections.parts import remark, table
 from fairridge.reports.html.sections.words import term
 
-__all__ = ["interval_text", "scoring_part"]
-
 # A score that is computed from so many digits is right to about five.
 DIGITS = 7
 INTERCEPT = "(intercept)"

@@ -11,8 +11,6 @@ from fairridge.reports.html.numbers import percent
 from fairridge.reports.html.sections.parts import bar, remark, section, table
 from fairridge.reports.html.sections.words import term
 
-__all__ = ["sources_section"]
-
 MOST_PREDICTORS = 25
 
 

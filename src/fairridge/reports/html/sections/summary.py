@@ -24,8 +24,6 @@ from fairridge.reports.html.sections.parts import (
 )
 from fairridge.reports.html.sections.promises import other_prices, population_text
 
-__all__ = ["sentences", "summary_section"]
-
 STATUS = {
     "converged": "active: it shapes the model",
     "inactive": "inactive: it changes nothing",

@@ -12,8 +12,6 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import amount, figure, legend, section
 from fairridge.reports.html.svg import Line, PathScale, Plot, chart
 
-__all__ = ["trade_off_section"]
-
 
 def trade_off_section(contents: ReportContents, scale: PathScale) -> Html:
     """Return the trade-off."""

@@ -12,8 +12,6 @@ from fairridge.reports.html.sections.promises import largest_miscalibration, sho
 from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.validation_contents import Drift, Measure, NewRowsContents
 
-__all__ = ["drift_section", "measures_section", "new_rows_sentences"]
-
 STABLE, SHIFTED = 0.1, 0.25
 # Of ten equal parts the index is below this many times its mean in 98 of 100 samples.
 CHANCE = 2.2

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import section
 
-__all__ = ["ALWAYS", "MEANINGS", "term", "words_section"]
-
 # Words that are explained in every report.
 ALWAYS = ("S", "r", "λ(r)", "η", "R² on S", "D²")
 MEANINGS: dict[str, str] = {
