@@ -48,19 +48,12 @@ from fairridge.families.distances import (
     SameOutcome,
     SquaredDifference,
 )
-from fairridge.peers.blind_exact.problem import BlindExactProblem
-from fairridge.peers.convex.problem import _ConvexGaussian, _ConvexGLM
-from fairridge.peers.komiyama.problem import KomiyamaProblem
-from fairridge.peers.steinberg.problem import SteinbergProblem
-from fairridge.peers.zafar.least_squares import ZafarProblem
-from fairridge.peers.zafar.logistic import ZafarGLMProblem
 from fairridge.penalties import ElasticNet, Lasso, Penalty, Radial, Ridge
-from fairridge.search.blind_gaussian import BlindGaussianProblem
-from fairridge.search.compressed import CompressedProblem
-from fairridge.search.conditional import ConditionalProblem
-from fairridge.search.gaussian import GaussianProblem
-from fairridge.search.glm import GLMProblem
-from fairridge.search.problem import PenalizedProblem, Problem
+from fairridge.search.gaussian import (
+    GaussianRidge,
+    RidgeOnExplained,
+    RidgeOnSensitive,
+)
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 from fairridge.sources.stream import StreamEngine
 
@@ -98,23 +91,7 @@ ENGINES: tuple[type[Engine], ...] = (
 )
 BLOCKS: tuple[type[Block], ...] = (DenseBlock, DeviceBlock, SplitBlock)
 READERS: tuple[type[ResponseReader], ...] = (Labels, Numbers, Times)
-PENALIZED: tuple[type[PenalizedProblem], ...] = (
-    BlindGaussianProblem,
-    CompressedProblem,
-    ConditionalProblem,
-    GLMProblem,
-    GaussianProblem,
-    SteinbergProblem,
-    _ConvexGLM,
-    _ConvexGaussian,
-)
-PROBLEMS: tuple[type[Problem], ...] = (
-    *PENALIZED,
-    BlindExactProblem,
-    KomiyamaProblem,
-    ZafarGLMProblem,
-    ZafarProblem,
-)
+RIDGES: tuple[type[GaussianRidge], ...] = (RidgeOnExplained, RidgeOnSensitive)
 
 
 def classes_of(package: ModuleType, matches: Matches) -> set[type]:
@@ -150,9 +127,8 @@ def has(*names: str) -> Matches:
         (ENGINES, sources, has("moments", "pairwise")),
         (BLOCKS, engines, has("gram", "times")),
         (READERS, sources, has("less_offset", "__call__")),
-        (PENALIZED, search, has("choose", "fits", "converged")),
-        (PENALIZED, peers, has("choose", "fits", "converged")),
-        (PROBLEMS, peers, has("dispersion", "loglik")),
+        (RIDGES, search, has("secular", "rates")),
+        (RIDGES, peers, has("secular", "rates")),
     ],
 )
 def test_every_implementation_is_listed(

@@ -5,10 +5,11 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine, PrecomputedMoments
+from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
 from fairridge.families.distances import AbsoluteDifference, ChangedColumns
 from fairridge.penalties import Ridge
-from fairridge.search import ModelSettings, gaussian_problem
+from fairridge.search import ModelSettings, set_up
 
 NAMES = ("s", "t", "a", "b", "c")
 AS_IT_IS = ChangedColumns(np.zeros(2), np.eye(2))
@@ -92,7 +93,10 @@ def test_everything_else_comes_from_the_rows(pair, made, ask):
 def test_a_model_reads_the_rows_only_where_they_are_ill_conditioned(Z, made, gap, reads):
     Z[:, 4] = Z[:, 3] + gap * Z[:, 4]
     rows, known = _pair(Z, made)
-    ours, theirs = (gaussian_problem(engine, ModelSettings(Ridge())) for engine in (known, rows))
-    np.testing.assert_allclose(ours.beta, theirs.beta, rtol=1e-9)
+    settings = ModelSettings(Ridge())
+    ours, theirs = (
+        set_up(engine, Gaussian(), StatisticalParity(), settings) for engine in (known, rows)
+    )
+    np.testing.assert_allclose(ours.ridge.beta, theirs.ridge.beta, rtol=1e-9)
     assert bool(made) is reads
     assert (known.passes > 0) is reads

@@ -7,11 +7,13 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from scipy.special import expit
+from sklearn.base import clone
 from statsmodels.duration.hazard_regression import PHReg
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
 from fairridge.exceptions import DataWarning
+from fairridge.fairness import StatisticalParity
 
 N, RARE = 1500, 11
 FAMILIES = [
@@ -447,3 +449,25 @@ def test_training_sets_of_cross_validation_isolate_their_own():
     proba = model.predict_proba(frame[~train])
     loss = -2.0 * np.log(proba[np.arange(len(proba)), y[~train]]).mean()
     assert found.records[0]["loss"] == pytest.approx(loss, rel=1e-7)
+
+
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+@pytest.mark.parametrize("kind", [{}, {"controls": ["x"]}, {"blind": True}])
+def test_no_certificate_with_isolated_levels(family, kind):
+    frame, eta, rare = make()
+    model = fair(family, 0.3, definition=StatisticalParity(measure="variance"), **kind)
+    y = respond(family, eta, rare)
+    with pytest.raises(ValueError, match="levels whose rows all have the same outcome"):
+        clone(model).set_params(confidence=0.9).fit(frame, y)
+    assert clone(model).fit(frame, y).isolated_ == {"job[z]": RARE}
+
+
+@pytest.mark.parametrize("kind", [{"controls": ["x"]}, {"blind": True}])
+def test_inference_finds_a_model_with_isolated_levels_again(kind):
+    frame, eta, rare = make()
+    y = respond("binomial", eta, rare)
+    model = fair("binomial", 0.3, **kind).fit(frame, y)
+    without = fair("binomial", 0.3, **kind).fit(frame[~rare], y[~rare])
+    tables = model.inference(frame, y), without.inference(frame[~rare], y[~rare])
+    ours, theirs = (found.to_frame().set_index("term")["standard_error"] for found in tables)
+    np.testing.assert_allclose(ours[theirs.index], theirs, rtol=1e-6)

@@ -18,11 +18,11 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.engines import memory
-from fairridge.estimators import _sparse as limits
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
 from fairridge.families import NegativeBinomial
-from fairridge.search import CompressedProblem, SparseProblem
+from fairridge.search import setup as limits
+from fairridge.search.sparse import SparseProblem
 
 N, P = 150, 40
 
@@ -255,8 +255,8 @@ def test_the_way_is_by_iteration(many, rows):
     )
     problem = path._origin[2]
     assert isinstance(problem, SparseProblem)
-    assert isinstance(problem, CompressedProblem)
-    assert problem.compression.directions.shape == (P, 1)  # β is the same at every bound
+    assert problem.space.compressed
+    assert problem.space.directions.shape == (P, 1)  # β is the same at every bound
 
 
 @pytest.mark.slow

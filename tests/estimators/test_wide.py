@@ -20,8 +20,11 @@ from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
 from fairridge.families import NegativeBinomial
+from fairridge.models.spaces import plain_space
 from fairridge.penalties import resolve_penalty
-from fairridge.search import CompressedProblem, ModelSettings, gaussian_problem, glm_problem, solve
+from fairridge.search import GaussianProblem, GLMProblem, ModelSettings
+from fairridge.search.gaussian import RidgeOnSensitive
+from fairridge.search.penalized_glm import penalized_glm
 
 N, P = 24, 40
 
@@ -65,11 +68,14 @@ def in_columns(model, X, y, S, weight=None):
         model.standardize,
         n_targets=training.response.targets.shape[1],
     )
+    space = plain_space(engine, standardize=settings.standardize, n_targets=settings.n_targets)
+    definition = model._traits.definition
     if family.least_squares:
-        problem = gaussian_problem(engine, settings)
+        ridge = RidgeOnSensitive.of(space, settings)
+        problem = GaussianProblem(space, definition, settings, ridge)
     else:
-        problem = glm_problem(engine, family, settings)
-    return problem, solve(problem, model._traits.definition, [model.unfairness])[0]
+        problem = GLMProblem(penalized_glm(space, family, settings), definition)
+    return problem, problem.solve(np.array([model.unfairness]))[0]
 
 
 def assert_same(model, problem, solution, rtol=1e-8):
@@ -286,7 +292,7 @@ def test_the_problem_is_compressed(wide):
     """What the tests above compare is not the same thing twice."""
     model = FairRidgeRegressor(predictor_penalty=1.0)
     training = read_training(model, wide.X, wide.gaussian, wide.S, None, None)
-    assert isinstance(model._set_up(training), CompressedProblem)
+    assert model._set_up(training).space.compressed
 
 
 @pytest.mark.filterwarnings("ignore:predictor column")  # without a penalty there are too many

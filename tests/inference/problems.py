@@ -4,17 +4,10 @@ import numpy as np
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
+from fairridge.fairness import StatisticalParity
 from fairridge.inference import Analysis, Description, inference_of
 from fairridge.penalties import Radial, Ridge
-from fairridge.search import (
-    ModelSettings,
-    blind_problem,
-    conditional_problem,
-    gaussian_problem,
-    glm_problem,
-    mean_problem,
-    solve,
-)
+from fairridge.search import ModelSettings, set_up
 
 NAMES = ("group", "age", "x1", "x2", "x3")
 STEP = 1e-4
@@ -49,19 +42,18 @@ def problem_of(family, data, weight=None, offset=None, **options):
         (Slab(S),), (Slab(X),), NAMES[: S.shape[1] + X.shape[1]], y, targets, weight, offset
     )
     engine = MemoryEngine(rows, separable=family.separable)
-    kind, definition = options.pop("kind", None), options.pop("definition", None)
+    kind, definition = options.pop("kind", None), options.pop("definition", StatisticalParity())
     if kind in ("blind", "means"):
         options["penalty"] = Ridge()
-    settings = ModelSettings(n_targets=targets.shape[1], max_iter=200, **options)
-    if kind == "blind":
-        return blind_problem(engine, family, definition, settings)
-    if kind == "controls":
-        return conditional_problem(engine, family, (1,), definition, settings)
-    if kind == "means":
-        return mean_problem(engine, family, definition, settings)
-    if family.least_squares:
-        return gaussian_problem(engine, settings)
-    return glm_problem(engine, family, settings)
+    settings = ModelSettings(
+        n_targets=targets.shape[1],
+        tol=1e-13,
+        max_iter=200,
+        blind=kind == "blind",
+        controls=(1,) if kind == "controls" else (),
+        **options,
+    )
+    return set_up(engine, family, definition, settings)
 
 
 def described(definition, kind=None, **options):
@@ -71,7 +63,7 @@ def described(definition, kind=None, **options):
 
 
 def solution_of(problem, definition, r):
-    return solve(problem, definition, [r], tol=1e-13, max_iter=200)[0]
+    return problem.solve(np.array([r]))[0]
 
 
 def numbers(solution, unit):

@@ -10,7 +10,6 @@ from fairridge.inference import certify
 from fairridge.inference.certify import _limit
 from fairridge.inference.scores import ExplainedScores, explained_linear, explained_scores
 from fairridge.penalties import Ridge
-from fairridge.search import ModelSettings, mean_problem, solve
 
 from .problems import draw, problem_of
 
@@ -35,8 +34,9 @@ def test_odds_and_their_variance_are_those_of_plain_sums(family, weighted):
     data = draw(family, n=150)
     w = np.random.default_rng(1).random(150) + 0.2 if weighted else np.ones(150)
     offset = np.linspace(-1, 1, 150) if family.name == "binomial" else None
-    problem = problem_of(family, data, w, offset, **SETTINGS)
-    fits = [one.fit for one in solve(problem, StatisticalParity(measure="variance"), [0.03, 1.0])]
+    variances = StatisticalParity(measure="variance")
+    problem = problem_of(family, data, w, offset, definition=variances, **SETTINGS)
+    fits = [one.fit for one in problem.solve(np.array([0.03, 1.0]))]
     linear, general = explained_linear(fits), explained_scores(fits, problem.engine)
     means = MeanParity().means(fits[0])
     on_means = explained_scores(fits, problem.engine, means)
@@ -79,18 +79,14 @@ def test_draws_and_the_closed_form_agree_for_normal_rows():
     X = S @ rng.normal(size=(2, 3)) + rng.normal(size=(n, 3))
     y = (S @ [1.0, 0.5] + X @ [0.5, -0.4, 0.3] + rng.normal(size=n))[:, None]
     problem = problem_of(Gaussian(), (S, X, y, y), **SETTINGS)
-    closed, drawn = (
-        certify(problem, StatisticalParity(), 0.05, 0.95, method)
-        for method in ("closed-form", "draws")
-    )
+    closed, drawn = (certify(problem, 0.05, 0.95, method) for method in ("closed-form", "draws"))
     assert drawn.training_bound == pytest.approx(closed.training_bound, rel=0.02)
 
 
 def test_mean_parity_is_certified_for_the_means():
     data = draw(Binomial(), n=1500)
-    engine = problem_of(Binomial(), data, **SETTINGS).engine
-    problem = mean_problem(engine, Binomial(), MeanParity(), ModelSettings(**SETTINGS))
-    found = certify(problem, MeanParity(), 0.05)
+    problem = problem_of(Binomial(), data, definition=MeanParity(), **SETTINGS)
+    found = certify(problem, 0.05)
     assert found.granted
     assert found.method == "draws"
     assert 0.02 < found.training_bound < 0.05

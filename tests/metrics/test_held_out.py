@@ -12,9 +12,10 @@ from fairridge.fairness import (
     IndividualFairness,
     StatisticalParity,
 )
+from fairridge.families import Gaussian
 from fairridge.metrics import explained_by_sensitive, sequential_share
 from fairridge.penalties import Ridge
-from fairridge.search import ModelSettings, gaussian_problem, solve
+from fairridge.search import ModelSettings, set_up
 
 PARITY, OPPORTUNITY, INDIVIDUAL = StatisticalParity(), EqualityOfOpportunity(), IndividualFairness()
 
@@ -149,8 +150,9 @@ def engine_of(seed, n):
 
 @pytest.fixture(scope="module")
 def fit():
-    problem = gaussian_problem(engine_of(2, 200), ModelSettings(Ridge()))
-    return solve(problem, StatisticalParity(), [0.1])[0].fit
+    settings = ModelSettings(Ridge())
+    problem = set_up(engine_of(2, 200), Gaussian(), StatisticalParity(), settings)
+    return problem.solve(np.array([0.1]))[0].fit
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine, is_wide
-from fairridge.models import compress
+from fairridge.models.spaces import compress
 from fairridge.solvers import spectrum_of
 from fairridge.solvers.spectrum import dependent_columns
 

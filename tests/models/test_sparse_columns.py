@@ -9,8 +9,8 @@ from scipy import sparse
 from fairridge.data import Rows, Slab, SparseSlab
 from fairridge.data.rows import sparse_pieces
 from fairridge.engines import MemoryEngine
-from fairridge.models.newton_direction import SparseModel
-from fairridge.models.sparse_compression import sparse_features
+from fairridge.models.spaces.newton_direction import SparseModel
+from fairridge.models.spaces.sparse import sparse_features
 
 N, P = 40, 9
 

@@ -5,7 +5,7 @@ import pytest
 
 from fairridge import FairRidgeRegressor
 from fairridge.estimators._training import read_training
-from fairridge.search import CompressedProblem, leave_one_out
+from fairridge.search import leave_one_out
 
 
 def _data(n, p, seed=3):
@@ -20,10 +20,9 @@ def _closed(model, S, X, y, weight):
     """Return the closed form, the problem that was solved and its fit."""
     training = read_training(model, X, y, S, weight, None)
     problem = model._set_up(training)
-    assert isinstance(problem, CompressedProblem) == (X.shape[1] > len(y))
+    assert problem.space.compressed == (X.shape[1] > len(y))
     fit = model._solve_own(problem, training).fit
-    inner = problem.inner if isinstance(problem, CompressedProblem) else problem
-    return leave_one_out([(inner, fit)])[0], problem, fit
+    return leave_one_out([(problem, fit)])[0], problem, fit
 
 
 def _ridge(Z, y, weight, P):

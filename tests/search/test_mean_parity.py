@@ -9,8 +9,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.estimators._training import read_training
 from fairridge.fairness import MeanParity
 from fairridge.penalties import Ridge
-from fairridge.search import ModelSettings, mean_problem
-from fairridge.search.mean_parity import MeanProblem
+from fairridge.search import MeanProblem, ModelSettings, set_up
 
 COLUMNS = {"group": [0, 1], "age": [2]}
 
@@ -32,7 +31,7 @@ def problem_of(Z, y, model, **options):
     training = read_training(model, Z, y, None, None, None)
     n_targets = training.response.targets.shape[1]
     settings = ModelSettings(Ridge(), n_targets=n_targets, **options)
-    return mean_problem(training.engine, training.response.family, MeanParity(), settings)
+    return set_up(training.engine, training.response.family, MeanParity(), settings)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +89,7 @@ def test_a_bound_that_holds_already_costs_nothing(problem):
 
 def test_all_columns_as_one_attribute_are_the_joint_bound(problem):
     found = problem.solve_each({"all": 0.02}, {"all": [0, 1, 2]})
-    choice = problem.choose(MeanParity(), np.array([0.02]), 1e-10, 100)[0]
+    choice = problem.choose(MeanParity(), np.array([0.02]))[0]
     assert found.each["all"].lambda_ == pytest.approx(choice.lambda_, rel=1e-8)
     np.testing.assert_allclose(found.fit.alpha, problem.fit(choice.lambda_).alpha, rtol=1e-8)
 
@@ -136,10 +135,10 @@ def test_the_general_search_finds_the_closed_form(rows):
     model = FairRidgeRegressor(sensitive=[0, 1, 2])
     search, closed = (problem_of(Z, y, model, each=each) for each in (True, False))
     bounds = np.array([0.2, 0.01, 1e-6, 0.0])
-    ours, theirs = (p.choose(MeanParity(), bounds, 1e-10, 100) for p in (search, closed))
+    ours, theirs = (p.choose(MeanParity(), bounds) for p in (search, closed))
     np.testing.assert_allclose([c.lambda_ for c in ours], [c.lambda_ for c in theirs], rtol=1e-8)
     for a, b in zip(
-        search.fits([c.lambda_ for c in ours]),
+        search.fits(np.array([c.lambda_ for c in ours])),
         closed.fits(np.array([c.lambda_ for c in theirs])),
         strict=True,
     ):
@@ -152,7 +151,7 @@ def test_the_slow_way_ends_at_the_same_model(rows, r, monkeypatch):
     Z, y, _ = rows
     fast, slow = (problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2])) for _ in range(2))
     monkeypatch.setattr(slow, "_followed", lambda *arguments: None)
-    ours, theirs = (p.choose(MeanParity(), np.array([r]), 1e-10, 100)[0] for p in (fast, slow))
+    ours, theirs = (p.choose(MeanParity(), np.array([r]))[0] for p in (fast, slow))
     assert ours.lambda_ == pytest.approx(theirs.lambda_, rel=1e-6)
     a, b = fast.fit(ours.lambda_), slow.fit(theirs.lambda_)
     assert a.deviance == pytest.approx(b.deviance, rel=1e-9)
@@ -164,7 +163,7 @@ def test_a_bound_costs_few_passes(rows):
     fresh = problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
     fresh.fit(0.0)
     before = fresh.engine.passes
-    fresh.choose(MeanParity(), np.array([0.02]), 1e-10, 100)
+    fresh.choose(MeanParity(), np.array([0.02]))
     assert fresh.engine.passes - before <= 12
     assert isinstance(fresh, MeanProblem)
 
@@ -175,7 +174,7 @@ def test_a_bound_that_the_free_model_meets_to_rounding_is_inactive(rows, roundin
     fresh = problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
     bound = fresh.definition.value(fresh.fit(0.0)) * (1.0 + rounding)
     before = fresh.engine.passes
-    (choice,) = fresh.choose(MeanParity(), np.array([bound]), 1e-10, 100)
+    (choice,) = fresh.choose(MeanParity(), np.array([bound]))
     assert choice.status == "inactive"
     assert fresh.engine.passes - before <= 1
 
@@ -186,11 +185,11 @@ def test_neighboring_bounds_lead_to_each_other(rows):
     fresh = problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
     bounds = np.linspace(0.001, fresh.definition.value(fresh.fit(0.0)), 41)
     before = fresh.engine.passes
-    chosen = fresh.choose(MeanParity(), bounds, 1e-10, 100)
+    chosen = fresh.choose(MeanParity(), bounds)
     assert fresh.engine.passes - before <= 2.4 * len(bounds)
     for k in (3, 17, 32):
         alone = problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
-        choice = alone.choose(MeanParity(), bounds[[k]], 1e-10, 100)[0]
+        choice = alone.choose(MeanParity(), bounds[[k]])[0]
         assert chosen[k].lambda_ == pytest.approx(choice.lambda_, rel=1e-8)
         found, expected = fresh.fit(chosen[k].lambda_), alone.fit(choice.lambda_)
         np.testing.assert_allclose(found.alpha, expected.alpha, rtol=1e-8)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairridge.penalties import Ridge
-from fairridge.search.secular import secular_roots
+from fairridge.search.gaussian import secular_roots
 from fairridge.solvers import Spectrum
 
 

@@ -63,7 +63,7 @@ def test_models_of_folds_are_those_of_a_search_from_nothing(frame, eta, family):
     model, y = models(family), response(family, eta)
     training = read_training(model, frame, y, None, None, None)
     whole = WholeModel.of(model, training, BOUNDS, 6)
-    assert len(whole.seeds) >= 3
+    assert len(whole.starts) >= 3
     for train, test in list(KFold(6, shuffle=True, random_state=1).split(frame))[:2]:
         started, searched = (
             model._solve(one.problem(*training.fold(train, test)), BOUNDS)
@@ -93,7 +93,7 @@ def test_a_model_of_a_fold_takes_few_passes(frame, eta, family):
         if family == "zafar":
             model._solve(problem, bounds)
         else:
-            problem.fits(np.array([whole.seeds[0].place * len(train)]))
+            problem.fits(np.array([whole.starts[0].place * len(train)]))
         return rows.passes - before
 
     assert passes(whole) < passes(WholeModel(model, training))

@@ -14,7 +14,7 @@ from fairridge.arguments import is_number
 from fairridge.engines import Engine, MemoryEngine
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning
-from fairridge.inference import Certificate, certify_each, held_out_test
+from fairridge.inference import Certificate, certify_each, held_out_test, require_share
 from fairridge.search import PenalizedProblem, Solution
 
 # Share of the rows that certification="held-out" keeps from the fit, and the seed of its choice.
@@ -67,22 +67,19 @@ def certified_solutions(
     """Find the models whose bounds hold in the population; the fairest if none is certified."""
     confidence, definition = float(model.confidence), model._bounded
 
-    def search(these: Floats) -> list[Solution]:
-        found: list[Solution] = model._search(problem, these)
-        return found
-
     if model.certification == "held-out":
         if held is None:
             raise ValueError(
                 "certification='held-out' keeps half of the rows from the fit, which "
                 "cross-validation and reports do not; use certification='auto' there."
             )
-        pairs = [held_out_test(definition, float(r), search, held, confidence) for r in bounds]
+        require_share(problem)
+        pairs = [
+            held_out_test(definition, float(r), problem.solve, held, confidence) for r in bounds
+        ]
     else:
-        certificates = certify_each(
-            problem, definition, bounds, search, confidence, model.certification
-        )
-        solutions = search(np.array([one.training_bound for one in certificates]))
+        certificates = certify_each(problem, bounds, confidence, model.certification)
+        solutions = problem.solve(np.array([one.training_bound for one in certificates]))
         pairs = list(zip(solutions, certificates, strict=True))
     certified = [_with_certificate(solution, certificate) for solution, certificate in pairs]
     _warn_of_missing(certified)
@@ -91,7 +88,7 @@ def certified_solutions(
 
 def _with_certificate(solution: Solution, certificate: Certificate) -> Solution:
     """Attach a certificate to the model that it is for, if the search has found that."""
-    if solution.choice.status not in ("inactive", "converged"):
+    if not solution.choice.met:
         certificate = replace(certificate, granted=False, rows_needed=None)
     return replace(solution, unfairness=certificate.bound, certificate=certificate)
 

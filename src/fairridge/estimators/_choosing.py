@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,7 @@ from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.families import Family
 from fairridge.models import FairBasis, Fit
-from fairridge.search import (
-    CompressedProblem,
-    GaussianProblem,
-    ModelSettings,
-    Problem,
-    leave_one_out,
-)
+from fairridge.search import PenalizedProblem, leave_one_out
 
 CHOSEN = "cv"
 # λ₂ over the mean of the nonzero eigenvalues of UᵀU, which is n for standardized columns that are
@@ -67,7 +60,7 @@ def settled(model: Any, training: Training) -> Any:
     plain.set_params(predictor_penalty=0.0, tol=max(plain.tol, ROUGH))
     with quiet_fits():
         problem, grid = _start(plain, training)
-        if _is_closed(problem):
+        if problem.has_leave_one_out:
             losses = _left_out(plain, problem, training, grid)
         else:
             grid, folds = grid[::2], _folds(training)
@@ -101,35 +94,20 @@ def _check(model: Any, training: Training) -> None:
         )
 
 
-def _start(model: Any, training: Training) -> tuple[Problem, Floats]:
+def _start(model: Any, training: Training) -> tuple[PenalizedProblem, Floats]:
     """Set the model up with a penalty that collinear columns and separation ask for."""
     ones = model.set_params(predictor_penalty=1.0)
     problem = ones._problem_on(training.engine, training.response)
-    basis = _solved(problem).basis
+    basis = problem.space.basis
     eigenvalues = basis.predictors.eigenvalues
     typical = float(eigenvalues.mean()) if eigenvalues.size else float(basis.weight)
     return problem, GRID * typical
 
 
-def _solved(problem: Any) -> Any:
-    """Return the problem that is solved: of wide rows, that in features."""
-    return problem.inner if isinstance(problem, CompressedProblem) else problem
-
-
-def _is_closed(problem: Problem) -> bool:
-    inner = _solved(problem)
-    return isinstance(inner, GaussianProblem) and inner.penalty.l1 == 0.0
-
-
 def _left_out(model: Any, problem: Any, training: Training, grid: Floats) -> Floats:
     """Return squared errors of rows left out one by one, for every λ₂ at its own λ(r)."""
-    inner, fits = _solved(problem), []
-    for value in grid:
-        one = GaussianProblem.of(
-            inner.engine, inner.basis, ModelSettings(inner.penalty, float(value))
-        )
-        at = one if inner is problem else replace(problem, inner=one)
-        fits.append((one, model._solve_own(at, training).fit))
+    problems = [problem.with_predictor_penalty(float(value)) for value in grid]
+    fits = [(each, model._solve_own(each, training).fit) for each in problems]
     return leave_one_out(fits)
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from fairridge.arguments import is_number
 from fairridge.data import Design, MappedEncoding
 from fairridge.fairness import Definition
-from fairridge.search import CompressedProblem, ConditionalProblem, MeanProblem, Solution
 
 
 def check_each(bounds: Mapping[Any, Any], definition: Definition) -> None:
@@ -48,40 +46,7 @@ def require_one_bound(model: Any, use: str) -> None:
         )
 
 
-def solve_each(
-    problem: Any,
-    definition: Definition,
-    bounds: Mapping[Any, Any],
-    design: Design,
-    *,
-    tol: float,
-) -> Solution:
-    """Find the model that meets a bound for each of several attributes.
-
-    Parameters
-    ----------
-    problem : MeanProblem, CompressedProblem or ConditionalProblem
-        The model on its rows; the others solve a `MeanProblem` and tell it in columns.
-    definition : Definition
-        What is bounded.
-    bounds : mapping of str to float
-        Bounds by attribute.
-    design : Design
-        Says which columns of S belong to an attribute.
-    tol : float
-        By which a bound may be exceeded.
-    """
-    columns = _columns(bounds, design)
-    if isinstance(problem, CompressedProblem | ConditionalProblem):
-        assert isinstance(problem.inner, MeanProblem)
-        found = problem.inner.solve_each(bounds, columns, tol=tol)
-        fit = problem.told(found.fit)
-        return replace(found, fit=fit, components=definition.components(fit))
-    assert isinstance(problem, MeanProblem)
-    return problem.solve_each(bounds, columns, tol=tol)
-
-
-def _columns(bounds: Mapping[Any, Any], design: Design) -> dict[str, tuple[int, ...]]:
+def columns_of_each(bounds: Mapping[Any, Any], design: Design) -> dict[str, tuple[int, ...]]:
     """Return the encoded columns of each attribute with a bound."""
     if isinstance(design.sensitive, MappedEncoding):
         raise ValueError(

@@ -25,7 +25,7 @@ from fairridge.arguments import (
     check_option,
 )
 from fairridge.data import MAX_LEVELS
-from fairridge.engines import Engine, has_many_sparse, is_wide, threads_for_passes
+from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators import _inferring
 from fairridge.estimators._certifying import (
     certified_solutions,
@@ -34,49 +34,37 @@ from fairridge.estimators._certifying import (
 )
 from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
 from fairridge.estimators._choosing import CHOSEN, settled
-from fairridge.estimators._each import check_each, require_one_bound, solve_each
+from fairridge.estimators._each import check_each, columns_of_each, require_one_bound
 from fairridge.estimators._isolating import (
     SEPARATION,
-    completed,
-    isolated_columns,
     refuse_decided,
     store_isolated,
     warn_of_separation,
-    without_isolated,
 )
 from fairridge.estimators._model import PENALTY_OR_FEWER, FairModel, Traits
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import Response
-from fairridge.estimators._sparse import iterates
 from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.fairness import Definition, resolve_definition
-from fairridge.families import Family
 from fairridge.inference import (
     CERTIFICATIONS,
     Certificate,
     Certification,
     posterior_covariance,
 )
-from fairridge.models import Isolation, isolate
+from fairridge.models import isolate
 from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
-    CompressedProblem,
     ModelSettings,
     PenalizedProblem,
     Problem,
     Solution,
-    blind_problem,
-    compressed_problem,
-    conditional_problem,
-    gaussian_problem,
-    glm_problem,
-    mean_problem,
-    solve,
-    sparse_problem,
+    may_separate,
+    set_up,
 )
 
 
@@ -296,101 +284,64 @@ class FairRidge(FairModel):
         found = self.certificate_
         return float(self.unfairness if found is None else found.training_bound)
 
-    def _set_up(self, training: Training) -> Any:
+    def _set_up(self, training: Training) -> PenalizedProblem:
         """Set the model up on the training rows, and look at their columns."""
-        family = training.response.family
-        if self.separation == "error" and self._may_separate(training.engine, family):
-            refuse_decided(isolate(training.engine, family), training.design)
-        problem: Any = self._problem_on(training.engine, training.response)
-        ignored = frozenset() if family.least_squares else isolated_columns(problem)
+        engine, response = training.engine, training.response
+        settings = self._settings(response)
+        if self.separation == "error" and may_separate(engine, response.family, settings):
+            refuse_decided(isolate(engine, response.family), training.design)
+        problem = set_up(engine, response.family, self._bounded, settings)
+        ignored = problem.isolated_columns
         check_columns(problem.basis, training, self._traits, ignored)
-        if self.blind and self._lambda_2 == 0.0:
-            dependent = [k for k in problem.space.dependent if k not in ignored]
+        if self.blind and settings.predictor_penalty == 0.0:
+            _, dependent = problem.space.dependent
+            dependent = [k for k in dependent if k not in ignored]
             warn_of_predictors(dependent, training.design.predictors)
         return problem
 
-    def _may_separate(self, engine: Engine, family: Family) -> bool:
-        """Whether levels that decide the response are to be looked for.
-
-        With a penalty every coefficient is finite, as the user chose it, and so
-        are they with more columns than rows, where levels say little.
-        """
-        wide = self._traits.compresses and is_wide(engine)
-        return not (family.least_squares or self._lambda_2 > 0.0 or wide)
-
     def _problem_on(self, engine: Engine, response: Response) -> PenalizedProblem:
-        """Set the model up on some rows, in memory or elsewhere, without isolated ones."""
-        check_option("separation", self.separation, SEPARATION)
-        found: Isolation | None = None
-        if self.separation == "isolate" and self._may_separate(engine, response.family):
-            found = isolate(engine, response.family)
-        if found is None or not found.is_small:
-            return self._problem_of(engine, response)
-        return without_isolated(self._problem_of(found.kept, response), found)
+        """Set the model up on some rows, in memory or elsewhere."""
+        return set_up(engine, response.family, self._bounded, self._settings(response))
 
-    def _problem_of(self, engine: Engine, response: Response) -> PenalizedProblem:
-        """Set the model up on rows as they are."""
-        family, definition = response.family, self._bounded
-        settings = ModelSettings(
-            resolve_penalty(self.penalty),
-            self._lambda_2,
-            check_flag("standardize", self.standardize),
-            check_count("max_iter", self.max_iter),
-            response.targets.shape[1],
-            response.classes,
-            self._has_each,
+    def _settings(self, response: Response) -> ModelSettings:
+        """Return what the model is, besides its rows, its family and what is bounded."""
+        check_option("separation", self.separation, SEPARATION)
+        return ModelSettings(
+            penalty=resolve_penalty(self.penalty),
+            predictor_penalty=self._lambda_2,
+            standardize=check_flag("standardize", self.standardize),
+            tol=check_number("tol", self.tol, minimum=0.0, strict=True),
+            max_iter=check_count("max_iter", self.max_iter),
+            n_targets=response.targets.shape[1],
+            classes=response.classes,
+            each=self._has_each,
+            blind=check_flag("blind", self.blind),
+            controls=response.controls if self.controls is not None else (),
+            isolates=self.separation == "isolate",
+            certified=self.confidence is not None,
         )
-        if has_many_sparse(engine) and iterates(engine, self, family) and not definition.own_ridge:
-            return sparse_problem(engine, family, settings)
-        if self.blind:
-            return blind_problem(engine, family, definition, settings)
-        if self.controls is not None:
-            return conditional_problem(engine, family, response.controls, definition, settings)
-        if definition.own_ridge:
-            return mean_problem(engine, family, definition, settings)
-        if is_wide(engine):
-            return compressed_problem(engine, family, settings)
-        if family.least_squares:
-            return gaussian_problem(engine, settings)
-        return glm_problem(engine, family, settings)
 
     def _solve_own(self, problem: Any, training: Training) -> Solution:
         """Find the model for the bound, or the bounds of attributes, that it was made with."""
         if not isinstance(self.unfairness, Mapping):
             return self._solve(problem, check_bound(self.unfairness), training.held)[0]
-        tol = check_number("tol", self.tol, minimum=0.0, strict=True)
-        found = solve_each(problem, self._bounded, self.unfairness, training.design, tol=tol)
-        return self._completed(problem, [found])[0]
+        solution: Solution = problem.solve_each(
+            self.unfairness, columns_of_each(self.unfairness, training.design)
+        )
+        return solution
 
     def _solve(
         self, problem: PenalizedProblem, bounds: Floats, held: Engine | None = None
     ) -> list[Solution]:
         """Find the model for every bound, in training or in the population."""
         check_option("certification", self.certification, CERTIFICATIONS)
-        if self.confidence is None:
-            return self._search(problem, bounds)
-        return certified_solutions(self, problem, bounds, held)
-
-    def _search(self, problem: PenalizedProblem, bounds: Floats) -> list[Solution]:
-        """Find the model for every bound in training."""
         if self._has_each:
             require_one_bound(self, "a search over bounds")
-        definition = self._bounded
-        tol = check_number("tol", self.tol, minimum=0.0, strict=True)
-        max_iter = check_count("max_iter", self.max_iter)
-        if isinstance(problem, CompressedProblem):
-            solutions = problem.solve(definition, bounds, tol=tol, max_iter=max_iter)
-        else:
-            solutions = solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
-        return self._completed(problem, solutions)
+        if self.confidence is None:
+            return problem.solve(bounds)
+        return certified_solutions(self, problem, bounds, held)
 
-    def _completed(self, problem: Problem, solutions: list[Solution]) -> list[Solution]:
-        """Name columns that separate the responses, if the family lets them."""
-        if problem.family.least_squares:
-            return solutions
-        return completed(problem, solutions, self._bounded)
-
-    def _store(self, training: Training, problem: Problem, solution: Solution) -> Self:
+    def _store(self, training: Training, problem: PenalizedProblem, solution: Solution) -> Self:
         """Keep what the fit found."""
         store_solution(self, training, problem, solution, blind=self.blind)
         self.predictor_penalty_ = self._lambda_2
@@ -398,7 +349,7 @@ class FairRidge(FairModel):
         penalized = self.predictor_penalty_ > 0.0
         self._posterior = posterior_covariance(problem, solution.fit) if penalized else None
         self.isolated_: dict[str, int] = {}
-        if not problem.family.least_squares:
+        if problem.isolation is not None:
             store_isolated(self, training, problem, solution)
         return self
 

@@ -20,7 +20,6 @@ from fairridge.engines import (
 )
 from fairridge.estimators._certifying import set_aside
 from fairridge.estimators._each import require_one_bound
-from fairridge.estimators._isolating import isolation_of
 from fairridge.estimators._training import Training, read_training
 from fairridge.inference import (
     Analysis,
@@ -330,7 +329,7 @@ def _order(model: Any) -> Any:
 
 def _of_kept(clusters: Any, problem: PenalizedProblem) -> Any:
     """Leave out the labels of rows that are isolated."""
-    isolation = isolation_of(problem)
+    isolation = problem.isolation
     if clusters is None or isolation is None or not isinstance(isolation.everyone, MemoryEngine):
         return clusters
     labels, rows = np.asarray(clusters).ravel(), isolation.everyone.rows

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from fairridge._warnings import warn_user
 from fairridge.data import Design, MappedEncoding, RowLevel
@@ -16,41 +13,14 @@ from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition
 from fairridge.models import Isolation
-from fairridge.search import (
-    CompressedProblem,
-    ConditionalProblem,
-    GLMProblem,
-    PenalizedProblem,
-    Problem,
-    Solution,
-)
+from fairridge.search import Problem, Solution
 
 SEPARATION = ("isolate", "warn", "error")
 
 
-def isolation_of(problem: Problem) -> Isolation | None:
-    """Return what was isolated; None if nothing was."""
-    inner = problem.inner if isinstance(problem, ConditionalProblem) else problem
-    return inner.isolation if isinstance(inner, GLMProblem) else None
-
-
-def without_isolated(problem: PenalizedProblem, isolation: Isolation) -> PenalizedProblem:
-    """Tell a problem of the rows that it is without."""
-    inner = problem.inner if isinstance(problem, ConditionalProblem) else problem
-    assert isinstance(inner, GLMProblem)
-    inner.isolation = isolation
-    return problem
-
-
-def isolated_columns(problem: Problem) -> frozenset[int]:
-    """Return encoded columns of X that are constant, or collinear, without isolated rows."""
-    isolation = isolation_of(problem)
-    return frozenset() if isolation is None else isolation.columns
-
-
 def isolated_levels(problem: Problem, design: Design) -> dict[str, int]:
     """Return the number of isolated rows by level."""
-    isolation = isolation_of(problem)
+    isolation = problem.isolation
     if isolation is None:
         return {}
     names = [_level_name(one.level, design) for one in isolation.levels]
@@ -73,28 +43,9 @@ def _level_name(level: RowLevel, design: Design) -> str:
     return f"{encoding.names[level.columns[0]]}[{level.value}]"
 
 
-def completed(problem: Problem, solutions: list[Solution], definition: Any) -> list[Solution]:
-    """Name columns that separate the responses; give isolated levels their coefficients.
-
-    A bound that such columns void has the status "separated".
-    """
-    if not isinstance(problem, GLMProblem | CompressedProblem | ConditionalProblem):
-        return solutions
-    found = []
-    for one in solutions:
-        columns, choice = problem.separating_columns([one.fit]), one.choice
-        if _voids(_levels(problem, columns), one, definition):
-            choice = replace(choice, status="separated")
-        fit = one.fit
-        if not isinstance(problem, CompressedProblem) and isolation_of(problem) is not None:
-            fit = problem.completed(fit)
-        found.append(replace(one, fit=fit, choice=choice, separating=columns))
-    return found
-
-
 def store_isolated(model: Any, training: Training, problem: Problem, solution: Solution) -> None:
     """Keep which levels were isolated, and how unfair the model is with their rows."""
-    isolation = isolation_of(problem)
+    isolation = problem.isolation
     if isolation is None:
         return
     model.isolated_ = isolated_levels(problem, training.design)
@@ -150,27 +101,3 @@ def warn_of_separation(
         f"({values}) {growth}{loophole if voided else ''} {remedy}.",
         DataWarning,
     )
-
-
-def _levels(
-    problem: GLMProblem | CompressedProblem | ConditionalProblem, columns: dict[str, float]
-) -> set[str]:
-    """Return those columns that are predictors and 0 or 1."""
-    if not columns:
-        return set()
-    engine = problem.columns if isinstance(problem, CompressedProblem) else problem.engine
-    names = np.array(engine.names[engine.n_sensitive :], dtype=object)
-    return set(names[problem.basis.binary_predictors]) & set(columns)
-
-
-def _voids(levels: set[str], solution: Solution, definition: Any) -> bool:
-    """Whether levels bring S back to predictions of other rows, unseen by the bound.
-
-    The residual of a level that decides the response is not zero in the other
-    rows; in a blind model its coefficient makes up nearly all that varies of η, so
-    that the share of S is small whatever the others are told. A bound on predicted
-    means sees both.
-    """
-    met = solution.choice.status in ("inactive", "converged")
-    seen = resolve_definition(definition).own_ridge
-    return bool(levels) and met and solution.unfairness < 1.0 and not seen

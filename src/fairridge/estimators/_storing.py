@@ -22,7 +22,7 @@ from fairridge.estimators._training import Training
 from fairridge.export import LinearForm, fingerprint
 from fairridge.metrics import decided_by, group_differences, shares_of_fit
 from fairridge.models import FairBasis, Fit, TrainingColumns
-from fairridge.search import CompressedProblem, Problem, Solution
+from fairridge.search import Problem, Solution
 from fairridge.sources.stream import StreamEngine
 
 # Moments of more columns are too large to keep.
@@ -98,7 +98,7 @@ def store_solution(
 def _moments(training: Training, problem: Problem) -> Moments | None:
     """Return the moments of a least-squares model of rows in memory, for its inference."""
     engine = training.engine
-    few = len(engine.names) <= MOST_COLUMNS and not isinstance(problem, CompressedProblem)
+    few = len(engine.names) <= MOST_COLUMNS and not problem.space.compressed
     summed = few and problem.family.least_squares and isinstance(engine, MemoryEngine)
     return engine.moments() if summed else None
 

@@ -23,7 +23,7 @@ from fairridge.estimators._training import Training, read_scored
 from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.inference import Certification
 from fairridge.metrics import concordance_index
-from fairridge.search import Problem, Solution
+from fairridge.search import PenalizedProblem, Solution
 from fairridge.sources import RowSource
 
 
@@ -244,7 +244,7 @@ class FairRidgeSurvival(FairRidge):
     def _response_kind(self) -> SurvivalTimes:
         return SurvivalTimes(self.ties)
 
-    def _store(self, training: Training, problem: Problem, solution: Solution) -> Self:
+    def _store(self, training: Training, problem: PenalizedProblem, solution: Solution) -> Self:
         super()._store(training, problem, solution)
         # The partial likelihood has no intercept: η is relative to the training means.
         fit = solution.fit

@@ -26,8 +26,7 @@ from fairridge.fairness.combined import Combined
 from fairridge.fairness.equality_of_opportunity import EqualityOfOpportunity
 from fairridge.fairness.individual import IndividualFairness
 from fairridge.fairness.maximal import MaximalCorrelation, MaximalCovariance
-from fairridge.fairness.mean_opportunity import MeanOpportunity
-from fairridge.fairness.mean_parity import MeanParity
+from fairridge.fairness.means import MeanOpportunity, MeanParity
 from fairridge.fairness.statistical_parity import StatisticalParity
 from fairridge.families.distances import (
     AbsoluteDifference,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.models import Fit
+
+# The predictions whose R² on S a certificate can be about.
+Certifiable = Literal["linear predictors", "means"]
 
 
 class Definition(ABC):
@@ -48,7 +51,7 @@ class Definition(ABC):
 
     @property
     def sees_columns(self) -> bool:
-        """Whether the value depends on more of X and β than what is fitted with them, Uβ."""
+        """Whether the value depends on X and β other than through Uβ."""
         return True
 
     @property
@@ -70,6 +73,27 @@ class Definition(ABC):
     def given_controls(self) -> Definition | None:
         """The same among rows that are alike in controls; None if that is not known."""
         return None
+
+    def means(self, fit: Fit) -> Any:
+        """Return which predicted means are bounded, for a definition of these."""
+        raise TypeError(f"{self.name} does not bound predicted means.")
+
+    def require(self, family: Family) -> None:  # noqa: B027
+        """Raise for a family for which the definition means nothing."""
+
+    @property
+    def within_space(self) -> Definition:
+        """The same of a model in the columns that it is solved in."""
+        return self
+
+    def certifiable(self, family: Family) -> Certifiable | None:
+        """Return the predictions whose R² on S is bounded; None if it is not such an R²."""
+        return None
+
+    @property
+    def not_certifiable_because(self) -> str:
+        """Why there is no certificate, if the reason is known; begins with a colon."""
+        return ""
 
     @property
     def reads(self) -> str | None:

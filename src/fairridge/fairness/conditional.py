@@ -9,8 +9,9 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
-from fairridge.fairness.base import Definition, is_variance_share, share
-from fairridge.models import ConditionalFit, Fit
+from fairridge.fairness.base import Certifiable, Definition, is_variance_share, share
+from fairridge.families import Family
+from fairridge.models import Fit
 from fairridge.solvers.shares import explained_by_sensitive, whitening
 
 
@@ -47,6 +48,25 @@ class GivenControls(Definition):
         """Whether attributes may have bounds of their own."""
         return self.definition.per_attribute
 
+    def require(self, family: Family) -> None:
+        """Raise for a family for which the share means nothing."""
+        self.definition.require(family)
+
+    @property
+    def within_space(self) -> Definition:
+        """The share itself, of a model in residuals on the controls."""
+        return self.definition
+
+    def certifiable(self, family: Family) -> Certifiable | None:
+        """Return what is certified without controls; R² of means is not yet, given controls."""
+        scores = self.definition.certifiable(family)
+        return None if scores == "means" else scores
+
+    @property
+    def not_certifiable_because(self) -> str:
+        """Why there is no certificate."""
+        return self.definition.not_certifiable_because
+
     @property
     def needs_only_moments(self) -> bool:
         """Whether a least-squares model needs only the moments of [S, X, y]."""
@@ -54,20 +74,19 @@ class GivenControls(Definition):
 
     def value(self, fit: Fit) -> float:
         """Return the share of S̃."""
-        return self.definition.value(_conditional(fit).given)
+        return self.definition.value(_given(fit))
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the conditional shares, R² without controls, and the share of C that S explains.
 
         R² is of the predicted means on S, if these are bounded, else of η.
         """
-        found = _conditional(fit)
         if self.own_ridge:
             whole = self.definition.value(fit)
         else:
             whole = share(fit.sensitive_variance, fit.sensitive_variance + fit.predictor_variance)
-        explained = fit.basis.explained[list(found.controls)]
-        return self.definition.components(found.given) | {
+        explained = fit.basis.explained[list(fit.controls)]
+        return self.definition.components(_given(fit)) | {
             "r_squared_unconditional": whole,
             "controls_explained_by_sensitive": float(explained.mean()),
         }
@@ -77,16 +96,14 @@ class GivenControls(Definition):
     ) -> float:
         """Return the partial R² of the means, or of η, on S given C."""
         if self.own_ridge and not fit.family.least_squares:  # whose means are η
-            given = _conditional(fit).given
-            return self.definition.held_out(given, engine, scatter, q, m, adjusted=adjusted)
-        return share_of_predictor(fit, engine, _conditional(fit).controls, adjusted=adjusted)
+            return self.definition.held_out(_given(fit), engine, scatter, q, m, adjusted=adjusted)
+        return share_of_predictor(fit, engine, fit.controls, adjusted=adjusted)
 
     def on_all_rows(self, fit: Fit, engine: Engine) -> float:
         """Return the share of S̃ on more rows; a partial R² of η, if variances are compared."""
-        found = _conditional(fit)
         if is_variance_share(self.definition, fit.family):
-            return share_of_predictor(fit, engine, found.controls)
-        return self.definition.value(found.given.on(engine))
+            return share_of_predictor(fit, engine, fit.controls)
+        return self.definition.value(_given(fit).on(engine))
 
 
 def share_of_predictor(
@@ -118,7 +135,8 @@ def share_of_predictor(
     return explained_by_sensitive(left, q, len(raw), n_rows)
 
 
-def _conditional(fit: Fit) -> ConditionalFit:
-    if not isinstance(fit, ConditionalFit):
+def _given(fit: Fit) -> Fit:
+    """Return a model in residuals on its controls."""
+    if fit.given is None:
         raise TypeError("a bound given controls is for models that were fitted with controls.")
-    return fit
+    return fit.given

@@ -19,6 +19,7 @@ from fairridge.inference.certify import (
     certify,
     certify_each,
     held_out_test,
+    require_share,
 )
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates, Interval, WaldTest
@@ -49,6 +50,7 @@ __all__ = [
     "inference_of",
     "posterior_covariance",
     "products_of",
+    "require_share",
     "restored",
     "rows_needed",
     "scheme_of",

@@ -98,7 +98,7 @@ class Analysis:
     @property
     def isolated(self) -> Integers:
         """Places among [S, X] of levels whose rows all have the same outcome."""
-        isolation = getattr(self.problem, "isolation", None)
+        isolation = self.problem.isolation
         columns = [] if isolation is None else sorted(isolation.columns)
         return np.array(columns, dtype=np.intp) + len(self.basis.B)
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_option
-from fairridge.fairness import MeanParity, StatisticalParity, is_variance_share
 from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates
@@ -235,9 +234,8 @@ def _near_kink(analysis: Analysis, quantities: dict[str, tuple[float, float]]) -
 
 def _population(analysis: Analysis, raw: Estimates) -> Population:
     basis, definition = analysis.basis, analysis.description.definition
-    shared = isinstance(definition, StatisticalParity | MeanParity) and is_variance_share(
-        definition, analysis.family
-    )
+    conditional = bool(analysis.problem.space.controls)
+    shared = definition.certifiable(analysis.family) == "linear predictors" and not conditional
     refusal = (
         None
         if shared

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,8 +18,7 @@ from scipy.stats import ncx2
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
-from fairridge.fairness import Definition, MeanParity, StatisticalParity, is_variance_share
-from fairridge.families import Family
+from fairridge.fairness import Definition
 from fairridge.inference.certificate import (
     Certificate,
     check_certified,
@@ -28,7 +27,7 @@ from fairridge.inference.certificate import (
 )
 from fairridge.inference.scores import ExplainedScores, explained_linear, explained_scores
 from fairridge.models import Fit
-from fairridge.search import CompressedProblem, PenalizedProblem, Solution, solve
+from fairridge.search import PenalizedProblem, Solution
 
 Certification = Literal["auto", "closed-form", "draws", "held-out"]
 CERTIFICATIONS = ("auto", "closed-form", "draws", "held-out")
@@ -47,7 +46,6 @@ TESTED = np.linspace(0.0, 1.0, 11)
 
 def certify(
     problem: PenalizedProblem,
-    definition: Definition,
     unfairness: float,
     confidence: float = 0.95,
     method: Literal["auto", "closed-form", "draws"] = "auto",
@@ -57,10 +55,8 @@ def certify(
     Parameters
     ----------
     problem : PenalizedProblem
-        The model on its rows, for every λ.
-    definition : Definition
-        R² on S of the linear predictor, `StatisticalParity(measure="variance")`, or of the
-        predicted means, `MeanParity()`.
+        The model on its rows, for every λ, with a bound on R² on S of the linear predictor,
+        `StatisticalParity(measure="variance")`, or of the predicted means, `MeanParity()`.
     unfairness : float
         r, which is to hold in the population.
     confidence : float, default=0.95
@@ -70,18 +66,12 @@ def certify(
         gaussian models.
     """
     check_certified(unfairness, max(problem.basis.sensitive.rank, 1), confidence)
-
-    def search(bounds: Floats) -> list[Solution]:
-        return solve(problem, definition, bounds)
-
-    return certify_each(problem, definition, np.array([unfairness]), search, confidence, method)[0]
+    return certify_each(problem, np.array([unfairness]), confidence, method)[0]
 
 
 def certify_each(
     problem: PenalizedProblem,
-    definition: Definition,
     bounds: Floats,
-    search: Search,
     confidence: float,
     method: Certification = "auto",
 ) -> list[Certificate]:
@@ -89,14 +79,12 @@ def certify_each(
 
     Parameters
     ----------
-    problem, definition, confidence, method
+    problem, confidence, method
         As in `certify`.
     bounds : ndarray
         The bounds r; 0 is never granted, 1 always.
-    search : callable
-        Finds the models for bounds.
     """
-    require_certifiable(problem, definition)
+    require_certifiable(problem)
     closed = problem.family.least_squares
     if method == "auto":
         method = "closed-form" if closed else "draws"
@@ -107,7 +95,7 @@ def certify_each(
     n, factor = problem.engine.n_rows, _small_sample(problem)
     models = [
         replace(one, covariance=factor * one.covariance)
-        for one in _explained(_usable(search(grid)), definition)
+        for one in _explained(_usable(problem.solve(grid)), problem.definition)
     ]
     free = models[-1].share
     shares, upper = _limits(models, confidence, method)
@@ -128,7 +116,7 @@ def _small_sample(problem: PenalizedProblem) -> float:
 
 def _usable(solutions: list[Solution]) -> list[Fit]:
     """Return the models that a search has found, the free one last."""
-    met = [one for one in solutions if one.choice.status in ("inactive", "converged")]
+    met = [one for one in solutions if one.choice.met]
     if not met or met[-1] is not solutions[-1]:
         raise ValueError(
             "the model without a bound has not converged, so nothing can be certified; raise "
@@ -199,26 +187,26 @@ def _certificate(
 # ---------------------------------------------------------------------- which models
 
 
-def require_certifiable(problem: Any, definition: Definition) -> None:
-    """Refuse what has no certificate, with the reason."""
-    if not _is_linear(definition, problem.family) and not isinstance(definition, MeanParity):
-        why = ""
-        if isinstance(_without_controls(definition), StatisticalParity):
-            why = (
-                ": a share of deviance is linear in α near 0, so that its value in the "
-                "population varies too much (with 400 rows and r = 0 it has a standard deviation "
-                "of about 0.16)"
-            )
+def require_share(problem: PenalizedProblem) -> None:
+    """Refuse bounds that are not on R² on S of predictions."""
+    definition, family = problem.definition, problem.family
+    if definition.certifiable(family) is None:
         raise ValueError(
-            f"{definition.name} of a {problem.family.name} model cannot be certified{why}. Use "
-            "definition='mean-parity', or StatisticalParity(measure='variance')."
+            f"{definition.name} of a {family.name} model cannot be certified"
+            f"{definition.not_certifiable_because}. Use definition='mean-parity', or "
+            "StatisticalParity(measure='variance')."
         )
-    if isinstance(problem, CompressedProblem):
+
+
+def require_certifiable(problem: PenalizedProblem) -> None:
+    """Refuse what has no certificate without held-out rows, with the reason."""
+    require_share(problem)
+    if problem.space.compressed:
         raise ValueError(
             "a bound cannot be certified with more predictor columns than rows; use fewer columns, "
             "or leave confidence out."
         )
-    if getattr(problem, "isolation", None) is not None:
+    if problem.isolation is not None:
         raise ValueError(
             "levels whose rows all have the same outcome are isolated, and a certificate would "
             "not hold for people with these levels: merge them (min_frequency), drop their "
@@ -228,21 +216,10 @@ def require_certifiable(problem: Any, definition: Definition) -> None:
         raise ValueError("all sensitive columns are constant: there is nothing to certify.")
 
 
-def _is_linear(definition: Any, family: Family) -> bool:
-    """Whether R² of the linear predictor on S is bounded."""
-    own = _without_controls(definition)
-    known = isinstance(own, StatisticalParity | MeanParity)
-    return known and is_variance_share(own, family)
-
-
-def _without_controls(definition: Any) -> Any:
-    return getattr(definition, "definition", definition)
-
-
-def _explained(fits: list[Fit], definition: Any) -> list[ExplainedScores]:
+def _explained(fits: list[Fit], definition: Definition) -> list[ExplainedScores]:
     """Look at the scores that a definition is about, on the training rows."""
-    if _is_linear(definition, fits[0].family):
-        return explained_linear([getattr(fit, "given", fit) for fit in fits])
+    if definition.certifiable(fits[0].family) == "linear predictors":
+        return explained_linear([fit if fit.given is None else fit.given for fit in fits])
     return explained_scores(fits, fits[0].engine, definition.means(fits[0]))
 
 
@@ -278,11 +255,11 @@ def held_out_test(
     """
     solutions = search(bound * TESTED)
     fits = [one.fit for one in solutions]
-    linear = _is_linear(definition, fits[0].family)
-    means = None if linear else definition.means(fits[0])  # type: ignore[attr-defined]
+    linear = definition.certifiable(fits[0].family) == "linear predictors"
+    means = None if linear else definition.means(fits[0])
     found = explained_scores(fits, held, means)
     limits = [_limit(one, confidence) for one in found]
-    usable = [one.choice.status in ("inactive", "converged") for one in solutions]
+    usable = [one.choice.met for one in solutions]
     passed = [limit <= bound and met for limit, met in zip(limits, usable, strict=True)]
     last = passed.index(False) - 1 if False in passed else len(passed) - 1
     n, granted = fits[0].engine.n_rows + held.n_rows, last >= 0

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.fairness import Definition
-from fairridge.models import CanonicalSpace, FairBasis, Fit
+from fairridge.models import FairBasis, Fit
 from fairridge.penalties import Penalty, Radial, Ridge
-from fairridge.search import CompressedProblem, ConditionalProblem, Problem, Solution
+from fairridge.search import PenalizedProblem, Problem, Solution
 
 
 @dataclass(frozen=True)
@@ -53,60 +52,53 @@ class Description:
         return K * (self.penalty_unit(basis.weight) / basis.weight)
 
 
-def check_model(problem: Problem, description: Description, solution: Solution) -> None:
+def check_model(problem: PenalizedProblem, description: Description, solution: Solution) -> None:
     """Refuse models whose coefficients are not a smooth function of the weights of the rows.
 
     Parameters
     ----------
-    problem : Problem
+    problem : PenalizedProblem
         The model on its rows, for every λ.
     description : Description
         Its settings.
     solution : Solution
         The model at its bound.
     """
-    if isinstance(problem, CompressedProblem):
+    if problem.space.compressed:
         raise ValueError(
             "there are no standard errors with more predictor columns than rows, or with more than "
             "500 sparse ones; use fewer columns."
+        )
+    if problem.explains and problem.space.controls:
+        raise ValueError(
+            f"there are no standard errors for {description.definition.name} of a "
+            f"{problem.family.name} model: how what S explains of its means beyond controls "
+            "depends on each row is not known. Leave controls out, or use "
+            "definition='statistical-parity'."
         )
     if not isinstance(description.penalty, Ridge | Radial):
         raise ValueError(
             f"penalty={description.penalty.name!r} selects among sensitive columns, and standard "
             "errors that ignore the selection are too small; use penalty='ridge' or 'radial'."
         )
-    if solution.choice.status not in ("converged", "inactive"):
+    _check_separation(problem, solution.fit)
+    if not solution.choice.met:
         raise ValueError(
             f"the fit has status {solution.choice.status!r}: the bound is not met, and there are "
             "no standard errors for coefficients that are not the solution."
         )
     _check_columns(problem, description.predictor_penalty)
-    _check_separation(problem, solution.fit)
 
 
-def _dependent(problem: Any) -> tuple[list[int], list[int]]:
-    """Return columns of S that have no coefficients of their own, and those of X."""
-    basis: FairBasis = problem.basis
-    space: CanonicalSpace | None = getattr(problem, "space", None)
-    if space is not None:  # of X alone: S may be collinear, and X with S
-        return [], list(space.dependent)
-    if isinstance(problem, ConditionalProblem):
-        given = problem.given
-        others = given.others[list(given.predictors.dependent)].tolist()
-        controls = given.controls[list(given.of_controls.dependent)].tolist()
-        return list(given.sensitive.dependent), others + controls
-    return list(basis.sensitive.dependent), list(basis.predictors.dependent)
-
-
-def _check_columns(problem: Any, predictor_penalty: float) -> None:
+def _check_columns(problem: Problem, predictor_penalty: float) -> None:
     basis, names = problem.basis, problem.engine.names
     q, varies = len(basis.center_sensitive), basis.deviations > 0.0
-    places, predictors = _dependent(problem)
+    places, predictors = problem.space.dependent
     if predictor_penalty == 0.0:
         places += [q + k for k in predictors]
     # A constant column, such as that of a level without rows, has the coefficient 0.
     dependent = [names[k] for k in places if varies[k]]
-    isolation = getattr(problem, "isolation", None)
+    isolation = problem.isolation
     if dependent and isolation is not None and any(k - q in isolation.columns for k in places):
         raise ValueError(
             f"column(s) {', '.join(map(repr, dependent))} compare with a base level that is "
@@ -122,9 +114,8 @@ def _check_columns(problem: Any, predictor_penalty: float) -> None:
         raise ValueError("all sensitive columns are constant: there is nothing to bound.")
 
 
-def _check_separation(problem: Any, fit: Fit) -> None:
-    find = getattr(problem, "separating_columns", None)
-    columns = find([fit]) if find is not None else {}
+def _check_separation(problem: Problem, fit: Fit) -> None:
+    columns = problem.separating_columns([fit])
     if columns:
         raise ValueError(
             f"column(s) {', '.join(map(repr, columns))} separate the responses: their "

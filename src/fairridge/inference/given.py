@@ -21,13 +21,13 @@ from scipy.linalg import block_diag, pinvh
 from fairridge._typing import Floats, Integers
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State, to_raw
-from fairridge.models import ConditionalBasis, FairBasis, Fit
+from fairridge.models import FairBasis, Fit
+from fairridge.models.spaces.given_controls import ConditionalBasis
 
 
 def basis_given(fit: Fit) -> FairBasis:
     """Return S and U of a model, less what its controls explain of them if it has any."""
-    given: Fit = getattr(fit, "given", fit)
-    return given.basis
+    return fit.basis if fit.given is None else fit.given.basis
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,7 @@ from fairridge.inference.explained import Explained, LinearPredictors, NotExplai
 from fairridge.inference.given import Given, PredictorRidge, SensitiveRidge, basis_given
 from fairridge.inference.state import Regime, State, plain_state, to_raw
 from fairridge.models import Fit
-from fairridge.search import (
-    BlindGLMProblem,
-    BlindLeastSquares,
-    BlindMeanProblem,
-    MeanProblem,
-    PenalizedProblem,
-)
+from fairridge.search import PenalizedProblem
 
 
 def state_of(
@@ -36,11 +30,11 @@ def state_of(
     regime : {"free", "bound", "zero"}
         Whether λ is 0, follows from the bound, or is infinite.
     """
-    blind = isinstance(problem, BlindLeastSquares | BlindGLMProblem | BlindMeanProblem)
+    blind = not problem.space.uses_sensitive
     plain = plain_state(fit, description, regime, blind=blind)
     given = Given.of(plain)
     plain = replace(plain, fixed=_predictor_ridge(plain, given, description, blind))
-    if blind or isinstance(problem, MeanProblem):
+    if problem.explains:
         found = Explained.of(plain, _numbers(description, fit))
         held = NotExplained.of(plain, found) if regime == "zero" else None
         return replace(plain, ridge=found, held=held)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from fairridge.fairness import (
     IndividualFairness,
     MeanParity,
     StatisticalParity,
-    is_variance_share,
 )
 from fairridge.fairness.conditional import GivenControls
 from fairridge.families.distances import ChangedColumns
@@ -49,32 +48,63 @@ def linearize(definition: Definition, at: State, free: State | None) -> Measure:
     """
     if isinstance(at.ridge, Explained):
         return ExplainedShare(at.ridge)
-    if isinstance(definition, GivenControls):
-        return linearize(definition.definition, at, free)
     if definition.maximum_of:
         # Where the bound binds it is met by the largest; the others do not matter nearby.
         largest = max(definition.maximum_of, key=lambda part: part.value(at.fit))
         return linearize(largest, at, free)
-    if isinstance(definition, Combined):
-        parts = definition.definitions
-        weights = np.ones(len(parts)) if definition.weights is None else definition.weights
-        shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
-        found = [linearize(part, at, free) for part in parts]
-        value = float(shares @ [part.value for part in found])
-        return Sum(value, tuple(zip(shares.tolist(), found, strict=True)))
-    if isinstance(definition, StatisticalParity | MeanParity):
-        if is_variance_share(definition, at.fit.family):
-            return _share_of_predictors(at)
-        if isinstance(definition, StatisticalParity):
-            return _share_of_deviance(definition, at)
-    if isinstance(definition, EqualityOfOpportunity):
-        return _share_of_response(at)
-    if isinstance(definition, IndividualFairness) and free is not None:
-        return _outcome_pairs(definition, at, free)
+    return _linearized(definition, at, free)
+
+
+@singledispatch
+def _linearized(definition: Definition, at: State, free: State | None) -> Measure:
     raise ValueError(
         f"there are no standard errors for definition={definition.name!r}: how it depends on each "
         "row is not known. Use statistical parity, equality of opportunity or individual fairness."
     )
+
+
+@_linearized.register
+def _(definition: GivenControls, at: State, free: State | None) -> Measure:
+    return linearize(definition.definition, at, free)
+
+
+@_linearized.register
+def _(definition: Combined, at: State, free: State | None) -> Measure:
+    parts = definition.definitions
+    weights = np.ones(len(parts)) if definition.weights is None else definition.weights
+    shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
+    measures = [linearize(part, at, free) for part in parts]
+    value = float(shares @ [measure.value for measure in measures])
+    return Sum(value, tuple(zip(shares.tolist(), measures, strict=True)))
+
+
+@_linearized.register
+def _(definition: MeanParity, at: State, free: State | None) -> Measure:
+    # Other families have a ridge on what S explains of the means.
+    assert definition.applies_to(at.fit.family)
+    return _share_of_predictors(at)
+
+
+@_linearized.register
+def _(definition: StatisticalParity, at: State, free: State | None) -> Measure:
+    if definition.applies_to(at.fit.family):
+        return _share_of_predictors(at)
+    return _share_of_deviance(definition, at)
+
+
+@_linearized.register
+def _(definition: EqualityOfOpportunity, at: State, free: State | None) -> Measure:
+    return _share_of_response(at)
+
+
+@_linearized.register
+def _(definition: IndividualFairness, at: State, free: State | None) -> Measure:
+    if free is None:
+        raise ValueError(
+            "there are no standard errors for individual fairness if the model without a bound "
+            "has no limit: it is what the others are compared with."
+        )
+    return _outcome_pairs(definition, at, free)
 
 
 def _given(at: State) -> Given:

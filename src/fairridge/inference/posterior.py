@@ -13,20 +13,18 @@ column means is σ²/W. With features of a kernel this is a Gaussian process
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.models import Fit
-from fairridge.search import GaussianProblem
+from fairridge.search import PenalizedProblem
 from fairridge.solvers.spectrum import Spectrum
 
 # Columns up to which the covariance is kept with a model: 8 MB.
 LARGEST_POSTERIOR = 1000
 
 
-def posterior_covariance(problem: Any, fit: Fit) -> Floats | None:
+def posterior_covariance(problem: PenalizedProblem, fit: Fit) -> Floats | None:
     """Return the posterior covariance of the coefficients of [S, X], for centered columns.
 
     Parameters
@@ -42,18 +40,18 @@ def posterior_covariance(problem: Any, fit: Fit) -> Floats | None:
         With σ² the mean squared residual. None for models whose penalties are not such
         priors, and beyond `LARGEST_POSTERIOR` columns.
     """
-    if not isinstance(problem, GaussianProblem) or not problem.predictor_penalty > 0.0:
-        return None
-    basis = problem.basis
+    settings, basis = problem.settings, problem.basis
     q, p = basis.B.shape
-    if problem.penalty.l1 > 0.0 or q + p > LARGEST_POSTERIOR:
+    prior = problem.has_leave_one_out and not problem.space.compressed
+    if not prior or settings.predictor_penalty == 0.0 or q + p > LARGEST_POSTERIOR:
         return None
+    penalty, lambda_2 = settings.penalty, settings.predictor_penalty
     out = np.zeros((q + p, q + p))
-    K = problem.penalty.quadratic(basis.sensitive)
+    K = penalty.quadratic(basis.sensitive)
     of_S = _covariance(basis.sensitive, K, fit.lambda_)
-    U, left = basis.predictors, 1.0 / problem.predictor_penalty
+    U, left = basis.predictors, 1.0 / lambda_2
     # 1/(l + λ₂) in the directions with variance, 1/λ₂ in all others.
-    change = 1.0 / (U.eigenvalues + problem.predictor_penalty) - left
+    change = 1.0 / (U.eigenvalues + lambda_2) - left
     of_U = (U.vectors * change) @ U.vectors.T + left * np.eye(p)
     of_U /= np.outer(U.scale, U.scale)
     # Raw coefficients are (α − Bβ, β).

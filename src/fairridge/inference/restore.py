@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.inference.analysis import Analysis
-from fairridge.search import Choice, MeanProblem, PenalizedProblem, Solution, Status
+from fairridge.search import Choice, PenalizedProblem, Solution, Status
 
 # Coefficients that two fits to the same rows agree to, relative to the largest effect.
 SAME_ROWS = 1e-5
@@ -47,16 +45,13 @@ def restored(
         Number of rows of the fit.
     """
     known = np.column_stack([np.atleast_1d(raw_intercept), np.atleast_2d(raw_coefficients)])
-    isolation = getattr(problem, "isolation", None)
+    isolation = problem.isolation
     everyone = problem.engine if isolation is None else isolation.everyone
     same = everyone.n_rows == n_rows and len(known[0]) == 1 + len(problem.basis.center)
     if not same:
         raise ValueError(OTHER_ROWS)
     contrasts = problem.family.to_contrasts(known)
-    if isinstance(problem, MeanProblem) and lambda_ > 0.0:
-        problem.resume(lambda_, contrasts)
-    else:
-        problem.start_from(contrasts)
+    problem.resume(lambda_, contrasts)
     fit = problem.fits(np.array([lambda_]))[0]
     found = problem.basis.raw_coefficients(fit.alpha, fit.beta)
     spread = problem.basis.deviations.copy()
@@ -65,8 +60,7 @@ def restored(
     found, expected = np.atleast_2d(found), known[:, 1:]
     gap = np.abs(found - expected) * spread
     # Coefficients without a limit differ from fit to fit; they are refused for that later.
-    find: Any = getattr(problem, "separating_columns", None)
-    separated = find is not None and bool(find([fit]))
+    separated = bool(problem.separating_columns([fit]))
     if gap.max() > SAME_ROWS * (np.abs(expected) * spread).max() and not separated:
         raise ValueError(OTHER_ROWS)
     return Solution(unfairness, fit, achieved, {}, Choice(lambda_, status))

@@ -145,7 +145,8 @@ def _condition_of_triangle(root: Floats) -> float:
     if root.shape[0] < root.shape[1]:
         return np.inf
     reciprocal, _ = scipy.linalg.lapack.dtrcon(root)
-    return np.inf if reciprocal == 0.0 else float(reciprocal) ** -2
+    # A reciprocal below 10⁻¹⁵⁴ has no square in floating point.
+    return np.inf if reciprocal < 1e-150 else float(reciprocal) ** -2
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,8 @@ class FairBasis:
         Share of each predictor's variance that S explains.
     rank_of_columns : int or None
         Rank of U, if the predictors are fewer features of it.
+    condition : float
+        Estimated condition number of the scaled scatter of [S, X].
     """
 
     weight: float
@@ -184,6 +187,7 @@ class FairBasis:
     residual: Floats
     explained: Floats
     rank_of_columns: int | None = None
+    condition: float = 1.0
 
     @property
     def rank(self) -> int:
@@ -316,6 +320,7 @@ def fair_basis(
         on_predictors=on_predictors,
         residual=rest.T @ rest,
         explained=np.clip(explained, 0.0, 1.0),
+        condition=factor.condition,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -69,6 +69,16 @@ class Fit:
         Columns whose coefficients have no limit, if there are any.
     classes : ndarray or None
         Labels of the classes, if they are known.
+    features : Fit or None
+        The same model in the features that it was solved in, from which all that
+        depends on η is computed; None if these are the columns themselves.
+    given : Fit or None
+        The same model in residuals on controls, if its bound is conditional on these.
+    controls : tuple of int
+        Which predictors are controls.
+    moved : bool
+        Whether the rows are others than those of the fit, so that S and U are not
+        orthogonal.
     """
 
     lambda_: float
@@ -82,6 +92,10 @@ class Fit:
     unconstrained: Callable[[], Fit]
     separation: Separation | None = None
     classes: Any = None
+    features: Fit | None = None
+    given: Fit | None = None
+    controls: tuple[int, ...] = ()
+    moved: bool = False
     _memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -113,27 +127,42 @@ class Fit:
 
     def linear_predictor(self) -> Floats:
         """Return η for every row, without any offset."""
+        if self.features is not None:
+            return self.features.linear_predictor()
         return self.intercept + self.S @ self.alpha.T + self.U @ self.beta.T
 
     @cached_property
     def sensitive_variance(self) -> float:
         """VAR(Sα), summed over classes."""
+        if self.moved:
+            return self._variance_of(self.S, self.alpha)
         return float(np.sum(self.basis.sensitive_variance(self.alpha)))
 
     @cached_property
     def predictor_variance(self) -> float:
         """VAR(Uβ), summed over classes."""
+        if self.features is not None:
+            return self.features.predictor_variance
+        if self.moved:
+            return self._variance_of(self.U, self.beta)
         return float(np.sum(self.basis.predictor_variance(self.beta)))
+
+    def _variance_of(self, columns: Floats, coefficients: Floats) -> float:
+        centered = columns - np.average(columns, axis=0, weights=self.weights)
+        scores = centered @ np.atleast_2d(coefficients).T
+        return float(np.average(scores**2, axis=0, weights=self.weights).sum())
 
     def on(self, engine: Engine) -> Fit:
         """Return the same coefficients, B and centers on other rows, with the deviance there."""
-        values = {f.name: getattr(self, f.name) for f in fields(Fit)}
-        values |= {
-            "engine": engine,
-            "unconstrained": lambda: self.unconstrained().on(engine),
-            "_memory": {},
-        }
-        moved = _MovedFit(**values)
+        moved = replace(
+            self,
+            engine=engine,
+            unconstrained=lambda: self.unconstrained().on(engine),
+            features=None,
+            given=None,
+            moved=True,
+            _memory={},
+        )
         deviance = moved.sum_over_rows(
             _Deviance(self.family), sensitive=True, predictors=True, center=True
         )
@@ -148,6 +177,10 @@ class Fit:
         intercept of the model on centered S, or, with ``center=False``, that
         of the model on S as it is coded.
         """
+        if self.features is not None:
+            return self.features.sum_over_rows(
+                function, sensitive=sensitive, predictors=predictors, center=center
+            )
         alpha = self.alpha if sensitive else np.zeros_like(self.alpha)
         beta = self.beta if predictors else self.basis.without_predictors(self.beta)
         dropped = alpha if not center else self.alpha
@@ -159,6 +192,8 @@ class Fit:
 
         With [1, S, X], if S and U are residuals on controls.
         """
+        if self.features is not None:
+            return self.features.mean_sums(means)
         if means not in self._memory:
             level = self.intercept + self.alpha @ self.basis.center_sensitive
             place = self.linear_predictors_at(level, self.alpha, self.beta)
@@ -188,11 +223,8 @@ class Fit:
             self._memory[key] = float(total[0])
         return float(self._memory[key])
 
-    def knowing(self, without_sensitive: float, null: float) -> Fit:
-        """Return the fit, which remembers its deviances at α = 0, with β and without it.
-
-        They are those on centered S.
-        """
+    def with_deviances(self, without_sensitive: float, null: float) -> Fit:
+        """Return the fit with its deviances on centered S at α = 0 known, with β and without it."""
         self._memory[True, True, 0.0], self._memory[False, True, 0.0] = without_sensitive, null
         return self
 
@@ -207,74 +239,6 @@ class Fit:
             return 0.0
         size = self.family.log_size(-float(self.alpha @ self.basis.center_sensitive))
         return float(size) if size > HUGE else 0.0
-
-
-@dataclass(frozen=True)
-class ExpandedFit(Fit):
-    """A fit in the columns of the rows, solved in fewer features: what η gives comes from these.
-
-    Attributes
-    ----------
-    features : Fit
-        The same model in the features.
-    """
-
-    features: Fit = field(kw_only=True)
-
-    @property
-    def predictor_variance(self) -> float:
-        """VAR(Uβ), summed over classes."""
-        return self.features.predictor_variance
-
-    def linear_predictor(self) -> Floats:
-        """Return η for every row, without any offset."""
-        return self.features.linear_predictor()
-
-    def sum_over_rows(
-        self, function: RowFunction, *, sensitive: bool, predictors: bool, center: bool
-    ) -> Floats:
-        """Sum a function of the rows over this model with α, or α and β, set to zero."""
-        return self.features.sum_over_rows(
-            function, sensitive=sensitive, predictors=predictors, center=center
-        )
-
-    def mean_sums(self, means: MeansOfRows) -> MeanSums:
-        """Return sums of the means that the model predicts, with [1, S]."""
-        return self.features.mean_sums(means)
-
-
-@dataclass(frozen=True)
-class ConditionalFit(Fit):
-    """A fit under a bound that is conditional on controls.
-
-    Attributes
-    ----------
-    given : Fit
-        The same model, with S and the other predictors less what the controls
-        explain of them.
-    controls : tuple of int
-        Which predictors are controls.
-    """
-
-    given: Fit = field(kw_only=True)
-    controls: tuple[int, ...] = field(kw_only=True)
-
-
-class _MovedFit(Fit):
-    """A fit on other rows, where S and U are no longer orthogonal."""
-
-    @property
-    def sensitive_variance(self) -> float:
-        return self._variance(self.S, self.alpha)
-
-    @property
-    def predictor_variance(self) -> float:
-        return self._variance(self.U, self.beta)
-
-    def _variance(self, columns: Floats, coefficients: Floats) -> float:
-        centered = columns - np.average(columns, axis=0, weights=self.weights)
-        scores = centered @ np.atleast_2d(coefficients).T
-        return float(np.average(scores**2, axis=0, weights=self.weights).sum())
 
 
 @dataclass(frozen=True)

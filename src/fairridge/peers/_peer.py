@@ -16,7 +16,7 @@ from fairridge._typing import (
     UnknownLevels,
     VectorLike,
 )
-from fairridge.arguments import check_bound, check_bounds, check_count, check_number
+from fairridge.arguments import check_bound, check_bounds, check_number
 from fairridge.engines import Engine, threads_for_passes
 from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
 from fairridge.estimators._fair_ridge import FairRidge
@@ -28,7 +28,7 @@ from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.peers._model import response_kind
 from fairridge.reports import Summary
-from fairridge.search import Choice, Problem, Solution, solve
+from fairridge.search import Choice, Problem, Solution
 
 
 @dataclass(eq=False, repr=False)
@@ -154,7 +154,8 @@ class Peer(FairModel):
         problem: Any = self._problem_on(training.engine, training.response)
         check_columns(problem.basis, training, self._traits)
         if not self._traits.needs_sensitive:
-            warn_of_predictors(problem.space.dependent, training.design.predictors)
+            _, dependent = problem.space.dependent
+            warn_of_predictors(dependent, training.design.predictors)
         return problem
 
     def _store(self, training: Training, problem: Any, solution: Solution) -> Self:
@@ -173,11 +174,10 @@ def solve_penalized(
     model: Any, problem: Any, bounds: Floats, given: float | None
 ) -> list[Solution]:
     """Find the smallest penalty that meets each bound, or take the given one."""
-    max_iter = check_count("max_iter", model.max_iter)
-    tol = check_number("tol", model.tol, minimum=0.0, strict=True)
     definition = problem.definition
     if given is None:
-        return solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
+        solutions: list[Solution] = problem.solve(bounds)
+        return solutions
     fit = problem.fits(np.array([given]))[0]
     done = "inactive" if given == 0.0 else "converged"
     status: Any = done if problem.converged(given) else "not-converged"

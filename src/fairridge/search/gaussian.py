@@ -1,40 +1,90 @@
-"""The gaussian model: every λ in closed form, every bound from one decomposition."""
+"""The gaussian model: every λ in closed form, every bound from one decomposition.
+
+λ(r) comes from a secular equation, for every bound at once.
+
+If unfairness is VAR(Sα)/(VAR(Sα) + rest) and `rest` is constant, meeting
+the bound r means ‖Sα(λ)‖ = √(r/(1−r)·rest) =: t. For ridge-like penalties
+φ(λ) = 1/‖Sα(λ)‖ is increasing, concave and nearly linear, so Newton's method
+on φ(λ) = 1/t climbs from λ = 0 to the root without ever passing it. Ratios of
+lengths are all that it needs, which are numbers for any r > 0.
+
+In models of X alone the denominator shrinks with the numerator. Their ratio
+still decreases, but its inverse need not be concave: Newton's method may pass
+the root, and is kept within a bracket.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
+import scipy.linalg
 
-from fairridge._typing import Floats
-from fairridge.engines import Engine
-from fairridge.fairness import Definition, VarianceShare, is_variance_share
+from fairridge._typing import Booleans, Floats
+from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Gaussian
-from fairridge.models import FairBasis, Fit, factorize, fair_basis
+from fairridge.models import Fit
 from fairridge.models.basis import WELL_CONDITIONED
+from fairridge.models.spaces import BlindSpace, Space
 from fairridge.penalties import Penalty, SecularPenalty
 from fairridge.search.last_crossing import dense_profile
-from fairridge.search.problem import LeastSquares, ModelSettings
-from fairridge.search.secular import secular_roots
-from fairridge.search.solution import Choice
+from fairridge.search.problem import (
+    Choice,
+    LeastSquares,
+    ModelSettings,
+    PenalizedProblem,
+    choose_above_floor,
+)
+
+# Ratio of lengths, less one, that is nothing but rounding.
+ROUNDING = 1e-15
+
+Length = Callable[[Floats], tuple[Floats, Floats]]
+Unconstrained = Callable[[], Fit]
+
+
+class GaussianRidge(Protocol):
+    """Least squares under a ridge, for every λ."""
+
+    @property
+    def floor(self) -> float:
+        """The unfairness that no finite λ goes below."""
+        ...
+
+    @property
+    def ceiling(self) -> float:
+        """The smallest λ at which nothing penalized is left; 0 if there is nothing."""
+        ...
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The smallest and the largest λ at which a direction is shrunk by half."""
+        ...
+
+    def fits(self, lambda_: Floats, unconstrained: Unconstrained) -> list[Fit]:
+        """Return the models at several λ."""
+        ...
+
+    def secular(
+        self, definition: Definition, bounds: Floats, free: Fit, max_iter: int
+    ) -> list[Choice] | None:
+        """Choose λ(r) from a secular equation; None if there is none."""
+        ...
 
 
 @dataclass(frozen=True)
-class GaussianProblem(LeastSquares):
-    """min ‖y − Sα − Uβ‖² + λ·penalty(α) + λ₂‖β‖², for every λ.
+class RidgeOnSensitive:
+    """min ‖y − Sα − Uβ‖² + λ·penalty(α) + λ₂‖β‖².
 
     S ⟂ U, so β = (UᵀU + λ₂I)⁻¹Uᵀy does not depend on λ, and α(λ) not on β.
 
     Attributes
     ----------
-    engine : Engine
-        Where the rows are.
-    basis : FairBasis
-        S, U and y in small matrices.
-    family : Gaussian
-        The family.
+    space : Space
+        S and U.
     penalty : Penalty
         The penalty on α.
     predictor_penalty : float
@@ -43,30 +93,61 @@ class GaussianProblem(LeastSquares):
         Coefficients of U, original scale.
     """
 
-    engine: Engine
-    basis: FairBasis
-    family: Gaussian
+    space: Space
     penalty: Penalty
     predictor_penalty: float
     beta: Floats
 
+    floor = 0.0
+
     @classmethod
-    def of(cls, engine: Engine, basis: FairBasis, settings: ModelSettings) -> GaussianProblem:
-        """Set the model up in a basis."""
-        spectrum, lambda_2 = basis.predictors, settings.predictor_penalty
-        beta = spectrum.original(spectrum.ridge(basis.on_predictors[:, 0], lambda_2))
-        return cls(engine, basis, Gaussian(), settings.penalty, lambda_2, beta)
+    def of(cls, space: Space, settings: ModelSettings) -> RidgeOnSensitive:
+        """Set the model up in a space."""
+        spectrum, lambda_2 = space.basis.predictors, settings.predictor_penalty
+        beta = spectrum.original(spectrum.ridge(space.basis.on_predictors[:, 0], lambda_2))
+        ridge = cls(space, settings.penalty, lambda_2, space.least_squares_beta(beta))
+        if space.basis.condition > WELL_CONDITIONED and not space.controls:
+            return replace(ridge, beta=beta + ridge._correction())
+        return ridge
 
-    def alpha(self, lambda_: Floats) -> Floats:
+    def _correction(self) -> Floats:
+        """One step of iterative refinement of β, with residuals from the rows.
+
+        Uᵀ(y − Sα − Uβ) − λ₂β is zero at the solution; what is left of it is
+        rounding, and solving once more with it as right-hand side removes that.
+        """
+        basis = self.space.basis
+        alpha = self._alpha(np.zeros(1))[0]
+        raw = basis.raw_coefficients(alpha, self.beta)
+        mean = float(basis.center_targets[0])
+        gradient = self.space.engine.residual_products(raw, basis.center, mean)
+        q, spectrum = len(alpha), basis.predictors
+        on_U = (gradient[q:] - basis.B.T @ gradient[:q]) / spectrum.scale
+        on_U -= self.predictor_penalty * self.beta * spectrum.scale
+        rotated = spectrum.vectors.T @ on_U / (spectrum.eigenvalues + self.predictor_penalty)
+        return spectrum.original(spectrum.vectors @ rotated)
+
+    @property
+    def _projection(self) -> Floats:
+        return self.space.basis.on_sensitive[:, 0]
+
+    @cached_property
+    def _deviance_of_predictors(self) -> float:
+        basis = self.space.basis
+        kept = basis.predictors.eigenvalues / (
+            basis.predictors.eigenvalues + self.predictor_penalty
+        )
+        missed = (1.0 - kept) * basis.on_predictors[:, 0]
+        return float(missed @ missed + basis.residual[0, 0])
+
+    def _alpha(self, lambda_: Floats) -> Floats:
         """Return α(λ) on the original scale, one row per λ."""
-        spectrum = self.basis.sensitive
-        scaled = self.penalty.coefficients(spectrum, self._projection, lambda_)
-        return spectrum.original(scaled)
+        spectrum = self.space.basis.sensitive
+        return spectrum.original(self.penalty.coefficients(spectrum, self._projection, lambda_))
 
-    def fits(self, lambda_: Floats) -> list[Fit]:
+    def fits(self, lambda_: Floats, unconstrained: Unconstrained) -> list[Fit]:
         """Return the models at several λ."""
-        basis, lambda_ = self.basis, np.asarray(lambda_, dtype=np.float64)
-        alphas = self.alpha(lambda_)
+        basis, alphas = self.space.basis, self._alpha(lambda_)
         # What α leaves of y within the span of S, in its singular basis.
         missed = ((self._projection - basis.sensitive.rotate(alphas)) ** 2).sum(axis=1)
         deviances = missed + self._deviance_of_predictors
@@ -78,119 +159,221 @@ class GaussianProblem(LeastSquares):
                 beta=self.beta,
                 intercept=float(intercepts[k]),
                 deviance=float(deviances[k]),
-                family=self.family,
+                family=GaussianProblem.family,
                 basis=basis,
-                engine=self.engine,
-                unconstrained=self.unconstrained,
+                engine=self.space.engine,
+                unconstrained=unconstrained,
             )
             for k in range(len(lambda_))
         ]
 
-    def fit(self, lambda_: float) -> Fit:
-        """Return the model at one λ."""
-        return self.fits(np.array([lambda_]))[0]
-
-    def unconstrained(self) -> Fit:
-        """Return the model at λ = 0."""
-        return self._unconstrained
+    @property
+    def ceiling(self) -> float:
+        """The smallest λ with α = 0; 0 without S."""
+        spectrum = self.space.basis.sensitive
+        return self.penalty.ceiling(spectrum, self._projection) if spectrum.rank else 0.0
 
     @property
-    def compared(self) -> list[Fit]:
-        """Return nothing: β is the same in all models."""
-        return []
+    def rates(self) -> tuple[float, float]:
+        """The smallest and the largest eigenvalue of SᵀS."""
+        eigenvalues = self.space.basis.sensitive.eigenvalues
+        return float(eigenvalues[-1]), float(eigenvalues[0])
 
-    def converged(self, lambda_: float) -> bool:
-        """Return True: every λ has a closed form."""
-        return True
-
-    def choose(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
-    ) -> list[Choice]:
-        """Choose λ(r) for every bound, from a secular equation if there is one."""
-        if definition.maximum_of:
-            parts = [self.choose(part, bounds, tol, max_iter) for part in definition.maximum_of]
-            return [_strictest(options) for options in zip(*parts, strict=True)]
-        if is_variance_share(definition, self.family) and isinstance(self.penalty, SecularPenalty):
-            return self._choose_secular(self.penalty, definition, bounds, max_iter)
-        return self._choose_by_scan(definition, bounds, tol, max_iter)
-
-    def _choose_secular(
-        self, penalty: SecularPenalty, definition: VarianceShare, bounds: Floats, max_iter: int
-    ) -> list[Choice]:
-        rest = definition.other_variance(self.unconstrained()) * self.basis.weight
+    def secular(
+        self, definition: Definition, bounds: Floats, free: Fit, max_iter: int
+    ) -> list[Choice] | None:
+        """Solve ‖Sα(λ)‖² = r/(1 − r)·other, where other does not depend on λ."""
+        penalty, basis = self.penalty, self.space.basis
+        if not is_variance_share(definition, free.family):
+            return None
+        if not isinstance(penalty, SecularPenalty):
+            return None
+        other = definition.other_variance(free) * basis.weight
         active = bounds < 1.0
         odds = bounds / np.where(active, 1.0 - bounds, 1.0)
         # A root of each factor: their product may be too small a number.
-        limits = np.where(active, np.sqrt(odds) * np.sqrt(rest), np.inf)
-        roots, converged = secular_roots(
-            lambda x: penalty.length(self.basis.sensitive, self._projection, x), limits, max_iter
+        limits = np.where(active, np.sqrt(odds) * np.sqrt(other), np.inf)
+        return secular_choices(
+            lambda x: penalty.length(basis.sensitive, self._projection, x), limits, max_iter
         )
-        states = ["converged" if done else "not-converged" for done in converged]
-        return [
-            Choice(float(root), "inactive" if root == 0.0 else state)  # type: ignore[arg-type]
-            for root, state in zip(roots, states, strict=True)
-        ]
 
-    def _choose_by_scan(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
-    ) -> list[Choice]:
-        eigenvalues = self.basis.sensitive.eigenvalues
-        ceiling = self.penalty.ceiling(self.basis.sensitive, self._projection)
-        if not eigenvalues.size or ceiling == 0.0 or (bounds == 1.0).all():
-            return [Choice(0.0, "inactive", 0) for _ in bounds]
-        values = dense_profile(
-            lambda x: definition.value(self.fit(x)),
-            float(eigenvalues[-1]),
-            float(eigenvalues[0]),
-            ceiling,
-        )
+
+@dataclass(frozen=True)
+class RidgeOnExplained:
+    """min ‖y − Xb‖² + λ‖P_S Xb‖² + λ₂‖b‖², where P_S projects on the centered columns of S.
+
+    In the canonical directions, and without λ₂, cⱼ = zⱼ/(1 + λκⱼ) with z the
+    projection of y: directions of which S explains nothing do not move, and
+    R² of η on S is Σκⱼcⱼ²/Σcⱼ², which decreases in λ. With λ₂ the same holds
+    in directions that are orthogonal for ‖Xb‖² + λ₂‖b‖².
+
+    Attributes
+    ----------
+    space : BlindSpace
+        The directions of X.
+    predictor_penalty : float
+        λ₂.
+    """
+
+    space: BlindSpace
+    predictor_penalty: float
+
+    @cached_property
+    def _parts(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return rest, moving, z and κ with c(λ) = rest + moving·(z/(1 + λκ))."""
+        space, z = self.space, self.space.projection[:, 0]
+        m = len(space.explained)
+        if self.predictor_penalty == 0.0:
+            rest = np.append(np.zeros(m), z[m:])
+            return rest, np.eye(len(z))[:, :m], z[:m], space.explained
+        root = np.linalg.cholesky(np.eye(len(z)) + self.predictor_penalty * space.penalty)
+        z = scipy.linalg.solve_triangular(root, z, lower=True)
+        explained = np.eye(len(z))[:, :m] * np.sqrt(space.explained)
+        half = scipy.linalg.solve_triangular(root, explained, lower=True)
+        W, sizes, _ = np.linalg.svd(half, full_matrices=False)
+        moving = scipy.linalg.solve_triangular(root.T, W)
+        rest = scipy.linalg.solve_triangular(root.T, z - W @ (W.T @ z))
+        return rest * space.has_fair_directions, moving, W.T @ z, sizes**2
+
+    def fits(self, lambda_: Floats, unconstrained: Unconstrained) -> list[Fit]:
+        """Return the models at several λ."""
+        rest, moving, z, kappa = self._parts
         return [
-            Choice(0.0, "inactive", 0) if r == 1.0 else values.choose(float(r), tol, max_iter)
-            for r in bounds
+            self.space.least_squares_at(
+                rest + moving @ (z / (1.0 + x * kappa)), x, GaussianProblem.family, unconstrained
+            )
+            for x in lambda_.tolist()
         ]
 
     @property
-    def _projection(self) -> Floats:
-        return self.basis.on_sensitive[:, 0]
+    def floor(self) -> float:
+        """The share of S that no finite λ goes below."""
+        return self.space.floor(self.space.projection[: len(self.space.explained)].T)
 
-    @cached_property
-    def _unconstrained(self) -> Fit:
-        return self.fit(0.0)
+    @property
+    def ceiling(self) -> float:
+        """∞, or 0 if S explains nothing of what X explains."""
+        return np.inf if self._parts[2].any() else 0.0
 
-    @cached_property
-    def _deviance_of_predictors(self) -> float:
-        spectrum = self.basis.predictors
-        kept = spectrum.eigenvalues / (spectrum.eigenvalues + self.predictor_penalty)
-        missed = (1.0 - kept) * self.basis.on_predictors[:, 0]
-        return float(missed @ missed + self.basis.residual[0, 0])
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The smallest and the largest 1/κ."""
+        rates = 1.0 / self._parts[3]
+        return float(rates.min()), float(rates.max())
+
+    def secular(
+        self, definition: Definition, bounds: Floats, free: Fit, max_iter: int
+    ) -> list[Choice] | None:
+        """Solve √R² = √r, if R² of η on S decreases in λ: without λ₂."""
+        if self.predictor_penalty > 0.0:
+            return None
+        targets = np.where(bounds < 1.0, np.sqrt(bounds), np.inf)
+        return secular_choices(self._root_of_share, targets, max_iter, concave=False)
+
+    def _root_of_share(self, lambda_: Floats) -> tuple[Floats, Floats]:
+        """Return √R² of η on S at several λ, and the derivative of its logarithm."""
+        rest, _, z, kappa = self._parts
+        kappa = np.append(kappa, 0.0)  # all that S does not explain is one term
+        shrinkage = 1.0 / (1.0 + lambda_[:, None] * kappa)
+        parts = shrinkage * np.append(z, np.linalg.norm(rest))
+        largest = np.abs(parts).max(axis=1, keepdims=True)
+        squares = (parts / np.where(largest > 0.0, largest, 1.0)) ** 2
+        total = squares.sum(axis=1)
+        share = squares @ kappa / np.where(total > 0.0, total, 1.0)
+        covariance = (squares * (kappa - share[:, None]) * kappa * shrinkage).sum(axis=1)
+        divisor = total * share
+        return np.sqrt(share), -covariance / np.where(divisor > 0.0, divisor, 1.0)
 
 
-def gaussian_problem(engine: Engine, settings: ModelSettings) -> GaussianProblem:
-    """Read the rows once, or thrice if they are ill-conditioned, and decompose."""
-    factor = factorize(engine, engine.moments())
-    basis = fair_basis(factor, engine.n_sensitive, standardize=settings.standardize)
-    problem = GaussianProblem.of(engine, basis, settings)
-    if factor.condition > WELL_CONDITIONED:
-        return replace(problem, beta=problem.beta + _correction(problem))
-    return problem
+def secular_choices(
+    length: Length, targets: Floats, max_iter: int, *, concave: bool = True
+) -> list[Choice]:
+    """Choose λ(r) by secular equations; see `secular_roots`."""
+    roots, converged = secular_roots(length, targets, max_iter, concave=concave)
+    return [
+        Choice(root, "converged" if done else "not-converged") if root > 0.0 else Choice.FREE
+        for root, done in zip(roots.tolist(), converged.tolist(), strict=True)
+    ]
 
 
-def _correction(problem: GaussianProblem) -> Floats:
-    """One step of iterative refinement of β, with residuals from the rows.
+@dataclass(frozen=True)
+class GaussianProblem(LeastSquares, PenalizedProblem):
+    """Least squares under a ridge in some space, for every λ.
 
-    Uᵀ(y − Sα − Uβ) − λ₂β is zero at the solution; what is left of it is
-    rounding, and solving once more with it as right-hand side removes that.
+    Attributes
+    ----------
+    space : Space
+        The columns.
+    definition : Definition
+        What is bounded.
+    settings : ModelSettings
+        Penalties and limits.
+    ridge : GaussianRidge
+        The models at every λ.
     """
-    basis, free = problem.basis, problem.unconstrained()
-    raw = basis.raw_coefficients(free.alpha, problem.beta)
-    level = float(basis.center_targets[0])
-    gradient = problem.engine.residual_products(raw, basis.center, level)
-    q = len(free.alpha)
-    spectrum = basis.predictors
-    on_U = (gradient[q:] - basis.B.T @ gradient[:q]) / spectrum.scale
-    on_U -= problem.predictor_penalty * problem.beta * spectrum.scale
-    rotated = spectrum.vectors.T @ on_U / (spectrum.eigenvalues + problem.predictor_penalty)
-    return spectrum.original(spectrum.vectors @ rotated)
+
+    space: Space
+    definition: Definition
+    settings: ModelSettings
+    ridge: GaussianRidge
+
+    family = Gaussian()
+
+    @property
+    def explains(self) -> bool:  # type: ignore[override]
+        """Whether λ penalizes what S explains of predictions, instead of α."""
+        return not self.space.uses_sensitive
+
+    def solved_at(self, lambda_: Floats) -> list[Fit]:
+        """Return the models at several λ, in the space."""
+        return self.ridge.fits(np.asarray(lambda_, dtype=np.float64), lambda: self._free)
+
+    @cached_property
+    def _free(self) -> Fit:
+        return self.solved_at(np.zeros(1))[0]
+
+    @property
+    def has_leave_one_out(self) -> bool:  # type: ignore[override]
+        """Whether the errors of rows left out have a closed form."""
+        space = self.space
+        plain = space.uses_sensitive and not space.controls
+        return plain and self.settings.penalty.l1 == 0.0
+
+    def with_predictor_penalty(self, predictor_penalty: float) -> GaussianProblem:
+        """Return the same model with another λ₂."""
+        settings = replace(self.settings, predictor_penalty=predictor_penalty)
+        ridge = RidgeOnSensitive.of(self.space, settings)
+        return replace(self, settings=settings, ridge=ridge)
+
+    def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
+        """Choose λ(r) for every bound, from a secular equation if there is one."""
+        if definition.maximum_of:
+            parts = [self.choose(part, bounds) for part in definition.maximum_of]
+            return [_strictest(options) for options in zip(*parts, strict=True)]
+
+        def search(above: Floats) -> list[Choice]:
+            most = self.settings.max_iter
+            chosen = self.ridge.secular(definition, above, self._free, most)
+            return self._scanned(definition, above) if chosen is None else chosen
+
+        floor = self.ridge.floor
+        free = self.value(definition, self._free) if floor > 0.0 else 1.0
+        return choose_above_floor(bounds, floor, free, search)
+
+    def _scanned(self, definition: Definition, bounds: Floats) -> list[Choice]:
+        """Choose λ(r) among the values of the definition at many λ."""
+        ceiling, settings = self.ridge.ceiling, self.settings
+        if ceiling == 0.0 or (bounds == 1.0).all():
+            return [Choice.FREE for _ in bounds]
+        values = dense_profile(
+            lambda x: self.value(definition, self.solved_at(np.array([x]))[0]),
+            *self.ridge.rates,
+            ceiling,
+        )
+        return [
+            Choice.FREE if r == 1.0 else values.choose(float(r), settings.tol, settings.max_iter)
+            for r in bounds
+        ]
 
 
 def _strictest(options: Sequence[Choice]) -> Choice:
@@ -202,3 +385,66 @@ def _strictest(options: Sequence[Choice]) -> Choice:
         worst.status,
         max(choice.crossings for choice in options),
     )
+
+
+# ---------------------------------------------------------------- secular equations
+
+
+def secular_roots(
+    length: Length, targets: Floats, max_iter: int = 100, *, concave: bool = True
+) -> tuple[Floats, Booleans]:
+    """Solve ‖Sα(λ)‖ = t for every target t.
+
+    Parameters
+    ----------
+    length : callable
+        Maps several λ to ‖Sα(λ)‖ and the derivative of its logarithm.
+    targets : ndarray
+        Targets, each at least 0. Zero gives λ = ∞; a target that λ = 0 meets gives 0.
+    max_iter : int
+        Maximum number of Newton steps; 3 to 6 are usual.
+    concave : bool
+        Whether 1/‖Sα(λ)‖ is known to be concave, so that steps never pass the root.
+
+    Returns
+    -------
+    roots : ndarray
+        λ for every target.
+    converged : ndarray of bool
+        Whether the steps had died out.
+    """
+    targets = np.asarray(targets, dtype=np.float64)
+    at_zero = length(np.zeros(1))[0][0]
+    roots = np.where(targets > 0.0, 0.0, np.inf)
+    if at_zero == 0.0:
+        return np.zeros_like(targets), np.ones(len(targets), dtype=bool)
+    converged = (targets >= at_zero) | (targets == 0.0)
+    roots[targets >= at_zero] = 0.0
+    low, high = np.zeros_like(targets), np.full_like(targets, np.inf)
+    active = np.flatnonzero(~converged)
+    for _ in range(max_iter):
+        if not active.size:
+            break
+        here = roots[active]
+        size, slope = length(here)
+        excess = size / targets[active] - 1.0
+        # φ′ = −slope·φ.
+        step = excess / -slope
+        if concave:
+            stuck = step <= 0.0  # the climb is monotone: a step back is rounding
+            roots[active] = np.maximum(here + step, 0.0)
+        else:
+            stuck = np.abs(excess) <= ROUNDING
+            low[active] = np.where(excess > 0.0, here, low[active])
+            high[active] = np.where(excess > 0.0, high[active], here)
+            roots[active] = _inside(here + step, low[active], high[active])
+        done = stuck | (np.abs(step) <= 4e-16 * roots[active])
+        converged[active[done]] = True
+        active = active[~done]
+    return roots, converged
+
+
+def _inside(proposed: Floats, low: Floats, high: Floats) -> Floats:
+    """Return proposed roots if they lie in their brackets, else one from inside these."""
+    outside = ~((proposed >= low) & (proposed <= high))
+    return np.where(outside, np.where(np.isinf(high), 10.0 * low, 0.5 * (low + high)), proposed)

@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines import Engine
 from fairridge.fairness import Definition, is_variance_share
-from fairridge.families import Family
 from fairridge.families.sums import any_arrays
-from fairridge.models import FairBasis, Fit, Isolation, basis_on
+from fairridge.models import FairBasis, Fit, Isolation
+from fairridge.models.spaces import plain_space
+from fairridge.search.fold_starts import FoldStart, fold_starts, start_near
 from fairridge.search.joint import JointSearch
 from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
-from fairridge.search.minima import glm_minima
-from fairridge.search.penalized_glm import PenalizedGLM
-from fairridge.search.problem import ModelSettings
-from fairridge.search.seed import Seed, seeds_of, sow
-from fairridge.search.separation import separating_columns, separation_of
-from fairridge.search.solution import Choice, Solution
+from fairridge.search.penalized_glm import PenalizedGLM, separation_of
+from fairridge.search.problem import (
+    Choice,
+    PenalizedProblem,
+    Solution,
+    choose_above_floor,
+    separating_columns,
+)
 from fairridge.solvers import Point
 
 # A value this near to a bound is wanted to all digits.
@@ -39,63 +41,72 @@ class _NotConvergedError(Exception):
         self.lambda_ = lambda_
 
 
-class GLMProblem:
+class GLMProblem(PenalizedProblem):
     """A generalized linear model on given rows, for every λ.
 
     Parameters
     ----------
     minima : PenalizedGLM
         The minima of its penalized deviance.
+    definition : Definition
+        What is bounded.
+    isolation : Isolation, optional
+        Rows that it is fitted without.
     """
 
-    def __init__(self, minima: PenalizedGLM) -> None:
+    def __init__(
+        self, minima: PenalizedGLM, definition: Definition, isolation: Isolation | None = None
+    ) -> None:
         self.minima = minima
-        self.isolation: Isolation | None = None
+        self.space = minima.space
+        self.family = minima.family
+        self.settings = minima.settings
+        self.definition = definition
+        self.isolation = isolation
+        self.explains = not minima.space.uses_sensitive
         self._fits: dict[float, Fit] = {}
         self._is_reference = False
 
     @property
-    def engine(self) -> Engine:
-        """Where the rows are."""
-        return self.minima.engine
+    def _basis(self) -> FairBasis:
+        """S and U as the space has them."""
+        return self.space.basis
 
-    @property
-    def basis(self) -> FairBasis:
-        """S and U in small matrices."""
-        return self.minima.basis
+    # Features of other rows are others, so that no coefficient of theirs means anything here.
 
-    @property
-    def family(self) -> Family:
-        """The family of the response."""
-        return self.minima.family
+    def warm_start(self) -> Floats | None:
+        """Return intercept and raw coefficients of the model at a typical λ."""
+        return None if self.space.compressed else self.minima.warm_start()
 
-    def warm_start(self) -> Floats:
-        """Return level and raw coefficients of the model at a typical λ, to start others from."""
-        return self.minima.warm_start()
-
-    def start_from(self, warm_start: Floats) -> None:
+    def start_from(self, warm_start: Floats | None) -> None:
         """Start from the `warm_start` of a problem on other rows instead of from the null model."""
-        self.minima.start_from(warm_start)
+        if warm_start is not None and not self.space.compressed:
+            self.minima.start_from(warm_start)
 
-    def seeds(self, solutions: Iterable[Solution]) -> tuple[Seed, ...]:
+    @property
+    def starts_folds(self) -> bool:  # type: ignore[override]
+        """Whether models of all rows can start those of folds."""
+        return self.isolation is None and not self.space.compressed
+
+    def fold_starts(self, solutions: Iterable[Solution]) -> tuple[FoldStart, ...]:
         """Return models that were found, to start others on most of the rows from."""
-        return () if self.isolation is not None else seeds_of(self.minima, solutions)
+        return fold_starts(self.minima, solutions) if self.starts_folds else ()
 
-    def sow(self, seeds: Iterable[Seed]) -> None:
+    def start_near(self, starts: Iterable[FoldStart]) -> None:
         """Start from models of more rows, with the derivatives on these rows."""
-        if self.isolation is None:
-            sow(self.minima, seeds)
+        if self.starts_folds:
+            start_near(self.minima, starts)
 
     # ------------------------------------------------------------------- fits
 
     def fit(self, lambda_: float) -> Fit:
-        """Return the model at one λ."""
+        """Return the model at one λ, in the space."""
         if lambda_ not in self._fits:
             self._fits[lambda_] = self._as_fit(lambda_, self.minima.point(lambda_))
         return self._fits[lambda_]
 
-    def fits(self, lambda_: Floats) -> list[Fit]:
-        """Return the models at several λ."""
+    def solved_at(self, lambda_: Floats) -> list[Fit]:
+        """Return the models at several λ, in the space."""
         return [self.fit(float(x)) for x in lambda_]
 
     def unconstrained(self) -> Fit:
@@ -104,7 +115,7 @@ class GLMProblem:
         return self.fit(0.0)
 
     @property
-    def compared(self) -> list[Fit]:
+    def references(self) -> list[Fit]:
         """The model that a definition has related others to, if it has."""
         return [self.fit(0.0)] if self._is_reference else []
 
@@ -115,11 +126,7 @@ class GLMProblem:
 
     def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
         """Return columns that separate the responses, each with its largest coefficient."""
-        return separating_columns(self.basis, self.engine.names, fits)
-
-    def completed(self, fit: Fit) -> Fit:
-        """Return a model with coefficients for isolated levels, and the deviance of all rows."""
-        return fit if self.isolation is None else self.isolation.completed(fit)
+        return separating_columns(self.space, fits)
 
     @property
     def null_deviance(self) -> float:
@@ -131,9 +138,9 @@ class GLMProblem:
         """The model of all rows, be they isolated or not."""
         if self.isolation is None:
             return self.minima
-        engine, settings = self.isolation.everyone, self.minima.settings
-        basis = basis_on(engine, True, settings.n_targets)
-        return PenalizedGLM(engine, basis, self.family, replace(settings, predictor_penalty=0.0))
+        everyone, settings = self.isolation.everyone, self.settings
+        space = plain_space(everyone, standardize=True, n_targets=settings.n_targets)
+        return PenalizedGLM(space, self.family, replace(settings, predictor_penalty=0.0))
 
     def dispersion(self, fit: Fit) -> float:
         """Return Pearson's χ²/(n − rank − 1); 1 if the family fixes the dispersion."""
@@ -147,26 +154,17 @@ class GLMProblem:
         if family.pearson(np.full((1, 1), 0.5), np.zeros((1, 1)), np.ones(1)) is None:
             return 1.0
         total = fit.sum_over_rows(pearson, sensitive=True, predictors=True, center=True)[0]
-        return float(total) / max(self.basis.weight - self.rank - 1, 1.0)
-
-    @property
-    def rank(self) -> int:
-        """Directions in which the linear predictor can vary."""
-        return self.basis.rank
+        return float(total) / max(self.basis.weight - self.space.rank - 1, 1.0)
 
     def loglik(self, fit: Fit) -> float:
-        """Return the log-likelihood."""
-        return self.loglik_with(fit, self.dispersion(fit))
-
-    def loglik_with(self, fit: Fit, dispersion: float) -> float:
-        """Return the log-likelihood of all rows with a given dispersion."""
-        return self._everyone.engine.loglik(self.family, fit.deviance, dispersion)
+        """Return the log-likelihood of all rows."""
+        return self._everyone.engine.loglik(self.family, fit.deviance, self.dispersion(fit))
 
     def _as_fit(self, lambda_: float, point: Point) -> Fit:
         coordinates = self.minima.coordinates
         theta = self.family.to_class_coefficients(coordinates.by_predictor(point.theta))
         level, alpha, beta = coordinates.split(theta)
-        intercept: Any = level - alpha @ self.basis.center_sensitive
+        intercept: Any = level - alpha @ self._basis.center_sensitive
         if len(theta) == 1:
             alpha, beta, intercept = alpha[0], beta[0], float(intercept[0])
         return Fit(
@@ -176,7 +174,7 @@ class GLMProblem:
             intercept=intercept,
             deviance=point.deviance,
             family=self.family,
-            basis=self.basis,
+            basis=self._basis,
             engine=self.engine,
             unconstrained=self.unconstrained,
             separation=separation_of(self.minima, point)
@@ -185,50 +183,57 @@ class GLMProblem:
 
     # ----------------------------------------------------------------- search
 
-    def choose(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
-    ) -> list[Choice]:
+    def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for every bound, from the side on which it holds."""
-        free, minima = Choice(0.0, "inactive", 0), self.minima
-        if (bounds == 1.0).all() or not self.basis.sensitive.rank or minima.ceiling == 0.0:
-            return [free for _ in bounds]
+        penalized = self._basis.sensitive.rank and self.minima.coordinates.of_sensitive.size
+        if (bounds == 1.0).all() or not penalized or self.minima.ceiling == 0.0:
+            return [Choice.FREE for _ in bounds]
+        floor = self.minima.floor()
+        free = self.value(definition, self.fit(0.0)) if floor > 0.0 else 1.0
+        return choose_above_floor(
+            bounds, floor, free, lambda above: self._choose_above(definition, above)
+        )
+
+    def _choose_above(self, definition: Definition, bounds: Floats) -> list[Choice]:
+        """Choose λ(r) for bounds that some finite λ, or α = 0, meets."""
         try:
             if not self._has_others and self._is_constant(definition):
                 # S is all there is: its share is the same at every λ, and only α = 0 leaves none.
-                share = definition.value(self.fit(self._small))
-                held = Choice(minima.ceiling, "converged")
-                return [free if r == 1.0 or share <= r else held for r in bounds]
-            jointly = self._jointly(definition, bounds, tol)
-            rest = np.array([r for r in bounds if r < 1.0 and r not in jointly])
-            searched = self._searched(definition, rest, tol, max_iter) if rest.size else []
-            found = jointly | dict(zip(rest.tolist(), searched, strict=True))
-            return [found.get(r, free) for r in bounds.tolist()]
+                share = self.value(definition, self.fit(self._small))
+                last = Choice(self.minima.ceiling, "converged")
+                return [Choice.FREE if r == 1.0 or share <= r else last for r in bounds]
+            chosen = self._jointly(definition, bounds)
+            rest = np.array([r for r in bounds if r < 1.0 and r not in chosen])
+            searched = self._searched(definition, rest) if rest.size else []
+            chosen |= dict(zip(rest.tolist(), searched, strict=True))
+            return [chosen.get(r, Choice.FREE) for r in bounds.tolist()]
         except _NotConvergedError as failure:
             # No search can go on from coefficients that are not a minimum.
             failed = Choice(failure.lambda_, "not-converged")
-            return [free if r == 1.0 else failed for r in bounds]
+            return [Choice.FREE if r == 1.0 else failed for r in bounds]
 
-    def _searched(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
-    ) -> list[Choice]:
+    def _searched(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds below 1, by looking at one λ after another."""
-        values = self._profile(definition, bounds, lambda x: self._value(definition, x, bounds))
-        found = [values.choose(float(r), tol, max_iter) for r in bounds]
-        return self._checked(definition, bounds, found, tol, max_iter)
+        values = self._profile(
+            definition, bounds, lambda x: self._value_near(definition, x, bounds)
+        )
+        tol, max_iter = self.settings.tol, self.settings.max_iter
+        chosen = [values.choose(float(r), tol, max_iter) for r in bounds]
+        return self._checked(definition, bounds, chosen)
 
-    def _jointly(self, definition: Definition, bounds: Floats, tol: float) -> dict[float, Choice]:
+    def _jointly(self, definition: Definition, bounds: Floats) -> dict[float, Choice]:
         """Choose λ(r) and find the coefficients in the same passes, if that is possible."""
         minima, family = self.minima, self.family
         predictable = definition.needs_only_deviances(family) and family.separable
         # Absolute values have kinks, and controls stay in a model without S and U.
-        plain = not minima.has_ceiling and not len(self.basis.given_columns)
+        plain = not minima.has_ceiling and not self.space.controls
         if not (predictable and plain and self._has_others) or self._scan(definition):
             return {}
         by_variance = is_variance_share(definition, family)
 
         def fit_at(lambda_: float, point: Point, others: tuple[float, ...]) -> Fit:
             fit = self._as_fit(lambda_, point)
-            return fit.knowing(*others) if others else fit
+            return fit.with_deviances(*others) if others else fit
 
         def keep(lambda_: float, point: Point, others: tuple[float, ...]) -> bool:
             if minima.remember(lambda_, point):
@@ -236,9 +241,11 @@ class GLMProblem:
             return lambda_ in self._fits
 
         search = JointSearch(
-            minima, lambda *model: definition.value(fit_at(*model)), with_deviances=not by_variance
+            minima,
+            lambda *model: self.value(definition, fit_at(*model)),
+            with_deviances=not by_variance,
         )
-        return search.choices(bounds, tol, keep)
+        return search.choices(bounds, self.settings.tol, keep)
 
     @property
     def _has_others(self) -> bool:
@@ -259,7 +266,7 @@ class GLMProblem:
         )
 
     def _checked(
-        self, definition: Definition, bounds: Floats, found: list[Choice], tol: float, max_iter: int
+        self, definition: Definition, bounds: Floats, chosen: list[Choice]
     ) -> list[Choice]:
         """Search again with all digits for bounds that are not met with equality.
 
@@ -270,21 +277,22 @@ class GLMProblem:
         def exact(x: float) -> float:
             return self._exact(definition, x)
 
+        tol, max_iter = self.settings.tol, self.settings.max_iter
         missed = [
             choice.status == "converged" and 0.0 < r < 1.0 and abs(exact(choice.lambda_) - r) > tol
-            for r, choice in zip(bounds, found, strict=True)
+            for r, choice in zip(bounds, chosen, strict=True)
         ]
         if not any(missed):
-            return found
+            return chosen
         values = self._profile(definition, bounds, exact)
         return [
             values.choose(float(r), tol, max_iter) if again else choice
-            for r, choice, again in zip(bounds, found, missed, strict=True)
+            for r, choice, again in zip(bounds, chosen, missed, strict=True)
         ]
 
     def _is_constant(self, definition: Definition) -> bool:
         """Whether a definition has the same value at λ that differ much."""
-        two = [definition.value(self.fit(x * self._small)) for x in (1.0, 0.01)]
+        two = [self.value(definition, self.fit(x * self._small)) for x in (1.0, 0.01)]
         return abs(two[0] - two[1]) <= 1e-9 * abs(two[0])
 
     @property
@@ -292,11 +300,11 @@ class GLMProblem:
         """A λ at which α is not zero."""
         return 0.1 * min(self.minima.typical, self.minima.ceiling)
 
-    def _value(self, definition: Definition, lambda_: float, bounds: Floats) -> float:
+    def _value_near(self, definition: Definition, lambda_: float, bounds: Floats) -> float:
         """Return a definition's value, to all digits only if a bound is near."""
         rough = self.minima.rough_point(lambda_)
         if rough is not None:
-            value = definition.value(self._as_fit(lambda_, rough))
+            value = self.value(definition, self._as_fit(lambda_, rough))
             near = NEAR_BOUND * max(abs(value), NEAR_BOUND)
             margin = near + self.minima.unsettled(lambda_, rough)
             if rough.converged and np.abs(value - bounds).min() > margin:
@@ -307,7 +315,7 @@ class GLMProblem:
         """Return a definition's value to all digits."""
         if not self.converged(lambda_):
             raise _NotConvergedError(lambda_)
-        return definition.value(self.fit(lambda_))
+        return self.value(definition, self.fit(lambda_))
 
     def _scan(self, definition: Definition) -> dict[str, Any]:
         """Scan λ finely if passes cost little, or if nothing is known of a definition."""
@@ -324,7 +332,7 @@ class GLMProblem:
         step, _ = objective.step(point)
         change = float(point.gradient @ step + 0.5 * step @ point.hessian @ step)
         moved = replace(point, theta=point.theta + step, deviance=point.deviance + change)
-        return definition.value(self._as_fit(lambda_, moved))
+        return self.value(definition, self._as_fit(lambda_, moved))
 
     def _guess(self, definition: Definition, bounds: Floats) -> float:
         """Guess λ for a single bound from one Newton step off the null model.
@@ -348,15 +356,11 @@ class GLMProblem:
         start = self.minima.start
         step, _ = self.minima.objective(lambda_).step(start)
         if is_variance_share(definition, self.family):
-            return definition.value(self._as_fit(lambda_, replace(start, theta=start.theta + step)))
+            moved = replace(start, theta=start.theta + step)
+            return self.value(definition, self._as_fit(lambda_, moved))
         without = step.copy()
         without[self.minima.coordinates.of_sensitive] = 0.0
         full, reduced = (
             float(start.gradient @ d + 0.5 * d @ start.hessian @ d) for d in (step, without)
         )
         return (full - reduced) / full if full < 0.0 else 0.0
-
-
-def glm_problem(engine: Engine, family: Family, settings: ModelSettings) -> GLMProblem:
-    """Set a model up."""
-    return GLMProblem(glm_minima(engine, family, settings))

@@ -20,11 +20,10 @@ import scipy.linalg
 from fairridge._typing import Booleans, Floats
 from fairridge.search.last_crossing import HIGHEST, HILL, sparse_profile
 from fairridge.search.penalized_glm import PenalizedGLM, is_definite
-from fairridge.search.solution import Choice
+from fairridge.search.problem import Choice
 from fairridge.solvers import Point
 from fairridge.solvers.extrapolation import extrapolation
-from fairridge.solvers.newton import BLIND, CONTRACTION
-from fairridge.solvers.secant import updated_hessian
+from fairridge.solvers.newton import BLIND, CONTRACTION, updated_hessian
 from fairridge.solvers.triangle import curvature_scale
 
 # Predicted models to look at, for one pass.
@@ -183,17 +182,16 @@ class JointSearch:
             Told λ, the minimum and the other deviances there; whether they can be trusted.
         """
         chosen: dict[float, Choice] = {}
-        free = Choice(0.0, "inactive", 0)
         for r in np.unique(bounds[(bounds > 0.0) & (bounds < 1.0)]).tolist():
-            if free in chosen.values():  # a looser bound holds at λ = 0, too
-                chosen[r] = free
+            if Choice.FREE in chosen.values():  # a looser bound holds at λ = 0, too
+                chosen[r] = Choice.FREE
                 continue
             try:
                 model = self._found(r, tol)
             except np.linalg.LinAlgError:
                 continue
             if model is not None and keep(*model):
-                chosen[r] = Choice(model[0], "converged") if model[0] > 0.0 else free
+                chosen[r] = Choice(model[0], "converged") if model[0] > 0.0 else Choice.FREE
         return chosen
 
     def _found(self, r: float, tol: float) -> tuple[float, Point, tuple[float, ...]] | None:
@@ -231,8 +229,8 @@ class JointSearch:
     def _nearest(self, r: float) -> tuple[float, _Tangent]:
         """Return a pass to start from, and a λ near it."""
         minima = self.minima
-        if minima.sown:
-            return self._from_seed(r)
+        if minima.near:
+            return self._from_start(r)
         if self._known:
             return self._continued(r)
         warm = minima.warm
@@ -240,12 +238,12 @@ class JointSearch:
             return minima.typical, self._evaluated(self._at_start, warm.theta, 1)
         return minima.typical, self._at_start
 
-    def _from_seed(self, r: float) -> tuple[float, _Tangent]:
+    def _from_start(self, r: float) -> tuple[float, _Tangent]:
         """Take the first step unseen from a model of more rows, whose value was nearest to r."""
-        sown = self.minima.sown
-        lambda_, point = sown[min(sown, key=lambda x: abs(np.sqrt(max(x, 0.0)) - np.sqrt(r)))]
-        seed = _Tangent(point, (), (), self._penalties)
-        return lambda_, self._evaluated(seed, point.theta + seed.step(lambda_), 2)
+        near = self.minima.near
+        lambda_, point = near[min(near, key=lambda x: abs(np.sqrt(max(x, 0.0)) - np.sqrt(r)))]
+        start = _Tangent(point, (), (), self._penalties)
+        return lambda_, self._evaluated(start, point.theta + start.step(lambda_), 2)
 
     def _continued(self, r: float) -> tuple[float, _Tangent]:
         """Go on from the bounds that are nearest, in √r: the size of α, and smooth up to r = 0."""
@@ -276,7 +274,7 @@ class JointSearch:
             self._values(tangent), start, self.minima.typical, np.inf, np.array([r])
         )
         choice = profile.choose(r, tol, MOST_TRIALS)
-        met = choice.status in ("inactive", "converged") and choice.lambda_ < np.inf
+        met = choice.met and choice.lambda_ < np.inf
         return choice.lambda_ if met else None
 
     def _values(self, tangent: _Tangent) -> Callable[[float], float]:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.search.solution import Choice
+from fairridge.search.problem import Choice
 
 Value = Callable[[float], float]
 

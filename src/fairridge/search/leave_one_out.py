@@ -50,8 +50,10 @@ def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
         the only one of a level of S, counts in none.
     """
     problem = fits[0][0]
-    basis = problem.basis
-    shrunk = [_shrinkage(basis.sensitive, one.penalty, fit.lambda_) for one, fit in fits]
+    basis = problem.space.basis
+    shrunk = [
+        _shrinkage(basis.sensitive, model.settings.penalty, fit.lambda_) for model, fit in fits
+    ]
     eigenvalues = basis.predictors.eigenvalues[:, None]
     sums = _LeftOut(
         weight=basis.weight,
@@ -59,7 +61,8 @@ def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
         B=basis.B,
         rotations=(_rotation(basis.sensitive), _rotation(basis.predictors)),
         of_sensitive=np.array(shrunk),
-        of_predictors=eigenvalues / (eigenvalues + [one.predictor_penalty for one, _ in fits]),
+        of_predictors=eigenvalues
+        / (eigenvalues + [model.settings.predictor_penalty for model, _ in fits]),
         on_sensitive=basis.on_sensitive[:, 0],
         on_predictors=basis.on_predictors[:, 0],
     )

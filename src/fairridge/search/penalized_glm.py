@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -9,9 +10,10 @@ import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Floats, Integers
-from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.models import Coordinates, FairBasis, Features, Separation
+from fairridge.families.sums import RowFunction
+from fairridge.models import Coordinates, Separation
+from fairridge.models.spaces import Space
 from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
@@ -35,44 +37,31 @@ class PenalizedGLM:
 
     Parameters
     ----------
-    engine : Engine
-        Where the rows are.
-    basis : FairBasis
-        S and U in small matrices.
+    space : Space
+        The columns that it is solved in.
     family : Family
         The family.
     settings : ModelSettings
         Its penalties and limits.
-    compression : Features, optional
-        If the predictors are features of more columns, these columns.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        basis: FairBasis,
-        family: Family,
-        settings: ModelSettings,
-        compression: Features | None = None,
-    ) -> None:
-        self.engine = engine
-        self.basis = basis
+    def __init__(self, space: Space, family: Family, settings: ModelSettings) -> None:
+        self.space = space
+        self.engine = space.engine
+        self.basis = space.basis
         self.family = family
         self.settings = settings
         self.penalty = settings.penalty
         self.predictor_penalty = settings.predictor_penalty
         self.max_iter = settings.max_iter
-        self.compression = compression
         self._points: dict[float, Point] = {}
         self._rough: dict[float, Point] = {}
-        self.sown: dict[float, tuple[float, Point]] = {}
+        self.near: dict[float, tuple[float, Point]] = {}
 
     @cached_property
     def coordinates(self) -> Coordinates:
         """The coordinates θ of the model."""
-        m, absolute = self.family.n_predictors, self.penalty.l1 > 0.0
-        contrasts = self.family.to_class_coefficients(np.eye(m)) if absolute and m > 1 else None
-        return Coordinates(self.basis, m, absolute, contrasts)
+        return self.space.coordinates(self.family, self.penalty)
 
     # --------------------------------------------------------------- objectives
 
@@ -105,7 +94,7 @@ class PenalizedGLM:
     @property
     def _penalized(self) -> Floats:
         """The quadratic form that λ multiplies."""
-        return self.penalty.quadratic(self.basis.sensitive)
+        return self.space.penalized(self.penalty)
 
     def _ridge_on_idle(self, penalty: Floats, free: Integers) -> Floats:
         """Return a ridge on idle directions that no penalty sees: their coefficients are zero.
@@ -136,14 +125,8 @@ class PenalizedGLM:
 
     @cached_property
     def _spread(self) -> Floats:
-        """Standard deviations of what coordinates of one linear predictor multiply.
-
-        1 for the level and for constants.
-        """
-        of_sensitive = self.basis.sensitive_variance(self.coordinates.sensitive.T)
-        of_predictors = self.basis.predictor_variance(self.coordinates.predictors.T)
-        variances = np.concatenate([[1.0], of_sensitive, of_predictors])
-        return np.sqrt(np.where(variances > 0.0, variances, 1.0))
+        """Standard deviations of what coordinates of one linear predictor multiply."""
+        return self.space.spread(self.coordinates)
 
     @cached_property
     def unit(self) -> float:
@@ -212,10 +195,10 @@ class PenalizedGLM:
         if warm.deviance < self.start.deviance:
             self._rough[self.typical] = warm
 
-    def sow(self, value: float, lambda_: float, point: Point) -> None:
+    def start_near(self, value: float, lambda_: float, point: Point) -> None:
         """Start from a point near the minimum at a λ, at which a definition has a value."""
         self._rough[lambda_] = point
-        self.sown[value] = lambda_, point
+        self.near[value] = lambda_, point
 
     @property
     def warm(self) -> Point | None:
@@ -231,6 +214,12 @@ class PenalizedGLM:
             found = replace(found, separated=self._undetermined(objective, found))
         self._points[lambda_] = found
         return True
+
+    def floor(self) -> float:
+        """Return the unfairness that no finite λ goes below."""
+        if self.space.uses_sensitive:
+            return 0.0  # at which α = 0, whatever the gradient
+        return self.space.floor(self.null.gradient[self.coordinates.of_sensitive])
 
     @cached_property
     def restricted(self) -> Point:
@@ -365,7 +354,7 @@ class PenalizedGLM:
         Along an idle direction of S and U together the deviance is the same, and without a
         penalty α is whatever one likes.
         """
-        if self.family.separable or self.predictor_penalty > 0.0:
+        if self.family.separable or self.predictor_penalty > 0.0 or not self.space.uses_sensitive:
             return None
         of_sensitive = self.coordinates.of_sensitive
         levels = self.coordinates.of_level
@@ -392,3 +381,51 @@ def is_definite(H: Floats) -> bool:
 def largest_of(effect: Floats) -> list[int]:
     """Return the places of what is not small beside the largest."""
     return np.flatnonzero(effect > 0.25 * effect.max(initial=0.0)).tolist()
+
+
+def separation_of(minima: PenalizedGLM, point: Point) -> Separation | None:
+    """Name the columns whose coefficients grow without bound at a point, if there are any."""
+    if point.separated is None:
+        return None
+    space, q = minima.space, minima.engine.n_sensitive
+    names, deviations = space.all_columns.names, space.reported.deviations
+    # The part of θ that has gone far is the part along those directions.
+    gone = minima.coordinates.raw(point.separated.T @ (point.separated @ point.theta))[:, 1:]
+    gone = space.raw_in_columns(gone)
+    sensitive = np.zeros(q)
+    for direction in point.separated:
+        _, alpha, beta = minima.coordinates.split(minima.coordinates.by_predictor(direction))
+        moved = float(np.sum(minima.basis.sensitive_variance(alpha)))
+        if moved > MOVES * (moved + float(np.sum(minima.basis.predictor_variance(beta)))):
+            sensitive = np.maximum(sensitive, np.abs(alpha).max(axis=0))
+    columns = largest_of(np.abs(gone).max(axis=0) * deviations)
+    return Separation(
+        tuple(names[k] for k in columns),
+        tuple(names[k] for k in largest_of(sensitive * deviations[:q])),
+    )
+
+
+def penalized_glm(space: Space, family: Family, settings: ModelSettings) -> PenalizedGLM:
+    """Set a model up; what its family leaves open is estimated at the model without a bound.
+
+    Parameters
+    ----------
+    space : Space
+        The columns.
+    family : Family
+        The family as it was asked for; a dispersion, for instance, may be open.
+    settings : ModelSettings
+        Its penalties and limits.
+    """
+    warm_start: Floats | None = None
+
+    def free(family: Family) -> Callable[[RowFunction], Floats]:
+        nonlocal warm_start
+        minima = PenalizedGLM(space, family, settings)
+        if warm_start is not None:
+            minima.start_from(warm_start)
+        raw, center = minima.coordinates.raw(minima.point(0.0).theta), minima.basis.center
+        warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ center, raw[:, 1:]])
+        return lambda function: space.engine.sum_over_rows(function, center, raw[:, 0], raw[:, 1:])
+
+    return PenalizedGLM(space, family.completed(free), settings)

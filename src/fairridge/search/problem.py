@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,110 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
 from fairridge.families import Family, Gaussian
-from fairridge.models import FairBasis, Fit
+from fairridge.models import FairBasis, Fit, Isolation
+from fairridge.models.spaces import Space
 from fairridge.penalties import Penalty
-from fairridge.search.solution import Choice, Solution
 
 # Tolerances by which a bound may be exceeded before that is said.
 LOOSE = 100.0
+# Distance from the smallest share, relative to it, that is nothing but rounding.
+AT_FLOOR = 1e-12
+# Coefficient of a 0/1 predictor that makes odds of three million to one.
+DECIDED = 15.0
+
+
+Status = Literal["inactive", "converged", "infeasible", "not-converged", "separated"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The penalty chosen for one bound.
+
+    Attributes
+    ----------
+    lambda_ : float
+        λ(r).
+    status : str
+        "inactive": the unconstrained model meets the bound. "converged": the
+        bound is met with equality. "infeasible": no penalty meets it.
+        "not-converged": the search stopped early. "separated": the bound is
+        met as defined, and levels that decide the response void it.
+    crossings : int
+        How often the definition crosses the bound as λ grows; more than one
+        means that it is not monotone.
+    """
+
+    lambda_: float
+    status: Status
+    crossings: int = 1
+
+    FREE: ClassVar[Choice]
+
+    @property
+    def met(self) -> bool:
+        """Whether the bound is met."""
+        return self.status in ("inactive", "converged")
+
+
+# No penalty is needed.
+Choice.FREE = Choice(0.0, "inactive", 0)
+
+
+@dataclass(frozen=True)
+class AttributeShare:
+    """What one attribute alone explains of a model, under a bound of its own.
+
+    Attributes
+    ----------
+    bound : float
+        The bound r.
+    lambda_ : float
+        The penalty on what the attribute explains; 0 if its bound does not bind.
+    achieved : float
+        What it explains.
+    status : str
+        As in `Choice`.
+    """
+
+    bound: float
+    lambda_: float
+    achieved: float
+    status: Status
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The model that meets one bound, or a bound for each of several attributes.
+
+    Attributes
+    ----------
+    unfairness : float
+        The bound r; 1, which bounds nothing, if attributes have bounds of their own.
+    fit : Fit
+        The model at λ(r).
+    achieved : float
+        The definition's value.
+    components : dict of str to float
+        What the value is made of.
+    choice : Choice
+        How λ(r) was found.
+    separating : dict of str to float
+        Columns that separate the responses, with their coefficients.
+    each : dict of str to AttributeShare
+        Attributes with bounds of their own.
+    certificate : Certificate or None
+        What the bound promises for the population, if that was asked for; the
+        bound is then that of the population.
+    """
+
+    unfairness: float
+    fit: Fit
+    achieved: float
+    components: dict[str, float]
+    choice: Choice
+    separating: dict[str, float] = field(default_factory=dict)
+    each: dict[str, AttributeShare] = field(default_factory=dict)
+    certificate: Any = None
 
 
 @dataclass(frozen=True)
@@ -33,147 +133,286 @@ class ModelSettings:
         λ₂, on β.
     standardize : bool
         Whether penalties see columns divided by their standard deviations.
+    tol : float
+        By which a bound may be missed.
     max_iter : int
-        Maximum number of passes over the rows per λ, unless there is a closed form.
+        Maximum number of search steps for λ(r), and of passes over the rows per λ.
     n_targets : int
         Columns of the response as numbers.
     classes : ndarray or None
         Labels, for classifiers.
     each : bool
         Whether attributes have bounds of their own, for which there is no closed form.
+    blind : bool
+        Whether S is used to fit and not to predict.
+    controls : tuple of int
+        Positions among the encoded predictors of controls that the bound is conditional on.
+    isolates : bool
+        Whether levels that decide the response are taken out of the fit.
+    certified : bool
+        Whether the bound is to hold in the population.
     """
 
     penalty: Penalty
     predictor_penalty: float = 0.0
     standardize: bool = True
+    tol: float = 1e-10
     max_iter: int = 100
     n_targets: int = 1
     classes: NDArray[Any] | None = None
     each: bool = False
+    blind: bool = False
+    controls: tuple[int, ...] = ()
+    isolates: bool = False
+    certified: bool = False
 
 
-class Problem(Protocol):
-    """A model on given rows, for every bound."""
+class Problem(ABC):
+    """A model on given rows, for every bound.
+
+    Attributes
+    ----------
+    space : Space
+        The columns that it is solved in.
+    family : Family
+        The family of the response.
+    isolation : Isolation or None
+        Rows that the model is fitted without, if there are any.
+    """
+
+    space: Space
+    family: Family
+    isolation: Isolation | None = None
 
     @property
     def engine(self) -> Engine:
-        """Where the rows are."""
-        ...
+        """The rows, with the columns that the model is solved in."""
+        return self.space.engine
 
     @property
     def basis(self) -> FairBasis:
-        """S and U in small matrices."""
-        ...
+        """S and U in small matrices, as models are reported."""
+        return self.space.reported
 
     @property
-    def family(self) -> Family:
-        """The family of the response."""
-        ...
+    def isolated_columns(self) -> frozenset[int]:
+        """Encoded columns of X that are constant, or collinear, without isolated rows."""
+        return frozenset() if self.isolation is None else self.isolation.columns
+
+    @abstractmethod
+    def solve(self, bounds: Floats) -> list[Solution]:
+        """Find the model for every bound."""
 
     @property
+    @abstractmethod
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only."""
-        ...
 
+    @abstractmethod
     def dispersion(self, fit: Fit) -> float:
         """Estimate the dispersion; 1 if the family fixes it."""
-        ...
 
+    @abstractmethod
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood."""
-        ...
+
+    def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
+        """Return columns that separate the responses, each with its largest coefficient.
+
+        These are the columns whose coefficients grow without bound, and the
+        0/1 predictors whose coefficients are so large that only a penalty can
+        have ended their growth: a level without events costs nothing however
+        far its coefficient runs.
+        """
+        return {}
+
+    # Closed forms need no start, and nothing that was found on other rows.
 
     def warm_start(self) -> Any:
-        """Return what helps a problem on some of the rows to start; None for closed forms."""
-        ...
+        """Return what helps a problem on some of the rows to start; None if nothing does."""
+        return None
 
-    def start_from(self, warm_start: Any) -> None:
+    def start_from(self, warm_start: Any) -> None:  # noqa: B027
         """Start from the `warm_start` of a problem on other rows."""
-        ...
+
+    def resume(self, lambda_: float, raw: Floats) -> None:
+        """Start from the intercept and raw coefficients of an earlier fit to these rows."""
+        self.start_from(raw)
+
+    # Whether models of all rows can start those of folds.
+    starts_folds: bool = False
+
+    def fold_starts(self, solutions: Iterable[Solution]) -> tuple[Any, ...]:
+        """Return models that were found, to start others on most of the rows from."""
+        return ()
+
+    def start_near(self, starts: Iterable[Any]) -> None:  # noqa: B027
+        """Start from models of more rows, with the derivatives on these rows."""
 
 
-class PenalizedProblem(Problem, Protocol):
-    """A problem whose models are those of a penalty λ, in which `solve` searches."""
-
-    def choose(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
-    ) -> list[Choice]:
-        """Choose λ(r) for every bound."""
-        ...
-
-    def fits(self, lambda_: Floats) -> list[Fit]:
-        """Return the models at several λ."""
-        ...
-
-    def converged(self, lambda_: float) -> bool:
-        """Whether the coefficients at a λ are a minimum."""
-        ...
-
-
-class LeastSquares:
+class LeastSquares(Problem):
     """What gaussian models with a closed form share beside their coefficients."""
 
-    engine: Engine
-    basis: FairBasis
-    family: Gaussian
-
-    @property
-    def rank(self) -> int:
-        """Directions in which the fitted values can vary."""
-        return self.basis.rank
+    family = Gaussian()
 
     @property
     def null_deviance(self) -> float:
         """Total sum of squares."""
-        return float(self.basis.target_scatter[0, 0])
+        return float(self.space.target_scatter[0, 0])
 
     def dispersion(self, fit: Fit) -> float:
         """Return RSS/(n − rank − 1)."""
-        return fit.deviance / max(self.basis.weight - self.rank - 1, 1.0)
+        return fit.deviance / max(self.basis.weight - self.space.rank - 1, 1.0)
 
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood at σ² = RSS/n."""
         total = np.array([self.basis.weight])  # all that it needs to know of the rows
         return self.family.loglik(fit.deviance, np.empty((0, 1)), total, self.dispersion(fit))
 
-    def warm_start(self) -> None:
-        """Return None: a closed form needs no start."""
 
-    def start_from(self, warm_start: None) -> None:
-        """Do nothing."""
+class PenalizedProblem(Problem):
+    """A problem whose models are those of a penalty λ, in which `solve` searches.
 
-
-def solve(
-    problem: PenalizedProblem,
-    definition: Definition,
-    unfairness: Sequence[float] | Floats,
-    *,
-    tol: float = 1e-10,
-    max_iter: int = 100,
-) -> list[Solution]:
-    """Find the model for every bound; r = 1 bounds nothing, whatever the definition."""
-    bounds = np.asarray(unfairness, dtype=np.float64)
-    choices = problem.choose(definition, bounds, tol, max_iter)
-    choices = [
-        choice if problem.converged(choice.lambda_) else Choice(choice.lambda_, "not-converged")
-        for choice in choices
-    ]
-    fits = problem.fits(np.array([choice.lambda_ for choice in choices]))
-    achieved = [definition.value(fit) for fit in fits]
-    return [
-        Solution(
-            float(r), fit, value, definition.components(fit), _demote_unmet(choice, value, r, tol)
-        )
-        for r, fit, choice, value in zip(bounds, fits, choices, achieved, strict=True)
-    ]
-
-
-def _demote_unmet(choice: Choice, achieved: float, r: float, tol: float) -> Choice:
-    """Take a "converged" or "inactive" back if the bound does not hold.
-
-    Values that jump under rounding, as when the unconstrained model runs to
-    infinity, can mislead a search.
+    Attributes
+    ----------
+    definition : Definition
+        What is bounded.
+    settings : ModelSettings
+        Penalties and limits.
+    explains : bool
+        Whether λ penalizes what S explains of predictions, instead of α.
     """
-    claimed = choice.status == "converged" or (choice.status == "inactive" and r < 1.0)
-    exceeded = claimed and not achieved <= r + LOOSE * tol
-    return Choice(choice.lambda_, "not-converged", choice.crossings) if exceeded else choice
+
+    definition: Definition
+    settings: ModelSettings
+    explains: bool = False
+    # Whether the errors of rows left out one by one have a closed form.
+    has_leave_one_out: bool = False
+
+    @abstractmethod
+    def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
+        """Choose λ(r) for every bound; the definition is one of models in the space."""
+
+    @abstractmethod
+    def solved_at(self, lambda_: Floats) -> list[Fit]:
+        """Return the models at several λ, in the space."""
+
+    def converged(self, lambda_: float) -> bool:
+        """Whether the coefficients at a λ are a minimum."""
+        return True
+
+    @property
+    def references(self) -> list[Fit]:
+        """Models that a definition has related others to, in the space."""
+        return []
+
+    def fits(self, lambda_: Floats) -> list[Fit]:
+        """Return the models at several λ, in columns."""
+        return self.in_columns(self.solved_at(lambda_))
+
+    def in_columns(self, fits: Sequence[Fit]) -> list[Fit]:
+        """Return models of the space as models of the original columns."""
+        return self.space.in_columns(fits, lambda: self._unconstrained)
+
+    @cached_property
+    def _unconstrained(self) -> Fit:
+        (free,) = self.solved_at(np.zeros(1))
+        return self.in_columns([free.unconstrained()])[0]
+
+    def value(self, definition: Definition, fit: Fit) -> float:
+        """Return a definition of a model in the space; in columns if it looks at these."""
+        if definition.sees_columns and self.space.compressed:
+            (fit,) = self.in_columns([fit])
+        return definition.value(fit)
+
+    def solve(self, bounds: Floats) -> list[Solution]:
+        """Find the model for every bound; r = 1 bounds nothing, whatever the definition."""
+        bounds = np.asarray(bounds, dtype=np.float64)
+        choices = [
+            choice
+            if self.converged(choice.lambda_)
+            else replace(choice, status="not-converged", crossings=1)
+            for choice in self.choose(self.definition.within_space, bounds)
+        ]
+        fits = self.solved_at(np.array([choice.lambda_ for choice in choices]))
+        columns, tol = self.in_columns(fits), self.settings.tol
+        return [
+            self.completed(self._solution(float(r), fit, choice, tol), solved)
+            for r, fit, choice, solved in zip(bounds, columns, choices, fits, strict=True)
+        ]
+
+    def _solution(self, r: float, fit: Fit, choice: Choice, tol: float) -> Solution:
+        """Measure a model, and take a "met" back if the bound does not hold.
+
+        Values that jump under rounding, as when the unconstrained model runs to
+        infinity, can mislead a search.
+        """
+        value, components = self.definition.value(fit), self.definition.components(fit)
+        claimed = choice.met and not (choice.status == "inactive" and r >= 1.0)
+        if claimed and not value <= r + LOOSE * tol:
+            choice = replace(choice, status="not-converged")
+        return Solution(r, fit, value, components, choice)
+
+    def completed(self, solution: Solution, solved: Fit) -> Solution:
+        """Name columns that separate the responses; give isolated levels their coefficients.
+
+        A bound that such columns void has the status "separated": the residual of a
+        level that decides the response is not zero in other rows, and brings S back
+        into their predictions, unseen by the bound. In a blind model its coefficient
+        makes up nearly all that varies of η, so that the share of S is small whatever
+        the others are. A bound on predicted means sees both.
+
+        Parameters
+        ----------
+        solution : Solution
+            The model at its bound, in columns.
+        solved : Fit
+            The same model in the space.
+        """
+        columns, choice = self.separating_columns([solution.fit]), solution.choice
+        unseen = choice.met and solution.unfairness < 1.0 and not self.definition.own_ridge
+        if columns and unseen and self._binary_predictors() & set(columns):
+            choice = replace(choice, status="separated")
+        fit = solution.fit
+        if self.isolation is not None:
+            (fit,) = self.in_columns([self.isolation.completed(solved)])
+        return replace(solution, fit=fit, choice=choice, separating=columns)
+
+    def _binary_predictors(self) -> set[str]:
+        """Return the names of predictors that are 0 or 1."""
+        engine, basis = self.space.all_columns, self.space.reported
+        names = np.array(engine.names[engine.n_sensitive :], dtype=object)
+        return set(names[basis.binary_predictors])
+
+
+def separating_columns(space: Space, fits: Iterable[Fit]) -> dict[str, float]:
+    """Return columns that separate the responses; see `Problem.separating_columns`."""
+    basis, names = space.reported, space.all_columns.names
+    q, binary = len(basis.center_sensitive), basis.binary_predictors
+    largest: dict[str, float] = {}
+    for fit in fits:
+        raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+        raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
+        levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > DECIDED))
+        found = {names[k] for k in levels}
+        found |= set(fit.separation.columns if fit.separation else ())
+        here = {name: float(raw[names.index(name)]) for name in found}
+        largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
+    return {name: largest[name] for name in names if name in largest}
+
+
+def choose_above_floor(
+    bounds: Floats, floor: float, free: float, choose: Callable[[Floats], list[Choice]]
+) -> list[Choice]:
+    """Choose λ for bounds above the floor; below it only the constant is left.
+
+    Or the model at λ = 0, whose share `free` can be below the floor if shares
+    are not monotone.
+    """
+    above = (bounds > floor * (1.0 + AT_FLOOR)) | (floor == 0.0)
+    chosen = iter(choose(bounds[above]) if above.any() else ())
+    constant = Choice(np.inf, "infeasible")
+    return [
+        next(chosen) if searched else Choice.FREE if r >= min(free, 1.0) else constant
+        for r, searched in zip(bounds.tolist(), above.tolist(), strict=True)
+    ]

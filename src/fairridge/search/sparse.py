@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines import MemoryEngine
 from fairridge.fairness import Definition
-from fairridge.families import Family
-from fairridge.models import Fit, SparseFeatures, sparse_features
-from fairridge.models.newton_direction import SparseModel
-from fairridge.search.compressed import CompressedProblem, problem_in_features
-from fairridge.search.problem import ModelSettings
-from fairridge.search.solution import Solution
+from fairridge.models import Fit
+from fairridge.models.spaces import Space, SparseFeatures
+from fairridge.models.spaces.newton_direction import SparseModel
+from fairridge.search.problem import Choice, PenalizedProblem, Solution
 
 # Length of a Newton step, relative to γ, that is left alone,
 CLOSE = 1e-10
@@ -34,48 +32,93 @@ MOST_PRODUCTS, MOST_ROUNDS, MOST_STEPS = 2_000, 40, 8
 PATIENCE = 2
 
 
-@dataclass(frozen=True)
-class SparseProblem(CompressedProblem):
+class SparseProblem(PenalizedProblem):
     """A model on rows with many sparse columns, for every λ.
 
-    Every search adds to the features what its models lack.
+    It is solved in features, and every search adds to these what its models lack.
 
-    Attributes
+    Parameters
     ----------
-    settings : ModelSettings
-        Its penalties and limits; λ₂ > 0, and passes are over the features.
+    features : SparseFeatures
+        Features to begin with; none.
+    problem_in : callable
+        Sets the model up in features; λ₂ > 0, and passes are over these.
     """
 
-    compression: SparseFeatures
-    columns: MemoryEngine
-    settings: ModelSettings
+    space: SparseFeatures
 
-    def solve(
-        self, definition: Definition, bounds: Floats, *, tol: float, max_iter: int
-    ) -> list[Solution]:
+    def __init__(
+        self, features: SparseFeatures, problem_in: Callable[[Space], PenalizedProblem]
+    ) -> None:
+        self._problem_in = problem_in
+        self._set_up(features)
+        self.family, self.definition = self.inner.family, self.inner.definition
+        self.settings = self.inner.settings
+        self._grow_from_nothing()
+
+    def _set_up(self, features: SparseFeatures) -> None:
+        """Go on in other features; models found so far keep theirs."""
+        self.space, self.inner = features, self._problem_in(features)
+
+    def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound: in features, until these suffice for all."""
         lengths: list[float] = []
         for _ in range(MOST_ROUNDS):
-            found = super().solve(definition, bounds, tol=tol, max_iter=max_iter)
-            lengths.append(self._grown([one.fit for one in found] + self.inner.compared))
+            solutions = self.inner.solve(bounds)
+            fits = [_in_features(solution.fit) for solution in solutions]
+            lengths.append(self._grown(fits + self.inner.references))
             if lengths[-1] <= CLOSE or _is_rounding(lengths):
-                return found
-        return [replace(one, choice=replace(one.choice, status="not-converged")) for one in found]
+                return solutions
+        return [
+            replace(solution, choice=replace(solution.choice, status="not-converged"))
+            for solution in solutions
+        ]
+
+    # What is not grown is the model in the features of now.
+
+    def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
+        """Choose λ(r) for every bound."""
+        return self.inner.choose(definition, bounds)
+
+    def solved_at(self, lambda_: Floats) -> list[Fit]:
+        """Return the models at several λ, in features."""
+        return self.inner.solved_at(lambda_)
+
+    def converged(self, lambda_: float) -> bool:
+        """Whether the coefficients at a λ are a minimum."""
+        return self.inner.converged(lambda_)
+
+    @property
+    def null_deviance(self) -> float:
+        """Deviance of the model with an intercept only."""
+        return self.inner.null_deviance
+
+    def dispersion(self, fit: Fit) -> float:
+        """Estimate the dispersion; 1 if the family fixes it."""
+        return self.inner.dispersion(fit)
+
+    def loglik(self, fit: Fit) -> float:
+        """Return the log-likelihood."""
+        return self.inner.loglik(fit)
+
+    def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
+        """Return columns that separate the responses, each with its largest coefficient."""
+        return self.inner.separating_columns(fits)
 
     def _grown(self, fits: list[Fit]) -> float:
         """Grow until features suffice for some digits at these λ; return the first length.
 
         Fits at given λ cost fewer passes than a search for them.
         """
-        length = first = self.grow(fits)
+        length = first = self._grow(fits)
         lambda_ = np.array([fit.lambda_ for fit in fits])
         for _ in range(MOST_ROUNDS):
             if length <= FAR:
                 break
-            length = self.grow(self.inner.fits(lambda_))
+            length = self._grow(self.inner.solved_at(lambda_))
         return first
 
-    def grow(self, fits: list[Fit]) -> float:
+    def _grow(self, fits: list[Fit]) -> float:
         """Add to the features what some models lack; return the length of that, relative to γ.
 
         Nothing is added if it is negligible. Models at similar λ lack the same, so the
@@ -85,26 +128,26 @@ class SparseProblem(CompressedProblem):
             fits = fits[:1]  # β is the same at every λ
         different = sorted({fit.lambda_: fit for fit in fits}.values(), key=lambda fit: fit.lambda_)
         lacking = np.array([self._lacks(fit) for fit in different])
-        self.compression.engine.passes += len(lacking)
+        self.space.engine.passes += len(lacking)
         # The worst of every neighborhood: the worst of all would be neighbors.
         groups = np.array_split(np.arange(len(lacking)), min(MOST_STEPS, len(lacking)))
         worst = [different[group[np.argmax(lacking[group])]] for group in groups]
         parts = [self._step(self._model_of(fit)) for fit in worst]
         longest = max(length for _, length in parts)
         if longest > CLOSE:
-            self._set_up(self.compression.grown(np.hstack([step for step, _ in parts])))
+            self._set_up(self.space.grown(np.hstack([step for step, _ in parts])))
         return longest
 
-    def grow_from_nothing(self) -> None:
+    def _grow_from_nothing(self) -> None:
         """Begin with the direction in which the null model lacks most."""
-        rows, m = self.columns.rows, self.family.n_predictors
-        level = self.columns.initial_intercepts(self.family)
+        rows, m = self.space.whole.rows, self.family.n_predictors
+        level = self.space.whole.initial_intercepts(self.family)
         eta = np.tile(level, (rows.n_rows, 1))
         if rows.offset is not None:
             eta += rows.offset[:, None]
-        model = self._model(eta, np.zeros((len(self.compression.directions), m)), 0.0)
+        model = self._model(eta, np.zeros((len(self.space.directions), m)), 0.0)
         step, _ = self._step(model)
-        self._set_up(self.compression.grown(step))
+        self._set_up(self.space.grown(step))
 
     def _lacks(self, fit: Fit) -> float:
         """Return about how long a Newton step is, relative to γ."""
@@ -118,28 +161,27 @@ class SparseProblem(CompressedProblem):
         best = EXACT if self.family.least_squares else max(INEXACT, FORCING * about)
         tol = min(max(best, EXACT / about), MEASURED) if about > 0.0 else MEASURED
         step, count = model.newton_step(gradient, tol=tol, most=MOST_PRODUCTS)
-        self.compression.engine.passes += count
+        self.space.engine.passes += count
         return step, _relative(step, model.gamma)
 
     def _model_of(self, fit: Fit) -> SparseModel:
         """Return a model in features as one of all columns."""
-        features: Fit = getattr(fit, "features", fit)
-        basis, rows = features.basis, self.compression.engine.rows
-        level = features.intercept + features.alpha @ basis.center_sensitive
-        center, level, raw = features.linear_predictors_at(level, features.alpha, features.beta)
-        eta = self.compression.engine.scores(raw) + (level - raw @ center)
+        basis, rows = fit.basis, self.space.engine.rows
+        level = fit.intercept + fit.alpha @ basis.center_sensitive
+        center, level, raw = fit.linear_predictors_at(level, fit.alpha, fit.beta)
+        eta = self.space.engine.scores(raw) + (level - raw @ center)
         if rows.offset is not None:
             eta += rows.offset[:, None]
-        gamma = self.compression.directions @ raw[:, len(basis.center_sensitive) :].T
+        gamma = self.space.directions @ raw[:, len(basis.center_sensitive) :].T
         return self._model(eta, gamma, fit.lambda_)
 
     def _model(self, eta: Floats, gamma: Floats, lambda_: float) -> SparseModel:
-        rows, weights = self.columns.rows, self.compression.columns.weights
-        terms = self.family.deviance_terms(rows.response, eta, weights, 2)
+        rows, columns = self.space.whole.rows, self.space.columns
+        terms = self.family.deviance_terms(rows.response, eta, columns.weights, 2)
         assert terms.gradient is not None
         assert terms.curvature is not None
         return SparseModel(
-            self.compression.columns,
+            columns,
             gamma,
             terms.gradient,
             terms.curvature,
@@ -160,11 +202,11 @@ class SparseProblem(CompressedProblem):
         found[1:, 1:] = 2.0 * lambda_ * A.T @ self.settings.penalty.quadratic(S) @ A
         return found
 
-    def _set_up(self, features: SparseFeatures) -> None:
-        """Go on in other features; models found so far keep theirs."""
-        inner = problem_in_features(features, self.family, self.settings)
-        vars(self).pop("_unconstrained", None)
-        vars(self).update(compression=features, inner=inner)
+
+def _in_features(fit: Fit) -> Fit:
+    """Return a model in the features that it was solved in."""
+    assert fit.features is not None
+    return fit.features
 
 
 def _is_rounding(lengths: list[float]) -> bool:
@@ -176,12 +218,3 @@ def _relative(step: Floats, gamma: Floats) -> float:
     """Return the length of a step, relative to where it ends."""
     length = float(np.linalg.norm(step))
     return length / max(float(np.linalg.norm(gamma + step)), length) if length > 0.0 else 0.0
-
-
-def sparse_problem(engine: MemoryEngine, family: Family, settings: ModelSettings) -> SparseProblem:
-    """Set a model up on rows with many sparse predictors."""
-    found = sparse_features(engine, standardize=settings.standardize)
-    inner = problem_in_features(found, family, settings)
-    problem = SparseProblem(found, inner, engine, settings)
-    problem.grow_from_nothing()
-    return problem

@@ -19,7 +19,6 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.solvers.lasso import proximal_step
-from fairridge.solvers.secant import updated_hessian
 from fairridge.solvers.triangle import solve_definite
 
 # The unit of deviances, as that of a share of the weight of all rows: the same for rows that
@@ -47,6 +46,8 @@ LEFT = 0.35
 FLAT = 1e-7
 # The same that is not even rounding: what is divided by it cannot be taken for small.
 NEGLIGIBLE_CURVATURE = 1e-18
+# Curvature along a step, relative to the old one, that is of another region altogether.
+STEEPER = 1e10
 
 
 @dataclass(frozen=True)
@@ -385,3 +386,14 @@ def _search(objective: Objective, state: _State) -> tuple[Point | None, float]:
         else:
             length *= 0.5 if np.isfinite(after) and length > 0.1 else 0.1
     return None, 0.0
+
+
+def updated_hessian(hessian: Floats, move: Floats, change: Floats) -> Floats:
+    """Let an old Hessian explain how the gradient changed (Broyden, Fletcher, Goldfarb, Shanno)."""
+    along = hessian @ move
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
+        old, bent = float(move @ along), float(move @ change)
+    if not 0.1 * old < bent < STEEPER * old:
+        return hessian  # a long way, or rounding: nothing to learn
+    change, along = change / np.sqrt(bent), along / np.sqrt(old)
+    return hessian + np.outer(change, change) - np.outer(along, along)

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._choosing import settled
-from fairridge.estimators._isolating import isolation_of
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
@@ -203,7 +202,7 @@ def fold_scores(
 ) -> Scores:
     """Put together what one bound reached in one fold."""
     fit, basis, family = solution.fit, problem.basis, problem.family
-    isolation = isolation_of(problem)
+    isolation = problem.isolation
     train_size = basis.weight + (0.0 if isolation is None else isolation.weight)
     if family.reads == "times":
         train_size = evaluate.size(family, problem.engine.response, problem.engine.weights)

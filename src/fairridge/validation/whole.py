@@ -11,7 +11,7 @@ from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._training import Training
 from fairridge.peers._peer import LinearModel
-from fairridge.search import Seed, SeededProblem
+from fairridge.search import FoldStart
 from fairridge.validation.folds import Fold
 
 # With as many folds, a path of all rows pays for the shorter ones it makes of theirs.
@@ -28,7 +28,7 @@ class WholeModel:
         The model.
     training : Training
         All rows.
-    seeds : tuple of Seed
+    starts : tuple of FoldStart
         What it found for bounds, of models that need passes over the rows.
     warm_start : object
         What else helps a problem on some of the rows to start; None for closed forms.
@@ -36,7 +36,7 @@ class WholeModel:
 
     model: LinearModel
     training: Training
-    seeds: tuple[Seed, ...] = ()
+    starts: tuple[FoldStart, ...] = ()
     warm_start: Any = None
 
     @classmethod
@@ -46,10 +46,10 @@ class WholeModel:
             # Features that are fitted to each training set have no coefficients in common.
             return cls(model, training)
         problem: Any = model._set_up(training)
-        seeds: tuple[Seed, ...] = ()
-        if n_folds >= MANY_FOLDS and isinstance(problem, SeededProblem):
-            seeds = problem.seeds(model._solve(cast(Any, problem), bounds))
-        return cls(model, training, seeds, problem.warm_start())
+        starts: tuple[FoldStart, ...] = ()
+        if n_folds >= MANY_FOLDS and problem.starts_folds:
+            starts = problem.fold_starts(model._solve(cast(Any, problem), bounds))
+        return cls(model, training, starts, problem.warm_start())
 
     def problem(self, train: MemoryEngine, rest: MemoryEngine | None) -> Any:
         """Set the model up on some rows, and start it.
@@ -57,8 +57,8 @@ class WholeModel:
         `rest` are all other rows, if their derivatives may be subtracted from those of all.
         """
         problem: Any = self.model._problem_on(train, self.training.response)
-        if self.seeds and rest is not None:
-            problem.sow(tuple(seed.without(rest) for seed in self.seeds))
+        if self.starts and rest is not None:
+            problem.start_near(tuple(start.without(rest) for start in self.starts))
         elif self.warm_start is not None:
             problem.start_from(self.warm_start)
         return problem

@@ -12,10 +12,12 @@ from fairridge._typing import Floats
 from fairridge.data import Rows
 from fairridge.engines import MemoryEngine
 from fairridge.estimators import _means
+from fairridge.fairness import StatisticalParity
+from fairridge.families import Gaussian
 from fairridge.peers._model import costly
 from fairridge.peers.barycenter._base import Barycenter, r_squared
 from fairridge.penalties import Ridge
-from fairridge.search import ModelSettings, gaussian_problem
+from fairridge.search import ModelSettings, set_up
 
 
 class BarycenterRegressor(RegressorMixin, Barycenter):
@@ -105,8 +107,9 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
         scikit-learn's own solver drops directions that are small beside the
         largest column, whatever its unit; ours scales the columns first.
         """
-        problem = gaussian_problem(MemoryEngine(rows), ModelSettings(Ridge()))
-        basis, fit = problem.basis, problem.unconstrained()
+        settings = ModelSettings(Ridge())
+        problem = set_up(MemoryEngine(rows), Gaussian(), StatisticalParity(), settings)
+        basis, (fit,) = problem.basis, problem.fits(np.zeros(1))
         regression = LinearRegression()
         regression.coef_ = basis.raw_coefficients(fit.alpha, fit.beta)
         regression.intercept_ = float(basis.center_targets[0] - regression.coef_ @ basis.center)

@@ -3,7 +3,7 @@
     min ‖y − Xb‖²  subject to  ‖P_S Xb‖² ≤ r‖Xb‖²
 
 has one quadratic constraint, so it has no duality gap (S-lemma), although it
-is not convex. In the canonical directions of X with S (`models.canonical`),
+is not convex. In the canonical directions of X with S (`models.spaces.blind`),
 
     cⱼ = zⱼ / (1 + μ(κⱼ − r)),   φ(μ) = Σ (κⱼ − r)cⱼ² = 0,
 
@@ -20,17 +20,26 @@ from scipy.optimize import brentq
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import StatisticalParity
-from fairridge.families import Gaussian
-from fairridge.models import canonical_space, factorize, fair_basis
-from fairridge.search import BlindLeastSquares, Choice, Solution, Status
+from fairridge.models import Fit
+from fairridge.models.spaces import BlindSpace, blind_space
+from fairridge.search import Choice, LeastSquares, Solution, Status
 
 # Distance of a bound from the smallest share, relative to it, that is nothing but rounding.
 AT_FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
-class BlindExactProblem(BlindLeastSquares):
-    """The best model of X alone for every bound; see `BlindLeastSquares` for the attributes."""
+class BlindExactProblem(LeastSquares):
+    """The best model of X alone for every bound; `space` is what X alone can fit."""
+
+    space: BlindSpace
+
+    def unconstrained(self) -> Fit:
+        """Return least squares on X."""
+        return self._fit_at(self.space.projection[:, 0], 0.0)
+
+    def _fit_at(self, c: Floats, multiplier: float) -> Fit:
+        return self.space.least_squares_at(c, multiplier, self.family, self.unconstrained)
 
     def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound."""
@@ -50,7 +59,7 @@ class BlindExactProblem(BlindLeastSquares):
         else:
             c, multiplier = self._constrained(r)
             status = "converged"
-        fit, definition = self.fit_at(c, multiplier), StatisticalParity(measure="variance")
+        fit, definition = self._fit_at(c, multiplier), StatisticalParity(measure="variance")
         components = definition.components(fit)
         return Solution(r, fit, definition.value(fit), components, Choice(multiplier, status))
 
@@ -109,7 +118,4 @@ class BlindExactProblem(BlindLeastSquares):
 
 def blind_exact_problem(engine: Engine) -> BlindExactProblem:
     """Read the rows once, or twice if they are ill-conditioned, and decompose."""
-    factor = factorize(engine, engine.moments())
-    basis = fair_basis(factor, engine.n_sensitive, standardize=True)
-    space = canonical_space(factor, engine.n_sensitive, standardize=True)
-    return BlindExactProblem(engine, basis, Gaussian(), space)
+    return BlindExactProblem(blind_space(engine, standardize=True))

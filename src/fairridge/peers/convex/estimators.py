@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
-from fairridge.arguments import check_count
+from fairridge.arguments import check_count, check_number
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
 from fairridge.estimators import _labels, _means
@@ -56,6 +56,7 @@ class _ConvexFair(Peer):
             groups=group_codes(discrete_values(engine, type(self).__name__)),
             bins=self._checked_bins,
             n_targets=response.targets.shape[1],
+            tol=check_number("tol", self.tol, minimum=0.0, strict=True),
             max_iter=check_count("max_iter", self.max_iter),
         )
 

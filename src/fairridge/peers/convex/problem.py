@@ -12,274 +12,82 @@ the bound on bᵀMb/b₀ᵀMb₀ is met by one λ.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
-from fairridge.families import Family, Gaussian
-from fairridge.models import Factor, FairBasis, Fit, canonical_space, factorize, fair_basis
+from fairridge.families import Family
+from fairridge.models import Fit
+from fairridge.models.spaces import BlindSpace, blind_space
 from fairridge.peers.convex.definition import OutcomePairs
-from fairridge.search.last_crossing import sparse_profile
-from fairridge.search.problem import LeastSquares, PenalizedProblem
-from fairridge.search.secular import secular_roots
-from fairridge.search.solution import Choice
-from fairridge.solvers import Objective, Point, minimize, shrinking_length
-from fairridge.solvers.newton import SHARE_OF_ROWS
+from fairridge.penalties import Radial
+from fairridge.search.gaussian import GaussianProblem, RidgeOnExplained, secular_choices
+from fairridge.search.glm import GLMProblem
+from fairridge.search.penalized_glm import PenalizedGLM
+from fairridge.search.problem import Choice, ModelSettings, PenalizedProblem
+from fairridge.solvers import shrinking_length
 
 # A linear predictor beyond this adds less than 1e-13 to a deviance.
 CERTAIN = 30.0
 
 
 @dataclass(frozen=True)
-class PairSpace:
-    """Coordinates in which the columns of X are orthonormal and M is diagonal.
+class PairSpace(BlindSpace):
+    """Directions of X that are orthonormal, and in which M is diagonal.
 
-    Attributes
-    ----------
-    T : ndarray of shape (p, rank)
-        b = Tc.
-    nu : ndarray of shape (rank,)
-        The diagonal of TᵀMT.
-    target : ndarray of shape (rank,)
-        c of the first target by least squares.
-    residual : float
-        What least squares leaves of it.
-    dependent : tuple of int
-        Columns of X that are constant, or linear combinations of the others.
+    `explained` is n·ν: what λ multiplies is n·bᵀMb, in place of what S explains of Xb.
     """
 
-    T: Floats
-    nu: Floats
-    target: Floats
-    residual: float
-    dependent: tuple[int, ...]
+    def floor(self, gradient: Floats) -> float:
+        """Return 0: without what M sees nothing is left of bᵀMb."""
+        return 0.0
 
 
-def pair_space(factor: Factor, q: int, M: Floats, n_targets: int) -> PairSpace:
-    """Decompose X, and M of shape (p, p) in it, from the triangular factor of [S, X, y]."""
-    alone = canonical_space(factor, q, standardize=True, n_targets=n_targets)
-    nu, V = np.linalg.eigh(alone.directions.T @ M @ alone.directions)
-    nu = np.where(nu > 1e-12 * nu.max(initial=0.0), nu, 0.0)
-    return PairSpace(
-        alone.directions @ V,
-        nu,
-        V.T @ alone.projection[:, 0],
-        float(alone.residual[0, 0]),
-        alone.dependent,
-    )
+def pair_space(blind: BlindSpace, M: Floats) -> PairSpace:
+    """Turn the directions of X to those of M, of shape (p, p); what M sees comes first."""
+    nu, V = np.linalg.eigh(blind.directions.T @ M @ blind.directions)
+    nu, V = nu[::-1], V[:, ::-1]
+    seen = nu > 1e-12 * nu.max(initial=0.0)
+    fields = vars(blind) | {
+        "explained": blind.basis.weight * nu[seen],
+        "directions": blind.directions @ V,
+        "projection": V.T @ blind.projection,
+    }
+    return PairSpace(**fields)
 
 
-@dataclass(frozen=True)
-class ConvexProblem(ABC):
-    """The model on given rows.
+class _PairRidge(RidgeOnExplained):
+    """min RSS + λn·bᵀMb in closed form."""
 
-    `space` has X and M in small matrices, `definition` what is bounded, with M for
-    these rows; `max_iter` limits the passes over the rows per λ.
-    """
-
-    engine: Engine
-    basis: FairBasis
-    family: Family
-    space: PairSpace
-    definition: OutcomePairs
-    max_iter: int
-
-    @abstractmethod
-    def fit(self, lambda_: float) -> Fit:
-        """Return the model at one λ."""
-
-    def fits(self, lambda_: Floats) -> list[Fit]:
-        """Return the models at several λ."""
-        return [self.fit(float(x)) for x in lambda_]
-
-    def _as_fit(self, lambda_: float, theta: Floats, deviance: float) -> Fit:
-        """Make a fit of levels and coordinates c, one row per linear predictor."""
-        theta = self.family.to_class_coefficients(theta)
-        beta = theta[:, 1:] @ self.space.T.T
-        # No use of S: η = level + Xβ = level + SBβ + Uβ.
-        alpha = beta @ self.basis.B.T
-        intercept: Any = theta[:, 0] - alpha @ self.basis.center_sensitive
-        if len(theta) == 1:
-            alpha, beta, intercept = alpha[0], beta[0], float(intercept[0])
-        return Fit(
-            lambda_=lambda_,
-            alpha=alpha,
-            beta=beta,
-            intercept=intercept,
-            deviance=deviance,
-            family=self.family,
-            basis=self.basis,
-            engine=self.engine,
-            unconstrained=lambda: self.fit(0.0),
-        )
-
-
-@dataclass(frozen=True)
-class _ConvexGaussian(LeastSquares, ConvexProblem):
-    """c = Tᵀ Xᵀy / (1 + λnν), coordinate by coordinate."""
-
-    family: Gaussian
-
-    @property
-    def rank(self) -> int:
-        """Directions in which the fitted values can vary."""
-        return len(self.space.nu)
-
-    def converged(self, lambda_: float) -> bool:
-        """Return True: every λ has a closed form."""
-        return True
-
-    def fit(self, lambda_: float) -> Fit:
-        """Return the model at one λ."""
-        space = self.space
-        if np.isinf(lambda_):
-            c = np.where(space.nu > 0.0, 0.0, space.target)
-        else:
-            c = space.target / (1.0 + lambda_ * self.basis.weight * space.nu)
-        missed = c - space.target
-        theta = np.append(self.basis.center_targets[0], c)[None, :]
-        return self._as_fit(lambda_, theta, float(missed @ missed) + space.residual)
-
-    def choose(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
+    def secular(
+        self, definition: Definition, bounds: Floats, free: Fit, max_iter: int
     ) -> list[Choice]:
-        """Solve bᵀMb = r·b₀ᵀMb₀, a secular equation, for every bound at once."""
-        if definition.value(self.fit(0.0)) == 0.0:
-            return [Choice(0.0, "inactive", 0) for _ in bounds]
-        used = self.space.nu > 0.0
-        nu, target = self.basis.weight * self.space.nu[used], self.space.target[used]
+        """Solve bᵀMb = r·b₀ᵀMb₀ for every bound at once."""
+        z, nu = self.space.projection[: len(self.space.explained), 0], self.space.explained
+        if definition.value(free) == 0.0:
+            return [Choice.FREE for _ in bounds]
 
         def length(lambda_: Floats) -> tuple[Floats, Floats]:
             shrunk = 1.0 / (1.0 + lambda_[:, None] * nu)
-            return shrinking_length(np.sqrt(nu) * target * shrunk, nu * shrunk)
+            return shrinking_length(np.sqrt(nu) * z * shrunk, nu * shrunk)
 
-        limits = np.sqrt(bounds) * length(np.zeros(1))[0]
-        roots, converged = secular_roots(length, limits, max_iter)
-        return [
-            Choice(
-                float(root),
-                "inactive" if root == 0.0 else "converged" if done else "not-converged",
-            )
-            for root, done in zip(roots, converged, strict=True)
-        ]
+        return secular_choices(length, np.sqrt(bounds) * length(np.zeros(1))[0], max_iter)
 
 
-@dataclass(frozen=True)
-class _ConvexGLM(ConvexProblem):
-    """Every λ by Newton's method."""
-
-    _points: dict[float, Point] = field(default_factory=dict, repr=False, compare=False)
+class ConvexGLMProblem(GLMProblem):
+    """The model of classes, by Newton's method at every λ."""
 
     @property
-    def _shape(self) -> tuple[int, int]:
-        return self.family.n_predictors, 1 + len(self.space.nu)
+    def starts_folds(self) -> bool:  # type: ignore[override]
+        """Return False: M is another one on other rows."""
+        return False
 
-    def _evaluate(self, theta: Floats, order: int) -> tuple[float, Floats, Floats | None]:
-        """Return the deviance and its derivatives in (level, c): one pass over the rows."""
-        q, T = self.engine.n_sensitive, self.space.T
-        theta = theta.reshape(self._shape)
-        raw = np.hstack([np.zeros((len(theta), q)), theta[:, 1:] @ T.T])
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = self.engine.derivatives(self.family, self.basis.center, theta[:, 0], raw, order)
-        J = np.zeros((1 + q + len(T), theta.shape[1]))
-        J[0, 0] = 1.0
-        J[1 + q :, 1:] = T
-        gradient = (sums.gradient @ J).ravel()
-        if sums.hessian is None:
-            return sums.deviance, gradient, None
-        hessian = np.einsum("ij,aibk,kl->ajbl", J, sums.hessian, J, optimize=True)
-        return sums.deviance, gradient, hessian.reshape(theta.size, theta.size)
-
-    def _objective(self, lambda_: float) -> Objective:
-        """Return n times what is minimized; at λ = ∞ what M sees is held at zero."""
-        m, width = self._shape
-        everything = np.arange(m * width, dtype=np.intp)
-        seen = np.tile(np.append(False, self.space.nu > 0.0), m)
-        zero = everything[seen] if np.isinf(lambda_) else everything[:0]
-        weight = 0.0 if np.isinf(lambda_) else lambda_ * self.basis.weight
-        quadratic = np.diag(np.tile(np.append(0.0, weight * self.space.nu), m))
-        return Objective(
-            self._evaluate,
-            quadratic,
-            np.zeros(m * width),
-            np.setdiff1d(everything, zero),
-            zero,
-            unit=SHARE_OF_ROWS * self.basis.weight,
-        )
-
-    @cached_property
-    def _start(self) -> Point:
-        """The null model, or near it."""
-        m, width = self._shape
-        theta = np.zeros((m, width))
-        theta[:, 0] = self.family.initial_intercepts(
-            self.engine.response, self.engine.weights, self.engine.offset
-        )
-        deviance, gradient, hessian = self._evaluate(theta.ravel(), 2)
-        assert hessian is not None
-        return Point(theta.ravel(), deviance, gradient, hessian)
-
-    def point(self, lambda_: float) -> Point:
-        """Return the minimum at a λ, found from the best point known."""
-        if lambda_ not in self._points:
-            objective = self._objective(lambda_)
-            known = [self._start] if np.isinf(lambda_) else [self._start, *self._points.values()]
-            start = min(known, key=objective.value)
-            self._points[lambda_] = minimize(objective, start, self.max_iter)
-        return self._points[lambda_]
-
-    def fit(self, lambda_: float) -> Fit:
-        """Return the model at one λ."""
-        point = self.point(lambda_)
-        return self._as_fit(lambda_, point.theta.reshape(self._shape), point.deviance)
-
-    def converged(self, lambda_: float) -> bool:
-        """Whether the coefficients at a λ are a minimum."""
-        return self.point(lambda_).converged
-
-    def choose(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
-    ) -> list[Choice]:
-        """Find λ from values of the definition, which fall as λ grows."""
-        free = Choice(0.0, "inactive", 0)
-        if (bounds == 1.0).all() or definition.value(self.fit(0.0)) == 0.0:
-            return [free for _ in bounds]
-        used = self.space.nu[self.space.nu > 0.0]
-        curvature = np.diag(self._start.hessian).reshape(self._shape)[:, 1:].mean()
-        typical = 0.5 * curvature / (self.basis.weight * used.mean())
-        profile = sparse_profile(
-            lambda x: definition.value(self.fit(x)), float(typical), float(typical), np.inf, bounds
-        )
-        return [free if r == 1.0 else profile.choose(float(r), tol, max_iter) for r in bounds]
-
-    @cached_property
-    def null_deviance(self) -> float:
-        """Deviance of the model with an intercept only."""
-        m, width = self._shape
-        levels = np.arange(m, dtype=np.intp) * width
-        others = np.setdiff1d(np.arange(m * width), levels)
-        objective = replace(self._objective(0.0), free=levels, zero=others)
-        return minimize(objective, self._start, self.max_iter).deviance
-
-    def dispersion(self, fit: Fit) -> float:
-        """Return 1: the family fixes the dispersion."""
-        return 1.0
-
-    def loglik(self, fit: Fit) -> float:
-        """Return the log-likelihood."""
-        return self.engine.loglik(self.family, fit.deviance, 1.0)
-
-    def warm_start(self) -> None:
-        """Return None: a model on other rows starts by itself."""
-
-    def start_from(self, warm_start: None) -> None:
-        """Do nothing."""
+    def separating_columns(self, fits: object) -> dict[str, float]:
+        """Return nothing: what M sees of a column stays bounded; see `separated_columns`."""
+        return {}
 
     def separated_columns(self, lambda_: float) -> list[str]:
         """Name the predictors whose coefficients grow without bound at a λ.
@@ -287,19 +95,20 @@ class _ConvexGLM(ConvexProblem):
         Either Newton's method found a direction without a minimum, or it
         stopped where all rows in which a column varies are certain.
         """
-        directions = self.point(lambda_).separated
-        found: set[int] = set()
+        coordinates, q = self.minima.coordinates, self.engine.n_sensitive
+        directions = self.minima.point(lambda_).separated
+        columns: set[int] = set()
         for direction in () if directions is None else directions:
-            b = np.abs(direction.reshape(self._shape)[:, 1:] @ self.space.T.T).max(axis=0)
-            found |= set(np.flatnonzero(b > 0.5 * b.max()).tolist())
+            b = np.abs(coordinates.raw(direction)[:, 1 + q :]).max(axis=0)
+            columns |= set(np.flatnonzero(b > 0.5 * b.max()).tolist())
         beta = np.atleast_2d(self.fit(lambda_).beta)
         X = self.engine.dense_columns()[1] - self.basis.center_predictors
         certain = np.abs(X @ beta.T).max(axis=1) > CERTAIN
         scatter = self.engine.weights[:, None] * X**2
-        found |= set(
+        columns |= set(
             np.flatnonzero(scatter[certain].sum(axis=0) > 0.999 * scatter.sum(axis=0)).tolist()
         )
-        return [self.engine.names[self.engine.n_sensitive + k] for k in sorted(found)]
+        return [self.engine.names[q + k] for k in sorted(columns)]
 
 
 def convex_problem(
@@ -309,15 +118,14 @@ def convex_problem(
     groups: Integers,
     bins: int,
     n_targets: int = 1,
+    tol: float = 1e-10,
     max_iter: int = 100,
 ) -> PenalizedProblem:
     """Read the rows once, and decompose X and M."""
-    factor = factorize(engine, engine.moments(), n_targets)
-    q = engine.n_sensitive
-    basis = fair_basis(factor, q, standardize=True, n_targets=n_targets)
     definition = OutcomePairs(bins)
     M = definition.form(engine, family.reads == "numbers", groups)
-    space = pair_space(factor, q, M, n_targets)
+    space = pair_space(blind_space(engine, standardize=True, n_targets=n_targets), M)
+    settings = ModelSettings(Radial(), tol=tol, max_iter=max_iter, n_targets=n_targets, blind=True)
     if family.least_squares:
-        return _ConvexGaussian(engine, basis, Gaussian(), space, definition, max_iter)
-    return _ConvexGLM(engine, basis, family, space, definition, max_iter)
+        return GaussianProblem(space, definition, settings, _PairRidge(space, 0.0))
+    return ConvexGLMProblem(PenalizedGLM(space, family, settings), definition)

@@ -26,10 +26,9 @@ from scipy.optimize import brentq
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import StatisticalParity
-from fairridge.families import Gaussian
-from fairridge.models import FairBasis, Fit, factorize, fair_basis
-from fairridge.search.problem import LeastSquares
-from fairridge.search.solution import Choice, Solution
+from fairridge.models import FairBasis, Fit
+from fairridge.models.spaces import Space, plain_space
+from fairridge.search.problem import Choice, LeastSquares, Solution
 from fairridge.solvers import Spectrum
 
 # Maps the standardized columns [S, U] to their covariance matrix.
@@ -179,9 +178,7 @@ class KomiyamaProblem(LeastSquares):
     the bound sees; `predictor_penalty` is λ₂.
     """
 
-    engine: Engine
-    basis: FairBasis
-    family: Gaussian
+    space: Space
     sensitive: Block
     predictors: Block
     predictor_penalty: float
@@ -240,8 +237,8 @@ def komiyama_problem(
     instead of the covariance matrix of the standardized columns [S, U]; the rows
     are read for that.
     """
-    factor = factorize(engine, engine.moments())
-    basis = fair_basis(factor, engine.n_sensitive, standardize=True)
+    space = plain_space(engine, standardize=True, n_targets=1)
+    basis = space.basis
     S = Block(basis.sensitive, basis.on_sensitive[:, 0])
     U = Block(basis.predictors, basis.on_predictors[:, 0])
     if covariance is not None:
@@ -250,7 +247,7 @@ def komiyama_problem(
         U = U.with_covariance(V[q:, q:], basis.weight, "predictors")
     if ridge > 0.0:
         S, U = S.with_ridge(ridge), U.with_ridge(ridge)
-    return KomiyamaProblem(engine, basis, Gaussian(), S, U, predictor_penalty)
+    return KomiyamaProblem(space, S, U, predictor_penalty)
 
 
 def _standardized(engine: Engine, basis: FairBasis) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from fairridge._typing import Floats
-from fairridge.arguments import check_count
+from fairridge.arguments import check_count, check_number
 from fairridge.data import Encoding
 from fairridge.data.columns import FilledColumn
 from fairridge.engines import Engine
@@ -111,7 +111,9 @@ class SteinbergRegressor(RegressorMixin, Peer):
     def _problem_on(self, engine: Engine, response: Response) -> SteinbergProblem:
         values = discrete_values(engine, type(self).__name__)
         codes = [np.unique(column, return_inverse=True)[1] for column in values.T]
-        return steinberg_problem(engine, tuple(codes), check_count("max_iter", self.max_iter))
+        tol = check_number("tol", self.tol, minimum=0.0, strict=True)
+        most = check_count("max_iter", self.max_iter)
+        return steinberg_problem(engine, tuple(codes), tol, most)
 
     def _solve(self, problem: Any, bounds: Floats) -> list[Solution]:
         return solve_penalized(self, problem, bounds, self.gamma)

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.fairness import Definition, StatisticalParity
-from fairridge.families import Gaussian
-from fairridge.models import FairBasis, Fit, factorize, fair_basis
+from fairridge.models import Fit
+from fairridge.models.spaces import Space, plain_space
 from fairridge.peers.steinberg.descent import Minimum, descend
 from fairridge.peers.steinberg.mutual_information import Information, mutual_information
+from fairridge.penalties import Ridge
 from fairridge.search.last_crossing import PenaltyProfile
-from fairridge.search.problem import LeastSquares
-from fairridge.search.solution import Choice
+from fairridge.search.problem import Choice, LeastSquares, ModelSettings, PenalizedProblem
 from fairridge.solvers import Spectrum
 
 # γ, relative to the one at which both parts of the objective bend alike.
@@ -38,19 +37,16 @@ PERFECT = 1e-13
 
 
 @dataclass(frozen=True)
-class SteinbergProblem(LeastSquares):
+class SteinbergProblem(LeastSquares, PenalizedProblem):
     """The model on given rows, for every γ.
 
-    `attributes` has codes of the levels, one array per attribute; `max_iter`
-    limits the steps per γ.
+    `attributes` has codes of the levels, one array per attribute.
     """
 
-    engine: Engine
-    basis: FairBasis
-    family: Gaussian
+    space: Space
     attributes: tuple[Integers, ...]
-    max_iter: int = 100
-    definition: ClassVar = StatisticalParity()
+    settings: ModelSettings
+    definition: Definition = field(default_factory=StatisticalParity)
     _points: dict[float, Minimum] = field(default_factory=dict, repr=False, compare=False)
 
     # ------------------------------------------------------------- objective
@@ -152,9 +148,9 @@ class SteinbergProblem(LeastSquares):
         if not start.any():
             # Constant predictions say nothing, and MI jumps up in every direction from there.
             return Minimum(start, self.evaluate(start, gamma)[0], True)
-        return descend(lambda c: self.evaluate(c, gamma), start, self.max_iter)
+        return descend(lambda c: self.evaluate(c, gamma), start, self.settings.max_iter)
 
-    def fits(self, lambda_: Floats) -> list[Fit]:
+    def solved_at(self, lambda_: Floats) -> list[Fit]:
         """Return the models at several γ."""
         return [self.fit(float(gamma)) for gamma in lambda_]
 
@@ -177,18 +173,15 @@ class SteinbergProblem(LeastSquares):
             unconstrained=lambda: self.fit(0.0),
         )
 
-    def choose(
-        self, definition: Definition, bounds: Floats, tol: float, max_iter: int
-    ) -> list[Choice]:
+    def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose the smallest γ beyond which each bound always holds; ∞ for r = 0."""
 
         def value(gamma: float) -> float:
             return definition.value(self.fit(gamma))
 
-        free = Choice(0.0, "inactive", 0)
         wanted = bounds[bounds < 1.0]
         if not wanted.size or value(0.0) <= wanted.min():
-            return [free for _ in bounds]
+            return [Choice.FREE for _ in bounds]
         least = wanted[wanted > 0.0].min(initial=np.inf)
         grid, values = [0.0], [value(0.0)]
         for gamma in self.grid:
@@ -199,7 +192,10 @@ class SteinbergProblem(LeastSquares):
         grid.append(np.inf)
         values.append(value(np.inf))
         profile = PenaltyProfile(value, np.array(grid), np.array(values))
-        return [free if r == 1.0 else profile.choose(float(r), tol, max_iter) for r in bounds]
+        tol, max_iter = self.settings.tol, self.settings.max_iter
+        return [
+            Choice.FREE if r == 1.0 else profile.choose(float(r), tol, max_iter) for r in bounds
+        ]
 
     def converged(self, lambda_: float) -> bool:
         """Whether the coefficients at a γ are a minimum."""
@@ -207,12 +203,11 @@ class SteinbergProblem(LeastSquares):
 
 
 def steinberg_problem(
-    engine: Engine, attributes: tuple[Integers, ...], max_iter: int
+    engine: Engine, attributes: tuple[Integers, ...], tol: float, max_iter: int
 ) -> SteinbergProblem:
     """Read the rows once, or twice if they are ill-conditioned, and decompose."""
-    factor = factorize(engine, engine.moments())
-    basis = fair_basis(factor, engine.n_sensitive, standardize=True)
-    return SteinbergProblem(engine, basis, Gaussian(), attributes, max_iter)
+    space = plain_space(engine, standardize=True, n_targets=1)
+    return SteinbergProblem(space, attributes, ModelSettings(Ridge(), tol=tol, max_iter=max_iter))
 
 
 def _whitened(centered: Floats, spectrum: Spectrum) -> Floats:

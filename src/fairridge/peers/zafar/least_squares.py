@@ -14,7 +14,7 @@ up in directions unrelated to y, only to make the correlation small.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,12 +23,11 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import MaximalCorrelation, MaximalCovariance
-from fairridge.families import Family, Gaussian
-from fairridge.models import FairBasis, Fit, factorize, fair_basis
+from fairridge.models import Fit, factorize
+from fairridge.models.spaces import BlindSpace, blind_space_of
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.peers.zafar.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
-from fairridge.search.problem import LeastSquares
-from fairridge.search.solution import Choice, Solution, Status
+from fairridge.search.problem import Choice, LeastSquares, Problem, Solution, Status
 
 # By how much a limit on covariances stays below its bound, for rounding.
 ROUNDING_OF_COVARIANCE = 1e-13
@@ -54,19 +53,17 @@ def just_below(bounds: Floats) -> list[Limit]:
     return [Limit(r) for r in ((1.0 - ROUNDING_OF_COVARIANCE) * bounds).tolist()]
 
 
-class CovarianceBound(ABC):
+class CovarianceBound(Problem):
     """A model of X alone whose association with S is bounded, for every bound.
 
     `spaces` says what X can reach, and what is bounded.
     """
 
-    engine: Engine
-    basis: FairBasis
-    family: Family
+    space: BlindSpace
     spaces: PredictorSpaces
 
     @property
-    def space(self) -> PredictorSpace:
+    def reach(self) -> PredictorSpace:
         """What X can reach."""
         return self.spaces.whole
 
@@ -105,7 +102,7 @@ class CovarianceBound(ABC):
     @property
     def _largest(self) -> float:
         """The largest covariance that fitted values as long as the response can have."""
-        length = np.linalg.norm(self.space.normals, axis=0).max(initial=0.0)
+        length = np.linalg.norm(self.reach.normals, axis=0).max(initial=0.0)
         return float(length * np.sqrt(self.basis.target_scatter[0, 0]))
 
     def _fair_solution(self, r: float) -> Solution:
@@ -164,11 +161,11 @@ class CovarianceBound(ABC):
 
     def _price_at_zero(self, gradient: Floats) -> tuple[float, Status]:
         """Return the same at c = 0, where −∂D/∂w = normals·ν; ∞ if predictors were dropped."""
-        if self.spaces.fair.dimension == self.space.dimension:
+        if self.spaces.fair.dimension == self.reach.dimension:
             return 0.0, "inactive"
         if self.spaces.at_zero == "drop":
             return np.inf, "converged"
-        multipliers, *_ = np.linalg.lstsq(self.space.normals, -gradient, rcond=IN_SPAN)
+        multipliers, *_ = np.linalg.lstsq(self.reach.normals, -gradient, rcond=IN_SPAN)
         return self._price(multipliers.astype(np.float64)), "converged"
 
 
@@ -176,31 +173,24 @@ class CovarianceBound(ABC):
 class ZafarProblem(LeastSquares, CovarianceBound):
     """Least squares under the bound."""
 
-    engine: Engine
-    basis: FairBasis
-    family: Gaussian
+    space: BlindSpace
     spaces: PredictorSpaces
-
-    @property
-    def rank(self) -> int:
-        """Directions in which the fitted values can vary."""
-        return self.space.dimension
 
     def unconstrained(self) -> Fit:
         """Return least squares on X."""
-        return self._projected(self.space, self.space.projection, 0.0)
+        return self._projected(self.reach, self.reach.projection, 0.0)
 
     def _limits(self, bounds: Floats) -> list[Limit]:
         if self.bound == "covariance":
             return just_below(bounds)
-        normals, target = self.space.normals, self.space.projection
+        normals, target = self.reach.normals, self.reach.projection
         return [
             Limit(np.inf if r >= 1.0 else limit_at_ratio(normals, target, r))
             for r in bounds.tolist()
         ]
 
     def _within(self, limit: float) -> tuple[Fit, Status]:
-        space = self.space
+        space = self.reach
         if limit == 0.0:
             price, status = self._price_at_zero(-2.0 * space.projection)
             return self._projected(space, np.zeros(space.dimension), price), status
@@ -210,7 +200,7 @@ class ZafarProblem(LeastSquares, CovarianceBound):
         return self._projected(space, w, self._price(2.0 * multipliers)), "converged"
 
     def _fair(self) -> tuple[Fit, Status]:
-        price, status = self._price_at_zero(-2.0 * self.space.projection)
+        price, status = self._price_at_zero(-2.0 * self.reach.projection)
         space = self.spaces.fair
         return self._projected(space, space.projection, price), status
 
@@ -223,6 +213,6 @@ class ZafarProblem(LeastSquares, CovarianceBound):
 def zafar_problem(engine: Engine, *, bound: Bound, at_zero: AtZero) -> ZafarProblem:
     """Read the rows once, or twice if they are ill-conditioned, and decompose."""
     factor = factorize(engine, engine.moments())
-    basis = fair_basis(factor, engine.n_sensitive, standardize=True)
+    space = blind_space_of(engine, factor, standardize=True)
     spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)
-    return ZafarProblem(engine, basis, Gaussian(), spaces)
+    return ZafarProblem(space, spaces)

@@ -19,7 +19,7 @@ from fairridge.families.sums import GLMSums
 from fairridge.models import FairBasis, Fit
 from fairridge.peers.zafar.bounded import BoundedObjective, ModelMinimum, bounded_objective
 from fairridge.peers.zafar.predictor_space import PredictorSpace
-from fairridge.search.seed import Seed
+from fairridge.search.fold_starts import FoldStart
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, SHARE_OF_ROWS
 
@@ -105,7 +105,7 @@ class LimitedModels:
     max_iter: int
     _solved: dict[float, Solved] = field(default_factory=dict)
     _warm: Point | None = None
-    _sown: dict[float, Point] = field(default_factory=dict)
+    _near: dict[float, Point] = field(default_factory=dict)
     _halfway: Point | None = None
 
     def derivatives(
@@ -187,10 +187,10 @@ class LimitedModels:
         return M
 
     def _start_in(self, space: PredictorSpace, evaluate: Evaluation) -> Point:
-        """Return the null model, or where the quadratic model at a seed is least in the space."""
-        if not self._sown or not space.dimension:
+        """Return the null model, or where the quadratic model at a start is least in the space."""
+        if not self._near or not space.dimension:
             return _point_at(evaluate, np.append(self.null.theta[0], np.zeros(space.dimension)))
-        near, M = self._sown_near(0.0), self._from(space)
+        near, M = self._known_near(0.0), self._from(space)
         H, slope = near.hessian, near.gradient - near.hessian @ near.theta
         theta = np.linalg.solve(M.T @ H @ M, -(M.T @ slope))
         return _point_at(evaluate, theta.astype(np.float64))
@@ -257,7 +257,7 @@ class LimitedModels:
         objective = bounded_objective(evaluate, normals, limit, self.unit)
         nearest = self._nearest(limit)
         start = self._start(objective, nearest)
-        if nearest is None and not self._sown and self._halfway is None and np.isfinite(limit):
+        if nearest is None and not self._near and self._halfway is None and np.isfinite(limit):
             start = self._halfway = minimize(objective, start, self.max_iter, HALFWAY)
         point = minimize(objective, start, self.max_iter, close)
         model = self._last_step(objective, point)
@@ -287,10 +287,10 @@ class LimitedModels:
 
     def _start(self, objective: BoundedObjective, nearest: Solved | None) -> Point:
         """Return the nearest point known, moved inside the bounds."""
-        if nearest is None and self._sown:
-            seed = self._sown_near(objective.limit)
+        if nearest is None and self._near:
+            known = self._known_near(objective.limit)
             # Coefficients of rare levels move far from one fold to another: so does the Hessian.
-            return self._inside(objective, seed, objective.model(seed).theta, 2)
+            return self._inside(objective, known, objective.model(known).theta, 2)
         if nearest is None:
             near = self._halfway if np.isfinite(objective.limit) else None
             near = near or self._warm or self.null
@@ -316,7 +316,7 @@ class LimitedModels:
         b = self.space.to_coefficients @ theta[1:]
         return np.append(theta[0] - b @ self.basis.center_predictors, b)
 
-    def seeds(self, fits: Mapping[float, Fit]) -> tuple[Seed, ...]:
+    def fold_starts(self, fits: Mapping[float, Fit]) -> tuple[FoldStart, ...]:
         """Return models to start others on most of the rows from, by what they reach."""
         center, q = self.basis.center, self.engine.n_sensitive
         found = []
@@ -324,26 +324,26 @@ class LimitedModels:
             level = fit.intercept + float(fit.alpha @ self.basis.center_sensitive)
             raw = np.concatenate([[level], np.zeros(q), fit.beta])[None]
             top = float(np.abs(self.space.normals.T @ (self._to_coordinates @ fit.beta)).max())
-            found.append(Seed.at(self.engine, self.family, center, raw, top, value))
+            found.append(FoldStart.at(self.engine, self.family, center, raw, top, value))
         return tuple(found)
 
-    def sow(self, seeds: Iterable[Seed]) -> None:
+    def start_near(self, starts: Iterable[FoldStart]) -> None:
         """Start from models of more rows, with the derivatives on these rows."""
         T, q = self.space.to_coefficients, self.engine.n_sensitive
-        for seed in seeds:
-            here = seed.about(self.basis.center)
+        for start in starts:
+            here = start.about(self.basis.center)
             w = self._to_coordinates @ here.raw[0, 1 + q :]
             found = _with_ridge(self._in_coordinates(T, here.sums), w, self.ridge)
             deviance, gradient, hessian = found
             assert hessian is not None
             theta = np.append(here.raw[0, 0], w)
-            self._sown[seed.place] = Point(theta, deviance, gradient, hessian)
+            self._near[start.place] = Point(theta, deviance, gradient, hessian)
 
-    def _sown_near(self, limit: float) -> Point:
-        """Return the seed whose covariances are nearest to a limit, as a ratio."""
-        known = sorted(self._sown)
+    def _known_near(self, limit: float) -> Point:
+        """Return the start whose covariances are nearest to a limit, as a ratio."""
+        known = sorted(self._near)
         target = min(max(limit, known[0]), known[-1])
-        return self._sown[min(known, key=lambda x: abs(x - target) / (x + target or 1.0))]
+        return self._near[min(known, key=lambda x: abs(x - target) / (x + target or 1.0))]
 
     def start_from(self, warm_start: Floats) -> None:
         """Start from the `warm_start` of models of other rows instead of from the null model."""

@@ -18,14 +18,15 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.models import Fit, factorize, fair_basis
+from fairridge.models import Fit, factorize
+from fairridge.models.spaces import BlindSpace, blind_space_of
 from fairridge.peers.zafar.least_squares import CovarianceBound, Limit, just_below
 from fairridge.peers.zafar.limited import LimitedModels
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.peers.zafar.slabs import limit_at_ratio
+from fairridge.search.fold_starts import FoldStart
 from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
-from fairridge.search.seed import Seed
-from fairridge.search.solution import Solution, Status
+from fairridge.search.problem import Solution, Status
 from fairridge.solvers import Point
 
 # Rough minima: enough to see on which side of a bound they are,
@@ -45,11 +46,13 @@ class _NotConvergedError(Exception):
 class ZafarGLMProblem(CovarianceBound):
     """A generalized linear model of X under the bound, met to a tolerance if on correlations."""
 
-    def __init__(self, models: LimitedModels, spaces: PredictorSpaces, tol: float) -> None:
-        self.engine = models.engine
-        self.basis = models.basis
+    def __init__(
+        self, space: BlindSpace, models: LimitedModels, spaces: PredictorSpaces, tol: float
+    ) -> None:
+        self.space = space
         self.family = models.family
         self.spaces = spaces
+        self.starts_folds = True
         self.tol = tol
         self._models = models
         self._separated: list[Floats] = []
@@ -154,7 +157,7 @@ class ZafarGLMProblem(CovarianceBound):
         There the Hessian is a multiple of the identity, so that a Newton step
         is least squares.
         """
-        return limit_at_ratio(self.space.normals, self._first_step, ratio)
+        return limit_at_ratio(self.reach.normals, self._first_step, ratio)
 
     @cached_property
     def _first_step(self) -> Floats:
@@ -163,7 +166,7 @@ class ZafarGLMProblem(CovarianceBound):
     @cached_property
     def _typical(self) -> float:
         """The size of covariances without a bound."""
-        return float(np.abs(self.space.normals.T @ self._first_step).max(initial=0.0))
+        return float(np.abs(self.reach.normals.T @ self._first_step).max(initial=0.0))
 
     # ------------------------------------------------------------------- fits
 
@@ -178,15 +181,15 @@ class ZafarGLMProblem(CovarianceBound):
     def unconstrained(self) -> Fit:
         """Return the model without a bound."""
         solved = self._models.at(np.inf)
-        return self._fit_at(self.space, solved.point, 0.0, solved.theta)
+        return self._fit_at(self.reach, solved.point, 0.0, solved.theta)
 
     def _within(self, limit: float) -> tuple[Fit, Status]:
         if limit == 0.0:
             price, status = self._price_at_zero(self._models.null.gradient[1:])
-            return self._fit_at(self.space, self._models.null, price), status
+            return self._fit_at(self.reach, self._models.null, price), status
         solved = self._models.at(limit)
         price = self._price(solved.model.multipliers) if solved.is_active else 0.0
-        fit = self._fit_at(self.space, solved.point, price, solved.theta)
+        fit = self._fit_at(self.reach, solved.point, price, solved.theta)
         if not solved.point.converged:
             return fit, "not-converged"
         return fit, "converged" if solved.is_active else "inactive"
@@ -195,7 +198,7 @@ class ZafarGLMProblem(CovarianceBound):
         space = self.spaces.fair
         point, theta = self._models.unlimited(space)
         level, b = float(theta[0]), space.to_coefficients @ theta[1:]
-        _, gradient, _ = self._models.derivatives(self.space.to_coefficients, level, b, 1)
+        _, gradient, _ = self._models.derivatives(self.reach.to_coefficients, level, b, 1)
         price, status = self._price_at_zero(gradient[1:])
         fit = self._fit_at(space, point, price, theta)
         return fit, status if point.converged else "not-converged"
@@ -216,13 +219,13 @@ class ZafarGLMProblem(CovarianceBound):
         if warm_start is not None:
             self._models.start_from(warm_start)
 
-    def seeds(self, solutions: Iterable[Solution]) -> tuple[Seed, ...]:
+    def fold_starts(self, solutions: Iterable[Solution]) -> tuple[FoldStart, ...]:
         """Return models that were found, to start others on most of the rows from."""
-        return self._models.seeds({one.achieved: one.fit for one in solutions})
+        return self._models.fold_starts({each.achieved: each.fit for each in solutions})
 
-    def sow(self, seeds: Iterable[Seed]) -> None:
+    def start_near(self, starts: Iterable[FoldStart]) -> None:
         """Start from models of more rows, with the derivatives on these rows."""
-        self._models.sow(seeds)
+        self._models.start_near(starts)
 
     @property
     def null_deviance(self) -> float:
@@ -243,7 +246,7 @@ def zafar_glm_problem(
 ) -> ZafarGLMProblem:
     """Decompose S and X as for least squares; the response waits for the passes."""
     factor = factorize(engine, engine.moments())
-    basis = fair_basis(factor, engine.n_sensitive, standardize=True)
+    space = blind_space_of(engine, factor, standardize=True)
     spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)
-    models = LimitedModels(engine, basis, family, spaces.whole, max_iter)
-    return ZafarGLMProblem(models, spaces, tol)
+    models = LimitedModels(engine, space.basis, family, spaces.whole, max_iter)
+    return ZafarGLMProblem(space, models, spaces, tol)

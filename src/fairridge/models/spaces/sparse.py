@@ -19,14 +19,14 @@ from fairridge._typing import Floats
 from fairridge.data import Slab, SparseSlab
 from fairridge.engines import MemoryEngine
 from fairridge.models.basis import FairBasis, rounding_noise, scale_of
-from fairridge.models.compression import (
-    Features,
+from fairridge.models.spaces.compressed import (
+    FeatureSpace,
     column_statistics,
     explained_share,
     of_features,
     sensitive_basis,
 )
-from fairridge.models.sparse_columns import Numbers, SparseColumns, SparseSpectrum
+from fairridge.models.spaces.sparse_columns import Numbers, SparseColumns, SparseSpectrum
 
 # Length of a direction, relative to the longest, that is left for later.
 SHORT = 1e-3
@@ -35,7 +35,7 @@ NO_VARIANCE = 1e-24
 
 
 @dataclass(frozen=True)
-class SparseFeatures(Features):
+class SparseFeatures(FeatureSpace):
     """The model in features, and the way back.
 
     Attributes
@@ -44,15 +44,12 @@ class SparseFeatures(Features):
         V.
     directions : ndarray of shape (p, k)
         Q.
-    rows : MemoryEngine
-        The rows with all their columns.
     targets : ndarray of shape (n, m)
         The response outside [1, S].
     """
 
     columns: SparseColumns
     directions: Floats
-    rows: MemoryEngine
     targets: Floats
 
     def expand(self, delta: Floats) -> Floats:
@@ -91,7 +88,7 @@ class SparseFeatures(Features):
             residual=rest.T @ (weight * rest),
             rank_of_columns=self.original.predictors.rank,
         )
-        engine = self.rows.with_predictors(values)
+        engine = self.whole.with_predictors(values)
         return replace(self, engine=engine, basis=basis, directions=Q)
 
 
@@ -153,7 +150,7 @@ def sparse_features(engine: MemoryEngine, *, standardize: bool) -> SparseFeature
         explained=explained_share(columns.squares, squares),
     )
     none = np.zeros((n_features, 0))
-    empty = SparseFeatures(engine, original, original, engine.names, columns, none, engine, targets)
+    empty = SparseFeatures(engine, original, engine, original, columns, none, targets)
     return empty._in_features(none, np.zeros((rows.n_rows, 0)))
 
 

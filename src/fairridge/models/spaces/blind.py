@@ -10,14 +10,20 @@ them are not zero, and in their directions
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.models.basis import Factor
+from fairridge.engines import Engine
+from fairridge.families import Family
+from fairridge.models.basis import Factor, factorize, fair_basis
 from fairridge.models.coordinates import Coordinates
+from fairridge.models.fit import Fit
+from fairridge.models.spaces.base import Space
 from fairridge.solvers.spectrum import spectrum_of
 
 # A correlation this small is rounding; its square, a share of variance, is not seen anywhere.
@@ -25,8 +31,11 @@ NEGLIGIBLE_CORRELATION = 1e-10
 
 
 @dataclass(frozen=True)
-class CanonicalSpace:
-    """Linear combinations Xb of the predictors, b = directions·c.
+class BlindSpace(Space):
+    """Linear combinations Xb of the predictors, b = directions·c: S has no coefficients.
+
+    In the paper's coordinates such a model has α = Bβ, which cancels the coefficients
+    of S, and R² of η on S is VAR(Sα)/(VAR(Sα) + VAR(Uβ)) as ever.
 
     Attributes
     ----------
@@ -41,26 +50,33 @@ class CanonicalSpace:
         Scatter of the targets outside the span of X.
     scale : ndarray of shape (p,)
         What penalties divide coefficients of X by: standard deviations, or ones.
-    dependent : tuple of int
+    dependent_predictors : tuple of int
         Columns of X that are constant, or linear combinations of the others.
     """
+
+    uses_sensitive = False
 
     explained: Floats
     directions: Floats
     projection: Floats
     residual: Floats
     scale: Floats
-    dependent: tuple[int, ...]
+    dependent_predictors: tuple[int, ...]
 
     @property
-    def dimension(self) -> int:
-        """Directions in which the fitted values can vary."""
+    def rank(self) -> int:
+        """Directions in which a linear predictor can vary."""
         return self.directions.shape[1]
+
+    @property
+    def dependent(self) -> tuple[list[int], list[int]]:
+        """Columns of X without coefficients of their own; S may be collinear, and X with S."""
+        return [], list(self.dependent_predictors)
 
     @property
     def has_fair_directions(self) -> bool:
         """Whether S explains nothing of some combination of the predictors."""
-        return self.dimension > len(self.explained)
+        return self.rank > len(self.explained)
 
     @cached_property
     def penalty(self) -> Floats:
@@ -74,24 +90,74 @@ class CanonicalSpace:
         part = float(self.explained @ c[: len(self.explained)] ** 2)
         return part / whole if whole > 0.0 else 0.0
 
+    def coordinates(self, family: Family, penalty: Any) -> BlindCoordinates:
+        """Return the coordinates θ of a model."""
+        return BlindCoordinates(self.basis, family.n_predictors, False, space=self)
 
-def canonical_space(
-    factor: Factor, n_sensitive: int, *, standardize: bool, n_targets: int = 1
-) -> CanonicalSpace:
+    def penalized(self, penalty: Any) -> Floats:
+        """Return ‖P_S Xb‖² as a form in coordinates of variance one."""
+        return np.diag(self.basis.weight * self.explained)
+
+    def spread(self, coordinates: Any) -> Floats:
+        """Return ones: every direction has variance one."""
+        return np.ones(coordinates.size)
+
+    def floor(self, gradient: Floats) -> float:
+        """Return the share of S that no finite λ goes below.
+
+        As λ grows, b tends to zero along the minimum of gᵀb + λ‖P_S Xb‖², with g
+        the gradient at b = 0: cⱼ ∝ gⱼ/κⱼ. That is so if S explains some of
+        every direction of X; else the share tends to zero.
+        """
+        if self.has_fair_directions or not gradient.any():
+            return 0.0
+        gradient = gradient.reshape(-1, len(self.explained))
+        limit = gradient / self.explained
+        return self.share(np.sqrt((limit**2).sum(axis=0)))
+
+    def least_squares_at(
+        self, c: Floats, lambda_: float, family: Family, unconstrained: Callable[[], Fit]
+    ) -> Fit:
+        """Return the gaussian model η = ȳ + X·directions·c."""
+        basis, beta = self.basis, self.directions @ c
+        alpha = beta @ basis.B.T  # so that the coefficients of S itself are zero
+        missed = self.projection[:, 0] - c
+        return Fit(
+            lambda_=lambda_,
+            alpha=alpha,
+            beta=beta,
+            intercept=float(basis.center_targets[0] - alpha @ basis.center_sensitive),
+            deviance=float(missed @ missed + self.residual[0, 0]),
+            family=family,
+            basis=basis,
+            engine=self.engine,
+            unconstrained=unconstrained,
+        )
+
+
+def blind_space(engine: Engine, *, standardize: bool, n_targets: int = 1) -> BlindSpace:
     """Find the canonical directions of X with S.
 
     Parameters
     ----------
-    factor : Factor
-        Triangular factor of [S, X, y].
-    n_sensitive : int
-        q, the number of columns of S.
+    engine : Engine
+        Where the rows are.
     standardize : bool
         Whether penalties see columns of X divided by their standard deviations.
     n_targets : int
         Number of columns of y.
     """
-    q, last = n_sensitive, len(factor.scale) - n_targets
+    factor = factorize(engine, engine.moments(), n_targets)
+    return blind_space_of(engine, factor, standardize=standardize, n_targets=n_targets)
+
+
+def blind_space_of(
+    engine: Engine, factor: Factor, *, standardize: bool, n_targets: int = 1
+) -> BlindSpace:
+    """Find the directions from the triangular factor of [S, X, y]; see `blind_space`."""
+    q = engine.n_sensitive
+    basis = fair_basis(factor, q, standardize=standardize, n_targets=n_targets)
+    last = len(factor.scale) - n_targets
     scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
     _, P_S, _ = spectrum_of(factor.R[:q, :q] * scale_S, scale_S, factor.noise[:q])
     scale = scale_X if standardize else np.ones(last - q)
@@ -101,7 +167,9 @@ def canonical_space(
     used = np.minimum(correlations[correlations > NEGLIGIBLE_CORRELATION], 1.0)
     targets = factor.R[:, last:] * scale_y
     outside = N_X.T @ targets
-    return CanonicalSpace(
+    return BlindSpace(
+        engine,
+        basis,
         used**2,
         X.original(W @ (X.vectors / np.sqrt(X.eigenvalues)).T).T,
         W @ P_X.T @ targets,
@@ -120,11 +188,11 @@ class BlindCoordinates(Coordinates):
 
     Attributes
     ----------
-    space : CanonicalSpace
+    space : BlindSpace
         The directions.
     """
 
-    space: CanonicalSpace
+    space: BlindSpace
 
     @cached_property
     def _unit(self) -> Floats:

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums
 from fairridge.search.penalized_glm import PenalizedGLM
-from fairridge.search.solution import Solution
+from fairridge.search.problem import Solution
 from fairridge.solvers import Point
 
 
 @dataclass(frozen=True)
-class Seed:
+class FoldStart:
     """A model of some rows, with the derivatives of its deviance.
 
     Attributes
@@ -57,37 +56,24 @@ class Seed:
         raw: Floats,
         place: float,
         value: float,
-    ) -> Seed:
+    ) -> FoldStart:
         """Make one pass over all rows."""
         sums = engine.derivatives(family, center, raw[:, 0], raw[:, 1:], 2)
         return cls(family, center, raw, sums, place, value)
 
-    def without(self, engine: Engine) -> Seed:
+    def without(self, engine: Engine) -> FoldStart:
         """Return the same on the rows that are left without some others."""
         part = engine.derivatives(self.family, self.center, self.raw[:, 0], self.raw[:, 1:], 2)
         return replace(self, sums=self.sums - part)
 
-    def about(self, center: Floats) -> Seed:
+    def about(self, center: Floats) -> FoldStart:
         """Return the same with the level at another center."""
         gap, raw = self.center - center, self.raw.copy()
         raw[:, 0] -= raw[:, 1:] @ gap
         return replace(self, center=center, raw=raw, sums=self.sums.recentered(gap))
 
 
-@runtime_checkable
-class SeededProblem(Protocol):
-    """A problem that can start others on most of its rows, and be started so."""
-
-    def seeds(self, solutions: Iterable[Solution]) -> tuple[Seed, ...]:
-        """Return the models that were found; none if deviances of rows do not add up."""
-        ...
-
-    def sow(self, seeds: Iterable[Seed]) -> None:
-        """Start from seeds on these rows."""
-        ...
-
-
-def seeds_of(minima: PenalizedGLM, solutions: Iterable[Solution]) -> tuple[Seed, ...]:
+def fold_starts(minima: PenalizedGLM, solutions: Iterable[Solution]) -> tuple[FoldStart, ...]:
     """Return what was found for bounds; nothing if deviances of rows do not add up."""
     if not minima.family.separable:
         return ()
@@ -95,18 +81,18 @@ def seeds_of(minima: PenalizedGLM, solutions: Iterable[Solution]) -> tuple[Seed,
     values = {one.fit.lambda_: one.achieved for one in solutions}
     models = {x: minima.coordinates.raw(minima.point(x).theta) for x in values}
     return tuple(
-        Seed.at(engine, family, basis.center, raw, x / basis.weight, values[x])
+        FoldStart.at(engine, family, basis.center, raw, x / basis.weight, values[x])
         for x, raw in models.items()
     )
 
 
-def sow(minima: PenalizedGLM, seeds: Iterable[Seed]) -> None:
+def start_near(minima: PenalizedGLM, starts: Iterable[FoldStart]) -> None:
     """Start from minima of more rows, with the derivatives on these rows."""
-    for seed in seeds:
-        if seed.family == minima.family:  # a dispersion may have been estimated
-            here = seed.about(minima.basis.center)
+    for start in starts:
+        if start.family == minima.family:  # a dispersion may have been estimated
+            here = start.about(minima.basis.center)
             gradient, hessian = minima.coordinates.derivatives(here.sums)
             assert hessian is not None
             theta = minima.coordinates.theta(here.raw)
             point = Point(theta, here.sums.deviance, gradient, hessian)
-            minima.sow(seed.value, seed.place * minima.basis.weight, point)
+            minima.start_near(start.value, start.place * minima.basis.weight, point)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.models.sparse_columns import SparseColumns
+from fairridge.models.spaces.sparse_columns import SparseColumns
 from fairridge.solvers.conjugate_gradients import conjugate_gradients
 
 

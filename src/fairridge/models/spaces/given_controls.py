@@ -11,15 +11,20 @@ outside the span of C, and the fair basis of that is one of S̃ and Ũ.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.engines import triangular_factor
-from fairridge.models.basis import MOST_NOISE, Factor, FairBasis, fair_basis
+from fairridge.engines import Engine, triangular_factor
+from fairridge.families import Family
+from fairridge.models.basis import MOST_NOISE, Factor, FairBasis, factorize, fair_basis
 from fairridge.models.coordinates import Coordinates
+from fairridge.models.fit import Fit
+from fairridge.models.spaces.base import Space
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
 
@@ -182,7 +187,7 @@ class ConditionalCoordinates(Coordinates):
         return np.concatenate([start + places for start in self.of_level])
 
     def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        """Level, α and β with ζ, one row per row of coordinates."""
+        """Intercept at the means, α and β with ζ, one row per row of coordinates."""
         a, b = self.sensitive.shape[1], self.predictors.shape[1]
         level, of_S, of_U, of_C = np.split(theta, [1, 1 + a, 1 + a + b], axis=1)
         beta = self.basis.complete(of_U @ self.predictors.T, of_C @ self.controls.T)
@@ -193,3 +198,89 @@ class ConditionalCoordinates(Coordinates):
         Q = super().penalty(sensitive, predictor_penalty)
         Q[self.of_controls, self.of_controls] = 0.0
         return Q
+
+
+@dataclass(frozen=True)
+class ControlledSpace(Space):
+    """S and the other predictors, less what controls explain of them."""
+
+    basis: ConditionalBasis
+
+    @property
+    def reported(self) -> FairBasis:
+        """S and U without controls."""
+        return self.basis.whole
+
+    @property
+    def controls(self) -> tuple[int, ...]:
+        """Positions in X of the controls."""
+        return tuple(self.basis.controls.tolist())
+
+    @property
+    def rank(self) -> int:
+        """Directions in which a linear predictor can vary."""
+        return self.basis.rank + self.basis.of_controls.rank
+
+    @property
+    def target_scatter(self) -> Floats:
+        """Σ w (y − ȳ)(y − ȳ)ᵀ, with what controls explain."""
+        return self.basis.whole.target_scatter
+
+    @property
+    def dependent(self) -> tuple[list[int], list[int]]:
+        """Columns of S, and of X, that have no coefficients of their own."""
+        basis = self.basis
+        others = basis.others[list(basis.predictors.dependent)].tolist()
+        controls = basis.controls[list(basis.of_controls.dependent)].tolist()
+        return list(basis.sensitive.dependent), others + controls
+
+    def coordinates(self, family: Family, penalty: Any) -> Coordinates:
+        """Return the coordinates θ of a model."""
+        coordinates: Coordinates = self._coordinates_as(ConditionalCoordinates, family, penalty)
+        return coordinates
+
+    def spread(self, coordinates: Any) -> Floats:
+        """Return standard deviations of what coordinates of one linear predictor multiply."""
+        basis = self.basis
+        squares = [
+            basis.sensitive.quadratic(coordinates.sensitive.T),
+            basis.predictors.quadratic(coordinates.predictors.T),
+            basis.of_controls.quadratic(coordinates.controls.T),
+        ]
+        variances = np.concatenate([[basis.weight], *squares]) / basis.weight
+        return np.sqrt(np.where(variances > 0.0, variances, 1.0))
+
+    def least_squares_beta(self, beta: Floats) -> Floats:
+        """Complete β of a gaussian model by the coefficients of controls."""
+        return self.basis.complete(beta, self.basis.on_controls[:, -1])
+
+    def in_columns(self, fits: Sequence[Fit], unconstrained: Callable[[], Fit]) -> list[Fit]:
+        """Return models of residuals as models of S and U."""
+        return [self._in_columns(fit, unconstrained) for fit in fits]
+
+    def _in_columns(self, fit: Fit, unconstrained: Callable[[], Fit]) -> Fit:
+        whole, q = self.basis.whole, len(self.basis.B)
+        raw = self.basis.raw_coefficients(fit.alpha, fit.beta)
+        alpha = raw[..., :q] + raw[..., q:] @ whole.B.T
+        return replace(
+            fit,
+            alpha=alpha,
+            beta=raw[..., q:],
+            intercept=fit.intercept - alpha @ whole.center_sensitive,
+            basis=whole,
+            unconstrained=unconstrained,
+            given=fit,
+            controls=self.controls,
+            _memory={},
+        )
+
+
+def controlled_space(
+    engine: Engine, controls: tuple[int, ...], *, standardize: bool, n_targets: int = 1
+) -> ControlledSpace:
+    """Read the rows, and take out of S, X and y what controls explain; see `conditional_basis`."""
+    factor = factorize(engine, engine.moments(), n_targets)
+    basis = conditional_basis(
+        factor, engine.n_sensitive, controls, standardize=standardize, n_targets=n_targets
+    )
+    return ControlledSpace(engine, basis)

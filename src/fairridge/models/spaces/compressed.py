@@ -23,7 +23,7 @@ fitted values, s²/(s² + λ₂), but to γ it adds s/(s² + λ₂).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +33,9 @@ from fairridge._typing import Floats
 from fairridge.data import Piece, Slab
 from fairridge.engines import MemoryEngine, column_blocks, triangular_factor
 from fairridge.models.basis import EPS, WELL_CONDITIONED, FairBasis, rounding_noise, scale_of
-from fairridge.models.wide_columns import WideColumns, WideSpectrum, decorrelated
+from fairridge.models.fit import Fit
+from fairridge.models.spaces.base import Space
+from fairridge.models.spaces.wide_columns import WideColumns, WideSpectrum, decorrelated
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
 # Part of the fitted values that coefficients miss, above which it is more than rounding.
@@ -43,38 +45,60 @@ SWEEPS = 2
 
 
 @dataclass(frozen=True)
-class Features(ABC):
-    """A model in features, and the way back to the columns that they are made of.
+class FeatureSpace(Space, ABC):
+    """Features F of the predictors, and the way back to the columns that they are made of.
 
     Attributes
     ----------
-    engine : MemoryEngine
-        The rows with the features F instead of X.
-    basis : FairBasis
-        S and F in small matrices.
+    whole : MemoryEngine
+        The rows with all their columns.
     original : FairBasis
         S and U.
-    names : tuple of str
-        Names of S and X.
     """
 
+    compressed = True
+
     engine: MemoryEngine
-    basis: FairBasis
+    whole: MemoryEngine
     original: FairBasis
-    names: tuple[str, ...]
+
+    @property
+    def all_columns(self) -> MemoryEngine:
+        """The rows with all their columns."""
+        return self.whole
+
+    @property
+    def reported(self) -> FairBasis:
+        """S and U."""
+        return self.original
 
     @abstractmethod
     def expand(self, delta: Floats) -> Floats:
         """Return β for coefficients δ of the features (last axis)."""
 
-    def raw(self, features: Floats) -> Floats:
+    def raw_in_columns(self, raw: Floats) -> Floats:
         """Bring raw coefficients of [S, F], which are (α, δ), to [S, X] (last axis)."""
-        alpha, delta = np.split(features, [len(self.original.center_sensitive)], axis=-1)
+        alpha, delta = np.split(raw, [len(self.original.center_sensitive)], axis=-1)
         return self.original.raw_coefficients(alpha, self.expand(delta))
+
+    def in_columns(self, fits: Sequence[Fit], unconstrained: Callable[[], Fit]) -> list[Fit]:
+        """Return models of S and U for models of S and F, in one sweep over the columns."""
+        betas = self.expand(np.array([fit.beta for fit in fits]))
+        return [
+            replace(
+                fit,
+                beta=beta,
+                basis=self.original,
+                engine=self.whole,
+                unconstrained=unconstrained,
+                features=fit,
+            )
+            for fit, beta in zip(fits, betas, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
-class Compression(Features):
+class Compression(FeatureSpace):
     """As many features as U has rank.
 
     Attributes
@@ -154,7 +178,7 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
     features = engine.with_predictors(left * values / root)
     features.passes = SWEEPS
     basis = of_features(original, values)
-    return Compression(features, basis, original, engine.names, columns, left / values)
+    return Compression(features, basis, engine, original, columns, left / values)
 
 
 def column_statistics(pieces: Sequence[Piece], weights: Floats) -> tuple[Floats, Floats]:

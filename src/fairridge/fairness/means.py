@@ -1,0 +1,343 @@
+"""Parity and opportunity of predicted means: what S explains of them, from sums over the rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from fairridge._typing import Floats, Integers
+from fairridge.engines import Engine, MeanSums
+from fairridge.fairness.base import Certifiable, Definition, VarianceShare
+from fairridge.fairness.conditional import GivenControls
+from fairridge.families.means import MeansOfRows
+from fairridge.models import FairBasis, Fit
+from fairridge.solvers.shares import explained_by_sensitive, whitening
+
+# Variance of means, relative to the square of their size, that is nothing but rounding.
+NOTHING = 1e-26
+# R² that is nothing but rounding: correlations below 10⁻¹².
+NO_SHARE = 1e-24
+# Share of a variance that controls leave, which is nothing but rounding.
+NOTHING_LEFT = 1e-12
+
+
+class MeanShare(Definition):
+    """R² on S of the means that a model predicts.
+
+    It brings its own ridge, on what S explains of the means. A ridge on α
+    would not do: under a link that bends, α = 0 leaves μ correlated with S.
+    """
+
+    own_ridge = True
+    sees_columns = False
+
+    @abstractmethod
+    def codes(self, family: Any, classes: Any) -> tuple[int, ...] | None:
+        """Return the classes whose rows are looked at; None for all rows."""
+
+    def means(self, fit: Fit) -> MeansOfRows:
+        """Return which means are looked at."""
+        family = fit.family
+        self.require(family)
+        # Probabilities are near enough to zero as they are.
+        reference = float(fit.basis.center_targets[0]) if family.n_predictors == 1 else 0.0
+        found: MeansOfRows = family.means(self.codes(family, fit.classes), reference)
+        return found
+
+    def _form(self, fit: Fit) -> tuple[MeanForm, float, float]:
+        sums = fit.mean_sums(self.means(fit))
+        form = mean_form(sums, fit.basis)
+        return form, form.share(sums), form.variance(sums)
+
+    def value(self, fit: Fit) -> float:
+        """Return R² of the means on S; 0 if they do not vary."""
+        return self._form(fit)[1]
+
+    def components(self, fit: Fit) -> dict[str, float]:
+        """Return R² of the means on S, and their variance."""
+        _, share, variance = self._form(fit)
+        return {"r_squared_sensitive": share, "mean_variance": variance}
+
+    def held_out(
+        self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
+    ) -> float:
+        """Return R² of the means on S in other rows."""
+        form, share, _ = self._form(fit.on(engine))
+        return form.adjusted(share) if adjusted else share
+
+
+@dataclass(frozen=True)
+class MeanParity(MeanShare, VarianceShare):
+    """R² of the predicted means μ on S.
+
+    With s = S − E(S) and Σ = VAR(S),
+
+        R² = aᵀΣ⁻¹a / VAR(μ),   a = COV(S, μ),
+
+    which anybody can measure who regresses the predictions on S. With several
+    classes μ_k is the probability of class k, and numerators and denominators
+    are added over k. Offsets are part of μ, except in gaussian models, which
+    are models of y − offset.
+
+    The model minimizes D + λW·aᵀΣ⁻¹a, with W the weight of all rows and the
+    smallest λ for which R² ≤ r: not a ridge on α but on what S explains of the
+    means. λ = ∞ makes a = 0 exactly. In gaussian models this is the radial
+    penalty.
+    """
+
+    name = "mean-parity"
+    needs_only_moments = True
+    per_attribute = True
+
+    @property
+    def for_blind(self) -> MeanParity:
+        """The same: means are what anybody sees of a model."""
+        return self
+
+    @property
+    def given_controls(self) -> GivenControls:
+        """Partial R² of the means on S."""
+        return GivenControls(self)
+
+    def require(self, family: Any) -> None:
+        """Refuse families that predict no means."""
+        family.means(None, 0.0)
+
+    def codes(self, family: Any, classes: Any) -> tuple[int, ...] | None:
+        """Return None: all rows are looked at."""
+        return None
+
+    def certifiable(self, family: Any) -> Certifiable:
+        """Return the means, which are the linear predictor in gaussian models."""
+        return "linear predictors" if self.applies_to(family) else "means"
+
+    def applies_to(self, family: Any) -> bool:
+        """Whether μ is η, so that shares of its variance are known in closed form."""
+        return bool(family.least_squares)
+
+    def other_variance(self, fit: Fit) -> float:
+        """VAR(Uβ)."""
+        return fit.predictor_variance
+
+    def value(self, fit: Fit) -> float:
+        """Return R² of the means on S; 0 if they do not vary."""
+        shares: Any = VarianceShare if self.applies_to(fit.family) else MeanShare
+        return float(shares.value(self, fit))
+
+    def components(self, fit: Fit) -> dict[str, float]:
+        """Return R² of the means on S, and their variance."""
+        if not self.applies_to(fit.family):
+            return super().components(fit)
+        variance = fit.sensitive_variance + fit.predictor_variance
+        return {"r_squared_sensitive": self.value(fit), "mean_variance": variance}
+
+    def held_out(
+        self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
+    ) -> float:
+        """Return R² of the means on S in other rows."""
+        if self.applies_to(fit.family):
+            return explained_by_sensitive(scatter, q, m, engine.n_rows if adjusted else None)
+        return super().held_out(fit, engine, scatter, q, m, adjusted=adjusted)
+
+
+@dataclass(frozen=True)
+class MeanOpportunity(MeanShare):
+    """R² on S of the predicted probability of a class, among the rows of that class.
+
+    For two classes that is R² of P(y = 1) on S among rows with y = 1, the
+    positive class. With several classes μ_k is looked at among rows with
+    y = k, and numerators and variances are added over k with weights P(y = k):
+
+        Σ_k P(y = k) a_kᵀΣ_k⁻¹a_k / Σ_k P(y = k) VAR(μ_k | y = k),
+
+    a_k and Σ_k the covariance of S with μ_k and the variance of S among rows
+    with y = k. The model has the ridge of `MeanParity` on this numerator.
+
+    Parameters
+    ----------
+    positive : label, optional
+        The class whose rows are looked at. By default the second of two
+        classes, and all of more.
+    """
+
+    positive: Any = None
+    name = "mean-opportunity"
+    reads = "classes"
+
+    def require(self, family: Any) -> None:
+        """Refuse responses that are not classes."""
+        if family.reads != "classes":
+            raise ValueError(
+                f"definition='mean-opportunity' looks at rows of one class, and the response of a "
+                f"{family.name} model has none: use FairRidgeClassifier, or "
+                "definition='mean-parity'."
+            )
+
+    def codes(self, family: Any, classes: Any) -> tuple[int, ...] | None:
+        """Return the codes of the classes whose rows are looked at."""
+        count = family.n_predictors + 1
+        if self.positive is None:
+            return (1,) if count == 2 else tuple(range(count))
+        labels = np.arange(count) if classes is None else np.asarray(classes)
+        found = np.flatnonzero(labels == self.positive)
+        if len(found) != 1:
+            known = ", ".join(repr(label) for label in labels.tolist())
+            raise ValueError(f"positive={self.positive!r} is not a class of y: these are {known}.")
+        return (int(found[0]),)
+
+
+# ------------------------------------------------------------- forms in sums of means
+
+
+@dataclass(frozen=True)
+class MeanForm:
+    """What S explains of K means, and what they vary, as forms in their sums.
+
+    With p_k the weights of the means, m_k and Σ_k mean and variance of S in the
+    rows that mean k is asked of,
+
+        a_k = √p_k Σ_k^(−1/2) COV(S, μ_k),   R² = Σ_k‖a_k‖² / Σ_k p_k VAR(μ_k).
+
+    Given controls C, S stands for its residuals on [1, C], and VAR(μ_k) for what C
+    leaves of it, VAR(μ_k) − ‖b_k‖²/p_k, with b_k the same as a_k for C: R² is partial.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (K,)
+        Weights of the rows that each mean is asked of.
+    shares : ndarray of shape (K,)
+        p, the weights of those rows relative to all; any factor cancels in R².
+    map : ndarray of shape (K·rank, K·(1+q))
+        Maps Σ w μ[1, s] of all means to a.
+    counts : ndarray of shape (K,)
+        Number of rows.
+    of_controls : ndarray of shape (K·rank, K·(1+q))
+        Maps the same sums to b; without rows if there are no controls.
+    """
+
+    weights: Floats
+    shares: Floats
+    map: Floats
+    counts: Floats
+    of_controls: Floats
+
+    def explained(self, products: Floats) -> Floats:
+        """Return a, for Σ w μ[1, s] of shape (K, 1+q)."""
+        return self.map @ products.ravel()
+
+    def variance(self, sums: MeanSums) -> float:
+        """Return Σ p VAR(μ), or what controls leave of it; 0 if that is rounding.
+
+        NaN if μ² overflows.
+        """
+        level = sums.products[:, 0] / self.weights
+        squares = sums.squares / self.weights
+        size = float(self.shares @ squares)
+        if not np.isfinite(size):
+            return float("nan")
+        total = float(self.shares @ (squares - level**2))
+        b = self.of_controls @ sums.products.ravel()
+        value, least = total - float(b @ b), NOTHING_LEFT * total if len(b) else 0.0
+        return value if value > max(NOTHING * size, least) else 0.0
+
+    def variance_slope(self, sums: MeanSums, squares: Floats, jacobian: Floats) -> Floats:
+        """Return the derivative of `variance`.
+
+        Parameters
+        ----------
+        sums : MeanSums
+            Where it is asked for.
+        squares : ndarray of shape (K, N)
+            Derivatives of ½Σ w μ².
+        jacobian : ndarray of shape (K·(1+q), N)
+            Derivatives of Σ w μ[1, s].
+        """
+        levels = jacobian.reshape(len(sums.squares), -1, jacobian.shape[1])[:, 0]
+        weights = (2.0 * self.shares / self.weights)[:, None]
+        mean = (sums.products[:, 0] / self.weights)[:, None]
+        b = self.of_controls @ sums.products.ravel()
+        slope: Floats = (weights * (squares - mean * levels)).sum(axis=0)
+        return slope - 2.0 * b @ (self.of_controls @ jacobian)
+
+    def share(self, sums: MeanSums) -> float:
+        """Return R²; 0 for means that do not vary, NaN for means whose squares overflow."""
+        a, total = self.explained(sums.products), self.variance(sums)
+        share = float(a @ a) / total if total != 0.0 else 0.0
+        return 0.0 if share <= NO_SHARE else share
+
+    def adjusted(self, share: float) -> float:
+        """Adjust R² for chance; NaN if the rows are too few."""
+        total = float(np.sum(self.counts - 1.0)) - len(self.of_controls)
+        left = total - len(self.map)
+        return 1.0 - (1.0 - share) * total / left if left > 0 else np.nan
+
+
+def mean_form(sums: MeanSums, basis: FairBasis, columns: Integers | None = None) -> MeanForm:
+    """Set the forms up.
+
+    Parameters
+    ----------
+    sums : MeanSums
+        With [1, S][1, S]ᵀ; given controls, with [1, S, X][1, S, X]ᵀ.
+    basis : FairBasis
+        Says what the weight of all rows is, and which columns of X are controls.
+    columns : ndarray of int, optional
+        Columns of S that are to explain the means; all by default.
+    """
+    gram, q = sums.gram, len(basis.center_sensitive)
+    assert gram is not None
+    columns = np.arange(q) if columns is None else columns
+    weights = gram[:, 0, 0]
+    shares = weights / basis.weight
+    maps = [
+        _maps(G, columns, q + basis.given_columns, np.sqrt(p) / w if w > 0.0 else 0.0)
+        for G, w, p in zip(gram, weights, shares, strict=True)
+    ]
+    safe = np.where(weights > 0.0, weights, 1.0)
+    own, controls = (scipy.linalg.block_diag(*parts) for parts in zip(*maps, strict=True))
+    return MeanForm(safe, shares, own, sums.counts, controls)
+
+
+def _maps(
+    gram: Floats, columns: Integers, controls: Integers, size: float
+) -> tuple[Floats, Floats]:
+    """Return the maps from Σ w μ[1, z] of one mean to a and to b, z the columns of the sums."""
+    width, w = len(gram), gram[0, 0]
+    if w <= 0.0:
+        return np.zeros((0, width)), np.zeros((0, width))
+    mean = gram[0, 1:] / w
+    scatter = gram[1:, 1:] / w - np.outer(mean, mean)
+    of_controls = np.zeros((0, width - 1))
+    residuals = np.eye(width - 1)[columns]
+    if controls.size:
+        of_controls = _whitened(scatter, np.eye(width - 1)[controls])
+        residuals = residuals - (residuals @ scatter @ of_controls.T) @ of_controls
+    own = _whitened(scatter, residuals, np.diag(scatter)[columns])
+    a, b = (size * np.column_stack([-full @ mean, full]) for full in (own, of_controls))
+    return a, b
+
+
+def _whitened(scatter: Floats, columns: Floats, before: Floats | None = None) -> Floats:
+    """Return combinations of columns whose scatter is one.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (k, k)
+        Of all columns.
+    columns : ndarray of shape (c, k)
+        Combinations of them.
+    before : ndarray of shape (c,), optional
+        What the variances were before controls took their part; what is left of one may be
+        nothing but rounding.
+    """
+    if not len(columns):
+        return columns
+    own = columns @ scatter @ columns.T
+    if before is not None:
+        gone = np.diag(own) <= NOTHING_LEFT * before
+        own[gone], own[:, gone] = 0.0, 0.0
+    return whitening(own) @ columns

@@ -1,0 +1,554 @@
+"""Models with a bound on what S explains of their predicted means, for every λ.
+
+Minima under a ridge on what S explains of the means are followed from λ = 0 to
+each bound; `fairridge.solvers.mean_ridge` takes the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from fairridge._typing import Booleans, Floats, Integers
+from fairridge.engines import MeanSums
+from fairridge.fairness import Definition
+from fairridge.fairness.means import MeanForm, mean_form
+from fairridge.models import Fit, Isolation
+from fairridge.search.glm import GLMProblem
+from fairridge.search.penalized_glm import PenalizedGLM, is_definite
+from fairridge.search.problem import LOOSE, AttributeShare, Choice, Solution, Status
+from fairridge.solvers import Point, minimize
+from fairridge.solvers.mean_ridge import (
+    Goal,
+    Means,
+    MeanState,
+    ahead,
+    is_minimum,
+    reach,
+    stiffness,
+)
+
+# Penalties at which to start if the path from the free model is lost, in typical ones.
+MIDDLE = (1.0, 20.0, 400.0)
+# The same next to the model at r = 0.
+FAR = 1e4
+# Step of log λ between penalties that are tried in turn, if path following failed,
+SCAN = 1.5
+# and how far they go.
+LARGEST = 30.0
+# Relative rounding error of a share: sums in another order give another last digit.
+ROUNDING_OF_SHARES = 1e-13
+# By which a model that is found again may exceed r = 0.
+RESUMED = 1e-10
+# What may become of the bound of one attribute, from bad to good.
+EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")
+
+
+class MeanProblem(GLMProblem):
+    """min D + λW‖a‖² + λ₂‖β‖² for every λ, with ‖a‖² what S explains of the means.
+
+    Means bend, so this is not convex: minima are followed from λ = 0 on. One bound is on
+    what all of S explains, or each attribute has one.
+
+    Parameters
+    ----------
+    minima : PenalizedGLM
+        The model without a bound.
+    definition : MeanShare, or one given controls
+        Says which means are looked at.
+    isolation : Isolation, optional
+        Rows that the model is fitted without.
+    """
+
+    def __init__(
+        self, minima: PenalizedGLM, definition: Definition, isolation: Isolation | None = None
+    ) -> None:
+        super().__init__(minima, definition, isolation)
+        self.explains = True
+        self._share: Any = definition.within_space  # a MeanShare
+        self._points: dict[float, Point] = {}
+
+    def warm_start(self) -> Floats | None:
+        """Return intercept and raw coefficients of the model without a bound."""
+        if self.space.compressed:
+            return None
+        raw = self.minima.coordinates.raw(self.minima.point(0.0).theta)
+        raw[:, 0] -= raw[:, 1:] @ self._basis.center
+        return raw
+
+    @property
+    def _has_others(self) -> bool:
+        """Whether there are coordinates that λ does not penalize, including controls."""
+        return super()._has_others or bool(self.space.controls)
+
+    def resume(self, lambda_: float, raw: Floats) -> None:
+        """Find the model of an earlier fit to these rows again, from its level and coefficients.
+
+        Models with λ = ∞ are searched for again: their multipliers are not known.
+        """
+        if lambda_ == 0.0 or self.space.compressed:
+            self.start_from(raw)
+            return
+        if np.isinf(lambda_):
+            self._choose_means(np.zeros(1), RESUMED)
+            return
+        moved = raw.copy()
+        moved[:, 0] += raw[:, 1:] @ self._basis.center
+        start = replace(self.minima.start, theta=self.minima.coordinates.theta(moved))
+        self._points[lambda_] = self._loose_objective.minimum(lambda_, start)
+
+    # ------------------------------------------------------------------- fits
+
+    def fit(self, lambda_: float) -> Fit:
+        """Return the model at one λ."""
+        if lambda_ not in self._fits:
+            self._fits[lambda_] = self._as_fit(lambda_, self._point(lambda_))
+        return self._fits[lambda_]
+
+    def converged(self, lambda_: float) -> bool:
+        """Whether the coefficients at a λ are a minimum."""
+        return self._point(lambda_).converged
+
+    def _as_fit(self, lambda_: float, point: Point) -> Fit:
+        fit = replace(super()._as_fit(lambda_, point), classes=self.settings.classes)
+        # The same pass tells the definition's value.
+        return replace(fit, deviance=fit.mean_sums(self._share.means(fit)).deviance)
+
+    def _point(self, lambda_: float) -> Point:
+        if lambda_ == 0.0:
+            return self.minima.point(0.0)
+        if lambda_ not in self._points and np.isinf(lambda_) and not self._has_others:
+            self._points[lambda_] = self.minima.null
+        if lambda_ not in self._points:
+            # From the same place always, so that it does not matter what was asked before.
+            self._points[lambda_] = self._loose_objective.minimum(
+                lambda_, self._fair or self.minima.start
+            )
+        return self._points[lambda_]
+
+    def _objective(self, at: Point) -> float:
+        """Return the deviance of a point with what λ₂ adds."""
+        return at.deviance + self.minima.objective(0.0).penalty(at.theta)
+
+    @cached_property
+    def _free_objective(self) -> MeanObjective:
+        return mean_objective(self.minima, self._share.means(self.fit(0.0)))
+
+    # ----------------------------------------------------------------- search
+
+    def _choose_above(self, definition: Definition, bounds: Floats) -> list[Choice]:
+        """Choose λ(r) for bounds that some λ meets."""
+        return self._choose_means(bounds, self.settings.tol)
+
+    def _choose_means(self, bounds: Floats, tol: float) -> list[Choice]:
+        """Choose the smallest λ that meets each bound, from the loosest bound on."""
+        chosen = {1.0: Choice.FREE}
+        path: list[MeanState] = []
+        for r in sorted(set(bounds.tolist()) - {1.0}, reverse=True):
+            if self._free_objective.shares[0] <= r * (1.0 + ROUNDING_OF_SHARES):
+                chosen[r] = chosen[1.0]
+                continue
+            reached = self._followed(path, r, tol)
+            if reached is None:
+                chosen[r] = self._bracketed(r)
+                continue
+            path.append(reached.state)
+            self._points[reached.lambda_], self._fits[reached.lambda_] = reached.point, reached.fit
+            chosen[r] = Choice(reached.lambda_, "converged")
+        return [chosen[r] for r in bounds.tolist()]
+
+    def _followed(self, path: Sequence[MeanState], r: float, tol: float) -> _Reached | None:
+        """Follow the minima to a bound, from those before or others; None if that fails."""
+        goals = [Goal(0, r)]
+        starts = self._starts(ahead(self._free_objective.evaluate, path, goals))
+        found = self._end_of(*next(starts), goals, tol)
+        if found is not None and self._objective(found.point) <= self.minima.null.deviance:
+            return found
+        # If path following failed the start matters: the best of all is taken.
+        if r > 0.0 and self._fair is not None:
+            starts = chain(
+                starts, [self._penalized(FAR * self._loose_objective.typical, self._fair)]
+            )
+        known = [found, *(self._end_of(*pair, goals, tol) for pair in starts)]
+        reached = [one for one in known if one is not None]
+        return min(reached, key=lambda one: self._objective(one.point), default=None)
+
+    def _end_of(
+        self, space: MeanObjective, start: MeanState, goals: Sequence[Goal], tol: float
+    ) -> _Reached | None:
+        """Follow the minima from one start, and look at what is reached."""
+        r, state = goals[0].share, start
+        reached: _Reached | None = None
+        for _ in range(2):
+            found = reach(space.evaluate, state, goals, self.minima.max_iter, self._limit)
+            if found is None or not is_minimum(found, goals):
+                return None
+            lambda_ = np.inf if r == 0.0 else space.lambda_of(found, 0)
+            if not lambda_ > 0.0:
+                return None
+            point = space.point(found)
+            fit = self._as_fit(lambda_, point)
+            value = self._share.value(fit)
+            reached = _Reached(found, lambda_, point, fit) if value <= r + tol else None
+            if value == 0.0 if r == 0.0 else abs(value - r) <= tol:
+                break
+            # The final step was not re-evaluated; the search goes on from there.
+            state = MeanState(space.evaluate(point.theta, found.multipliers), found.multipliers)
+        return reached
+
+    def _starts(self, state: MeanState | None) -> Iterator[tuple[MeanObjective, MeanState]]:
+        """Yield minima to start from: the free model, or models under penalties."""
+        yield self._free_objective, state or self._free_objective.start
+        for size in MIDDLE if self._has_others else ():
+            yield self._penalized(size * self._loose_objective.typical, self.minima.start)
+
+    def _penalized(self, lambda_: float, origin: Point) -> tuple[MeanObjective, MeanState]:
+        """Return a minimum under a penalty to start from."""
+        point = self._loose_objective.minimum(lambda_, origin)
+        space = replace(self._free_objective, gone=point.separated)
+        return space, space.state(point.theta, lambda_)
+
+    @cached_property
+    def _fair(self) -> Point | None:
+        """The model at r = 0."""
+        found = self._followed([], 0.0, 1e-10)
+        return None if found is None else found.point
+
+    @cached_property
+    def _loose_objective(self) -> MeanObjective:
+        """The same, with no direction left alone."""
+        return replace(self._free_objective, gone=None)
+
+    @property
+    def _limit(self) -> float:
+        """A deviance beyond that of the model with an intercept only."""
+        return 2.0 * self.minima.null.deviance
+
+    def _bracketed(self, r: float) -> Choice:
+        """Find λ(r) by minimizing at one λ after another: slow, but it always ends."""
+        if r == 0.0 or not self._has_others:
+            return self._constant()
+        form, shares = self._free_objective.forms[0], dict[float, float]()
+
+        def gap(log_lambda: float) -> float:
+            lambda_ = float(np.exp(log_lambda))
+            shares[lambda_] = form.share(self._free_objective.sums(self._point(lambda_).theta))
+            return shares[lambda_] - r
+
+        low = high = middle = float(np.log(self._loose_objective.typical))
+        while gap(high) > 0.0:
+            low, high = high, high + SCAN
+            if high > middle + LARGEST:
+                return self._constant()
+        # Shares may jump at λ = 0: the bound can hold at every penalty, however small.
+        while gap(low) <= 0.0 and low > middle - LARGEST:
+            low, high = low - SCAN, low
+        if shares[float(np.exp(low))] > r:
+            brentq(gap, low, high, xtol=1e-14)
+        return Choice(min(x for x, share in shares.items() if share <= r), "converged")
+
+    def _constant(self) -> Choice:
+        """Return the model at r = 0, or that with an intercept only.
+
+        S explains the means of neither. If there are predictors the second
+        is not the best model; without S it is the only one left.
+        """
+        if self._fair is not None:
+            self._points[np.inf] = self._fair
+            return Choice(np.inf, "converged")
+        self._points[np.inf] = self.minima.null
+        if self._has_others:
+            return Choice(np.inf, "not-converged")
+        return Choice(np.inf, "converged" if self.space.uses_sensitive else "infeasible")
+
+    # ---------------------------------------------------------- several bounds
+
+    def solve_each(
+        self,
+        bounds: Mapping[str, float],
+        columns: Mapping[str, Sequence[int]],
+    ) -> Solution:
+        """Bound what each of several attributes alone explains of the means.
+
+        The penalty is Σ_j λ_j W a_jᵀΣ_jj⁻¹a_j, with λ_j = 0 for attributes that
+        meet their bounds without it.
+
+        Parameters
+        ----------
+        bounds : mapping of str to float
+            The largest R² of the means on each attribute. Attributes that are
+            not named are not bounded.
+        columns : mapping of str to sequence of int
+            The columns of S that belong to each attribute.
+        """
+        tol = self.settings.tol
+        limits = np.array(list(bounds.values()), dtype=np.float64)
+        groups = [np.asarray(columns[name], dtype=np.intp) for name in bounds]
+        space = mean_objective(self.minima, self._share.means(self.fit(0.0)), groups)
+        state, active = self._each(space, limits, tol)
+        if state is None:
+            # What all attributes explain together is no less than what any of them does.
+            strictest = np.array([limits.min()])
+            choice = self.choose(self._share, strictest)[0]
+            lambdas, fit = np.where(active, choice.lambda_, 0.0), self.fit(choice.lambda_)
+        else:
+            lambdas = np.where(active, state.penalties() / space.unit, 0.0)
+            lambdas[active & (limits == 0.0)] = np.inf
+            fit = self._as_fit(float(lambdas.max()), space.point(state))
+        sums = fit.mean_sums(space.means)
+        shares = np.array([form.share(sums) for form in space.forms])
+        lost = (shares > limits + LOOSE * tol) | (active if state is None else False)
+        states = np.select([lost, active], EACH[:2], EACH[2])
+        columns_of = (limits, lambdas, shares, states)
+        each = {
+            name: AttributeShare(*values)
+            for name, *values in zip(bounds, *(a.tolist() for a in columns_of), strict=True)
+        }
+        worst = next(status for status in EACH if status in states)
+        (reported,) = self.in_columns([fit])
+        value, parts = self.definition.value(reported), self.definition.components(reported)
+        choice = Choice(fit.lambda_, worst)
+        return self.completed(Solution(1.0, reported, value, parts, choice, each=each), fit)
+
+    def _each(
+        self, space: MeanObjective, limits: Floats, tol: float
+    ) -> tuple[MeanState | None, Booleans]:
+        """Find the bounds that bind, and the model that meets them; None if path following failed.
+
+        Bounds are added one by one: one attribute may say nearly the same as another, and then
+        only one of their bounds can bind.
+        """
+        state, active = space.start, np.zeros(len(limits), dtype=bool)
+        if (space.shares <= limits).all():
+            return state, active
+        for _ in range(4 * len(limits)):
+            shares = state.at.shares()
+            idle = active & (limits > 0.0) & (state.penalties() < 0.0)
+            above = ~active & (shares > limits + tol)
+            if not (above.any() or idle.any()):
+                return state, active
+            if idle.any():
+                active = active & ~idle
+            else:
+                active = active.copy()
+                active[np.argmax(np.where(above, shares / np.maximum(limits, tol), 0.0))] = True
+            goals = [Goal(int(j), float(limits[j])) for j in np.flatnonzero(active)]
+            found = self._reached(space, state, goals)
+            if found is None:
+                break
+            state = found
+        return None, active | (space.shares > limits)
+
+    def _reached(
+        self, space: MeanObjective, state: MeanState, goals: Sequence[Goal]
+    ) -> MeanState | None:
+        """Follow the minima to several bounds, from a state or from others."""
+        for origin, start in self._starts(state):
+            here = replace(space, gone=origin.gone)
+            # States of other spaces have one form for all S.
+            at = (
+                state
+                if start is state
+                else here.state(start.at.theta, self._loose_objective.typical)
+            )
+            found = reach(here.evaluate, at, goals, self.minima.max_iter, self._limit)
+            if found is not None and is_minimum(found, goals):
+                return found
+        return None
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """A minimum at a bound."""
+
+    state: MeanState
+    lambda_: float
+    point: Point
+    fit: Fit
+
+
+@dataclass(frozen=True)
+class MeanObjective:
+    """A model without a bound, and forms in the means that it predicts.
+
+    Attributes
+    ----------
+    minima : PenalizedGLM
+        The model without a bound.
+    means : MeansOfRows
+        Which means are looked at.
+    forms : sequence of MeanForm
+        What the columns of S, or some of them, explain of the means.
+    free : MeanSums
+        Sums at the model without a bound.
+    gone : ndarray of shape (s, N) or None
+        Directions to leave alone, because the model without a bound has no
+        minimum in them but a limit.
+    """
+
+    minima: PenalizedGLM
+    means: Any
+    forms: Sequence[MeanForm]
+    free: MeanSums
+    gone: Floats | None = None
+
+    @property
+    def shares(self) -> Floats:
+        """R² of each form in the model without a bound."""
+        return np.array([form.share(self.free) for form in self.forms])
+
+    @cached_property
+    def unit(self) -> float:
+        """Variance of the means of the model without a bound: a and V are in its units."""
+        return self.forms[0].variance(self.free) or 1.0
+
+    @cached_property
+    def _maps(self) -> list[Floats]:
+        return [form.map / np.sqrt(self.unit) for form in self.forms]
+
+    @cached_property
+    def _quadratic(self) -> Floats:
+        return self.minima.objective(0.0).quadratic
+
+    def sums(self, theta: Floats, multipliers: Floats | None = None) -> MeanSums:
+        """Pass over the rows."""
+        minima = self.minima
+        raw = minima.coordinates.raw(theta)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return minima.engine.means(
+                minima.family,
+                self.means,
+                minima.basis.center,
+                raw[:, 0],
+                raw[:, 1:],
+                multipliers,
+                raw.shape[1] - 1 if len(minima.basis.given_columns) else None,
+            )
+
+    def evaluate(self, theta: Floats, multipliers: Sequence[Floats]) -> Means:
+        """Return deviance and means at θ, with the second derivatives of given multipliers."""
+        twice = 2.0 * self.minima.basis.weight
+        K, head = self.free.products.shape
+        combined = sum(pi @ L for pi, L in zip(multipliers, self._maps, strict=True))
+        sums = self.sums(theta, twice * np.asarray(combined).reshape(K, head))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._without_gone(self._means(theta, sums, twice))
+
+    def _means(self, theta: Floats, sums: MeanSums, twice: float) -> Means:
+        slopes, Q, form = sums.slopes, self._quadratic, self.forms[0]
+        assert slopes is not None
+        gradient, hessian = self.minima.coordinates.derivatives(slopes.glm)
+        assert hessian is not None
+        M = self.minima.coordinates.to_raw
+        jacobian = (slopes.jacobian @ M).reshape(sums.products.size, -1)
+        squares = (slopes.squares @ M).reshape(len(sums.squares), -1)
+        return Means(
+            theta,
+            sums.deviance,
+            (gradient + 2.0 * Q @ theta) / twice,
+            (hessian + 2.0 * Q) / twice,
+            [L @ sums.products.ravel() for L in self._maps],
+            [L @ jacobian for L in self._maps],
+            form.variance(sums) / self.unit,
+            form.variance_slope(sums, squares, jacobian) / self.unit,
+        )
+
+    def _without_gone(self, at: Means) -> Means:
+        """Leave directions alone."""
+        if self.gone is None:
+            return at
+        gone = self.gone
+        kept = np.eye(len(at.theta)) - gone.T @ gone
+        stiff = float(np.diag(self.minima.start.hessian).max()) / (2.0 * self.minima.basis.weight)
+        return Means(
+            at.theta,
+            at.deviance,
+            kept @ at.gradient,
+            kept @ at.hessian @ kept + stiff * gone.T @ gone,
+            at.explained,
+            [J @ kept for J in at.jacobians],
+            at.variance,
+            kept @ at.slope,
+        )
+
+    # ------------------------------------------------------------------ states
+
+    def none(self) -> list[Floats]:
+        """Return multipliers of zero."""
+        return [np.zeros(len(form.map)) for form in self.forms]
+
+    @cached_property
+    def start(self) -> MeanState:
+        """The model without a bound."""
+        return MeanState(self.evaluate(self.minima.point(0.0).theta, self.none()), self.none())
+
+    @cached_property
+    def typical(self) -> float:
+        """The λ at which the penalty and the deviance of the null model balance."""
+        at = self.evaluate(self.minima.start.theta, self.none())
+        size = stiffness(at.hessian, at.jacobians[0])
+        return 1.0 / (size * self.unit) if size > 0.0 else 1.0
+
+    def state(self, theta: Floats, lambda_: float) -> MeanState:
+        """Return the minimum at a λ as a state."""
+        at = self.evaluate(theta, self.none())
+        multipliers = [lambda_ * self.unit * a for a in at.explained]
+        return MeanState(self.evaluate(theta, multipliers), multipliers)
+
+    def minimum(self, lambda_: float, start: Point) -> Point:
+        """Minimize D + λW‖a‖² + λ₂‖β‖² at one λ; the point's deviance is with the first penalty."""
+        plain = self.minima.objective(0.0)
+        twice, ell = 2.0 * self.minima.basis.weight, lambda_ * self.unit
+        multipliers = self.none()
+
+        def evaluate(theta: Floats, order: int) -> tuple[float, Floats, Floats]:
+            nonlocal multipliers
+            at = self.evaluate(theta, multipliers)
+            if not is_definite(at.hessian):
+                at = self.evaluate(theta, self.none())
+            a, J, bent = at.explained[0], at.jacobians[0], 2.0 * plain.quadratic
+            multipliers = [ell * a]
+            with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
+                gradient = twice * (at.gradient + ell * a @ J) - bent @ theta
+                hessian = twice * (at.hessian + ell * J.T @ J) - bent
+                return at.deviance + 0.5 * twice * ell * float(a @ a), gradient, hessian
+
+        value, gradient, hessian = evaluate(start.theta, 2)
+        point = replace(start, deviance=value, gradient=gradient, hessian=hessian, passes=0)
+        return minimize(replace(plain, evaluate=evaluate), point, self.minima.max_iter)
+
+    def lambda_of(self, state: MeanState, place: int) -> float:
+        """Return λ of one form: its π is λ·unit·a."""
+        return float(state.penalties()[place]) / self.unit
+
+    def point(self, state: MeanState) -> Point:
+        """Return a state as a minimum."""
+        at = state.at
+        return Point(at.theta, at.deviance, at.gradient, at.hessian, True, self.gone)
+
+
+def mean_objective(
+    minima: PenalizedGLM, means: Any, groups: Sequence[Integers | None] = (None,)
+) -> MeanObjective:
+    """Look at the means of the model without a bound.
+
+    Parameters
+    ----------
+    minima : PenalizedGLM
+        The model without a bound.
+    means : MeansOfRows
+        Which means are looked at.
+    groups : sequence of ndarray of int
+        Columns of S, one entry per form; all S by default.
+    """
+    blank = MeanObjective(minima, means, (), None)  # type: ignore[arg-type]
+    point = minima.point(0.0)
+    free = blank.sums(point.theta)
+    forms = [mean_form(free, minima.basis, group) for group in groups]
+    return MeanObjective(minima, means, forms, free, point.separated)

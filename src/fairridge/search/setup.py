@@ -1,0 +1,193 @@
+"""From rows, a family and settings to the problem to solve: the only place that decides.
+
+A model is a space (which columns) × a ridge (on α, or on what S explains of predictions)
+× a solver (gaussian, generalized linear, means). Everything else reads attributes that
+every problem has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fairridge.engines import Engine, has_many_sparse, is_wide
+from fairridge.fairness import Definition
+from fairridge.families import Family
+from fairridge.models import Isolation, isolate
+from fairridge.models.spaces import (
+    Space,
+    blind_space,
+    compress,
+    controlled_space,
+    plain_space,
+    sparse_features,
+)
+from fairridge.penalties import Radial
+from fairridge.search.gaussian import (
+    GaussianProblem,
+    GaussianRidge,
+    RidgeOnExplained,
+    RidgeOnSensitive,
+)
+from fairridge.search.glm import GLMProblem
+from fairridge.search.means import MeanProblem
+from fairridge.search.penalized_glm import penalized_glm
+from fairridge.search.problem import ModelSettings, PenalizedProblem
+from fairridge.search.sparse import SparseProblem
+
+# Columns, or rows, up to which a model that needs matrices of their number is fitted.
+MOST_FORMED = 4_000
+
+
+def set_up(
+    engine: Engine, family: Family, definition: Definition, settings: ModelSettings
+) -> PenalizedProblem:
+    """Set a model up on some rows, in memory or elsewhere.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are.
+    family : Family
+        The family of the response.
+    definition : Definition
+        What is bounded.
+    settings : ModelSettings
+        Everything else that the model is.
+    """
+    isolation: Isolation | None = None
+    if settings.isolates and may_separate(engine, family, settings):
+        isolation = isolate(engine, family)
+    if isolation is not None and not isolation.is_small:
+        isolation = None
+    if isolation is not None:
+        engine = isolation.kept
+    settings = _with_own_ridge(family, definition, settings)
+    iterates = has_many_sparse(engine) and _iterates(engine, family, definition, settings)
+    if iterates:
+        sparse: Any = engine  # in memory: only such rows have sparse columns
+        features = sparse_features(sparse, standardize=settings.standardize)
+        return SparseProblem(features, lambda space: _solver(space, family, definition, settings))
+    space = _space(engine, settings)
+    return _solver(space, family, definition, settings, isolation)
+
+
+def may_separate(engine: Engine, family: Family, settings: ModelSettings) -> bool:
+    """Whether levels that decide the response are to be looked for.
+
+    With a penalty every coefficient is finite, as the user chose it, and so
+    are they with more columns than rows, where levels are uninformative.
+    """
+    compresses = not settings.blind and not settings.controls
+    wide = compresses and is_wide(engine)
+    return not (family.least_squares or settings.predictor_penalty > 0.0 or wide)
+
+
+def _with_own_ridge(family: Family, definition: Definition, settings: ModelSettings) -> Any:
+    """Return the settings with the ridge that a definition, or a blind model, brings."""
+    name = settings.penalty.name
+    if settings.blind and name != "ridge":
+        raise ValueError(
+            f"penalty={name!r}: blind=True has its own ridge, on what S explains of the "
+            "linear predictor or of the means; leave penalty at 'ridge'."
+        )
+    if definition.own_ridge and name != "ridge":
+        raise ValueError(
+            f"penalty={name!r}: definition={definition.name!r} has its own ridge, on what "
+            "S explains of the predicted means; leave penalty at 'ridge'."
+        )
+    definition.require(family)
+    closed = family.least_squares and not settings.each
+    radial = settings.blind or (definition.own_ridge and closed)
+    return replace(settings, penalty=Radial()) if radial else settings
+
+
+def _space(engine: Engine, settings: ModelSettings) -> Space:
+    """Return the columns that a model is solved in."""
+    options: dict[str, Any] = {
+        "standardize": settings.standardize,
+        "n_targets": settings.n_targets,
+    }
+    if settings.blind:
+        return blind_space(engine, **options)
+    if settings.controls:
+        return controlled_space(engine, settings.controls, **options)
+    if is_wide(engine):
+        return compress(
+            engine,
+            standardize=settings.standardize,
+            predictor_penalty=settings.predictor_penalty,
+        )
+    return plain_space(engine, **options)
+
+
+def _solver(
+    space: Any,
+    family: Family,
+    definition: Definition,
+    settings: ModelSettings,
+    isolation: Isolation | None = None,
+) -> PenalizedProblem:
+    """Return the problem in a space."""
+    if family.least_squares and not settings.each:
+        ridge: GaussianRidge = (
+            RidgeOnExplained(space, settings.predictor_penalty)
+            if settings.blind
+            else RidgeOnSensitive.of(space, settings)
+        )
+        return GaussianProblem(space, definition, settings, ridge)
+    minima = penalized_glm(space, family, settings)
+    kind = MeanProblem if definition.own_ridge else GLMProblem
+    return kind(minima, definition, isolation)
+
+
+# ------------------------------------------------------------------ sparse columns
+
+
+def _iterates(
+    engine: Engine, family: Family, definition: Definition, settings: ModelSettings
+) -> bool:
+    """Whether a model of many sparse columns is solved by products with them alone.
+
+    Raises if it is not, and they are too many for matrices of them.
+    """
+    reason = _needs_matrices(family, definition, settings)
+    if reason and has_many_sparse(engine, MOST_FORMED):
+        raise ValueError(
+            f"{reason} of the columns of X with each other, and the sparse X has "
+            f"{len(engine.names) - engine.n_sensitive:,} columns: more than {MOST_FORMED:,}."
+        )
+    return not reason
+
+
+def _needs_matrices(family: Family, definition: Definition, settings: ModelSettings) -> str:
+    """Say what needs them, and what to do instead; empty if nothing does."""
+    if settings.predictor_penalty == 0.0:
+        return "set predictor_penalty > 0: without it a fit needs products"
+    if settings.blind or settings.controls:
+        name = "blind=True" if settings.blind else "controls"
+        return f"leave {name} out, or use fewer columns: it needs products"
+    if settings.certified:
+        return "leave confidence out, or use fewer columns: a certificate needs products"
+    if definition.own_ridge and not (family.least_squares and not settings.each):
+        return f"use another definition, or fewer columns: {definition.name!r} needs products"
+    if _is_open(family):
+        return f"give the {family.name} family its dispersion: to estimate it needs products"
+    return ""
+
+
+def _is_open(family: Family) -> bool:
+    """Whether a family has a parameter that is estimated first."""
+
+    def ask(_: Family) -> Any:
+        raise _OpenError
+
+    try:
+        family.completed(ask)
+    except _OpenError:
+        return True
+    return False
+
+
+class _OpenError(Exception):
+    """A family asked for a model to estimate its parameter at."""
