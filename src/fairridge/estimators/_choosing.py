@@ -36,15 +36,7 @@ FOLDS, SEED = 5, 0
 ROUGH = 1e-6
 
 
-def as_fitted(model: Any) -> Any:
-    """Return an unfitted copy of a model, with the λ₂ that its fit has chosen."""
-    copy = clone(model)
-    if getattr(model, "_chooses", False) and hasattr(model, "predictor_penalty_"):
-        copy.set_params(predictor_penalty=model.predictor_penalty_)
-    return copy
-
-
-def settled(model: Any, training: Training) -> Any:
+def with_chosen_penalty(model: Any, training: Training) -> Any:
     """Return the model with a number for λ₂; itself if it has one.
 
     λ₂ is chosen from 25 values, 10⁻⁴ to 10² times the mean of the nonzero
@@ -60,7 +52,7 @@ def settled(model: Any, training: Training) -> Any:
     training : Training
         The rows.
     """
-    if not getattr(model, "_chooses", False):
+    if not model._traits.chooses_penalty:
         return model
     _check(model, training)
     plain = clone(model).set_params(confidence=None)

@@ -20,7 +20,7 @@ from fairridge._arrays import (
     to_host,
 )
 from fairridge._typing import Integers
-from fairridge.data import Design, Table, as_table, learn_design
+from fairridge.data import MAX_LEVELS, Design, Table, as_table, learn_design
 from fairridge.data.vectors import require_usual_size
 from fairridge.engines import DeviceEngine, DeviceRows
 from fairridge.estimators._model import FairModel
@@ -62,7 +62,9 @@ def read_device(
     if sensitive_features is not None:
         moved = _moved(sensitive_features, X, "sensitive_features")
         attributes = as_table(moved, argument="sensitive_features", devices=True)
-    design = learn_design(table, attributes, model.sensitive, model.max_levels)
+    design = learn_design(
+        table, attributes, model.sensitive, getattr(model, "max_levels", MAX_LEVELS)
+    )
     values = _vector(y, X, n, "y")
     weight, shift = _weights(sample_weight, X, n), None
     if offset is not None:

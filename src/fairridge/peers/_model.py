@@ -1,13 +1,17 @@
-"""How models of comparison read a response, and what they tell scikit-learn of themselves."""
+"""What several models of comparison share."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import ClassifierMixin
 
+from fairridge._typing import Floats
+from fairridge.arguments import check_count, check_number
 from fairridge.estimators._responses import Classes, NumericResponse, ResponseKind
 from fairridge.families import Gaussian
+from fairridge.search import Choice, Solution, solve
 
 
 def response_kind(model: Any) -> ResponseKind:
@@ -26,3 +30,24 @@ def costly(model: Any, tags: Any, penalty: float | None = None) -> Any:
         tags.classifier_tags.poor_score = poor
         tags.classifier_tags.multi_class = not model._response_kind.only_two
     return tags
+
+
+def given_penalty(name: str, value: Any) -> str | None:
+    """Return ``name=value`` of a penalty that was given outright; None if a bound chooses it."""
+    return None if value is None else f"{name}={check_number(name, value, minimum=0.0):g}"
+
+
+def solve_penalized(
+    model: Any, problem: Any, bounds: Floats, given: float | None
+) -> list[Solution]:
+    """Find the smallest penalty that meets each bound, or take the given one."""
+    max_iter = check_count("max_iter", model.max_iter)
+    tol = check_number("tol", model.tol, minimum=0.0, strict=True)
+    definition = problem.definition
+    if given is None:
+        return solve(problem, definition, bounds, tol=tol, max_iter=max_iter)
+    fit = problem.fits(np.array([given]))[0]
+    done = "inactive" if given == 0.0 else "converged"
+    status: Any = done if problem.converged(given) else "not-converged"
+    value, components = definition.value(fit), definition.components(fit)
+    return [Solution(float(r), fit, value, components, Choice(given, status)) for r in bounds]
