@@ -35,7 +35,8 @@ def inherit_parameters(cls: type, base: type) -> None:
     entries = own | {k: v for k, v in inherited.items() if not described.intersection(k)}
     first = [names for name in FIRST for names in entries if name in names]
     ordered = [*first, *(names for names in entries if names not in first)]
-    cls.__doc__ = before + HEADER + "".join(entries[names] for names in ordered) + after
+    section = HEADER + "".join(entries[names] for names in ordered)
+    cls.__doc__ = (before + section + after).rstrip()
 
 
 def _divided(doc: str) -> tuple[str, dict[tuple[str, ...], str], str]:
@@ -49,6 +50,6 @@ def _divided(doc: str) -> tuple[str, dict[tuple[str, ...], str], str]:
     rest = text[start + len(HEADER) :]
     section = SECTION.search(rest)
     end = len(rest) if section is None else section.start()
-    entries = re.findall(r"^\S.*\n(?:^ +.*\n)*", rest[:end], re.MULTILINE)
-    by_name = {tuple(one.partition(" : ")[0].split(", ")): one for one in entries}
+    entries = re.findall(r"^\S.*\n(?:^(?: .*)?\n)*", rest[:end], re.MULTILINE)
+    by_name = {tuple(e.partition(" : ")[0].split(", ")): e.rstrip() + "\n" for e in entries}
     return text[:start], by_name, "\n" + rest[end:]
