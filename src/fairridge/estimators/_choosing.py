@@ -151,9 +151,9 @@ def _of_fold(
     train, test = training.fold(*fold)
     losses = []
     for value in grid:
-        one = clone(model).set_params(predictor_penalty=float(value))
-        problem = one._problem_on(train, training.response)
-        fit = one._solve_own(problem, training).fit
+        penalized = clone(model).set_params(predictor_penalty=float(value))
+        problem = penalized._problem_on(train, training.response)
+        fit = penalized._solve_own(problem, training).fit
         losses.append(_deviance(test, problem.family, problem.basis, fit))
     return np.array(losses)
 

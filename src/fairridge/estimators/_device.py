@@ -104,10 +104,10 @@ def _require_float64(X: Any) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = as_float64(X[:1, :]).dtype == xp.float64
+            has_float64 = as_float64(X[:1, :]).dtype == xp.float64
     except (TypeError, RuntimeError):
-        found = False
-    if not found:
+        has_float64 = False
+    if not has_float64:
         raise ValueError(
             f"sums need float64, which {library_of(xp)} does not have on "
             f"{device_of(X)}; for JAX call jax.config.update('jax_enable_x64', True), or pass "
@@ -180,8 +180,8 @@ def _weights(sample_weight: Any, X: Any, n_rows: int) -> Any:
 def _labels(y: Any) -> NDArray[Any]:
     """Return the distinct labels, in order."""
     xp = namespace(y)
-    found = [to_host(xp.unique_values(y[rows])) for rows in slices(y.shape[0], SOME_ROWS)]
-    labels: NDArray[Any] = np.unique(np.concatenate(found))
+    parts = [to_host(xp.unique_values(y[rows])) for rows in slices(y.shape[0], SOME_ROWS)]
+    labels: NDArray[Any] = np.unique(np.concatenate(parts))
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN, missing values or infinity; drop those rows first.")
     return labels

@@ -81,7 +81,7 @@ def inference(
     frequency = weights == "frequency"
     if isinstance(X, RowMoments) != (products is not None):
         raise ValueError(
-            "standard errors need the rows; moments tell only the coefficients. With several "
+            "standard errors need the rows; moments give only the coefficients. With several "
             "parties, pass the sum of their fairridge.row_products as products=, beside moments."
         )
     if products is not None:

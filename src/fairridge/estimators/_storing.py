@@ -108,7 +108,7 @@ def _moments(training: Training, problem: Problem) -> Moments | None:
 def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
     """Describe the columns of S, then of X, without another pass over rows elsewhere.
 
-    Moments alone tell no deciles, and rows on other devices are not looked at.
+    Moments alone have no deciles, and rows on other devices are not read again.
     """
     design, engine = training.design, training.engine
     columns = design.columns

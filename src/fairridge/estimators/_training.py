@@ -214,7 +214,7 @@ def _read_moments(model: FairModel, data: RowMoments) -> Training:
         )
     if getattr(model, "confidence", None) is not None:
         raise ValueError(
-            "confidence needs the rows: moments do not tell how R² on S varies between samples."
+            "confidence needs the rows: moments do not show how R² on S varies between samples."
         )
     if not model._traits.moments_suffice:
         raise ValueError(

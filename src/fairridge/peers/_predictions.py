@@ -320,7 +320,7 @@ class PredictionPath:
 
 
 def _path_of(models: list[Any], score_name: str) -> PredictionPath:
-    """Collect what fitted models of one kind say of themselves."""
+    """Collect bounds, fairness and scores of fitted models of one kind."""
     return PredictionPath(
         unfairness=np.array([float(model.unfairness) for model in models]),
         achieved=np.array([model.unfairness_ for model in models]),
