@@ -23,6 +23,7 @@ from fairridge.data import Design, Rows, dense_columns, make_frame
 from fairridge.data.groups import Groups
 from fairridge.estimators._checks import check_features
 from fairridge.estimators._docstrings import inherit_parameters
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import FEWER_FEATURES, Traits, fitted, notebook_html
 from fairridge.estimators._storing import store_columns
 from fairridge.estimators._training import Training, read_training
@@ -62,19 +63,10 @@ class PredictionModel(BaseEstimator):
         Several together make one group per combination.
     estimator : scikit-learn estimator, optional
         The model that comes first.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting:
-        raise an error, treat it as the base level, or take the average of its
-        0/1 columns in training. Can be set after fit.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None
         Groups have no features; anything else is an error.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X: raise an error, or learn from
-        them. Then a missing category is the level "(missing)", and a missing
-        number is the mean of the others, beside a 0/1 column
-        ``name[(missing)]`` if values were missing when fitting.
     """
 
     unfairness: float = 0.05
@@ -224,6 +216,10 @@ class PredictionModel(BaseEstimator):
         """Return predictions; of classes, by how much the second is more likely than ½."""
         predicted = self._fair_predictions(X, sensitive_features, offset)
         return predicted if self.family_.least_squares else predicted - 0.5
+
+
+# Both bases have these parameters, and mean the same by them.
+inherit_parameters(PredictionModel, LinearModel)
 
 
 def predict_proba(
