@@ -71,6 +71,39 @@ def test_no_caller_asks_which_family_it_is():
     assert found == []
 
 
+# What code outside of estimators/ and peers/ may read of a model beside its public attributes.
+MEMBERS = {
+    "_traits", "_problem_on", "_set_up", "_solve", "_finish",
+    "_fitted", "_description", "_linear_predictor",
+}  # fmt: skip
+
+
+def members_read_in(text: str) -> set[str]:
+    """Private members of what is called a model: by a dot, or by their names."""
+    read = re.findall(r"\b(?:\w*model|estimator|fresh|\w*fitted|clone\(\w+\))\.(_[a-z]\w*)", text)
+    return {*read, *re.findall(r"attr\((?:self\.)?\w*(?:model|estimator), \"(_[a-z]\w*)", text)}
+
+
+def test_models_are_read_through_few_named_members():
+    read = {
+        name: members_read_in(path.read_text(encoding="utf-8")) - MEMBERS
+        for name, path in MODULES.items()
+        if not name.startswith(("fairridge.estimators", "fairridge.peers"))
+    }
+    # A loaded model is as it was fitted; `model_file` says so.
+    assert {name: members for name, members in read.items() if members} == {
+        "fairridge.export.model_file": {"_settings"}
+    }
+
+
+def test_the_named_members_are_documented_and_used():
+    guide = (ROOT.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [member for member in MEMBERS if f"`{member}`" not in guide] == []
+    text = "".join(path.read_text(encoding="utf-8") for path in MODULES.values())
+    assert members_read_in(text) > MEMBERS
+    assert members_read_in('getattr(self.model, "_design", None)') == {"_design"}
+
+
 FITS = {
     "gaussian": fairridge.FairRidgeRegressor(0.05, sensitive=[0, 1]),
     "gaussian, certified": fairridge.FairRidgeRegressor(0.2, sensitive=[0, 1], confidence=0.9),

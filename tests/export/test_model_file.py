@@ -283,7 +283,7 @@ def test_other_formats_and_classes_are_named(fitted, path):
     rewrite(path, lambda document: document.update({"format": 1, "class": "Popen"}))
     with pytest.raises(ValueError, match=r"class 'Popen', which is not known.*FairRidgeRegressor"):
         fairridge.load(path)
-    for name in ("FairModel", "FairRidge", "BoundedModel", "Classification"):
+    for name in ("FairModel", "LinearModel", "FairRidge", "BoundedModel", "Classification"):
         rewrite(path, lambda document, name=name: document.update({"class": name}))
         with pytest.raises(ValueError, match="which is not known here"):
             fairridge.load(path)

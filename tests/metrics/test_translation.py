@@ -104,6 +104,19 @@ def test_features_of_s_and_numbers_have_no_groups(frame):
     assert model.group_differences_ == pytest.approx({"max_correlation": r})
 
 
+def test_groups_that_are_all_small_have_no_difference_rather_than_none():
+    """A difference of zero would say that groups are alike, where none is large enough to tell."""
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"team": np.repeat(["a", "b", "c"], 20), "skill": rng.normal(size=60)})
+    y = 10.0 * (rows["team"] == "a") + rows["skill"] + rng.normal(size=60)
+    model = FairRidgeRegressor(1.0, sensitive="team").fit(rows, y)
+    assert list(model.group_differences_) == ["max_correlation"]
+    assert "SMD of a level" not in str(model.summary()).partition("coef:")[0]
+    large = pd.concat([rows, rows])
+    model.fit(large, np.concatenate([y, y]))
+    assert model.group_differences_["standardized_mean_difference"] > 3.0
+
+
 def test_very_many_values_are_cut_alike_in_any_order():
     rng = np.random.default_rng(14)
     values = np.concatenate([rng.lognormal(3.0, 2.0, 100_000), -rng.random(50_000), [0.0]])

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from fairridge import ZafarRegressor
+from fairridge import FairRidgeRegressor, ZafarRegressor, cross_validate
 from fairridge.exceptions import BoundWarning, DataWarning
 
 
@@ -371,3 +371,21 @@ def test_the_intercept_is_said_to_be_the_best_of_this_family_only():
     fitted = X @ [-0.4677, 1.7751]
     assert max(abs(np.corrcoef(fitted, column)[0, 1]) for column in S.T) < 0.5
     assert np.corrcoef(fitted, y)[0, 1] ** 2 > 0.4
+
+
+def test_bounds_on_covariances_are_cross_validated_as_they_are_fitted():
+    """They are in the units of S and y, so that they may be larger than 1."""
+    S, X, y = generated(4, n=120, q=1)
+    model, folds = ZafarRegressor(bound="covariance"), [(np.arange(80), np.arange(80, 120))]
+    bounds = [0.5, 5.0]
+    frame = cross_validate(
+        model, X, y, sensitive_features=S, unfairness=bounds, folds=folds
+    ).to_frame()
+    for r, loss, reached in zip(bounds, frame["loss"], frame["train_achieved"], strict=True):
+        fitted = fit(S[:80], X[:80], y[:80], r, bound="covariance")
+        error = y[80:] - fitted.predict(X[80:])
+        assert loss == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-9)
+        assert reached == pytest.approx(fitted.unfairness_, rel=1e-9)
+    both = {"zafar": model, "ridge": FairRidgeRegressor()}
+    with pytest.raises(ValueError, match=r"unfairness=5\.0 is not a bound: use numbers from 0"):
+        cross_validate(both, X, y, sensitive_features=S, unfairness=[5.0])

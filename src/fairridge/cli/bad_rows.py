@@ -45,7 +45,7 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
 
     columns = [
         (column, for_sensitive(model.unknown) if sensitive else model.unknown)
-        for column, sensitive in columns_of(model._reads)
+        for column, sensitive in columns_of(model._fitted.reads)
     ]
     if offset is not None:
         columns.append((NumericColumn(offset), "error"))

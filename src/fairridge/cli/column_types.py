@@ -53,14 +53,14 @@ def kinds_of_model(model: Any) -> Kinds:
     """Return the columns that held texts when a model was fitted: they are texts again."""
     from fairridge.data.columns import CategoricalColumn
 
-    columns = (c for c, _ in columns_of(model._design) if isinstance(c, CategoricalColumn))
+    columns = (c for c, _ in columns_of(model._fitted.design) if isinstance(c, CategoricalColumn))
     texts = (c.name for c in columns if all(isinstance(level, str) for level in c.levels))
     return Kinds(categorical=tuple(texts))
 
 
 def sensitive_of(model: Any) -> list[str] | None:
     """Return the names of the sensitive attributes of a model, if they have names."""
-    design = model._design
+    design = model._fitted.design
     known = design.sensitive_names if design.separate else design.names
     return None if known is None else [known[k] for k in design.positions_sensitive]
 

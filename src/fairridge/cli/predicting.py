@@ -136,7 +136,7 @@ def _commonest(reasons: list[str]) -> str:
 
 def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
     """Return all columns that a model knows, sensitive ones included, as it read them at fit."""
-    design = model._design
+    design = model._fitted.design
     names, apart = design.names, design.sensitive_names if design.separate else ()
     if names is None or apart is None:
         raise BadInputError(
@@ -149,7 +149,7 @@ def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
 
 def linear_predictors(model: Any, source: Source) -> Any:
     """Return η of every row, without an offset; None for models that are not linear."""
-    from fairridge.peers._peer import LinearModel
+    from fairridge.estimators._fair_ridge import LinearModel
 
     if not isinstance(model, LinearModel):
         return None

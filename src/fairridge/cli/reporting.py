@@ -99,7 +99,7 @@ def _reported(model: Any, training: Data, out: str, made: ReportOptions, **other
     renamed = {"date": options.pop("made_on"), "random_state": options.pop("seed")}
     X, apart = training.X, list(training.sensitive)
     # The model gets the columns as it had them at fit.
-    if hasattr(model, "_design") and model._design.separate:
+    if hasattr(model, "_fitted") and model._fitted.design.separate:
         others["sensitive_features"], X = X.select(apart), X.drop_columns(apart)
     return reported(
         model,
@@ -131,7 +131,7 @@ def _known_model(place: str, columns: Columns, options: ModelOptions) -> Any:
 
 def _known_columns(model: Any, columns: Columns) -> Columns:
     """Take columns from a model file if none are named."""
-    design, sensitive, predictors = model._design, columns.sensitive, columns.predictors
+    design, sensitive, predictors = model._fitted.design, columns.sensitive, columns.predictors
     if design.names is not None:
         if not names(sensitive, "--sensitive"):
             sensitive = sensitive_of(model)

@@ -96,16 +96,16 @@ def _with_certificate(solution: Solution, certificate: Certificate) -> Solution:
 def _warn_of_missing(solutions: list[Solution]) -> None:
     """Say which bounds are not certified, and what would help."""
     missing = [
-        one.certificate
-        for one in solutions
-        if one.certificate is not None and not one.certificate.granted and one.certificate.bound
+        certificate
+        for certificate in (solution.certificate for solution in solutions)
+        if certificate is not None and not certificate.granted and certificate.bound
     ]
     if not missing:
         return
     first: Certificate = missing[0]
     several = f" (nor are {len(missing) - 1} other bounds)" if len(missing) > 1 else ""
     remedy = (
-        "no number of rows is known to certify it; raise the bound"
+        "no known sample size suffices; raise the bound"
         if first.rows_needed is None
         else f"about {first.rows_needed:,} rows are needed, and there are {first.n_rows:,}; "
         "collect more rows, or raise the bound"

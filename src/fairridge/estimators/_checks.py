@@ -45,7 +45,7 @@ def check_columns(
         parts.append(
             f"sensitive column(s) {listed(empty)} are constant or linear combinations of the others"
         )
-    # With a penalty collinear predictors have one answer, and nobody need look for them.
+    # With a penalty collinear predictors have one answer, so there is nothing to warn of.
     skip = traits.regularized or isinstance(X, MappedEncoding)
     known = X.empty | ignored
     empty = [] if skip else [X.names[k] for k in basis.predictors.dependent if k not in known]
@@ -110,10 +110,10 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
         What helps a search that did not converge.
     """
     choice, r = solution.choice, solution.unfairness
-    lost = {k: one for k, one in solution.each.items() if one.status == "not-converged"}
+    lost = {k: bound for k, bound in solution.each.items() if bound.status == "not-converged"}
     if lost:
-        bounds = {k: one.bound for k, one in lost.items()}
-        shares = ", ".join(f"{one.achieved:.4g} for {k!r}" for k, one in lost.items())
+        bounds = {k: bound.bound for k, bound in lost.items()}
+        shares = ", ".join(f"{bound.achieved:.4g} for {k!r}" for k, bound in lost.items())
         warn_user(
             f"no best model was found for unfairness={bounds} (achieved: {shares}); {remedy}, or "
             "raise these bounds.",

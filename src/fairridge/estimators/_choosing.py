@@ -29,15 +29,7 @@ FOLDS, SEED = 5, 0
 ROUGH = 1e-6
 
 
-def as_fitted(model: Any) -> Any:
-    """Return an unfitted copy of a model, with the λ₂ that its fit has chosen."""
-    copy = clone(model)
-    if getattr(model, "_chooses", False) and hasattr(model, "predictor_penalty_"):
-        copy.set_params(predictor_penalty=model.predictor_penalty_)
-    return copy
-
-
-def settled(model: Any, training: Training) -> Any:
+def with_chosen_penalty(model: Any, training: Training) -> Any:
     """Return the model with a number for λ₂; itself if it has one.
 
     λ₂ is chosen from 25 values, 10⁻⁴ to 10² times the mean of the nonzero
@@ -53,7 +45,7 @@ def settled(model: Any, training: Training) -> Any:
     training : Training
         The rows.
     """
-    if not getattr(model, "_chooses", False):
+    if not model._traits.chooses_penalty:
         return model
     _check(model, training)
     plain = clone(model).set_params(confidence=None)
@@ -137,9 +129,9 @@ def _of_fold(
     train, test = training.fold(*fold)
     losses = []
     for value in grid:
-        one = clone(model).set_params(predictor_penalty=float(value))
-        problem = one._problem_on(train, training.response)
-        fit = one._solve_own(problem, training).fit
+        penalized = clone(model).set_params(predictor_penalty=float(value))
+        problem = penalized._problem_on(train, training.response)
+        fit = penalized._solve_own(problem, training).fit
         losses.append(_deviance(test, problem.family, problem.basis, fit))
     return np.array(losses)
 

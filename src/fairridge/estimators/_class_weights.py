@@ -24,7 +24,7 @@ def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> Class
     classes : list
         The labels, in order.
     sizes : ndarray of shape (K,) or None
-        W_k; None if nobody has counted.
+        W_k; None if the rows are not counted yet.
     """
     if given is None:
         return None
@@ -41,10 +41,10 @@ def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> Class
         )
     weights = np.ones(len(classes))
     for label, value in given.items():
-        found = find_label(label, classes)
-        if found is None:
+        known_label = find_label(label, classes)
+        if known_label is None:
             known = ", ".join(map(repr, classes))
             raise ValueError(f"class_weight names {label!r}, which is not a class of y: {known}.")
         number = check_number(f"class_weight[{label!r}]", value, minimum=0.0, strict=True)
-        weights[classes.index(found)] = number
+        weights[classes.index(known_label)] = number
     return tuple(weights.tolist())

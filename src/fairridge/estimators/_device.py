@@ -20,7 +20,7 @@ from fairridge._arrays import (
     to_host,
 )
 from fairridge._typing import Integers
-from fairridge.data import Design, Table, as_table, learn_design
+from fairridge.data import MAX_LEVELS, Design, Table, as_table, learn_design
 from fairridge.data.vectors import require_usual_size
 from fairridge.engines import DeviceEngine, DeviceRows
 from fairridge.estimators._model import FairModel
@@ -62,7 +62,9 @@ def read_device(
     if sensitive_features is not None:
         moved = _moved(sensitive_features, X, "sensitive_features")
         attributes = as_table(moved, argument="sensitive_features", devices=True)
-    design = learn_design(table, attributes, model.sensitive, model.max_levels)
+    design = learn_design(
+        table, attributes, model.sensitive, getattr(model, "max_levels", MAX_LEVELS)
+    )
     values = _vector(y, X, n, "y")
     weight, shift = _weights(sample_weight, X, n), None
     if offset is not None:
@@ -102,10 +104,10 @@ def _require_float64(X: Any) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = as_float64(X[:1, :]).dtype == xp.float64
+            has_float64 = as_float64(X[:1, :]).dtype == xp.float64
     except (TypeError, RuntimeError):
-        found = False
-    if not found:
+        has_float64 = False
+    if not has_float64:
         raise ValueError(
             f"sums need float64, which {library_of(xp)} does not have on "
             f"{device_of(X)}; for JAX call jax.config.update('jax_enable_x64', True), or pass "
@@ -178,8 +180,8 @@ def _weights(sample_weight: Any, X: Any, n_rows: int) -> Any:
 def _labels(y: Any) -> NDArray[Any]:
     """Return the distinct labels, in order."""
     xp = namespace(y)
-    found = [to_host(xp.unique_values(y[rows])) for rows in slices(y.shape[0], SOME_ROWS)]
-    labels: NDArray[Any] = np.unique(np.concatenate(found))
+    parts = [to_host(xp.unique_values(y[rows])) for rows in slices(y.shape[0], SOME_ROWS)]
+    labels: NDArray[Any] = np.unique(np.concatenate(parts))
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN, missing values or infinity; drop those rows first.")
     return labels

@@ -1,12 +1,19 @@
-"""Fair ridge regression: fit and path for any family."""
+"""The base of all linear models, and fair ridge regression for any family.
+
+They share a file, so that a fit can be followed from step to step.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from fairridge._arrays import to_device
 from fairridge._typing import (
     ColumnNames,
     Floats,
@@ -24,8 +31,8 @@ from fairridge.arguments import (
     check_number,
     check_option,
 )
-from fairridge.data import MAX_LEVELS
-from fairridge.engines import Engine, threads_for_passes
+from fairridge.data import MAX_LEVELS, numeric_vector
+from fairridge.engines import Engine, linear_predictor, threads_for_passes
 from fairridge.estimators import _inferring
 from fairridge.estimators._certifying import (
     certified_solutions,
@@ -33,7 +40,8 @@ from fairridge.estimators._certifying import (
     set_aside,
 )
 from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
-from fairridge.estimators._choosing import CHOSEN, settled
+from fairridge.estimators._choosing import CHOSEN, with_chosen_penalty
+from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._each import check_each, columns_of_each, require_one_bound
 from fairridge.estimators._isolating import (
     SEPARATION,
@@ -41,12 +49,12 @@ from fairridge.estimators._isolating import (
     store_isolated,
     warn_of_separation,
 )
-from fairridge.estimators._model import PENALTY_OR_FEWER, FairModel, Traits
+from fairridge.estimators._model import PENALTY_OR_FEWER, Traits, fitted, notebook_html
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
-from fairridge.estimators._responses import Response
+from fairridge.estimators._responses import Response, ResponseKind
 from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
-from fairridge.estimators._training import Training, read_training
+from fairridge.estimators._training import Training, read_new_rows, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.fairness import Definition, resolve_definition
 from fairridge.inference import (
@@ -68,56 +76,355 @@ from fairridge.search import (
 )
 
 
-class FairRidge(FairModel):
-    """Fair (generalized) ridge regression; subclasses read the response."""
+@dataclass(eq=False, repr=False)
+class LinearModel(BaseEstimator):
+    """A linear model that is found for any bound once its problem is set up.
 
-    _sums_on_devices = True
-    _takes_sparse = True
+    Parameters are fields of dataclasses, so that every class lists its own beside those
+    of its base, in the code as in the docstring. A model says what kind it is (`_traits`),
+    how it reads a response (`_response_kind`), and how it is set up on rows (`_problem_on`);
+    `fit`, `path` and `summary` are the same for all.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`, `predict` and `score`.
+    unknown : {"error", "base", "mean"}, default="error"
+        How to handle a category at prediction time that was absent when fitting:
+        raise an error, treat it as the base level, or take the average of its
+        0/1 columns in training. Unseen groups never become the base level: for a
+        sensitive attribute "base" does the same as "mean". Can be set after fit.
+    predictor_map, sensitive_map : scikit-learn transformer, optional
+        Maps the encoded columns of X, or of S, to features: splines, kernels,
+        principal components. X is decorrelated from S in feature space.
+    missing : {"error", "level"}, default="error"
+        How to handle missing values of S and X: raise an error, or learn from
+        them. Then a missing category is the level "(missing)", and a missing
+        number is the mean of the others, beside a 0/1 column
+        ``name[(missing)]`` if values were missing when fitting.
+    """
+
+    unfairness: Unfairness = 0.05
+    _: KW_ONLY
+    sensitive: ColumnNames | None = None
+    unknown: UnknownLevels = "error"
+    predictor_map: FeatureMap = None
+    sensitive_map: FeatureMap = None
+    missing: MissingValues = "error"
+
+    # See `FairModel`.
+    _unknown_rules: ClassVar[tuple[str, ...]] = ("error", "base", "mean")
+    _sums_on_devices: ClassVar[bool] = False
+    _takes_sparse: ClassVar[bool] = False
     # What helps a fit that did not converge.
-    _remedy = "raise max_iter, or add a small predictor_penalty"
+    _remedy: ClassVar[str] = "raise max_iter"
 
-    def __init__(
-        self,
-        unfairness: Unfairness = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        definition: DefinitionLike = "statistical-parity",
-        penalty: PenaltyLike = "ridge",
-        predictor_penalty: float | Literal["cv"] = 0.0,
-        standardize: bool = True,
-        unknown: UnknownLevels = "error",
-        predictor_map: FeatureMap = None,
-        sensitive_map: FeatureMap = None,
-        tol: float = 1e-10,
-        max_iter: int = 100,
-        separation: Literal["isolate", "warn", "error"] = "isolate",
-        min_frequency: float | None = None,
-        max_levels: int | None = MAX_LEVELS,
-        blind: bool = False,
-        controls: ColumnNames | None = None,
-        confidence: float | None = None,
-        certification: Certification = "auto",
-        missing: MissingValues = "error",
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        bases = (base for base in cls.__mro__[1:] if issubclass(base, LinearModel))
+        inherit_parameters(cls, next(bases))
+
+    # ------------------------------------------------------ what a model says of itself
+
+    @property
+    @abstractmethod
+    def _traits(self) -> Traits:
+        """What kind of model its parameters make."""
+
+    @property
+    @abstractmethod
+    def _response_kind(self) -> ResponseKind:
+        """How the response is read."""
+
+    @abstractmethod
+    def _problem_on(self, engine: Engine, response: Response) -> Any:
+        """Set the model up on some rows."""
+
+    def _set_up(self, training: Training) -> Any:
+        """Set the model up on the training rows, and look at their columns."""
+        problem: Any = self._problem_on(training.engine, training.response)
+        check_columns(problem.basis, training, self._traits)
+        if not self._traits.needs_sensitive:
+            _, dependent = problem.space.dependent
+            warn_of_predictors(dependent, training.design.predictors)
+        return problem
+
+    def _solve(self, problem: Any, bounds: Floats, held: Engine | None = None) -> list[Solution]:
+        """Find the model for every bound; `held` are rows to test models on."""
+        solutions: list[Solution] = problem.solve(bounds)
+        return solutions
+
+    def _warn_of_solutions(
+        self, problem: Any, solutions: list[Solution], training: Training
     ) -> None:
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-        self.definition = definition
-        self.penalty = penalty
-        self.predictor_penalty = predictor_penalty
-        self.standardize = standardize
-        self.unknown = unknown
-        self.predictor_map = predictor_map
-        self.sensitive_map = sensitive_map
-        self.tol = tol
-        self.max_iter = max_iter
-        self.separation = separation
-        self.min_frequency = min_frequency
-        self.max_levels = max_levels
-        self.blind = blind
-        self.controls = controls
-        self.confidence = confidence
-        self.certification = certification
-        self.missing = missing
+        """Warn of what is peculiar about the solutions, beyond their status."""
+
+    def _facts(self) -> dict[str, str]:
+        """Return label and value of what stands above the coefficients in a summary."""
+        return bound_facts(self)
+
+    # ------------------------------------------------------------------------- fitting
+
+    def fit(
+        self,
+        X: TableLike,
+        y: VectorLike | None = None,
+        *,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : frame, array or sparse matrix of shape (n, k)
+            Predictors, and the sensitive attributes if `sensitive` names them.
+            Sparse matrices are for the fair ridge models.
+        y : array-like
+            Response.
+        sensitive_features : frame or array of shape (n, q), optional
+            Sensitive attributes, if `sensitive` is None.
+        sample_weight : array-like of shape (n,), optional
+            Weights; a row of weight zero is absent.
+        offset : array-like of shape (n,), optional
+            Added to the linear predictor with coefficient 1; for rates, the
+            log of the exposure.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._check_own_bound()
+        training = self._read(X, y, sensitive_features, sample_weight, offset)
+        with threads_for_passes(training.engine, training.response.family):
+            model = self._with_penalty(training)
+            problem = model._set_up(training)
+            solution = model._solve_own(problem, training)
+        return self._finish(training, problem, solution, model)
+
+    def path(
+        self,
+        X: TableLike,
+        y: VectorLike | None = None,
+        *,
+        unfairness: VectorLike | None = None,
+        sensitive_features: TableLike | None = None,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
+    ) -> FairnessPath:
+        """Fit the models for many bounds at once.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight, offset
+            As in `fit`.
+        unfairness : array-like, optional
+            The bounds; 0, 0.01, …, 1 by default. With `confidence` each is certified
+            by itself; ``predictor_penalty="cv"`` is chosen once, at the `unfairness`
+            of the model, and the same for all of them.
+
+        Returns
+        -------
+        FairnessPath
+            Coefficients and fairness for every bound; `at(r)` is a fitted model.
+        """
+        self._check_parameters()
+        require_one_bound(self, "path")
+        traits = self._traits
+        if traits.given_penalty:
+            name, _, _ = traits.given_penalty.partition("=")
+            raise ValueError(
+                f"path() goes over bounds, but {traits.given_penalty} fixes the penalty; set "
+                f"{name}=None."
+            )
+        bounds = np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness
+        bounds = check_bounds(bounds, traits.largest_bound)
+        training = self._read(X, y, sensitive_features, sample_weight, offset)
+        with threads_for_passes(training.engine, training.response.family):
+            model = self._with_penalty(training)
+            problem = model._set_up(training)
+            solutions = model._solve(problem, bounds, training.held)
+        self._warn_of_solutions(problem, solutions, training)
+        return path_of(model, training, problem, solutions)
+
+    def summary(self) -> Summary:
+        """Return coefficients, fit and fairness as an object that prints itself."""
+        return summarize(self, self._facts())
+
+    def _check_parameters(self) -> None:
+        """Refuse what cannot be fitted to any rows."""
+
+    def _check_own_bound(self) -> None:
+        """Raise unless the parameter `unfairness` is a bound."""
+        check_bound(self.unfairness, self._traits.largest_bound)
+
+    def _read(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
+    ) -> Training:
+        """Read what the model is fitted to."""
+        return read_training(self, X, y, sensitive_features, sample_weight, offset)
+
+    def _with_penalty(self, training: Training) -> Self:
+        """Return the model with a number for every penalty that is chosen from the rows."""
+        return self
+
+    def _solve_own(self, problem: Any, training: Training) -> Solution:
+        """Find the model for the bound that it was made with."""
+        bounds = check_bound(self.unfairness, self._traits.largest_bound)
+        return self._solve(problem, bounds, training.held)[0]
+
+    def _finish(
+        self, training: Training, problem: Any, solution: Solution, solved: Self | None = None
+    ) -> Self:
+        """Warn of what the fit did not reach, and keep what it did.
+
+        Parameters
+        ----------
+        training : Training
+            The training data.
+        problem : Problem
+            The model on them.
+        solution : Solution
+            The model for its bound.
+        solved : LinearModel, optional
+            The model that was solved, if a penalty of this one was chosen from the rows.
+        """
+        warn_of_bound(solution, self._remedy)
+        self._warn_of_solutions(problem, [solution], training)
+        return self._store(training, problem, solution, solved)
+
+    def _store(
+        self, training: Training, problem: Any, solution: Solution, solved: Self | None = None
+    ) -> Self:
+        """Keep what the fit found."""
+        blind = not self._traits.needs_sensitive
+        store_solution(self, training, problem, solution, blind=blind)
+        return self
+
+    # -------------------------------------------------------------------------- fitted
+
+    _fitted = property(fitted)
+    _description = property(describe)
+    _repr_html_inner = notebook_html
+    fingerprint_ = property(training_fingerprint)
+
+    @property
+    def _raw_coefficients(self) -> Floats:
+        """Coefficients of the encoded columns of S, then X, one row per linear predictor.
+
+        Those of S are zero in models that do not use it to predict.
+        """
+        known = self._fitted.reads.to_encoded(np.atleast_2d(self.coef_))
+        return np.pad(known, ((0, 0), (len(self._design.encoded_names) - known.shape[1], 0)))
+
+    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        """Return η of shape (n,), or (n, K) for several classes."""
+        facts, name = self._fitted, type(self).__name__
+        check_option("unknown", self.unknown, self._unknown_rules)
+        table, design, attributes = read_new_rows(self, X), facts.reads, None
+        coefficients = design.to_encoded(np.atleast_2d(self.coef_))
+        if facts.traits.needs_sensitive:
+            attributes = design.attributes(sensitive_features, estimator_name=name)
+        sensitive, predictors = design.encode(table, attributes, self.unknown, estimator_name=name)
+        intercept, pieces = np.atleast_1d(self.intercept_), (*sensitive, *predictors)
+        if pieces:
+            eta = linear_predictor(pieces, design.encoded_names, coefficients.T, intercept)
+        else:
+            eta = np.tile(intercept, (table.shape[0], 1))
+            eta = to_device(eta, table.source) if table.on_device else eta
+        if offset is not None:
+            eta += to_device(numeric_vector(offset, table.shape[0], "offset")[:, None], eta)
+        return eta[:, 0] if eta.shape[1] == 1 else eta
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class FairRidge(LinearModel):
+    """Fair (generalized) ridge regression; subclasses read the response.
+
+    Parameters
+    ----------
+    unfairness : float or dict of str to float, default=0.05
+        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
+        ``{"sex": 0.01, "age": 0.1}`` bounds, with definition="mean-parity", what
+        each of these attributes alone explains of the predicted means.
+    definition : str, object or callable, default="statistical-parity"
+        What is bounded.
+    penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
+        Penalty on α.
+    predictor_penalty : float or "cv", default=0.0
+        λ₂, for standardized U. "cv" chooses it at the bound, by leaving rows out: see
+        `predictor_penalty_` of `FairRidgeRegressor`.
+    standardize : bool, default=True
+        Whether the penalties see columns of S and U divided by their standard
+        deviations (divisor n). Results are always on the original scale.
+    tol : float, default=1e-10
+        How closely an active bound is met.
+    max_iter : int, default=100
+        Maximum number of search steps for λ(r), and of passes over the data per λ.
+    separation : {"isolate", "warn", "error"}, default="isolate"
+        What happens to levels of predictors whose rows all have the same outcome,
+        if `predictor_penalty` is 0. "isolate" leaves these rows out of the fit
+        and the bound, if they have at most 1 % of the weight, and gives each
+        level a finite coefficient; "warn" keeps them; "error" refuses them.
+    min_frequency : int or float, optional
+        Levels of a predictor with less weight (rows, if there are no weights),
+        or, below 1, with a smaller share of it, become "(other)": the base
+        level of such a column, which also takes levels that were absent at
+        fit, whatever `unknown` says.
+    max_levels : int or None, default=1000
+        The most levels that a categorical column may have; more than ten, and
+        more than half as many as rows, are refused as well. Keys, amounts and
+        dates that were read as text would become thousands of columns. None
+        allows any number.
+    blind : bool, default=False
+        Whether S is used at fit only. The model then is one of X alone,
+        min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
+        linear predictor on S for every family; "mean-parity" works as well.
+    controls : str, int or list of these, optional
+        Columns of X, by name or position, that may explain differences: the
+        bound on "statistical-parity" or "mean-parity" is on what S explains
+        beyond them. `unfairness_components_` has the share without them beside it.
+    confidence : float, optional
+        1 − δ: the bound then holds for the population that the rows came from,
+        with that confidence over samples of rows. The model is fitted with a
+        smaller bound, which `certificate_` has. If no bound is certified, the
+        model is the fit at r = 0, with a warning that says how many rows would
+        do. For R² on S of the linear predictor or of the predicted means;
+        shares of deviance and other definitions are refused.
+    certification : {"auto", "closed-form", "draws", "held-out"}, default="auto"
+        How a bound is certified: by a noncentral χ² ("auto" for gaussian
+        models), by draws of what the rows leave open about the population
+        ("auto" for others), or by tests on half of the rows, which the model
+        is then not fitted to.
+    """
+
+    definition: DefinitionLike = "statistical-parity"
+    penalty: PenaltyLike = "ridge"
+    predictor_penalty: float | Literal["cv"] = 0.0
+    standardize: bool = True
+    tol: float = 1e-10
+    max_iter: int = 100
+    separation: Literal["isolate", "warn", "error"] = "isolate"
+    min_frequency: float | None = None
+    max_levels: int | None = MAX_LEVELS
+    blind: bool = False
+    controls: ColumnNames | None = None
+    confidence: float | None = None
+    certification: Certification = "auto"
+
+    _sums_on_devices: ClassVar[bool] = True
+    _takes_sparse: ClassVar[bool] = True
+    _remedy: ClassVar[str] = "raise max_iter, or add a small predictor_penalty"
 
     @property
     def _bounded(self) -> Definition:
@@ -161,6 +468,7 @@ class FairRidge(FairModel):
             compresses=not self.blind and self.controls is None,
             # Predictors of a blind model may be collinear with S; `_set_up` looks at X alone.
             regularized=penalized or self.blind,
+            chooses_penalty=self._chooses,
             advice=None if penalized else PENALTY_OR_FEWER,
         )
 
@@ -182,112 +490,39 @@ class FairRidge(FairModel):
         """Whether attributes have bounds of their own."""
         return isinstance(self.unfairness, Mapping)
 
-    def fit(
-        self,
-        X: TableLike,
-        y: VectorLike | None = None,
-        *,
-        sensitive_features: TableLike | None = None,
-        sample_weight: VectorLike | None = None,
-        offset: VectorLike | None = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : frame, array or sparse matrix of shape (n, k)
-            Predictors, and the sensitive attributes if `sensitive` names them.
-        y : array-like
-            Response.
-        sensitive_features : frame or array of shape (n, q), optional
-            Sensitive attributes, if `sensitive` is None.
-        sample_weight : array-like of shape (n,), optional
-            Weights; a row of weight zero is absent.
-        offset : array-like of shape (n,), optional
-            Added to the linear predictor with coefficient 1; for rates, the
-            log of the exposure.
-
-        Returns
-        -------
-        self
-        """
+    def _check_parameters(self) -> None:
         if self.confidence is not None:
             check_certification(self)
+
+    def _check_own_bound(self) -> None:
+        """Check one bound for all of S; `_bounded` checks those of attributes."""
         if not self._has_each:
-            check_bound(self.unfairness)
-        training = read_training(self, X, y, sensitive_features, sample_weight, offset)
-        if self.confidence is not None:
-            training = set_aside(self, training)
-        with threads_for_passes(training.engine, training.response.family):
-            model = settled(self, training) if self._chooses else self
-            problem = model._set_up(training)
-            solution = model._solve_own(problem, training)
-        warn_of_bound(solution, self._remedy)
-        self._warn_of_solutions(problem, [solution], training)
-        self.predictor_penalty_: float = model._lambda_2
-        return self._store(training, problem, solution)
+            super()._check_own_bound()
 
-    def path(
-        self,
-        X: TableLike,
-        y: VectorLike | None = None,
-        *,
-        unfairness: VectorLike | None = None,
-        sensitive_features: TableLike | None = None,
-        sample_weight: VectorLike | None = None,
-        offset: VectorLike | None = None,
-    ) -> FairnessPath:
-        """Fit the models for many bounds at once.
+    def _read(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
+    ) -> Training:
+        training = super()._read(X, y, sensitive_features, sample_weight, offset)
+        return training if self.confidence is None else set_aside(self, training)
 
-        Parameters
-        ----------
-        X, y, sensitive_features, sample_weight, offset
-            As in `fit`.
-        unfairness : array-like, optional
-            The bounds; 0, 0.01, …, 1 by default. With `confidence` each is certified
-            by itself; ``predictor_penalty="cv"`` is chosen once, at the model's own
-            `unfairness`, and the same for all of them.
+    def _with_penalty(self, training: Training) -> Self:
+        model: Self = with_chosen_penalty(self, training) if self._chooses else self
+        return model
 
-        Returns
-        -------
-        FairnessPath
-            Coefficients and fairness for every bound; `at(r)` is a fitted model.
-        """
-        if self.confidence is not None:
-            check_certification(self)
-        require_one_bound(self, "path")
-        bounds = check_bounds(np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness)
-        training = read_training(self, X, y, sensitive_features, sample_weight, offset)
-        if self.confidence is not None:
-            training = set_aside(self, training)
-        with threads_for_passes(training.engine, training.response.family):
-            model = settled(self, training) if self._chooses else self
-            problem = model._set_up(training)
-            solutions = model._solve(problem, bounds, training.held)
-        self._warn_of_solutions(problem, solutions, training)
-        return path_of(model, training, problem, solutions)
-
-    def summary(self) -> Summary:
-        """Return coefficients, fit and fairness as an object that prints itself."""
-        family, *others = bound_facts(self).items()
-        penalty = {"Penalty": resolve_penalty(self.penalty).name}
-        if self._chooses:
+    def _facts(self) -> dict[str, str]:
+        family, *others = super()._facts().items()
+        facts = self._fitted
+        penalty = {"Penalty": resolve_penalty(facts.settings.penalty).name}
+        if facts.traits.chooses_penalty:
             penalty["λ₂, by cross-validation"] = f"{self.predictor_penalty_:.4g}"
-        return summarize(self, dict([family, *penalty.items(), *others]))
+        return dict([family, *penalty.items(), *others])
 
     inference = _inferring.inference
-    _description = property(describe)
-    fingerprint_ = property(training_fingerprint)
-
-    def _training_bound(self) -> float:
-        """Return the bound that the fitted model meets in training."""
-        found = self.certificate_
-        return float(self.unfairness if found is None else found.training_bound)
 
     def _set_up(self, training: Training) -> PenalizedProblem:
         """Set the model up on the training rows, and look at their columns."""
         engine, response = training.engine, training.response
-        settings = self._settings(response)
+        settings = self._model_settings(response)
         if self.separation == "error" and may_separate(engine, response.family, settings):
             refuse_decided(isolate(engine, response.family), training.design)
         problem = set_up(engine, response.family, self._bounded, settings)
@@ -301,9 +536,9 @@ class FairRidge(FairModel):
 
     def _problem_on(self, engine: Engine, response: Response) -> PenalizedProblem:
         """Set the model up on some rows, in memory or elsewhere."""
-        return set_up(engine, response.family, self._bounded, self._settings(response))
+        return set_up(engine, response.family, self._bounded, self._model_settings(response))
 
-    def _settings(self, response: Response) -> ModelSettings:
+    def _model_settings(self, response: Response) -> ModelSettings:
         """Return what the model is, besides its rows, its family and what is bounded."""
         check_option("separation", self.separation, SEPARATION)
         return ModelSettings(
@@ -341,10 +576,16 @@ class FairRidge(FairModel):
             return problem.solve(bounds)
         return certified_solutions(self, problem, bounds, held)
 
-    def _store(self, training: Training, problem: PenalizedProblem, solution: Solution) -> Self:
+    def _store(
+        self,
+        training: Training,
+        problem: PenalizedProblem,
+        solution: Solution,
+        solved: Self | None = None,
+    ) -> Self:
         """Keep what the fit found."""
+        self.predictor_penalty_: float = (self if solved is None else solved)._lambda_2
         store_solution(self, training, problem, solution, blind=self.blind)
-        self.predictor_penalty_ = self._lambda_2
         self.certificate_: Certificate | None = solution.certificate
         penalized = self.predictor_penalty_ > 0.0
         self._posterior = posterior_covariance(problem, solution.fit) if penalized else None

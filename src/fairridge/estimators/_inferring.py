@@ -20,6 +20,7 @@ from fairridge.engines import (
 )
 from fairridge.estimators._certifying import set_aside
 from fairridge.estimators._each import require_one_bound
+from fairridge.estimators._model import as_fitted
 from fairridge.estimators._training import Training, read_training
 from fairridge.inference import (
     Analysis,
@@ -67,28 +68,29 @@ def inference(
         Labels of clusters, for rows that are not independent of each other.
     weights : {"sampling", "frequency"}, default="sampling"
         What sample weights are: inverse probabilities of being sampled, of which
-        only ratios matter, or numbers of rows alike, of which a row of weight w is
-        w. Rows of one cluster add up either way.
+        only ratios matter, or numbers of identical rows: a row of weight w is w of them.
+        Rows of one cluster add up either way.
     products : RowProducts, optional
         The sum of the `fairridge.row_products` of all parties, if X are moments.
     """
     check_is_fitted(self)
-    require_one_bound(self, "inference")
+    settings = as_fitted(self)
+    require_one_bound(settings, "inference")
     check_option("weights", weights, WEIGHTS)
     frequency = weights == "frequency"
     if isinstance(X, RowMoments) != (products is not None):
         raise ValueError(
-            "standard errors need the rows; moments tell only the coefficients. With several "
+            "standard errors need the rows; moments give only the coefficients. With several "
             "parties, pass the sum of their fairridge.row_products as products=, beside moments."
         )
     if products is not None:
         _require_same(self, products, covariance, frequency)
-    training = read_training(self, X, y, sensitive_features, sample_weight, offset)
-    if self.confidence is not None:
-        training = set_aside(self, training)
+    training = read_training(settings, X, y, sensitive_features, sample_weight, offset)
+    if settings.confidence is not None:
+        training = set_aside(settings, training)
     engine = training.engine if clusters is not None else _with_moments(self, training.engine)
     with threads_for_passes(training.engine, training.response.family):
-        problem = self._problem_on(engine, training.response)
+        problem = settings._problem_on(engine, training.response)
         if clusters is not None and sample_weight is not None:
             clusters = np.asarray(clusters)[np.asarray(sample_weight) > 0]
         return inference_on(
@@ -119,17 +121,17 @@ def inference_on(
     **options
         As in `inference_of`.
     """
-    title = type(model).__name__
+    title, facts = type(model).__name__, model._fitted
     return inference_of(
         problem,
         _restored(model, problem),
-        description_of(model),
+        description_of(as_fitted(model)),
         order=_order(model),
         labels=getattr(model, "classes_", None),
         title=title,
         backend=training.backend,
         coefficients=np.column_stack([np.atleast_1d(model.intercept_), model._raw_coefficients]),
-        read=_Reader(model._reads, model._traits.needs_sensitive, model.unknown, title),
+        read=_Reader(facts.reads, facts.traits.needs_sensitive, model.unknown, title),
         **options,
     )
 
@@ -193,20 +195,21 @@ def row_products(
         their sum.
     """
     check_is_fitted(model)
+    settings = as_fitted(model)
     check_option("weights", weights, WEIGHTS)
     if not isinstance(moments, RowMoments) or not isinstance(source, RowSource):
         raise TypeError("row_products takes moments of all rows, and a source of one party's rows.")
     scheme = scheme_of(covariance, None, weights == "frequency", moments.moments.n_rows)
-    training = read_training(model, moments, None, None, None, None)
+    training = read_training(settings, moments, None, None, None, None)
     party = rows_of_party(source, moments.level_counts)
     engine = PrecomputedMoments(
         moments.moments, training.engine.names, training.engine.n_sensitive, lambda: _Rows(party)
     )
-    problem = model._problem_on(engine, training.response)
+    problem = settings._problem_on(engine, training.response)
     return products_of(
         problem,
         _restored(model, problem),
-        description_of(model),
+        description_of(settings),
         scheme,
         model=_digest(model, covariance, scheme.frequency),
         n_rows=party.n_rows,
@@ -231,7 +234,8 @@ class _Rows:
 def _digest(model: Any, covariance: str, frequency: bool) -> str:
     """Name the model and the estimator that products belong to."""
     kind = "frequency" if frequency else "sampling"
-    return f"{model.fingerprint_} {model.lambda_!r} {model._bounded.name} {covariance} {kind}"
+    name = model._fitted.traits.definition.name
+    return f"{model.fingerprint_} {model.lambda_!r} {name} {covariance} {kind}"
 
 
 def _require_same(model: Any, products: RowProducts, covariance: str, frequency: bool) -> None:
@@ -248,9 +252,11 @@ def _require_same(model: Any, products: RowProducts, covariance: str, frequency:
 
 def _restored(model: Any, problem: PenalizedProblem) -> Solution:
     """Find the fitted model again."""
+    certificate = model.certificate_
+    bound = model._fitted.bound if certificate is None else certificate.training_bound
     return restored(
         problem,
-        unfairness=model._training_bound(),
+        unfairness=float(bound),
         lambda_=model.lambda_,
         status=model.status_,
         achieved=model.unfairness_,
@@ -308,7 +314,13 @@ def bands(
 
 
 def description_of(model: Any) -> Description:
-    """Return what decides how the coefficients depend on each row."""
+    """Return what decides how the coefficients depend on each row.
+
+    Parameters
+    ----------
+    model : FairRidge
+        With the parameters of the fit.
+    """
     definition = model._bounded
     if model.controls is not None and definition.own_ridge:
         raise ValueError(
@@ -316,15 +328,15 @@ def description_of(model: Any) -> Description:
             "'statistical-parity', or leave controls out."
         )
     # A ridge on what S explains of predictions; in α, if there is one, it is radial.
-    own = model.blind or definition.own_ridge
-    penalty = Radial() if own else resolve_penalty(model.penalty)
+    on_predictions = model.blind or definition.own_ridge
+    penalty = Radial() if on_predictions else resolve_penalty(model.penalty)
     return Description(definition, penalty, model._lambda_2, model.standardize)
 
 
 def _order(model: Any) -> Any:
     """Return the places of `coef_` among the encoded columns [S, X]."""
-    width = len(model._design.encoded_names) - len(model._reads.encoded_names)
-    return width + model._reads.input_order
+    design, reads = model._fitted.design, model._fitted.reads
+    return len(design.encoded_names) - len(reads.encoded_names) + reads.input_order
 
 
 def _of_kept(clusters: Any, problem: PenalizedProblem) -> Any:
@@ -333,5 +345,5 @@ def _of_kept(clusters: Any, problem: PenalizedProblem) -> Any:
     if clusters is None or isolation is None or not isinstance(isolation.everyone, MemoryEngine):
         return clusters
     labels, rows = np.asarray(clusters).ravel(), isolation.everyone.rows
-    levels = tuple(one.level for one in isolation.levels)
+    levels = tuple(isolated.level for isolated in isolation.levels)
     return labels[~rows.in_any(levels)] if len(labels) == rows.n_rows else labels

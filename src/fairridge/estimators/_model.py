@@ -1,23 +1,25 @@
-"""What every model is made of: its parameters, what it says of itself, how it predicts."""
+"""What the rest of the package reads of a model, in one place.
+
+Beside parameters and public attributes this is, of any model, `_traits` (what
+kind of model its parameters make) and, once it is fitted, `_fitted` (what it was
+fitted with) and `_linear_predictor`. A `LinearModel` adds `_description` and the steps
+of a fit, `_problem_on`, `_set_up`, `_solve` and `_finish`.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
-import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._arrays import to_device
 from fairridge._notebook import facts_html
 from fairridge._typing import Floats
-from fairridge.arguments import check_option
-from fairridge.data import MAX_LEVELS, Design, Table, as_table, numeric_vector
-from fairridge.engines import linear_predictor
-from fairridge.estimators._responses import ResponseKind
+from fairridge.data import Design
+from fairridge.data.profiles import ColumnProfile
+from fairridge.estimators._responses import Inputs, Response, ResponseKind
 from fairridge.metrics import WORDS
 
 # What to do about features that fit any response.
@@ -45,6 +47,8 @@ class Traits:
         Whether data with more columns than rows are solved in fewer features.
     regularized : bool
         Whether collinear predictors have one answer.
+    chooses_penalty : bool
+        Whether λ₂ is chosen from the rows, by cross-validation.
     advice : str or None
         What to do about features that fit any response; None if a penalty
         keeps them from it.
@@ -62,9 +66,110 @@ class Traits:
     moments_suffice: bool = False
     compresses: bool = False
     regularized: bool = False
+    chooses_penalty: bool = False
     advice: str | None = FEWER_FEATURES
     multiplier: str = "λ(r)"
     given_penalty: str | None = None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a model was fitted with, whatever `set_params` has changed since.
+
+    `unknown` is not among these facts: it is about rows to predict, and takes effect
+    when it is set.
+
+    Attributes
+    ----------
+    settings : estimator
+        The model with the parameters of the fit, unfitted.
+    traits : Traits
+        What kind of model these make.
+    design : Design
+        The columns of S and X.
+    profiles : tuple of ColumnProfile
+        How these were distributed; empty if that is not kept.
+    """
+
+    settings: Any
+    traits: Traits
+    design: Design
+    profiles: tuple[ColumnProfile, ...]
+
+    @property
+    def bound(self) -> Any:
+        """The bound, or the bounds of attributes."""
+        return self.settings.unfairness
+
+    @property
+    def reads(self) -> Design:
+        """The columns that predictions read."""
+        return self.design if self.traits.needs_sensitive else self.design.without_sensitive()
+
+    def read_response(self, y: Any, inputs: Inputs) -> Response:
+        """Read the response of other rows."""
+        return self.settings._response_kind.read(y, inputs)
+
+
+class FairModel(Protocol):
+    """What code of this package may expect of any model of it."""
+
+    unfairness: Any
+    sensitive: Any
+    unknown: Any
+    predictor_map: Any
+    sensitive_map: Any
+    missing: Any
+    family_: Any
+    classes_: Any
+    # What a level may do at predict that was absent at fit.
+    _unknown_rules: ClassVar[tuple[str, ...]]
+    # Whether rows may be in arrays on another device.
+    _sums_on_devices: ClassVar[bool]
+    # Whether X may be a sparse matrix.
+    _takes_sparse: ClassVar[bool]
+
+    @property
+    def _traits(self) -> Traits:
+        """What kind of model its parameters make."""
+        ...
+
+    @property
+    def _fitted(self) -> Fitted:
+        """What it was fitted with."""
+        ...
+
+    @property
+    def _response_kind(self) -> ResponseKind:
+        """How the response is read."""
+        ...
+
+    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        """Return η of shape (n,), or (n, K) for several classes."""
+        ...
+
+
+def traits_of(model: Any) -> Traits:
+    """Return what is known of any estimator; of one that is not of this library, the defaults."""
+    traits: Traits = getattr(model, "_traits", Traits())
+    return traits
+
+
+def fitted(model: Any) -> Fitted:
+    """Return what a model was fitted with, or say that it is not fitted."""
+    check_is_fitted(model)
+    settings, profiles = model._settings, getattr(model, "_profiles", ())
+    return Fitted(settings, settings._traits, model._design, profiles)
+
+
+def as_fitted(model: Any) -> Any:
+    """Return an unfitted copy of a model, as it was fitted if it was, with the λ₂ of the fit."""
+    if not hasattr(model, "_settings"):
+        return clone(model)
+    copy = clone(model._settings).set_params(unknown=model.unknown)
+    if copy._traits.chooses_penalty:
+        copy.set_params(predictor_penalty=model.predictor_penalty_)
+    return copy
 
 
 def bound_text(unfairness: Any) -> str:
@@ -73,112 +178,32 @@ def bound_text(unfairness: Any) -> str:
 
 
 def attribute_facts(model: Any, digits: int) -> list[tuple[str, str]]:
-    """Say what became of the bound of each attribute; parameters may have been set since."""
-    bounds = model.unfairness if isinstance(model.unfairness, Mapping) else {}
+    """Say what became of the bound of each attribute."""
+    bounds = model._fitted.bound
     return [
-        (
-            f"{name} ≤ {bounds[name]:g}" if name in bounds else name,
-            f"{value:.{digits}g}, {model.status_[name]}",
-        )
+        (f"{name} ≤ {bounds[name]:g}", f"{value:.{digits}g}, {model.status_[name]}")
         for name, value in model.unfairness_.items()
     ]
 
 
-class FairModel(BaseEstimator):
-    """A model of a response on sensitive attributes S and predictors X.
-
-    Models are linear unless they override `_linear_predictor`.
-    """
-
-    unfairness: Any
-    sensitive: Any
-    unknown: Any
-    sensitive_map: Any = None
-    predictor_map: Any = None
-    max_levels: Any = MAX_LEVELS
-    controls: Any = None
-    missing: Any = "error"
-    # What a level may do at predict that was not there at fit.
-    _unknown_rules: tuple[str, ...] = ("error", "base", "mean")
-    # Whether rows may be in arrays on another device.
-    _sums_on_devices = False
-    # Whether X may be a sparse matrix.
-    _takes_sparse = False
-    coef_: Floats
-    intercept_: Any
-    family_: Any
-    _design: Design
-
-    def _repr_html_inner(self) -> str:
-        """Show a fitted model in a notebook: fairness first, then scikit-learn's diagram."""
-        diagram: str = super()._repr_html_inner()
-        if not hasattr(self, "unfairness_"):
-            return diagram
-        shares = getattr(self, "dependence_", {})
-        bounds = (
-            [
-                ("Bound", bound_text(self.unfairness)),
-                ("Unfairness reached in training", f"{self.unfairness_:.4g}"),
-                ("Status", str(self.status_)),
-            ]
-            if not isinstance(self.unfairness_, Mapping)
-            else attribute_facts(self, 4)
-        )
-        facts = [
-            *bounds,
-            *((WORDS[name], f"{value:.4g}") for name, value in shares.items()),
-            ("Rows", f"{self.n_rows_:,}"),
+def notebook_html(self: Any) -> str:
+    """Show a fitted model in a notebook: fairness first, then scikit-learn's diagram."""
+    diagram: str = BaseEstimator._repr_html_inner(self)
+    if not hasattr(self, "unfairness_"):
+        return diagram
+    shares = getattr(self, "dependence_", {})
+    bounds = (
+        [
+            ("Bound", bound_text(self._fitted.bound)),
+            ("Unfairness reached in training", f"{self.unfairness_:.4g}"),
+            ("Status", str(self.status_)),
         ]
-        return facts_html(facts, f"Fitted {type(self).__name__}") + diagram
-
-    @property
-    @abstractmethod
-    def _traits(self) -> Traits:
-        """What kind of model this is."""
-
-    @property
-    @abstractmethod
-    def _response_kind(self) -> ResponseKind:
-        """How the response is read."""
-
-    @property
-    def _reads(self) -> Design:
-        """The columns that predictions read."""
-        return self._design if self._traits.needs_sensitive else self._design.without_sensitive()
-
-    @property
-    def _raw_coefficients(self) -> Floats:
-        """Coefficients of the encoded columns of S, then X, one row per linear predictor.
-
-        Those of S are zero in models that do not use it to predict.
-        """
-        known = self._reads.to_encoded(np.atleast_2d(self.coef_))
-        return np.pad(known, ((0, 0), (len(self._design.encoded_names) - known.shape[1], 0)))
-
-    def _table(self, X: Any) -> Table:
-        """Read new rows."""
-        return as_table(X, devices=True, sparse=self._takes_sparse)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse
-        return tags
-
-    def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
-        """Return η of shape (n,), or (n, K) for several classes."""
-        check_is_fitted(self)
-        check_option("unknown", self.unknown, self._unknown_rules)
-        table, name, design = self._table(X), type(self).__name__, self._reads
-        coefficients, attributes = design.to_encoded(np.atleast_2d(self.coef_)), None
-        if self._traits.needs_sensitive:
-            attributes = design.attributes(sensitive_features, estimator_name=name)
-        sensitive, predictors = design.encode(table, attributes, self.unknown, estimator_name=name)
-        level, pieces = np.atleast_1d(self.intercept_), (*sensitive, *predictors)
-        if pieces:
-            eta = linear_predictor(pieces, design.encoded_names, coefficients.T, level)
-        else:
-            eta = np.tile(level, (table.shape[0], 1))
-            eta = to_device(eta, table.source) if table.on_device else eta
-        if offset is not None:
-            eta += to_device(numeric_vector(offset, table.shape[0], "offset")[:, None], eta)
-        return eta[:, 0] if eta.shape[1] == 1 else eta
+        if not isinstance(self.unfairness_, Mapping)
+        else attribute_facts(self, 4)
+    )
+    facts = [
+        *bounds,
+        *((WORDS[name], f"{value:.4g}") for name, value in shares.items()),
+        ("Rows", f"{self.n_rows_:,}"),
+    ]
+    return facts_html(facts, f"Fitted {type(self).__name__}") + diagram

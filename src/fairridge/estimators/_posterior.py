@@ -9,7 +9,6 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import as_table
 from fairridge.engines import linear_predictor
-from fairridge.estimators._model import FairModel
 from fairridge.inference import LARGEST_POSTERIOR
 from fairridge.penalties import resolve_penalty
 from fairridge.sources import RowSource
@@ -43,10 +42,11 @@ def posterior_deviation(model: Any, X: Any, sensitive_features: Any) -> Floats:
     return np.asarray(np.sqrt(level + (parts * parts).sum(axis=1)))
 
 
-def _require_posterior(model: FairModel | Any) -> None:
+def _require_posterior(model: Any) -> None:
     """Say why a model has no posterior, if it has none."""
     if model._posterior is not None:
         return
+    settings = model._fitted.settings
     reason = "needs penalties that are priors: penalty='ridge' or 'radial'"
     if not model.family_.least_squares:
         reason = f"is for gaussian models, not for a {model.family_.name} one"
@@ -55,12 +55,12 @@ def _require_posterior(model: FairModel | Any) -> None:
             "needs predictor_penalty > 0: it is the prior of the coefficients. Without it, "
             "model.inference(X, y).linear_predictor(…) has standard errors of means"
         )
-    elif model.blind or model.controls is not None:
+    elif settings.blind or settings.controls is not None:
         reason = "is for models that use S to predict, without controls"
     elif len(model._design.encoded_names) > LARGEST_POSTERIOR:
         reason = f"is for models with up to {LARGEST_POSTERIOR:,} encoded columns"
     elif len(model.predictor_names_) > model.n_rows_:
         reason = "needs at least as many rows as predictor columns"
-    elif resolve_penalty(model.penalty).l1 == 0.0:
+    elif resolve_penalty(settings.penalty).l1 == 0.0:
         reason = "is for models of few sparse columns, or of dense ones"
     raise ValueError(f"return_std {reason}.")

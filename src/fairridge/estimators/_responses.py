@@ -169,10 +169,10 @@ class Classes:
                 f"positive={self.positive!r} is for two classes, and y has {len(classes)}: "
                 f"{known}; every class has its own probability, so leave it out."
             )
-        found = find_label(self.positive, classes.tolist())
-        if found is None:
+        label = find_label(self.positive, classes.tolist())
+        if label is None:
             raise ValueError(f"positive={self.positive!r} is not a class of y: {known}.")
-        return classes[::-1] if len(classes) == 2 and found == classes[0] else classes
+        return classes[::-1] if len(classes) == 2 and label == classes[0] else classes
 
     def _family(self, classes: NDArray[Any], sizes: Floats | None) -> Family:
         if len(classes) < 2:

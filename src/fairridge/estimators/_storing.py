@@ -30,7 +30,9 @@ MOST_COLUMNS = 512
 
 
 def store_columns(model: Any, training: Training) -> None:
-    """Keep what describes the input columns and their rows."""
+    """Keep the parameters of the fit, and what describes the input columns and their rows."""
+    # A copy, since users may change values in place.
+    model._settings = clone(model)
     design = training.design
     model.n_features_in_ = design.n_columns
     if design.names is not None:
@@ -78,9 +80,9 @@ def store_solution(
     model.converged_ = model.status_ in ("inactive", "converged")
     if solution.each:
         each = solution.each.items()
-        model.lambda_ = {name: one.lambda_ for name, one in each}
-        model.unfairness_ = {name: one.achieved for name, one in each}
-        model.status_ = {name: one.status for name, one in each}
+        model.lambda_ = {name: part.lambda_ for name, part in each}
+        model.unfairness_ = {name: part.achieved for name, part in each}
+        model.status_ = {name: part.status for name, part in each}
     model.family_ = problem.family
     model.deviance_ = fit.deviance
     model.dispersion_ = problem.dispersion(fit)
@@ -106,11 +108,11 @@ def _moments(training: Training, problem: Problem) -> Moments | None:
 def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
     """Describe the columns of S, then of X, without another pass over rows elsewhere.
 
-    Moments alone tell no deciles, and rows on other devices are not looked at.
+    Moments alone have no deciles, and rows on other devices are not read again.
     """
     design, engine = training.design, training.engine
     columns = design.columns
-    if len(columns) > MOST_COLUMNS:  # nobody looks through so many
+    if len(columns) > MOST_COLUMNS:  # too many to display
         return ()
     if isinstance(engine, MemoryEngine):
         rows = engine.rows if training.unmapped is None else training.unmapped
@@ -126,16 +128,16 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
 
 def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
     """Keep the numbers that every model is described by, and what they mean between groups."""
-    found = shares_of_fit(fit)
+    shares = shares_of_fit(fit)
     differences = group_differences(fit, training.design.sensitive, training.n_rows)
     classes = training.response.classes
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
     if classes is not None and not isinstance(training.engine, DeviceEngine):
         decided = decided_by(fit, training.engine, len(classes), training.unmapped)
-        found["decision_gap"] = decided.gap
+        shares["decision_gap"] = decided.gap
         for label, ratio in zip(classes, decided.impact_ratios, strict=True):
             differences[f"adverse_impact_ratio[{label}]"] = float(ratio)
-    model.dependence_ = _finite(found)
+    model.dependence_ = _finite(shares)
     model.group_differences_ = _finite(differences)
 
 
@@ -188,5 +190,4 @@ def refit_at(model: Any, training: Training, problem: Problem, unfairness: float
     """Return a fitted model for another bound on the same data."""
     other = clone(model).set_params(unfairness=unfairness)
     bounds = check_bound(unfairness, other._traits.largest_bound)
-    rows = () if training.held is None else (training.held,)
-    return other._store(training, problem, other._solve(problem, bounds, *rows)[0])
+    return other._store(training, problem, other._solve(problem, bounds, training.held)[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from fairridge.estimators._certifying import certificate_facts
 from fairridge.estimators._checks import listed
@@ -35,7 +34,7 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
 
     Parameters
     ----------
-    model : FairRidge or Peer
+    model : LinearModel
         A fitted model.
     facts : dict of str to str
         What stands above the table of coefficients.
@@ -55,7 +54,8 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
         notes.append(f"isolated, since all their rows have the same outcome: {listed(isolated)}.")
     if getattr(model, "status_", "") == "separated":
         notes.append(
-            "separated: the bound is met as defined, and void, since levels decide the response. "
+            "separated: the bound is nominally met, but meaningless, since levels decide the "
+            "response. "
             "Merge rare levels (min_frequency), or set a predictor_penalty."
         )
     return Summary(
@@ -65,15 +65,14 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
 
 def bound_facts(model: Any) -> dict[str, str]:
     """Return label and value of what is to be said of a model under a bound."""
-    check_is_fitted(model)
-    traits = model._traits
+    fitted = model._fitted
     facts = {
         "Family": model.family_.name,
         **_modeled_class(model),
         "Rows": f"{model.n_rows_:,}",
         "R²" if model.family_.least_squares else "D²": f"{model.explained_deviance_:.4f}",
         "Log-likelihood": f"{model.loglik_:.2f}",
-        "Definition": traits.definition.name,
+        "Definition": fitted.traits.definition.name,
         **(
             dict(attribute_facts(model, 6))
             if isinstance(model.unfairness_, dict)
@@ -84,7 +83,7 @@ def bound_facts(model: Any) -> dict[str, str]:
     isolated = getattr(model, "isolated_", {})
     if isolated:
         facts["Isolated rows"] = f"{sum(isolated.values()):,}"
-    if model.sensitive_map is not None:
+    if fitted.settings.sensitive_map is not None:
         facts["Variance of S dropped"] = f"{model.sensitive_dropped_:.4g}"
     parts = model.unfairness_components_.items()
     facts |= {SHARES.get(key, key): f"{value:.6g}" for key, value in parts}
@@ -101,15 +100,16 @@ def _difference_facts(differences: dict[str, float]) -> dict[str, str]:
             ratios[f"{DIFFERENCES[name]}, {label[:-1]}"] = value
         else:
             facts[DIFFERENCES[name]] = f"{value:.3g}"
-    shown = ratios if len(ratios) < 3 else dict([min(ratios.items(), key=lambda one: one[1])])
+    shown = ratios if len(ratios) < 3 else dict([min(ratios.items(), key=lambda ratio: ratio[1])])
     return facts | {name: f"{value:.3g}" for name, value in shown.items()}
 
 
 def _one_bound(model: Any) -> dict[str, str]:
     """Say what became of the bound on all of S."""
-    traits = model._traits
+    fitted = model._fitted
+    traits = fitted.traits
     return {
-        "Bound r": "none" if traits.given_penalty else bound_text(model.unfairness),
+        "Bound r": "none" if traits.given_penalty else bound_text(fitted.bound),
         "Achieved": f"{model.unfairness_:.6g}",
         traits.multiplier: f"{model.lambda_:.6g}",
         "Status": model.status_,

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from fairridge._arrays import in_place, to_host
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_number, check_option
 from fairridge.data import (
+    MAX_LEVELS,
     Design,
     Rows,
+    Table,
     as_table,
     learn_design,
     numeric_vector,
@@ -139,9 +140,9 @@ def read_training(
             "first sums: pass a frame or a NumPy array, or fill them in beforehand."
         )
     if in_place(X):
-        found = read_device(model, X, y, sensitive_features, sample_weight, offset)
-        _require_two(found[1].n_rows, model)
-        return _with_controls(model, Training(*found, found[1].n_rows, None))
+        device = read_device(model, X, y, sensitive_features, sample_weight, offset)
+        _require_two(device[1].n_rows, model)
+        return _with_controls(model, Training(*device, device[1].n_rows, None))
     if not isinstance(X, RowSource | RowMoments):
         training = _read_rows(model, X, y, sensitive_features, sample_weight, offset)
         return _with_controls(model, training)
@@ -154,9 +155,10 @@ def read_training(
 
 def _with_controls(model: FairModel, training: Training) -> Training:
     """Find the columns that a bound is conditional on."""
-    if model.controls is None:
+    names = getattr(model, "controls", None)
+    if names is None:
         return training
-    controls = training.design.control_columns(model.controls)
+    controls = training.design.control_columns(names)
     return replace(training, response=replace(training.response, controls=controls))
 
 
@@ -176,7 +178,7 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
     response, reader = kind.streamed(survey.classes)
     design = survey.design_with(_min_frequency(model))
     roles = _without_idle_offset(data.roles, response.family)
-    require_few_levels(design, None, model.max_levels)
+    require_few_levels(design, None, max_levels(model))
     engine = StreamEngine(
         data,
         BatchEncoder(roles, design, reader),
@@ -212,7 +214,7 @@ def _read_moments(model: FairModel, data: RowMoments) -> Training:
         )
     if getattr(model, "confidence", None) is not None:
         raise ValueError(
-            "confidence needs the rows: moments do not tell how R² on S varies between samples."
+            "confidence needs the rows: moments do not show how R² on S varies between samples."
         )
     if not model._traits.moments_suffice:
         raise ValueError(
@@ -238,8 +240,13 @@ def _min_frequency(model: FairModel) -> float | None:
     return None if value is None else check_number("min_frequency", value, minimum=0.0, strict=True)
 
 
+def max_levels(model: FairModel) -> int | None:
+    """Return the most levels that a column may have; models without the parameter have ours."""
+    return getattr(model, "max_levels", MAX_LEVELS)
+
+
 def unread_response(model: FairModel, roles: Roles | None = None) -> Response:
-    """Return the family of a model, before anyone has looked at its response."""
+    """Return the family of a model whose response is not read yet."""
     if roles is not None:
         _check(model, roles)
     two = np.arange(2)  # any will do: only the family is asked for
@@ -317,7 +324,7 @@ def _read_rows(
         inputs.table,
         inputs.attributes,
         model.sensitive,
-        model.max_levels,
+        max_levels(model),
         inputs.weight,
         _min_frequency(model),
         model.missing,
@@ -368,21 +375,26 @@ def engine_of(rows: Rows, family: Family) -> MemoryEngine:
     return MemoryEngine(rows, separable=family.separable, many_passes=not family.least_squares)
 
 
+def read_new_rows(model: FairModel, X: Any) -> Table:
+    """Read rows to predict."""
+    return as_table(X, devices=True, sparse=model._takes_sparse)
+
+
 def read_scored(
     model: FairModel, X: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> tuple[Inputs, Floats]:
     """Return the rows of positive weight, and their linear predictors."""
-    check_is_fitted(model)
+    facts = model._fitted
     if isinstance(X, RowSource | RowMoments):
         raise TypeError(
             "score needs rows in memory: pass a frame and its response, or write predictions "
             "of these rows and compare them."
         )
     attributes = None
-    if model._traits.needs_sensitive:
-        attributes = model._design.attributes(
+    if facts.traits.needs_sensitive:
+        attributes = facts.design.attributes(
             sensitive_features, estimator_name=type(model).__name__
         )
-    inputs = read_inputs(model._table(X), attributes, sample_weight, offset)
+    inputs = read_inputs(read_new_rows(model, X), attributes, sample_weight, offset)
     scores = model._linear_predictor(inputs.table, inputs.attributes, inputs.offset)
     return inputs, to_host(scores)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 
 from fairridge._notebook import frame_html, lines_html
 from fairridge._typing import Floats
@@ -122,7 +123,7 @@ class FairnessPath:
         }
         if self.certificates is not None:
             for name in ("training_bound", "upper", "granted"):
-                columns[name] = [getattr(one, name) for one in self.certificates]
+                columns[name] = [getattr(certificate, name) for certificate in self.certificates]
         for name, values in self.named_coefficients():
             # A column of the data may be called "intercept", too.
             while name in columns:
@@ -182,8 +183,8 @@ class FairnessPath:
         alpha, beta = self._scaled(self.alpha, self.beta)
         ends: tuple[tuple[Floats, Floats], ...] = ()
         if bands:
-            found = self.bands(level)
-            ends = tuple(self._scaled(*self._split(part)) for part in (found.lower, found.upper))
+            shaded = self.bands(level)
+            ends = tuple(self._scaled(*self._split(part)) for part in (shaded.lower, shaded.upper))
         sensitive_names, predictor_names = self.sensitive_names, self.predictor_names
         if self.class_names is not None:
             sensitive_names, predictor_names = (
@@ -252,7 +253,7 @@ def path_of(
             np.sqrt(basis.predictors.squares() / basis.weight),
         ),
         _backend=training.backend,
-        _origin=(model, training, problem),
+        _origin=(clone(model), training, problem),
         certificates=certificates if certificates[0] is not None else None,
         predictor_penalty=float(getattr(model, "predictor_penalty", 0.0)),
     )

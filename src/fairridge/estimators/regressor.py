@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 from sklearn.base import RegressorMixin
 
-from fairridge._typing import (
-    ColumnNames,
-    MissingValues,
-    TableLike,
-    Unfairness,
-    UnknownLevels,
-    VectorLike,
-)
+from fairridge._typing import TableLike, VectorLike
 from fairridge.arguments import check_flag
-from fairridge.data import MAX_LEVELS
 from fairridge.estimators import _means
 from fairridge.estimators._fair_ridge import FairRidge
-from fairridge.estimators._parameters import DefinitionLike, FamilyLike, FeatureMap, PenaltyLike
+from fairridge.estimators._parameters import FamilyLike
 from fairridge.estimators._posterior import posterior_deviation
 from fairridge.estimators._responses import NumericResponse
 from fairridge.families import resolve_regression_family
-from fairridge.inference import Certification
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FairRidgeRegressor(RegressorMixin, FairRidge):
     """Ridge regression whose unfairness is bounded by a number you choose.
 
@@ -40,13 +33,6 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
 
     Parameters
     ----------
-    unfairness : float or dict of str to float, default=0.05
-        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
-        ``{"sex": 0.01, "age": 0.1}`` bounds, with definition="mean-parity", what
-        each of these attributes alone explains of the predicted means.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`, `predict` and `score`.
     family : str or object, default="gaussian"
         Distribution of the response: "gaussian", "poisson", "quasi-poisson",
         "negative-binomial", "gamma", "tweedie", "quasi-binomial", or an object
@@ -58,68 +44,10 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         r = 0; in gaussian models the second is the first with another r.
         "mean-parity" bounds R² of the predicted means on S. Or an object from
         `fairridge.fairness`, or ``f(fit) -> float``.
-    penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
-        Penalty on α.
     predictor_penalty : float or "cv", default=0.0
         λ₂, on the scale of scikit-learn's `Ridge`, for standardized U. "cv"
         chooses it at the bound, by leaving rows out, one by one for gaussian
         models: see `predictor_penalty_`.
-    standardize : bool, default=True
-        Whether the penalties see columns of S and U divided by their standard
-        deviations (divisor n). Results are always on the original scale.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting:
-        raise an error, treat it as the base level, or take the average of its
-        0/1 columns in training. A sensitive attribute has no base level that
-        strangers belong to: with "base" as with "mean" it takes its average.
-    predictor_map, sensitive_map : scikit-learn transformer, optional
-        Maps the encoded columns of X, or of S, to features: splines, kernels,
-        principal components. Predictors are decorrelated in feature space.
-    tol : float, default=1e-10
-        How closely an active bound is met.
-    max_iter : int, default=100
-        Maximum number of search steps for λ(r), and of passes over the data per λ.
-    separation : {"isolate", "warn", "error"}, default="isolate"
-        What happens to levels of predictors whose rows all have the same outcome,
-        if `predictor_penalty` is 0. "isolate" leaves these rows out of the fit
-        and the bound, if they have at most 1 % of the weight, and gives each
-        level a finite coefficient; "warn" keeps them; "error" refuses them.
-    min_frequency : int or float, optional
-        Levels of a predictor with less weight (rows, if there are no weights),
-        or, below 1, with a smaller share of it, become "(other)": the base
-        level of such a column, which also takes levels that were not there at
-        fit, whatever `unknown` says.
-    max_levels : int or None, default=1000
-        The most levels that a categorical column may have; more than ten, and
-        more than half as many as rows, are refused as well. Keys, amounts and
-        dates that were read as text would become thousands of columns. None
-        allows any number.
-    blind : bool, default=False
-        Whether S is used at fit only. The model then is one of X alone,
-        min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
-        linear predictor on S for every family; "mean-parity" works as well.
-    controls : str, int or list of these, optional
-        Columns of X, by name or position, that may explain differences: the
-        bound on "statistical-parity" or "mean-parity" is on what S explains
-        beyond them.
-        `unfairness_components_` has the share without them beside it.
-    confidence : float, optional
-        1 − δ: the bound then holds for the population that the rows came from,
-        with that confidence over samples of rows. The model is fitted with a
-        smaller bound, which `certificate_` has. If no bound is certified, the
-        model is the fit at r = 0, with a warning that says how many rows would
-        do. For R² on S of the linear predictor or of the predicted means;
-        shares of deviance and other definitions are refused.
-    certification : {"auto", "closed-form", "draws", "held-out"}, default="auto"
-        How a bound is certified: by a noncentral χ² ("auto" for gaussian
-        models), by draws of what the rows leave open about the population
-        ("auto" for others), or by tests on half of the rows, which the model
-        is then not fitted to.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X: raise an error, or learn from
-        them. Then a missing category is the level "(missing)", and a missing
-        number is the mean of the others, beside a 0/1 column
-        ``name[(missing)]`` if values were missing when fitting.
 
     Attributes
     ----------
@@ -157,7 +85,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         that is given the class, over the highest.
     status_ : str
         "inactive", "converged", "infeasible", "not-converged", or "separated":
-        met as defined, and void because levels decide the response.
+        nominally met, but meaningless, because levels decide the response.
     bound_active_, converged_ : bool
         `bound_active_`: the bound changes the fit. `converged_`: the bound is met.
     isolated_ : dict of str to int
@@ -192,52 +120,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
     0.05
     """
 
-    def __init__(
-        self,
-        unfairness: Unfairness = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        family: FamilyLike = "gaussian",
-        definition: DefinitionLike = "statistical-parity",
-        penalty: PenaltyLike = "ridge",
-        predictor_penalty: float | Literal["cv"] = 0.0,
-        standardize: bool = True,
-        unknown: UnknownLevels = "error",
-        predictor_map: FeatureMap = None,
-        sensitive_map: FeatureMap = None,
-        tol: float = 1e-10,
-        max_iter: int = 100,
-        separation: Literal["isolate", "warn", "error"] = "isolate",
-        min_frequency: float | None = None,
-        max_levels: int | None = MAX_LEVELS,
-        blind: bool = False,
-        controls: ColumnNames | None = None,
-        confidence: float | None = None,
-        certification: Certification = "auto",
-        missing: MissingValues = "error",
-    ) -> None:
-        super().__init__(
-            unfairness,
-            sensitive=sensitive,
-            definition=definition,
-            penalty=penalty,
-            predictor_penalty=predictor_penalty,
-            standardize=standardize,
-            unknown=unknown,
-            predictor_map=predictor_map,
-            sensitive_map=sensitive_map,
-            tol=tol,
-            max_iter=max_iter,
-            separation=separation,
-            min_frequency=min_frequency,
-            max_levels=max_levels,
-            blind=blind,
-            controls=controls,
-            confidence=confidence,
-            certification=certification,
-            missing=missing,
-        )
-        self.family = family
+    family: FamilyLike = "gaussian"
 
     def predict(
         self,

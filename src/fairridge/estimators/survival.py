@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from fairridge._typing import (
-    ColumnNames,
-    Floats,
-    MissingValues,
-    TableLike,
-    Unfairness,
-    UnknownLevels,
-    VectorLike,
-)
-from fairridge.data import MAX_LEVELS
+from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.estimators._fair_ridge import FairRidge
-from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import SurvivalTimes
 from fairridge.estimators._training import Training, read_scored
 from fairridge.families.cox_sweep import BaselineHazard
-from fairridge.inference import Certification
 from fairridge.metrics import concordance_index
 from fairridge.search import PenalizedProblem, Solution
 from fairridge.sources import RowSource
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FairRidgeSurvival(FairRidge):
     """Cox's proportional hazards model whose unfairness is bounded by a number you choose.
 
@@ -38,53 +29,19 @@ class FairRidgeSurvival(FairRidge):
     ----------
     unfairness : float, default=0.05
         r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`, `predict` and `score`.
     definition : str, object or callable, default="statistical-parity"
         What is bounded. "statistical-parity", "equality-of-opportunity" and
         "individual" choose a point on one path of models α(λ), with α = 0 at
         r = 0.
-    penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
-        Penalty on α.
     predictor_penalty : float or "cv", default=0.0
         λ₂ in −2 log partial likelihood + λ₂‖β‖², for standardized U. "cv"
         chooses it at the bound, by leaving rows out: see `predictor_penalty_`
         of `FairRidgeRegressor`.
-    standardize : bool, default=True
-        Whether the penalties see standardized columns.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting:
-        raise an error, treat it as the base level, or take the average of its
-        0/1 columns in training. A sensitive attribute has no base level that
-        strangers belong to: with "base" as with "mean" it takes its average.
-    predictor_map, sensitive_map : scikit-learn transformer, optional
-        Maps the encoded columns of X, or of S, to features: splines, kernels,
-        principal components. Predictors are decorrelated in feature space.
     ties : {"breslow", "efron"}, default="breslow"
         How events at the same time are treated. With "breslow" an integer
         sample weight m is the same as m repeated rows. With "efron" it is not:
         repeated events are ties, which Efron's formula treats differently
         from one event of weight m, as in R survival.
-    tol : float, default=1e-10
-        How closely an active bound is met.
-    max_iter : int, default=100
-        Maximum number of search steps for λ(r), and of passes over the data per λ.
-    separation : {"isolate", "warn", "error"}, default="isolate"
-        What happens to levels of predictors whose rows all have the same outcome,
-        if `predictor_penalty` is 0. "isolate" leaves these rows out of the fit
-        and the bound, if they have at most 1 % of the weight, and gives each
-        level a finite coefficient; "warn" keeps them; "error" refuses them.
-    min_frequency : int or float, optional
-        Levels of a predictor with less weight (rows, if there are no weights),
-        or, below 1, with a smaller share of it, become "(other)": the base
-        level of such a column, which also takes levels that were not there at
-        fit, whatever `unknown` says.
-    max_levels : int or None, default=1000
-        The most levels that a categorical column may have; more than ten, and
-        more than half as many as rows, are refused as well. Keys, amounts and
-        dates that were read as text would become thousands of columns. None
-        allows any number.
     blind : bool, default=False
         Whether S is used at fit only. The model then is one of X alone,
         min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
@@ -93,23 +50,6 @@ class FairRidgeSurvival(FairRidge):
         Columns of X, by name or position, that may explain differences: the
         bound on "statistical-parity" is on what S explains beyond them.
         `unfairness_components_` has the share without them beside it.
-    confidence : float, optional
-        1 − δ: the bound then holds for the population that the rows came from,
-        with that confidence over samples of rows. The model is fitted with a
-        smaller bound, which `certificate_` has. If no bound is certified, the
-        model is the fit at r = 0, with a warning that says how many rows would
-        do. For R² on S of the linear predictor or of the predicted means;
-        shares of deviance and other definitions are refused.
-    certification : {"auto", "closed-form", "draws", "held-out"}, default="auto"
-        How a bound is certified: by a noncentral χ² ("auto" for gaussian
-        models), by draws of what the rows leave open about the population
-        ("auto" for others), or by tests on half of the rows, which the model
-        is then not fitted to.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X: raise an error, or learn from
-        them. Then a missing category is the level "(missing)", and a missing
-        number is the mean of the others, beside a 0/1 column
-        ``name[(missing)]`` if values were missing when fitting.
 
     Attributes
     ----------
@@ -118,56 +58,11 @@ class FairRidgeSurvival(FairRidge):
         of a row at the training means.
     """
 
-    # Risk sets need the rows in their order.
-    _sums_on_devices = False
-    _takes_sparse = False
+    ties: Literal["breslow", "efron"] = "breslow"
 
-    def __init__(
-        self,
-        unfairness: Unfairness = 0.05,
-        *,
-        sensitive: ColumnNames | None = None,
-        definition: DefinitionLike = "statistical-parity",
-        penalty: PenaltyLike = "ridge",
-        predictor_penalty: float | Literal["cv"] = 0.0,
-        standardize: bool = True,
-        unknown: UnknownLevels = "error",
-        predictor_map: FeatureMap = None,
-        sensitive_map: FeatureMap = None,
-        ties: Literal["breslow", "efron"] = "breslow",
-        tol: float = 1e-10,
-        max_iter: int = 100,
-        separation: Literal["isolate", "warn", "error"] = "isolate",
-        min_frequency: float | None = None,
-        max_levels: int | None = MAX_LEVELS,
-        blind: bool = False,
-        controls: ColumnNames | None = None,
-        confidence: float | None = None,
-        certification: Certification = "auto",
-        missing: MissingValues = "error",
-    ) -> None:
-        super().__init__(
-            unfairness,
-            sensitive=sensitive,
-            definition=definition,
-            penalty=penalty,
-            predictor_penalty=predictor_penalty,
-            standardize=standardize,
-            unknown=unknown,
-            predictor_map=predictor_map,
-            sensitive_map=sensitive_map,
-            tol=tol,
-            max_iter=max_iter,
-            separation=separation,
-            min_frequency=min_frequency,
-            max_levels=max_levels,
-            blind=blind,
-            controls=controls,
-            confidence=confidence,
-            certification=certification,
-            missing=missing,
-        )
-        self.ties = ties
+    # Risk sets need the rows in their order.
+    _sums_on_devices: ClassVar[bool] = False
+    _takes_sparse: ClassVar[bool] = False
 
     def predict(
         self,
@@ -244,8 +139,14 @@ class FairRidgeSurvival(FairRidge):
     def _response_kind(self) -> SurvivalTimes:
         return SurvivalTimes(self.ties)
 
-    def _store(self, training: Training, problem: PenalizedProblem, solution: Solution) -> Self:
-        super()._store(training, problem, solution)
+    def _store(
+        self,
+        training: Training,
+        problem: PenalizedProblem,
+        solution: Solution,
+        solved: Self | None = None,
+    ) -> Self:
+        super()._store(training, problem, solution, solved)
         # The partial likelihood has no intercept: η is relative to the training means.
         fit = solution.fit
         self.fair_intercept_ = float(-(fit.alpha @ problem.basis.center_sensitive))

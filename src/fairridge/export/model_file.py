@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from fairridge._version import __version__
 from fairridge.export.codec import decode, encode
@@ -38,11 +39,12 @@ def write_model(model: Any, path: Any) -> None:
         The file; it is replaced as a whole or not at all.
     """
     owner = type(model).__name__
-    parameters = model.get_params(deep=False)
+    # Those of the fit, but for `unknown`, which is about rows to predict.
+    parameters = model._fitted.settings.get_params(deep=False) | {"unknown": model.unknown}
     learned = {
         name: value
         for name, value in vars(model).items()
-        if name not in parameters and name not in LEFT_OUT
+        if name not in {*parameters, *LEFT_OUT, "_settings"}
     }
     document = {
         "format": FORMAT,
@@ -125,6 +127,7 @@ def _model(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
             raise ValueError(f"{key!r} is missing.")
     for key, value in {**ADDED, **parameters, **learned, **LEFT_OUT}.items():
         setattr(model, key, _decoded(key, value, number=key in learned))
+    model._settings = clone(model)
     require_sound(model)
     return model
 

@@ -133,7 +133,7 @@ def _names(expected: Callable[[Design], Any], when: Callable[[Facts], bool] = _a
 
 
 def _are_coefficients(value: Any, facts: Facts) -> bool:
-    reads = facts.model._reads
+    reads = facts.model._fitted.reads
     names = [reads.encoded_names[k] for k in reads.input_order]
     return isinstance(value, np.ndarray) and value.tolist() == names
 
@@ -303,9 +303,9 @@ def require_sound(model: Any) -> None:
         if name not in PARAMETERS:
             raise ValueError(f"the parameter {name!r} has no rule in the schema of model files.")
         _require(name, PARAMETERS[name], parameters, facts)
-    facts = Facts.of(model)
+    facts = Facts.of(model, learned["_design"])
     try:
-        facts.sizes["c"] = len(model._reads.encoded_names)
+        facts.sizes["c"] = len(model._fitted.reads.encoded_names)
     except ValueError as error:
         raise ValueError(f"'definition' does not fit the other parameters: {error}") from error
     for name, rule in FITTED.items():

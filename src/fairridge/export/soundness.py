@@ -40,9 +40,8 @@ class Facts:
     sizes: dict[str, int]
 
     @classmethod
-    def of(cls, model: Any) -> Facts:
+    def of(cls, model: Any, design: Design) -> Facts:
         """Read the sizes from the design and the classes."""
-        design = model._design
         q, p = len(design.sensitive.names), len(design.predictors.names)
         sizes = {"q": q, "p": p, "k": q + p}
         family = getattr(model, "family_", None)

@@ -84,7 +84,7 @@ def group_differences(
         `standardized_mean_difference`, the largest |SMD| between a level and all
         other rows; `lowest_group_mean` and `highest_group_mean`, of models with
         one mean. Levels of fewer than 30 rows (with weights: of a smaller share)
-        count in the first only.
+        count in the first only; if there are no others, the rest is left out.
     """
     if isinstance(encoding, MappedEncoding):
         return {}
@@ -106,7 +106,8 @@ def group_differences(
     large = share * n_rows >= SMALL - 0.5
     with np.errstate(divide="ignore"):
         smd = correlation / np.sqrt((1.0 - correlation**2) * binomial)
-    found["standardized_mean_difference"] = _largest(smd[:, large])
+    if large.any():
+        found["standardized_mean_difference"] = _largest(smd[:, large])
     if len(columns.level) == 1 and large.any():
         means = columns.level[0] + (covariance[0] / share)[large]
         found |= {"lowest_group_mean": means.min(), "highest_group_mean": means.max()}

@@ -19,7 +19,7 @@ def rows_of(engine: Engine, name: str) -> Rows:
 
 
 def discrete_values(engine: Engine, name: str) -> Floats:
-    """Return the values of the attributes, one column each; there must be few."""
+    """Return the values of the attributes, one column each; raise if one has more than 20."""
     rows = rows_of(engine, name)
     values = attribute_values(rows.sensitive)
     require_discrete(values, rows.sensitive, rows.names)

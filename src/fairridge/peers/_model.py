@@ -1,13 +1,17 @@
-"""How models of comparison read a response, and what they tell scikit-learn of themselves."""
+"""What several models of comparison share."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import ClassifierMixin
 
+from fairridge._typing import Floats
+from fairridge.arguments import check_number
 from fairridge.estimators._responses import Classes, NumericResponse, ResponseKind
 from fairridge.families import Gaussian
+from fairridge.search import Choice, Solution
 
 
 def response_kind(model: Any) -> ResponseKind:
@@ -26,3 +30,21 @@ def costly(model: Any, tags: Any, penalty: float | None = None) -> Any:
         tags.classifier_tags.poor_score = poor
         tags.classifier_tags.multi_class = not model._response_kind.only_two
     return tags
+
+
+def given_penalty(name: str, value: Any) -> str | None:
+    """Return ``name=value`` of a penalty that was given outright; None if a bound chooses it."""
+    return None if value is None else f"{name}={check_number(name, value, minimum=0.0):g}"
+
+
+def solve_penalized(problem: Any, bounds: Floats, given: float | None) -> list[Solution]:
+    """Find the smallest penalty that meets each bound, or take the given one."""
+    definition = problem.definition
+    if given is None:
+        solutions: list[Solution] = problem.solve(bounds)
+        return solutions
+    fit = problem.fits(np.array([given]))[0]
+    done = "inactive" if given == 0.0 else "converged"
+    status: Any = done if problem.converged(given) else "not-converged"
+    value, components = definition.value(fit), definition.components(fit)
+    return [Solution(float(r), fit, value, components, Choice(given, status)) for r in bounds]

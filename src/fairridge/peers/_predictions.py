@@ -7,8 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, clone
 
 from fairridge._typing import (
     ColumnNames,
@@ -20,10 +19,12 @@ from fairridge._typing import (
     VectorLike,
 )
 from fairridge.arguments import check_bound, check_bounds, check_option
-from fairridge.data import Rows, dense_columns, make_frame
+from fairridge.data import Design, Rows, dense_columns, make_frame
 from fairridge.data.groups import Groups
 from fairridge.estimators._checks import check_features
-from fairridge.estimators._model import FEWER_FEATURES, FairModel
+from fairridge.estimators._docstrings import inherit_parameters
+from fairridge.estimators._fair_ridge import LinearModel
+from fairridge.estimators._model import FEWER_FEATURES, Traits, fitted, notebook_html
 from fairridge.estimators._storing import store_columns
 from fairridge.estimators._training import Training, read_training
 from fairridge.peers._groups import groups_of, require_predictors, rows_of
@@ -46,10 +47,26 @@ class GroupedRows:
 
 
 @dataclass(eq=False, repr=False)
-class PredictionModel(FairModel):
+class PredictionModel(BaseEstimator):
     """A fair model around any other, which treats groups of people alike.
 
-    Parameters are fields, so that a model lists only its own beside these.
+    Parameters are fields of dataclasses, as in `LinearModel`.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1].
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`, and to `predict` and `score` if these need S.
+        They must be discrete: categories, or numbers with at most 20 distinct values.
+        Several together make one group per combination.
+    estimator : scikit-learn estimator, optional
+        The model that comes first.
+    predictor_map : scikit-learn transformer, optional
+        Maps the encoded columns of X to features first.
+    sensitive_map : None
+        Groups have no features; anything else is an error.
     """
 
     unfairness: float = 0.05
@@ -61,11 +78,27 @@ class PredictionModel(FairModel):
     missing: MissingValues = "error"
     estimator: Any = None
 
+    # See `FairModel`.
+    _unknown_rules: ClassVar[tuple[str, ...]] = ("error", "base", "mean")
+    _sums_on_devices: ClassVar[bool] = False
+    _takes_sparse: ClassVar[bool] = False
     _response_kind = property(response_kind)
+    _fitted = property(fitted)
+    _repr_html_inner = notebook_html
 
     _score_name: ClassVar[str] = "Accuracy"
     # Bounds of a path by default.
     _bounds: ClassVar[Floats] = np.linspace(0.0, 1.0, 101)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        bases = (base for base in cls.__mro__[1:] if issubclass(base, PredictionModel))
+        inherit_parameters(cls, next(bases))
+
+    @property
+    @abstractmethod
+    def _traits(self) -> Traits:
+        """What kind of model its parameters make."""
 
     @abstractmethod
     def _learn(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Any:
@@ -76,8 +109,8 @@ class PredictionModel(FairModel):
         """Find the rest, and keep it."""
 
     @abstractmethod
-    def _described(self) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Return what stands above and below the groups in a summary."""
+    def _described(self, settings: Any) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return what stands above and below the groups in a summary of a fit with `settings`."""
 
     @abstractmethod
     def _fair_predictions(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
@@ -139,8 +172,7 @@ class PredictionModel(FairModel):
 
     def summary(self) -> GroupSummary:
         """Return what the model does to each group, as an object that prints itself."""
-        check_is_fitted(self)
-        facts, notes = self._described()
+        facts, notes = self._described(self._fitted.settings)
         return GroupSummary(
             type(self).__name__,
             tuple(facts.items()),
@@ -166,24 +198,28 @@ class PredictionModel(FairModel):
             check_features(Z, training.design, advice)
         return GroupedRows(training, rows, Z, groups, codes)
 
-    def _store_groups(self, found: GroupedRows) -> None:
+    def _store_groups(self, rows: GroupedRows) -> None:
         """Keep what does not depend on the model."""
-        store_columns(self, found.training)
-        self.family_ = found.training.response.family
-        self.groups_ = np.array(found.groups.labels, dtype=object)
+        store_columns(self, rows.training)
+        self.family_ = rows.training.response.family
+        self.groups_ = np.array(rows.groups.labels, dtype=object)
 
-    def _check_prediction(self, offset: Any) -> str:
-        """Raise if nothing can be predicted; return the name of the model."""
-        check_is_fitted(self)
+    def _check_prediction(self, offset: Any) -> tuple[str, Design]:
+        """Raise if nothing can be predicted; return the name of the model, and what it reads."""
+        reads = self._fitted.reads
         check_option("unknown", self.unknown, self._unknown_rules)
         if offset is not None:
             raise ValueError(f"{type(self).__name__} takes no offset.")
-        return type(self).__name__
+        return type(self).__name__, reads
 
     def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
         """Return predictions; of classes, by how much the second is more likely than ½."""
-        found = self._fair_predictions(X, sensitive_features, offset)
-        return found if self.family_.least_squares else found - 0.5
+        predicted = self._fair_predictions(X, sensitive_features, offset)
+        return predicted if self.family_.least_squares else predicted - 0.5
+
+
+# Both bases have these parameters, and mean the same by them.
+inherit_parameters(PredictionModel, LinearModel)
 
 
 def predict_proba(
@@ -280,7 +316,7 @@ class PredictionPath:
 
 
 def _path_of(models: list[Any], score_name: str) -> PredictionPath:
-    """Collect what fitted models of one kind say of themselves."""
+    """Collect bounds, fairness and scores of fitted models of one kind."""
     return PredictionPath(
         unfairness=np.array([float(model.unfairness) for model in models]),
         achieved=np.array([model.unfairness_ for model in models]),

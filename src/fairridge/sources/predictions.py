@@ -64,7 +64,7 @@ class Predictor:
     @property
     def inputs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Columns of X, and of sensitive_features if those were separate at fit."""
-        design = self.model._reads
+        design = self.model._fitted.reads
         if design.names is None or (design.separate and design.sensitive_names is None):
             raise ValueError(
                 f"this {type(self.model).__name__} was fitted to an array without column names; "

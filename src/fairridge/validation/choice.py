@@ -14,6 +14,7 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, columns_of, make_frame, name_of, weights
 from fairridge.data.vectors import labels
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics import (
     Favorable,
@@ -22,7 +23,6 @@ from fairridge.metrics import (
     groupings,
     sensitive_table,
 )
-from fairridge.peers._peer import LinearModel
 from fairridge.rules import JudgedRows, Rule
 
 # Bounds to walk over if none are given: dense where models differ most.

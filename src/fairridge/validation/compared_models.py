@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from fairridge.data import Levels, as_table, learn_design
 from fairridge.data.groups import MOST_VALUES
+from fairridge.estimators._model import traits_of
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.metrics import groupings
@@ -98,8 +99,7 @@ def _known_name(name: str, known: Mapping[str, Any]) -> str:
 
 def needs_groups(model: Any) -> bool:
     """Whether a model of this library can only be fitted to groups."""
-    traits = getattr(model, "_traits", None)
-    return traits is not None and traits.needs_groups
+    return traits_of(model).needs_groups
 
 
 def grouped(data: ForeignData, sensitive: Any) -> tuple[ForeignData, dict[str, tuple[str, ...]]]:

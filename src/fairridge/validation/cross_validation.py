@@ -17,9 +17,10 @@ from fairridge.arguments import check_bounds
 from fairridge.data import as_table, columns_of, make_frame, weights
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._choosing import quiet_fits
+from fairridge.estimators._fair_ridge import LinearModel
+from fairridge.estimators._model import traits_of
 from fairridge.estimators._training import Training, read_training
 from fairridge.metrics import Favorable, encoded_groups
-from fairridge.peers._peer import LinearModel
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.sources import RowMoments, RowSource
 from fairridge.validation.decision_rates import DecisionRates, favorable_code
@@ -193,7 +194,7 @@ def cross_validate(
         raise ValueError("models is empty; pass an estimator or a dict name → estimator.")
     check_models(named)
     bounds = check_bounds(
-        unfairness, maximum=min(getattr(model, "_most_unfair", 1.0) for model in named.values())
+        unfairness, maximum=min(traits_of(model).largest_bound for model in named.values())
     )
     kind = StreamedData if isinstance(X, RowSource | RowMoments) else FoldedData
     data = kind.of(
@@ -337,7 +338,7 @@ def _linear_folds(
     favorable: Favorable | None,
 ) -> Iterable[list[Scores]]:
     rates = _rates(training, favorable)
-    if getattr(model, "_chooses", False):
+    if model._traits.chooses_penalty:
         return jobs(delayed(chosen_fold)(model, training, fold, bounds, rates) for fold in folds)
     if uses_moments(model, training):
         return moment_folds(model, training, folds, bounds, rates)

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, Table, as_table, dense_columns, learn_design, make_frame
 from fairridge.data.columns import MISSING, Missing
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.metrics import (
     Favorable,
     GroupCodes,
@@ -24,7 +25,6 @@ from fairridge.metrics import (
     sensitive_table,
     share_explained,
 )
-from fairridge.peers._peer import LinearModel
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, favorable_code, median_of
 from fairridge.validation.folds import Fold

@@ -11,14 +11,14 @@ from sklearn.base import clone
 
 from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine
-from fairridge.estimators._choosing import settled
+from fairridge.estimators._choosing import with_chosen_penalty
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
 from fairridge.metrics import scatter_of, sensitive_span, share_explained
 from fairridge.models import FairBasis, Fit
-from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, median_of
@@ -147,8 +147,8 @@ def chosen_fold(
     _require_response(training, training.engine_on(fold[0]))
     rows, scores = training.part(fold[0]), []
     for r in bounds:
-        own = settled(clone(model).set_params(unfairness=float(r)), rows)
-        scores += row_fold(WholeModel(own, training), fold, np.array([r]), rates)
+        chosen = with_chosen_penalty(clone(model).set_params(unfairness=float(r)), rows)
+        scores += row_fold(WholeModel(chosen, training), fold, np.array([r]), rates)
     return scores
 
 

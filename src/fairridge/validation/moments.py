@@ -22,11 +22,11 @@ from fairridge.engines import (
     has_many_sparse,
     is_wide,
 )
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.metrics import explained_by_sensitive
 from fairridge.models.basis import WELL_CONDITIONED
-from fairridge.peers._peer import LinearModel
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, median_of

@@ -88,7 +88,7 @@ class Monitor:
         self.unfairness = float(check_bound(bound)[0])
         self.false_alarm = check_number("false_alarm", false_alarm, minimum=0.0, strict=True)
         self.model = model
-        self._design, self._unknown = model._design, model.unknown
+        self._design, self._unknown = form.design, model.unknown
         training, q = form.training, len(model.sensitive_names_)
         self._middle, self._reach = training.center[:q], CUT * training.deviation[:q]
         self._low, self._high = _range_of_means(form)
@@ -201,15 +201,16 @@ class Monitor:
 
 def _own_bound(model: Any) -> float:
     """Return the bound of a model, if it is one on R² of its predicted means."""
-    require_one_bound(model, "Monitor without unfairness=…")
-    definition, family = model._traits.definition, model.family_
+    facts = model._fitted
+    require_one_bound(facts.settings, "Monitor without unfairness=…")
+    definition, family = facts.traits.definition, model.family_
     parity = isinstance(definition, StatisticalParity) and is_variance_share(definition, family)
     if not (definition.own_ridge or (parity and family.least_squares)):
         raise ValueError(
             f"{definition.name} of a {family.name} model does not bound R² of predicted means; "
             "give the bound to watch as unfairness=…"
         )
-    return float(model.unfairness)
+    return float(facts.bound)
 
 
 def _range_of_means(form: Any) -> tuple[float, float]:

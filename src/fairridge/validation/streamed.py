@@ -19,8 +19,8 @@ from fairridge._typing import Floats
 from fairridge.arguments import check_count
 from fairridge.data import Design
 from fairridge.engines import PrecomputedMoments, PrecomputedRoot
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import refuse_more_data, unread_response
-from fairridge.peers._peer import LinearModel
 from fairridge.sources import RowMoments, RowSource
 from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.folds import StreamedFolds

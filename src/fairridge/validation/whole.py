@@ -9,8 +9,8 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import Training
-from fairridge.peers._peer import LinearModel
 from fairridge.search import FoldStart
 from fairridge.validation.folds import Fold
 

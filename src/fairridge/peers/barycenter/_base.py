@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -37,13 +37,25 @@ class _Learned:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Barycenter(PredictionModel):
-    """Any model, with its predictions moved to the barycenter of the groups."""
+    """Any model, with its predictions moved to the barycenter of the groups.
+
+    Parameters
+    ----------
+    split : float, optional
+        Share of the rows, within each group, for the model; the others serve the
+        maps. By default all rows serve both.
+    random_state : int, RandomState or None
+        Draws the rows of the split.
+    unknown : {"error", "base"}, default="error"
+        How to handle a category, or a group, at prediction time that was absent when
+        fitting: "base" treats it as the base level, or as the first of `groups_`.
+    """
 
     split: float | None = None
     random_state: Any = None
 
     # People of a new group are in one of the groups, or nothing is known of them.
-    _unknown_rules = ("error", "base")
+    _unknown_rules: ClassVar[tuple[str, ...]] = ("error", "base")
 
     @property
     def _traits(self) -> Traits:
@@ -61,13 +73,13 @@ class Barycenter(PredictionModel):
     def _scored(self, y: Floats, predicted: Floats, weight: Floats) -> float:
         """Return R² or accuracy."""
 
-    def _described(self) -> tuple[dict[str, str], tuple[str, ...]]:
+    def _described(self, settings: Any) -> tuple[dict[str, str], tuple[str, ...]]:
         parts = self.unfairness_components_
         facts = {
             "Model": type(self.estimator_).__name__,
             "Rows": f"{self.n_rows_:,}",
             f"{self._score_name} in training": f"{self.training_score_:.4f}",
-            "Bound r": f"{float(self.unfairness):g}",
+            "Bound r": f"{float(settings.unfairness):g}",
             "To the barycenter": f"{parts['wasserstein']:.6g}",
             "… unconstrained": f"{parts['wasserstein_unconstrained']:.6g}",
             "Status": self.status_,
@@ -81,7 +93,7 @@ class Barycenter(PredictionModel):
         read = self._read(X, y, sensitive_features, sample_weight)
         codes, weight = read.codes, read.training.engine.weights
         first, second = self._parts(codes)
-        estimator = self._fitted(read.Z[first], read.rows.take(first))
+        estimator = self._fit_estimator(read.Z[first], read.rows.take(first))
         plain = self._predicted(estimator, read.Z)
         n_groups = len(read.groups.labels)
         maps = barycenter_maps(plain[second], codes[second], weight[second], n_groups)
@@ -105,7 +117,7 @@ class Barycenter(PredictionModel):
             raise ValueError(f"split={split!r} leaves no rows for the model; use split=None.")
         return np.flatnonzero(first), np.flatnonzero(~first)
 
-    def _fitted(self, Z: Floats, rows: Rows) -> Any:
+    def _fit_estimator(self, Z: Floats, rows: Rows) -> Any:
         if self.estimator is None:
             return self._default(rows, Z)
         estimator, y = clone(self.estimator), rows.response[:, 0]
@@ -158,7 +170,7 @@ class Barycenter(PredictionModel):
     # ------------------------------------------------------------- predicting
 
     def _fair_predictions(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
-        name, design = self._check_prediction(offset), self._design
+        name, design = self._check_prediction(offset)
         attributes = design.attributes(sensitive_features, estimator_name=name)
         sensitive, predictors = design.encode(
             as_table(X), attributes, self.unknown, estimator_name=name, groups=True

@@ -32,11 +32,6 @@ class BarycenterClassifier(ClassifierMixin, Barycenter):
         r in [0, 1]: 0 is the barycenter, 1 the classifier itself. In between
         probabilities are √r p + (1 − √r) T_s(p), which keeps the share r of
         Σ_g p_g W₂²(p | g, barycenter).
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`, `predict` and `score`. They must
-        be discrete: categories, or numbers with at most 20 distinct values.
-        Several together make one group per combination.
     estimator : scikit-learn classifier, optional
         Fitted to the encoded columns [S, X]; it needs `predict_proba`. The
         default is a logistic regression with hardly any penalty.
@@ -44,17 +39,6 @@ class BarycenterClassifier(ClassifierMixin, Barycenter):
         Share of the rows, within each group, for the classifier; the others
         serve the maps. By default all rows serve both; a classifier that fits
         its training rows closely, such as a forest, needs a split.
-    random_state : int, RandomState or None
-        Draws the rows of the split.
-    unknown : {"error", "base"}, default="error"
-        How to handle a category, or a group, at prediction time that was absent when
-        fitting: "base" treats it as the base level, or as the first of `groups_`.
-    predictor_map : scikit-learn transformer, optional
-        Maps the encoded columns of X to features first.
-    sensitive_map : None
-        Groups have no features; anything else is an error.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -102,11 +86,9 @@ class BarycenterClassifier(ClassifierMixin, Barycenter):
                 f"estimator {type(estimator).__name__} has no predict_proba; use a classifier "
                 "that has, or put CalibratedClassifierCV around it."
             )
-        found = np.asarray(estimator.predict_proba(Z), dtype=np.float64)
+        both = np.asarray(estimator.predict_proba(Z), dtype=np.float64)
         # A split may leave a classifier rows of one class only.
-        return (
-            found[:, -1] if found.shape[1] == 2 else np.full(len(Z), float(estimator.classes_[0]))
-        )
+        return both[:, -1] if both.shape[1] == 2 else np.full(len(Z), float(estimator.classes_[0]))
 
     def _scored(self, y: Floats, predicted: Floats, weight: Floats) -> float:
         return float(np.average((predicted > 0.5) == (y > 0.5), weights=weight))

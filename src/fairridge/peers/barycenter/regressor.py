@@ -43,11 +43,6 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
     ----------
     unfairness : float, default=0.05
         r in [0, 1]: 0 is the barycenter, 1 the regression itself.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`, `predict` and `score`. They must
-        be discrete: categories, or numbers with at most 20 distinct values.
-        Several together make one group per combination.
     estimator : scikit-learn regressor, optional
         Fitted to the encoded columns [S, X]. The default is least squares, as
         in `FairRidgeRegressor` with unfairness=1, which does not depend on the
@@ -55,17 +50,6 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
     split : float, optional
         Share of the rows, within each group, for the regression; the others
         serve the maps, as in the paper. By default all rows serve both.
-    random_state : int, RandomState or None
-        Draws the rows of the split.
-    unknown : {"error", "base"}, default="error"
-        How to handle a category, or a group, at prediction time that was absent when
-        fitting: "base" treats it as the base level, or as the first of `groups_`.
-    predictor_map : scikit-learn transformer, optional
-        Maps the encoded columns of X to features first.
-    sensitive_map : None
-        Groups have no features; anything else is an error.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------

@@ -6,14 +6,15 @@ from sklearn.base import RegressorMixin
 
 from fairridge.engines import Engine
 from fairridge.estimators import _means
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Response
 from fairridge.fairness import StatisticalParity
-from fairridge.peers._peer import Peer
+from fairridge.peers._model import response_kind
 from fairridge.peers.blind_exact.problem import BlindExactProblem, blind_exact_problem
 
 
-class BlindExactRegressor(RegressorMixin, Peer):
+class BlindExactRegressor(RegressorMixin, LinearModel):
     """Least squares on X alone, R² of whose fitted values on S is bounded.
 
         min ‖y − Xb‖²  subject to  R² of Xb on S ≤ r
@@ -27,18 +28,9 @@ class BlindExactRegressor(RegressorMixin, Peer):
 
     Parameters
     ----------
-    unfairness : float, default=0.05
-        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, by name or position. Alternatively
         pass `sensitive_features` to `fit`. Neither is needed after that.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting;
-        see `FairRidgeRegressor`.
-    predictor_map, sensitive_map : scikit-learn transformer, optional
-        Map X and S to features first.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -64,6 +56,7 @@ class BlindExactRegressor(RegressorMixin, Peer):
 
     predict = _means.predict
     score = _means.score
+    _response_kind = property(response_kind)
 
     @property
     def _traits(self) -> Traits:
@@ -71,7 +64,7 @@ class BlindExactRegressor(RegressorMixin, Peer):
             StatisticalParity(measure="variance"),
             needs_sensitive=False,
             moments_suffice=True,
-            regularized=True,  # predictors may be collinear with S; `Peer._set_up` looks at X alone
+            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
             multiplier="Multiplier μ",
         )
 

@@ -13,25 +13,49 @@ from fairridge.arguments import check_count, check_number
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
 from fairridge.estimators import _labels, _means
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Classes, Response
 from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 from fairridge.peers._groups import discrete_values, require_predictors
-from fairridge.peers._model import costly
-from fairridge.peers._peer import Peer, given_penalty, solve_penalized
+from fairridge.peers._model import costly, given_penalty, response_kind, solve_penalized
 from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.peers.convex.problem import convex_problem
 from fairridge.search import Solution
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _ConvexFair(Peer):
-    """Fit and path for any family."""
+class _ConvexFair(LinearModel):
+    """What both models share.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r in [0, 1], bounds P(b)/P(b₀), b₀ at λ = 0. Every r can be met. Not
+        used if `strength` is given.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position; they are not
+        predictors. Alternatively pass `sensitive_features` to `fit`. They must
+        be discrete: categories, or numbers with at most 20 distinct values.
+        Several together make one group per combination.
+    strength : float, optional
+        λ itself, instead of a bound.
+    predictor_map : scikit-learn transformer, optional
+        Maps the encoded columns of X to features first.
+    sensitive_map : None
+        Groups have no features; anything else is an error.
+    tol : float, default=1e-10
+        How closely an active bound is met.
+    max_iter : int, default=100
+        Maximum number of search steps for λ, and of passes over the data per λ.
+    """
 
     strength: float | None = None
     tol: float = 1e-10
     max_iter: int = 100
+
+    _response_kind = property(response_kind)
 
     @property
     def _checked_bins(self) -> int:
@@ -44,7 +68,7 @@ class _ConvexFair(Peer):
             OutcomePairs(self._checked_bins),
             needs_sensitive=False,
             needs_groups=True,
-            regularized=True,  # predictors may be collinear with S; `Peer._set_up` looks at X alone
+            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
             multiplier="λ",
             given_penalty=given_penalty("strength", self.strength),
         )
@@ -60,8 +84,8 @@ class _ConvexFair(Peer):
             max_iter=check_count("max_iter", self.max_iter),
         )
 
-    def _solve(self, problem: Any, bounds: Floats) -> list[Solution]:
-        return solve_penalized(self, problem, bounds, self.strength)
+    def _solve(self, problem: Any, bounds: Floats, held: Engine | None = None) -> list[Solution]:
+        return solve_penalized(problem, bounds, self.strength)
 
     def _set_up(self, training: Training) -> Any:
         require_predictors(training, type(self).__name__)
@@ -111,32 +135,9 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
 
     Parameters
     ----------
-    unfairness : float, default=0.05
-        r in [0, 1], bounds P(b)/P(b₀), b₀ at λ = 0. Every r can be met. Not
-        used if `strength` is given.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position; they are not
-        predictors. Alternatively pass `sensitive_features` to `fit`. They must
-        be discrete: categories, or numbers with at most 20 distinct values.
-        Several together make one group per combination.
-    strength : float, optional
-        λ itself, instead of a bound.
     bins : int, default=10
         Number of quantile bins of y. Equal values share a bin; a response
         with few distinct values has as many outcomes as that.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting;
-        see `FairRidgeRegressor`.
-    predictor_map : scikit-learn transformer, optional
-        Maps the encoded columns of X to features first.
-    sensitive_map : None
-        Groups have no features; anything else is an error.
-    tol : float, default=1e-10
-        How closely an active bound is met.
-    max_iter : int, default=100
-        Maximum number of search steps for λ, and of passes over the data per λ.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -170,31 +171,6 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     Minimizes −2 log-likelihood/n + λ P(b), with P as in `ConvexFairRegressor`
     and the classes as outcomes; multinomial for more than two classes, P summed
     over them.
-
-    Parameters
-    ----------
-    unfairness : float, default=0.05
-        r in [0, 1], bounds P(b)/P(b₀), b₀ at λ = 0. Every r can be met. Not
-        used if `strength` is given.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position; they are not
-        predictors. Alternatively pass `sensitive_features` to `fit`. They must
-        be discrete.
-    strength : float, optional
-        λ itself, instead of a bound.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting;
-        see `FairRidgeRegressor`.
-    predictor_map : scikit-learn transformer, optional
-        Maps the encoded columns of X to features first.
-    sensitive_map : None
-        Groups have no features; anything else is an error.
-    tol : float, default=1e-10
-        How closely an active bound is met.
-    max_iter : int, default=100
-        Maximum number of search steps for λ, and of passes over the data per λ.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------

@@ -13,12 +13,13 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_number
 from fairridge.engines import Engine
 from fairridge.estimators import _means
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training, read_training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.fairness import StatisticalParity
-from fairridge.peers._peer import Peer
+from fairridge.peers._model import response_kind
 from fairridge.peers.komiyama.auxiliary import AuxiliaryBias, auxiliary_bias
 from fairridge.peers.komiyama.problem import komiyama_problem
 from fairridge.search import Solution
@@ -28,7 +29,7 @@ ROUNDING_OF_SHARE = 1e-9
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class KomiyamaRegressor(RegressorMixin, Peer):
+class KomiyamaRegressor(RegressorMixin, LinearModel):
     """Least squares whose share of variance explained by S is bounded (NCLM).
 
     With U = X − SB the predictors decorrelated from S,
@@ -44,11 +45,6 @@ class KomiyamaRegressor(RegressorMixin, Peer):
 
     Parameters
     ----------
-    unfairness : float, default=0.05
-        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`, `predict` and `score`.
     predictor_penalty : float, default=0.0
         λ₂ in ‖y − Sα − Uβ‖² + λ₂‖β‖², for standardized U. The bound still is
         on the share itself.
@@ -62,13 +58,6 @@ class KomiyamaRegressor(RegressorMixin, Peer):
         a function from the (n, q+p) array of columns to a (q+p, q+p) matrix, of
         which the blocks of S and of U are used. `unfairness_` is again the
         share itself. Takes no weights.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting;
-        see `FairRidgeRegressor`.
-    predictor_map, sensitive_map : scikit-learn transformer, optional
-        Map X and S to features before they are decorrelated.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -97,6 +86,7 @@ class KomiyamaRegressor(RegressorMixin, Peer):
 
     predict = _means.predict
     score = _means.score
+    _response_kind = property(response_kind)
 
     @property
     def _traits(self) -> Traits:
@@ -193,10 +183,6 @@ def auxiliary_ridge_bias(
         As in `fit`.
     penalties : array-like
         λ ≥ 0, for centered S on its own scale.
-    unfairness : array-like
-        The bounds r in (0, 1).
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive.
 
     Returns
     -------

@@ -67,15 +67,6 @@ class ReductionsClassifier(ClassifierMixin, PredictionModel):
         standardized columns), which does not depend on the units of the columns.
     max_iter : int, default=50
         Maximum number of rounds of the exponentiated gradient.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting;
-        see `FairRidgeRegressor`.
-    predictor_map : scikit-learn transformer, optional
-        Maps the encoded columns of X to features first.
-    sensitive_map : None
-        Groups have no features; anything else is an error.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -122,14 +113,14 @@ class ReductionsClassifier(ClassifierMixin, PredictionModel):
     def _traits(self) -> Traits:
         return Traits(needs_sensitive=False, needs_groups=True)
 
-    def _described(self) -> tuple[dict[str, str], tuple[str, ...]]:
+    def _described(self, settings: Any) -> tuple[dict[str, str], tuple[str, ...]]:
         facts = {
             "Classifiers": f"{len(self.weights_)}",
             "Rounds": f"{self.n_iter_}",
             "Rows": f"{self.n_rows_:,}",
             "Accuracy in training": f"{self.training_score_:.4f}",
-            "Constraint": str(self.constraint),
-            "Bound r": f"{float(self.unfairness):g}",
+            "Constraint": str(settings.constraint),
+            "Bound r": f"{float(settings.unfairness):g}",
             "Achieved": f"{self.unfairness_:.6g}",
             "… by predict": f"{self.unfairness_components_['predicted']:.6g}",
             "Status": self.status_,
@@ -232,8 +223,7 @@ class ReductionsClassifier(ClassifierMixin, PredictionModel):
         return np.clip(np.sum(votes, axis=0), 0.0, 1.0)
 
     def _fair_predictions(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
-        name = self._check_prediction(offset)
-        design = self._design.without_sensitive()
+        name, design = self._check_prediction(offset)
         _, pieces = design.encode(as_table(X), None, self.unknown, estimator_name=name)
         return self._mixture(dense_columns(pieces, design.predictors.names))
 

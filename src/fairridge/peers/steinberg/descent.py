@@ -49,10 +49,10 @@ def descend(evaluate: Evaluate, start: Floats, max_iter: int) -> Minimum:
             length *= 0.5
         else:
             return Minimum(x, value, decrease <= INVISIBLE * scale)
-        settled = decrease <= 1e-15 * scale and _step(*trial[1:])[1] > 0.5 * decrease
+        converged = decrease <= 1e-15 * scale and _step(*trial[1:])[1] > 0.5 * decrease
         x = x + length * step
         value, gradient, hessian = trial
-        if settled:  # what is left is rounding
+        if converged:  # what is left is rounding
             return Minimum(x, value, True)
     return Minimum(x, value, False)
 

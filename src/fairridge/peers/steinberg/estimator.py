@@ -14,22 +14,20 @@ from fairridge.data import Encoding
 from fairridge.data.columns import FilledColumn
 from fairridge.engines import Engine
 from fairridge.estimators import _means
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Response
-from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training
 from fairridge.fairness import StatisticalParity
 from fairridge.peers._groups import discrete_values
-from fairridge.peers._model import costly
-from fairridge.peers._peer import Peer, given_penalty, solve_penalized
+from fairridge.peers._model import costly, given_penalty, response_kind, solve_penalized
 from fairridge.peers.steinberg.problem import SteinbergProblem, steinberg_problem
-from fairridge.reports import Summary
 from fairridge.search import Solution
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SteinbergRegressor(RegressorMixin, Peer):
-    """Linear regression that is penalized for what its predictions tell of S.
+class SteinbergRegressor(RegressorMixin, LinearModel):
+    """Linear regression that is penalized for information about S in its predictions.
 
     The model of Steinberg, Reid and O'Callaghan (2020, "Fairness Measures for
     Regression via Probabilistic Classification"), extended to several
@@ -59,9 +57,6 @@ class SteinbergRegressor(RegressorMixin, Peer):
         be discrete: categories, or numbers with at most 20 distinct values.
     gamma : float, optional
         γ itself, instead of a bound.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting;
-        see `FairRidgeRegressor`.
     predictor_map : scikit-learn transformer, optional
         Maps the encoded columns of X to features first.
     sensitive_map : None
@@ -70,8 +65,6 @@ class SteinbergRegressor(RegressorMixin, Peer):
         How closely an active bound is met.
     max_iter : int, default=100
         Maximum number of search steps for γ, and of Newton steps per γ.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -98,6 +91,7 @@ class SteinbergRegressor(RegressorMixin, Peer):
 
     predict = _means.predict
     score = _means.score
+    _response_kind = property(response_kind)
 
     @property
     def _traits(self) -> Traits:
@@ -115,11 +109,13 @@ class SteinbergRegressor(RegressorMixin, Peer):
         most = check_count("max_iter", self.max_iter)
         return steinberg_problem(engine, tuple(codes), tol, most)
 
-    def _solve(self, problem: Any, bounds: Floats) -> list[Solution]:
-        return solve_penalized(self, problem, bounds, self.gamma)
+    def _solve(self, problem: Any, bounds: Floats, held: Engine | None = None) -> list[Solution]:
+        return solve_penalized(problem, bounds, self.gamma)
 
-    def _store(self, training: Training, problem: Any, solution: Solution) -> Self:
-        super()._store(training, problem, solution)
+    def _store(
+        self, training: Training, problem: Any, solution: Solution, solved: Self | None = None
+    ) -> Self:
+        super()._store(training, problem, solution, solved)
         encoding = training.design.sensitive
         assert isinstance(encoding, Encoding)
         # A number that is missing in some rows has two columns, and a part of its own in each.
@@ -130,14 +126,13 @@ class SteinbergRegressor(RegressorMixin, Peer):
                 column.encoded_names if isinstance(column, FilledColumn) else (column.name,)
             )
         ]
-        found = problem.information(solution.fit)
-        self.mutual_information_ = dict(zip(names, found, strict=True))
+        information = problem.information(solution.fit)
+        self.mutual_information_ = dict(zip(names, information, strict=True))
         return self
 
-    def summary(self) -> Summary:
-        """Return coefficients, fit and fairness as an object that prints itself."""
-        found = {f"MI {k}": f"{v:.6g}" for k, v in self.mutual_information_.items()}
-        return summarize(self, bound_facts(self) | found)
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        return facts | {f"MI {k}": f"{v:.6g}" for k, v in self.mutual_information_.items()}
 
     def __sklearn_tags__(self) -> Any:
         return costly(self, super().__sklearn_tags__(), self.gamma)

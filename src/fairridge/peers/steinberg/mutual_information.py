@@ -121,7 +121,7 @@ class _Auxiliary:
         # Normal classes of variance 1 have these parameters, and weak dependence is like that.
         mean = np.bincount(self.codes, weights=self.share * self.t) / frequency
         start = np.vstack([np.log(frequency) - 0.5 * mean**2, mean]) @ self.contrasts
-        # Where t tells the classes apart the likelihood has a limit only; 100 steps come near it.
+        # Where t separates the classes the likelihood has a limit only; 100 steps come near it.
         return self._by_class(descend(self.evaluate, start.ravel(), 100).x)
 
     def _by_class(self, theta: Floats) -> tuple[Floats, Floats]:

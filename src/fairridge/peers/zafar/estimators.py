@@ -13,12 +13,12 @@ from fairridge.arguments import check_count, check_number, check_option
 from fairridge.engines import Engine
 from fairridge.estimators import _labels, _means
 from fairridge.estimators._checks import listed
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
-from fairridge.peers._model import costly
-from fairridge.peers._peer import Peer
+from fairridge.peers._model import costly, response_kind
 from fairridge.peers.zafar.least_squares import definition_of, zafar_problem
 from fairridge.peers.zafar.logistic import zafar_glm_problem
 from fairridge.peers.zafar.predictor_space import AtZero, Bound
@@ -26,12 +26,23 @@ from fairridge.search import Solution
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _Zafar(Peer):
-    """A linear model of X alone, whose association with each column of S is bounded."""
+class _Zafar(LinearModel):
+    """A linear model of X alone, whose association with each column of S is bounded.
+
+    Parameters
+    ----------
+    unfairness : float, default=0.05
+        r: from 0 (no linear dependence on S) to 1 (unconstrained) for
+        correlations, any number from 0 on for covariances.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive, by name or position. Alternatively
+        pass `sensitive_features` to `fit`. Neither is needed after that.
+    """
 
     bound: Bound = "correlation"
     at_zero: AtZero = "project"
 
+    _response_kind = property(response_kind)
     _remedy = "raise max_iter, or leave out predictors that separate the classes"
 
     @property
@@ -41,7 +52,7 @@ class _Zafar(Peer):
             largest_bound=np.inf if self.bound == "covariance" else 1.0,
             needs_sensitive=False,
             moments_suffice=True,
-            regularized=True,  # predictors may be collinear with S; `Peer._set_up` looks at X alone
+            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
             multiplier="Price of the bound",
         )
 
@@ -86,12 +97,6 @@ class ZafarRegressor(RegressorMixin, _Zafar):
 
     Parameters
     ----------
-    unfairness : float, default=0.05
-        r: from 0 (no linear dependence on S) to 1 (unconstrained) for
-        correlations, any number from 0 on for covariances.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`. Neither is needed after that.
     bound : {"correlation", "covariance"}, default="correlation"
         What r bounds. "correlation": max_j |COR(Sⱼ, ŷ)|, by the c at which it is
         r, S standardized; it grows with c, so c is unique. Other b with the
@@ -101,13 +106,6 @@ class ZafarRegressor(RegressorMixin, _Zafar):
         What r = 0 means. "project": least squares among all combinations of
         predictors without covariance with S. "drop": least squares on those
         predictors that have none, usually the intercept alone, as in R's fairml.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting;
-        see `FairRidgeRegressor`.
-    predictor_map, sensitive_map : scikit-learn transformer, optional
-        Map X and S to features first.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------
@@ -160,28 +158,15 @@ class ZafarClassifier(ClassifierMixin, _Zafar):
 
     Parameters
     ----------
-    unfairness : float, default=0.05
-        r: from 0 (no linear dependence on S) to 1 (unconstrained) for
-        correlations, any number from 0 on for covariances.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`. Neither is needed after that.
     bound : {"correlation", "covariance"}, default="correlation"
         What r bounds, of the linear predictor.
     at_zero : {"project", "drop"}, default="project"
         What r = 0 means: all combinations of predictors without covariance with
         S, or only those predictors that have none.
-    unknown : {"error", "base", "mean"}, default="error"
-        How to handle a category at prediction time that was absent when fitting;
-        see `FairRidgeRegressor`.
-    predictor_map, sensitive_map : scikit-learn transformer, optional
-        Map X and S to features first.
     tol : float, default=1e-10
         How closely a bound on correlations is met; it is never exceeded.
     max_iter : int, default=100
         Maximum number of passes over the data per c, and of c per r.
-    missing : {"error", "level"}, default="error"
-        How to handle missing values of S and X; see `FairRidgeRegressor`.
 
     Attributes
     ----------

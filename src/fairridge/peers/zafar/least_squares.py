@@ -112,22 +112,22 @@ class CovarianceBound(Problem):
     def _measured(self, fit: Fit) -> tuple[float, dict[str, float]]:
         """Return the largest association with S, and that of every column."""
         definition = definition_of(self.bound)
-        found = definition.associations(*self.spaces.sums(fit.beta), self.basis.weight)
-        return float(found.max(initial=0.0)), definition.by_name(found, self.engine)
+        sizes = definition.associations(*self.spaces.sums(fit.beta), self.basis.weight)
+        return float(sizes.max(initial=0.0)), definition.by_name(sizes, self.engine)
 
     def _solution(self, r: float, limit: Limit) -> Solution:
         aim = r
         while True:
             fit, status = self._within(limit.value)
             achieved, components = self._measured(fit)
-            found = limit.converged and status != "not-converged"
-            if achieved <= r or limit.value == 0.0 or not found:
+            converged = limit.converged and status != "not-converged"
+            if achieved <= r or limit.value == 0.0 or not converged:
                 break
             aim -= 2.0 * (achieved - r)
             if aim <= 0.0:
                 return self._fair_solution(r)
             limit = self._limits(np.array([aim]))[0]
-        if not found:
+        if not converged:
             status = "not-converged"
         choice = Choice(fit.lambda_, status, 0 if status == "inactive" else limit.crossings)
         return Solution(r, fit, achieved, components, choice)

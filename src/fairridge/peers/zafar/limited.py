@@ -133,8 +133,8 @@ class LimitedModels:
         T = space.to_coefficients
 
         def evaluate(theta: Floats, order: int) -> tuple[float, Floats, Floats | None]:
-            found = self.derivatives(T, float(theta[0]), T @ theta[1:], order)
-            return _with_ridge(found, theta[1:], ridge)
+            terms = self.derivatives(T, float(theta[0]), T @ theta[1:], order)
+            return _with_ridge(terms, theta[1:], ridge)
 
         return evaluate
 
@@ -319,13 +319,13 @@ class LimitedModels:
     def fold_starts(self, fits: Mapping[float, Fit]) -> tuple[FoldStart, ...]:
         """Return models to start others on most of the rows from, by what they reach."""
         center, q = self.basis.center, self.engine.n_sensitive
-        found = []
+        starts = []
         for value, fit in fits.items():
             level = fit.intercept + float(fit.alpha @ self.basis.center_sensitive)
             raw = np.concatenate([[level], np.zeros(q), fit.beta])[None]
             top = float(np.abs(self.space.normals.T @ (self._to_coordinates @ fit.beta)).max())
-            found.append(FoldStart.at(self.engine, self.family, center, raw, top, value))
-        return tuple(found)
+            starts.append(FoldStart.at(self.engine, self.family, center, raw, top, value))
+        return tuple(starts)
 
     def start_near(self, starts: Iterable[FoldStart]) -> None:
         """Start from models of more rows, with the derivatives on these rows."""
@@ -333,8 +333,8 @@ class LimitedModels:
         for start in starts:
             here = start.about(self.basis.center)
             w = self._to_coordinates @ here.raw[0, 1 + q :]
-            found = _with_ridge(self._in_coordinates(T, here.sums), w, self.ridge)
-            deviance, gradient, hessian = found
+            terms = _with_ridge(self._in_coordinates(T, here.sums), w, self.ridge)
+            deviance, gradient, hessian = terms
             assert hessian is not None
             theta = np.append(here.raw[0, 0], w)
             self._near[start.place] = Point(theta, deviance, gradient, hessian)
@@ -356,10 +356,10 @@ class LimitedModels:
 
 
 def _with_ridge(
-    found: tuple[float, Floats, Floats | None], w: Floats, ridge: float
+    terms: tuple[float, Floats, Floats | None], w: Floats, ridge: float
 ) -> tuple[float, Floats, Floats | None]:
     """Add ridge·‖w‖² to a deviance and its derivatives."""
-    deviance, gradient, hessian = found
+    deviance, gradient, hessian = terms
     gradient[1:] += 2.0 * ridge * w
     if hessian is not None:
         hessian[np.diag_indices_from(hessian)] += np.append(0.0, np.full(len(w), 2 * ridge))

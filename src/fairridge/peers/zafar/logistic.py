@@ -207,8 +207,8 @@ class ZafarGLMProblem(CovarianceBound):
         """Name the columns whose coefficients grow without bound in some model found so far."""
         names = self.engine.names[self.engine.n_sensitive :]
         sizes = [np.abs(direction) for direction in self._separated]
-        found = [k for k in range(len(names)) if any(b[k] > 0.5 * b.max() for b in sizes)]
-        return [names[k] for k in found]
+        separating = [k for k in range(len(names)) if any(b[k] > 0.5 * b.max() for b in sizes)]
+        return [names[k] for k in separating]
 
     def warm_start(self) -> Floats:
         """Return what helps a problem on some of the rows to start."""
@@ -221,7 +221,7 @@ class ZafarGLMProblem(CovarianceBound):
 
     def fold_starts(self, solutions: Iterable[Solution]) -> tuple[FoldStart, ...]:
         """Return models that were found, to start others on most of the rows from."""
-        return self._models.fold_starts({each.achieved: each.fit for each in solutions})
+        return self._models.fold_starts({solution.achieved: solution.fit for solution in solutions})
 
     def start_near(self, starts: Iterable[FoldStart]) -> None:
         """Start from models of more rows, with the derivatives on these rows."""

@@ -12,10 +12,11 @@ from sklearn.base import clone
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.data.columns import OTHER
-from fairridge.estimators._checks import listed, warn_of_bound
-from fairridge.estimators._choosing import as_fitted, quiet_fits, settled
+from fairridge.estimators._checks import listed
+from fairridge.estimators._choosing import quiet_fits, with_chosen_penalty
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._isolating import isolated_levels
+from fairridge.estimators._model import as_fitted
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_inputs, read_training
 from fairridge.exceptions import BoundWarning
@@ -109,34 +110,33 @@ def read_case(
     model: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> Case:
     """Read the data and solve for all bounds; what the fit warns of becomes a remark."""
-    require_one_bound(model, "a report")
+    fresh = as_fitted(model)
+    require_one_bound(fresh, "a report")
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fresh = as_fitted(model)
         training = in_memory(read_training(fresh, X, y, sensitive_features, sample_weight, offset))
-        fresh = settled(fresh, training)
+        fresh = with_chosen_penalty(fresh, training)
         problem = fresh._set_up(training)
-        bound, maximum = float(model.unfairness), min(fresh._traits.largest_bound, 1e6)
+        bound, maximum = float(fresh.unfairness), min(fresh._traits.largest_bound, 1e6)
         ends = fresh._solve(problem, np.array([bound, maximum]))
         points = POINTS if training.n_rows <= MANY_ROWS else FEW_POINTS
         bounds = report_bounds(bound, ends[1].achieved, maximum, points)
         with warnings.catch_warnings():
-            # That other bounds are not certified is nobody's concern here.
+            # That other bounds are not certified is expected, so not reported.
             if getattr(fresh, "confidence", None) is not None:
                 warnings.simplefilter("ignore", BoundWarning)
             solutions = fresh._solve(problem, bounds)
         chosen = int(np.flatnonzero(bounds == bound)[0])
         # A certified bound is interpolated between models that depend on all bounds asked for.
         solutions[chosen] = ends[0]
-        warn_of_bound(ends[0], fresh._remedy)
-        fresh._warn_of_solutions(problem, [ends[0]], training)
+        fitted = clone(fresh)._finish(training, problem, ends[0])
     _require_same_model(model, training, problem, ends[0])
     if not hasattr(model, "deviance_"):  # else the user has seen them when the model was fitted
         for warning in caught:
             warn_user(warning.message)
     remarks = [str(warning.message) for warning in caught]
-    remarks += _isolated(problem, training) + _merged(training, model)
+    remarks += _isolated(problem, training) + _merged(training, fresh)
     return Case(
         fresh,
         inputs,
@@ -146,7 +146,7 @@ def read_case(
         solutions,
         chosen,
         tuple(dict.fromkeys(remarks)),
-        clone(fresh)._store(training, problem, ends[0]),
+        fitted,
     )
 
 

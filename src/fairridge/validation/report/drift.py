@@ -41,12 +41,13 @@ def drift_of(
     missing : str
         Which columns cannot be compared, and why; "" if all can.
     """
-    design = model._design
+    facts = model._fitted
+    design = facts.design
     columns, n_sensitive = design.columns, len(design.sensitive.inner.columns)
     coded = sum(isinstance(piece, Indicators) for piece in pieces)
     if coded < sum(isinstance(column, CategoricalColumn) for column in columns):
         return (), UNKNOWN_LEVELS
-    known = {one.name: one for one in model._profiles}
+    known = {profile.name: profile for profile in facts.profiles}
     levels = iter(level_shares(columns, pieces, weight))
     numbers, at = NumberSample.of(pieces, n_rows, weight, most=max(n_rows, 1)), 0
     found, unknown = [], []

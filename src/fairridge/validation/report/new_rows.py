@@ -42,9 +42,10 @@ def gather_new_rows(
 ) -> NewRowsContents:
     """Score new rows, measure the bound on them, compare groups, and compare columns."""
     check_is_fitted(model)
-    require_one_bound(model, "a report")
+    facts = model._fitted
+    require_one_bound(facts.settings, "a report")
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
-    design, needs_sensitive = model._design, bool(model._traits.needs_sensitive)
+    design, needs_sensitive = facts.design, bool(facts.traits.needs_sensitive)
     # Columns as they came are compared with those at fit; the model reads what maps make of them.
     unmapped = replace(design, sensitive=design.sensitive.inner, predictors=design.predictors.inner)
     pieces = unmapped.encode(
@@ -70,7 +71,7 @@ def gather_new_rows(
             needs_sensitive=needs_sensitive,
             rows={"New rows": len(eta), "Training rows": model.n_rows_},
         ),
-        unfairness=np.array([float(model.unfairness)]),
+        unfairness=np.array([float(facts.bound)]),
         chosen=0,
         samples=samples,
         bounded=_bounded(model),
@@ -100,7 +101,7 @@ def _response(model: Any, y: Any, inputs: Inputs) -> Response:
         raise ValueError("new_rows=True compares predictions with responses: pass y.")
     classes = getattr(model, "classes_", None)
     if classes is None:
-        return replace(model._response_kind.read(y, inputs), family=model.family_)
+        return replace(model._fitted.read_response(y, inputs), family=model.family_)
     truth = labels(y, inputs.n_given, "y", inputs.keep)
     places = {label: k for k, label in enumerate(classes.tolist())}
     for label in np.unique(truth).tolist():
@@ -123,7 +124,7 @@ def _samples(audience: Audience, rule: Rule, eta: Floats) -> tuple[Sample, ...]:
 
 def _bounded(model: Any) -> str:
     """Return which of the measures the bound is on, if it is on one of them."""
-    definition, family = model._traits.definition, model.family_
+    definition, family = model._fitted.traits.definition, model.family_
     name = str(definition.name)
     if name == "mean-parity":
         return "share_of_means"

@@ -78,14 +78,14 @@ def subject_of(
     design, table = audience.design, audience.inputs.table
     family, labels, attributes = audience.family, audience.labels, audience.attributes
     names = design.names or tuple(map(table.label, range(design.n_columns)))
-    record = _record(model, audience, rows) | (more or {})
+    record, facts = _record(model, audience, rows) | (more or {}), model._fitted
     return Subject(
         title=audience.options.title or title,
         model=type(model).__name__,
         family=family.name,
         reads=family.reads,
         link=family.link,
-        definition=str(model._traits.definition.name),
+        definition=str(facts.traits.definition.name),
         response=name,
         outcome=labels[rule.outcomes[0]] if len(labels) == 2 else "",
         n_rows=table.shape[0],
@@ -95,7 +95,9 @@ def subject_of(
         rule=rule.words,
         favorable="" if rule.favorable is None else str(rule.favorable),
         record=tuple((label, value) for label, value in record.items() if value is not None),
-        settings=tuple((k, _shown(value)) for k, value in sorted(model.get_params(False).items())),
+        settings=tuple(
+            (k, _shown(value)) for k, value in sorted(facts.settings.get_params(False).items())
+        ),
         versions=_versions(),
     )
 

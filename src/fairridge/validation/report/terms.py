@@ -116,8 +116,9 @@ def scoring_of(model: Any) -> Scoring | None:
 
     The row is not anybody's: it has medians, and the commonest level of every column.
     """
-    design: Design = model._reads
-    profiles = {one.name: one for one in model._profiles}
+    facts = model._fitted
+    design: Design = facts.reads
+    profiles = {profile.name: profile for profile in facts.profiles}
     columns = design.columns
     if design.is_mapped or any(column.name not in profiles for column in columns):
         return None

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fairridge.arguments import check_count, check_flag
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import writing
-from fairridge.peers._peer import LinearModel
 from fairridge.reports.html import AuditReport, NewRowsReport
 from fairridge.validation.report.case import ReportOptions
 from fairridge.validation.report.gather import gather

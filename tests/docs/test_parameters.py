@@ -1,0 +1,147 @@
+"""Every parameter of a model is described, once, and classes inherit descriptions."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairridge
+from fairridge.estimators._docstrings import inherit_parameters
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = [
+    name
+    for name in fairridge.__all__
+    if isinstance(getattr(fairridge, name), type) and hasattr(getattr(fairridge, name), "fit")
+]
+
+
+def described(doc):
+    """Names in the section "Parameters" of a docstring, as numpydoc reads it."""
+    section = doc.partition("Parameters\n----------\n")[2]
+    section = re.split(r"^[A-Z][\w ]*\n-{3,}\n", section, flags=re.MULTILINE)[0]
+    headers = re.findall(r"^(\S.*?) : \S", section, re.MULTILINE)
+    return [name for header in headers for name in header.split(", ")]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_parameter_is_described_once(name):
+    model = getattr(fairridge, name)
+    names = list(inspect.signature(model).parameters)
+    found = described(inspect.getdoc(model))
+    assert sorted(found) == sorted(names)
+    assert found[:2] == names[:2] == ["unfairness", "sensitive"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_source_repeats_no_description(name):
+    """What a class describes differs from what it would inherit."""
+    model = getattr(fairridge, name)
+    base = next(cls for cls in model.__mro__[1:] if cls.__module__.startswith("fairridge"))
+    own = inspect.cleandoc(re.search(r'"""(.*?)"""', inspect.getsource(model), re.DOTALL)[1])
+    entries = [re.escape(entry) for entry in described(own)]
+    for entry in entries:
+        pattern = rf"^{entry} : .*\n(?: .*\n)*"
+        there = re.search(pattern, inspect.getdoc(base) + "\n", re.MULTILINE)
+        here = re.search(pattern, own + "\n", re.MULTILINE)
+        assert there is None or here is None or there[0] != here[0], entry
+
+
+class Base:
+    """Know something.
+
+    Parameters
+    ----------
+    first, second : int
+        Two numbers.
+
+        In two paragraphs.
+    third : str, default="a : b"
+        A word.
+
+    Attributes
+    ----------
+    third_ : str
+        Learned.
+    """
+
+
+def test_a_class_inherits_what_it_does_not_describe():
+    class Model(Base):
+        """Do something.
+
+        Parameters
+        ----------
+        fourth : int
+            A number.
+        third : int
+            A number here.
+
+        Notes
+        -----
+        Short.
+        """
+
+    inherit_parameters(Model, Base)
+    assert Model.__doc__ == inspect.cleandoc(
+        """Do something.
+
+        Parameters
+        ----------
+        fourth : int
+            A number.
+        third : int
+            A number here.
+        first, second : int
+            Two numbers.
+
+            In two paragraphs.
+
+        Notes
+        -----
+        Short.
+        """
+    )
+
+
+@pytest.mark.parametrize("notes", ["", "\n\nNotes\n-----\nShort."])
+def test_a_class_may_describe_no_parameter(notes):
+    class Model(Base):
+        __doc__ = "Do something." + notes
+
+    inherit_parameters(Model, Base)
+    section = described(Model.__doc__)
+    assert section == ["first", "second", "third"]
+    assert Model.__doc__.startswith(
+        "Do something.\n\nParameters\n----------\nfirst, second : int\n"
+    )
+    assert Model.__doc__.endswith(notes or "    A word.")
+    assert "Attributes" not in Model.__doc__
+
+
+def test_it_works_without_docstrings():
+    code = "from fairridge import ZafarRegressor as Z; print(Z.__doc__, Z(0.1).unfairness)"
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    found = subprocess.run(
+        [sys.executable, "-OO", "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == ["None", "0.1"]
+
+
+def test_the_api_reference_shows_the_same():
+    griffe = pytest.importorskip("griffe", reason="griffe is not installed")
+    names = ("assigned_methods", "runtime_docstrings")
+    extensions = griffe.load_extensions(*(str(ROOT / f"tools/{name}.py") for name in names))
+    package = griffe.load(
+        "fairridge", search_paths=[ROOT / "src"], extensions=extensions, docstring_parser="numpy"
+    )
+    for name in MODELS:
+        model = getattr(fairridge, name)
+        read = package[f"{model.__module__.removeprefix('fairridge.')}.{name}"]
+        assert read.docstring.value == inspect.getdoc(model)
+        parameters = [parameter.name for parameter in read.parameters][1:]
+        assert parameters == list(inspect.signature(model).parameters)
