@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from fairridge.arguments import listed
 from fairridge.cli.errors import BadInputError, naming
 
 BUILTIN = "builtin:"
@@ -109,7 +110,9 @@ def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
         if name in source.columns:
             continue
         same = [own for own in source.columns if own.lower() == name.lower()]
-        hint = f"did you mean {same[0]!r}?" if same else f"it has {_listed(source.columns)}."
+        hint = (
+            f"did you mean {same[0]!r}?" if same else f"it has {listed(source.columns, 12, str)}."
+        )
         raise BadInputError(f"{source.name} has no column {name!r} ({option}); {hint}")
 
 
@@ -225,8 +228,3 @@ def _checked(table: Any, name: str) -> Any:
                 f"column {column.name!r} of {name} is not UTF-8 text; save the file as UTF-8."
             )
     return table
-
-
-def _listed(columns: Sequence[str], maximum: int = 12) -> str:
-    shown = ", ".join(columns[:maximum])
-    return shown + (f" and {len(columns) - maximum} more" if len(columns) > maximum else "")

@@ -164,20 +164,25 @@ def _facts(contents: Any) -> dict[str, Any]:
         },
         **{key: values(curve) for key, curve in contents.yardstick.items()},
         "accuracy": {"is": first.name, **values(first)},
-        "inference": _inference(contents.uncertainty),
+        "inference": _inference(contents),
     }
 
 
-def _inference(found: Any) -> dict[str, Any]:
+def _inference(contents: Any) -> dict[str, Any]:
     """Return standard errors, the interval in the population and the certificate."""
+    from fairridge.reports.html.evidence import CONFIDENCE, coefficient_errors
+
+    inference, keys = contents.inference, ("error", "low", "high")
+    errors = coefficient_errors(inference, "raw")
     return {
-        "refused": found.refusal or None,
-        "covariance": found.covariance or None,
-        "level": found.level,
-        "coefficients": {name: vars(one) for name, one in found.raw.items()} or None,
-        "population": None if found.population is None else vars(found.population),
-        "no_population": found.no_population or None,
-        "certificate": None if found.certificate is None else vars(found.certificate),
+        "refused": contents.no_inference or None,
+        "covariance": None if inference is None else inference.facts.covariance,
+        "level": CONFIDENCE,
+        "coefficients": {name: dict(zip(keys, e, strict=True)) for name, e in errors.items()}
+        or None,
+        "population": None if contents.population is None else vars(contents.population),
+        "no_population": contents.no_population or None,
+        "certificate": None if contents.certificate is None else vars(contents.certificate),
     }
 
 

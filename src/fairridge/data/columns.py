@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
+from fairridge.arguments import listed
 from fairridge.data.levels import Levels
 from fairridge.data.rows import Indicators, Piece, Slab
 
@@ -23,7 +23,7 @@ MISSING = "(missing)"
 
 
 def for_sensitive(unknown: Unknown) -> Unknown:
-    """Return what an unseen level of S does: nobody is taken for one of the base level."""
+    """Return what an unseen level of S does: it is never mapped to the base level."""
     return "mean" if unknown == "base" else unknown
 
 
@@ -195,8 +195,8 @@ class CategoricalColumn:
         level = MISSING if code < 0 else column.levels[code]
         return (
             f"column {self.name!r} has the level {level!r}, which was not there at fit "
-            f"(levels: {_listed(self.levels)}). Use unknown='base' to treat such rows as the base "
-            f"level {self.levels[self.base]!r}, or as the average of a sensitive attribute."
+            f"(levels: {listed(self.levels, 8)}). Use unknown='base' to treat such rows as the "
+            f"base level {self.levels[self.base]!r}, or as the average of a sensitive attribute."
         )
 
 
@@ -220,7 +220,7 @@ def encoded_piece(
     if isinstance(encoding, CategoricalColumn):
         if not isinstance(column, Levels):
             raise ValueError(
-                f"column {encoding.name!r} held the levels {_listed(encoding.levels)} at fit but "
+                f"column {encoding.name!r} held the levels {listed(encoding.levels, 8)} at fit but "
                 "now holds numbers; convert it to the same levels."
             )
         return encoding.piece(column, unknown)
@@ -240,8 +240,3 @@ def missing_message(name: str) -> str:
         f"column {name!r} contains NaN or missing values; "
         "drop those rows or impute them before fitting."
     )
-
-
-def _listed(levels: Sequence[Any], maximum: int = 8) -> str:
-    shown = ", ".join(repr(level) for level in levels[:maximum])
-    return shown + (", …" if len(levels) > maximum else "")

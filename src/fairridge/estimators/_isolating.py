@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairridge._warnings import warn_user
+from fairridge.arguments import listed
 from fairridge.data import Design, MappedEncoding, RowLevel
 from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import MemoryEngine
-from fairridge.estimators._checks import listed
 from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats
-from fairridge.arguments import check_finite, check_option
+from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import as_native, is_missing, name_of, one_per_row, weights
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 
@@ -133,7 +133,7 @@ def _positive(
     if positive is None:
         if len(known) > 2:
             raise ValueError(
-                f"there are {len(known)} classes ({_listed(known)}); "
+                f"there are {len(known)} classes ({listed(known.tolist())}); "
                 "say which one the audit is about: positive=…"
             )
         positive = _second(known)
@@ -142,7 +142,9 @@ def _positive(
         and positive not in known.tolist()
         and not (labels and positive in predicted.tolist())
     ):
-        raise ValueError(f"positive={positive!r} is not a class of y_true: {_listed(known)}.")
+        raise ValueError(
+            f"positive={positive!r} is not a class of y_true: {listed(known.tolist())}."
+        )
     return positive, labels
 
 
@@ -192,11 +194,6 @@ def _are_labels(predicted: NDArray[Any], classes: NDArray[Any] | None) -> bool:
     return classes.dtype.kind in "buif" and bool(np.isin(predicted, classes).all())
 
 
-def _listed(classes: NDArray[Any], maximum: int = 5) -> str:
-    shown = ", ".join(map(repr, classes[:maximum].tolist()))
-    return shown + ("…" if len(classes) > maximum else "")
-
-
 def _second(classes: NDArray[Any]) -> Any:
     """Return the positive class if none is named: the one that classifiers model."""
     if classes.dtype.kind in "uif" and np.isin(classes, (0, 1)).all():
@@ -234,7 +231,9 @@ def _of_positive(
             "the audit is about, as a vector."
         )
     if positive not in classes.tolist():
-        raise ValueError(f"positive={positive!r} is not a class of y_true: {_listed(classes)}.")
+        raise ValueError(
+            f"positive={positive!r} is not a class of y_true: {listed(classes.tolist())}."
+        )
     column = columns[:, int(np.flatnonzero(classes == positive)[0])]
     return _vector(column, n_rows, "y_pred", keep)
 

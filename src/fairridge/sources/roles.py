@@ -122,7 +122,7 @@ def assign_roles(
     """
     roles = ("response", "sensitive", "predictors", "weight", "offset")
     given = (response, sensitive, predictors, weight, offset)
-    named = dict(zip(roles, map(_listed, given), strict=True))
+    named = dict(zip(roles, map(_column_names, given), strict=True))
     owner: dict[str, str] = {}
     for role, columns in named.items():
         for name in columns:
@@ -152,15 +152,15 @@ def assign_roles(
     )
 
 
-def _listed(names: Any) -> tuple[str, ...]:
+def _column_names(names: Any) -> tuple[str, ...]:
     if names is None:
         return ()
     single = isinstance(names, str) or not isinstance(names, Sequence)
-    listed = (names,) if single else tuple(names)
-    for name in listed:
+    columns = (names,) if single else tuple(names)
+    for name in columns:
         if not isinstance(name, str):
             raise TypeError(f"{name!r} is not the name of a column.")
-    return listed
+    return columns
 
 
 def _usable(name: str, column: ColumnType) -> Kind:

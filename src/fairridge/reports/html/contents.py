@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.metrics import AttributeAudit, Attribution, Audit
-from fairridge.reports.html.evidence import Scoring, Uncertainty
+from fairridge.inference import Certificate, Inference, Interval
+from fairridge.metrics import AttributeAudit, Attribution, Audit, Proxies
+from fairridge.reports.html.evidence import Scoring
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Sample:
     audits : tuple of Audit
         One per bound.
     decisions : Decisions or None
-        None if nobody is selected.
+        None if no decisions are compared.
     """
 
     rows: str
@@ -191,26 +192,6 @@ class Term:
     sensitive: bool
     values: Floats
     standardized: Floats
-
-
-@dataclass(frozen=True)
-class Predictor:
-    """How much S knows of one predictor.
-
-    Attributes
-    ----------
-    name : str
-        Column as it was given.
-    explained : float
-        Share of its variance that S explains.
-    carries : float
-        Of the variance that S explains of the unconstrained scores, the part
-        that runs through this predictor; NaN if that is not defined.
-    """
-
-    name: str
-    explained: float
-    carries: float
 
 
 @dataclass(frozen=True)
@@ -278,7 +259,7 @@ class ReportContents(Audited):
     yardstick : dict of str to Curve
         The numbers that every model is described by; see `metrics.yardstick`.
     accuracy : tuple of Curve
-        Measures of accuracy, the most telling one first.
+        Measures of accuracy, the most informative one first.
     folds : int
         Held-out folds; 0 for none.
     refits : Refits or None
@@ -289,16 +270,24 @@ class ReportContents(Audited):
         Terms that are not shown because there are so many.
     attribution : tuple of Attribution
         R²_S split over attributes, one per bound; empty if there is none.
-    predictors : tuple of Predictor
-        How much S knows of each, most first.
+    proxies : Proxies
+        How S enters the linear predictor of the unconstrained model through the predictors.
     isolated : dict of str to int
         Rows by level that the model and its bound are without.
     separating : tuple of str
         Columns that decide the response in the chosen model.
     sighted : Sighted or None
         The same model with S, if this one is blind.
-    uncertainty : Uncertainty
-        Standard errors of the chosen model, and what they say of the population.
+    inference : Inference or None
+        Standard errors of the chosen model.
+    no_inference : str
+        Why there are none; "" if there are.
+    population : Interval or None
+        R² of the linear predictor on S in the population.
+    no_population : str
+        Why there is no such interval; "" if there is one.
+    certificate : Certificate or None
+        What the bound promises, if `confidence` was set.
     scoring : Scoring or None
         How one score is computed.
     """
@@ -315,11 +304,15 @@ class ReportContents(Audited):
     terms: tuple[Term, ...]
     left_out: int
     attribution: tuple[Attribution, ...]
-    predictors: tuple[Predictor, ...]
+    proxies: Proxies
     isolated: dict[str, int] = field(default_factory=dict)
     separating: tuple[str, ...] = ()
     sighted: Sighted | None = None
-    uncertainty: Uncertainty = field(default_factory=Uncertainty)
+    inference: Inference | None = None
+    no_inference: str = ""
+    population: Interval | None = None
+    no_population: str = ""
+    certificate: Certificate | None = None
     scoring: Scoring | None = None
 
     @property

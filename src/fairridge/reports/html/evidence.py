@@ -1,61 +1,29 @@
-"""What a report says of one model beyond its path: errors, certificate, and how it scores."""
+"""What a report says of one model beyond its path: standard errors, and how it scores."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal
 
 from fairridge._typing import Floats
-from fairridge.inference import Certificate, Interval
+from fairridge.inference import Inference
+
+# Confidence of the intervals of coefficients.
+CONFIDENCE = 0.95
+# Standard error, NaN for isolated levels, and the ends of the interval.
+CoefficientError = tuple[float, float, float]
 
 
-@dataclass(frozen=True)
-class CoefficientError:
-    """How exactly one coefficient is known.
-
-    Attributes
-    ----------
-    error : float
-        Standard error; NaN for levels that are isolated.
-    low, high : float
-        Ends of the interval.
-    """
-
-    error: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Uncertainty:
-    """Standard errors of the chosen model, and what it is like in the population.
-
-    Attributes
-    ----------
-    refusal : str
-        Why there are no standard errors; "" if there are.
-    level : float
-        Confidence of the intervals of coefficients.
-    covariance : str
-        How the covariance was estimated.
-    fair, raw : dict of str to CoefficientError
-        Of α and β, and of the raw coefficients with "(intercept)"; names of
-        several classes begin with "class: ".
-    population : Interval or None
-        R² of the linear predictor on S in the population.
-    no_population : str
-        Why there is no such interval; "" if there is one.
-    certificate : Certificate or None
-        What the bound promises, if `confidence` was set.
-    """
-
-    refusal: str = ""
-    level: float = 0.95
-    covariance: str = ""
-    fair: dict[str, CoefficientError] = field(default_factory=dict)
-    raw: dict[str, CoefficientError] = field(default_factory=dict)
-    population: Interval | None = None
-    no_population: str = ""
-    certificate: Certificate | None = None
+def coefficient_errors(
+    inference: Inference | None, kind: Literal["raw", "fair"]
+) -> dict[str, CoefficientError]:
+    """Return how exactly each coefficient is known, by name; nothing without standard errors."""
+    if inference is None:
+        return {}
+    estimates = getattr(inference, kind)
+    ends = estimates.interval(CONFIDENCE, inference.facts.df)
+    values = zip(estimates.standard_errors, *ends.T, strict=True)
+    return dict(zip(estimates.names, (tuple(map(float, each)) for each in values), strict=True))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from fairridge.reports.html.contents import Audited
 
 
 @dataclass(frozen=True)
-class Measure:
+class NewRowsMeasure:
     """One number on the new rows, beside what it was in training.
 
     Attributes
@@ -70,7 +70,7 @@ class NewRowsContents(Audited):
     ----------
     bounded : str
         Key of the measure that the bound is on; "" if none of them is.
-    measures, accuracy : tuple of Measure
+    measures, accuracy : tuple of NewRowsMeasure
         Dependence on S, and measures of accuracy.
     refits : int
         Resamplings of the rows that the intervals rest on.
@@ -83,8 +83,8 @@ class NewRowsContents(Audited):
     """
 
     bounded: str
-    measures: tuple[Measure, ...]
-    accuracy: tuple[Measure, ...]
+    measures: tuple[NewRowsMeasure, ...]
+    accuracy: tuple[NewRowsMeasure, ...]
     refits: int
     drift: tuple[Drift, ...]
     no_drift: str = ""

@@ -64,8 +64,8 @@ def measure_training(
 ) -> Measured:
     """Measure every solution on the rows it was fitted to."""
     rows = WrittenRows.of(_rows_of(training))
-    found = _measure(model, problem, solutions, rows, adjusted=False)
-    return Measured(found.pop("eta"), found, {})
+    measures = _measure(model, problem, solutions, rows, adjusted=False)
+    return Measured(measures.pop("eta"), measures, {})
 
 
 def measure_folds(
@@ -77,22 +77,24 @@ def measure_folds(
     step: Step,
 ) -> Measured:
     """Measure models on rows that they were not fitted to, every row once."""
-    found = []
+    measured = []
     for fold in folds:
         if not _can_be_fitted(training, fold[0]):
             raise ValueError(
                 "the training rows of a fold lack a class, or events; use fewer folds: cv=…"
             )
         train, test = training.fold(*fold)
-        own, solutions = _solve(model, training, problem, train, bounds)
-        found.append(_measure(model, own, solutions, WrittenRows.of(test), adjusted=True))
+        fold_problem, solutions = _solve(model, training, problem, train, bounds)
+        measured.append(
+            _measure(model, fold_problem, solutions, WrittenRows.of(test), adjusted=True)
+        )
         step()
-    eta = np.empty((len(bounds), training.n_rows, found[0]["eta"].shape[2]))
-    for (_, test_rows), one in zip(folds, found, strict=True):
-        eta[:, test_rows] = one.pop("eta")
+    eta = np.empty((len(bounds), training.n_rows, measured[0]["eta"].shape[2]))
+    for (_, test_rows), each in zip(folds, measured, strict=True):
+        eta[:, test_rows] = each.pop("eta")
     means, errors = {}, {}
-    for name in found[0]:
-        means[name], errors[name] = mean_and_error(np.array([one[name] for one in found]))
+    for name in measured[0]:
+        means[name], errors[name] = mean_and_error(np.array([each[name] for each in measured]))
     return Measured(eta, means, errors)
 
 
@@ -100,14 +102,14 @@ def _measure(
     model: Any, problem: Problem, solutions: list[Solution], rows: WrittenRows, *, adjusted: bool
 ) -> dict[str, Floats]:
     """Return `eta` and `dependence` of every bound, its shares of η and means, and its scores."""
-    found = []
+    measures = []
     for solution in solutions:
         eta = rows.eta(problem.basis, solution.fit)
         dependence = rows.achieved(model._traits.definition, solution.fit, eta, adjusted=adjusted)
         measured = {"eta": rows.with_offset(eta), "dependence": dependence}
         measured |= rows.yardstick(problem.family, eta, adjusted=adjusted)
-        found.append(measured | rows.accuracy(problem.family, eta))
-    return {name: np.array([one[name] for one in found]) for name in found[0]}
+        measures.append(measured | rows.accuracy(problem.family, eta))
+    return {name: np.array([at_bound[name] for at_bound in measures]) for name in measures[0]}
 
 
 def refit(
@@ -135,9 +137,9 @@ def refit(
             weight = counts[drawn] * (1.0 if rows.weight is None else rows.weight[drawn])
             sample = replace(rows.take(drawn), weight=weight.astype(np.float64))
             engine = engine_of(sample, training.response.family)
-            own, solutions = _solve(model, training, problem, engine, np.array([bound]))
+            refitted, solutions = _solve(model, training, problem, engine, np.array([bound]))
             fit = solutions[0].fit
-            eta = part.eta(own.basis, fit)
+            eta = part.eta(refitted.basis, fit)
             values.append(part.achieved(model._traits.definition, fit, eta, adjusted=False))
         step()
     low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
@@ -152,10 +154,10 @@ def _solve(
     if hasattr(rough, "tol"):
         rough.set_params(tol=max(rough.tol, ROUGH))
     with quiet_fits():
-        own = rough._problem_on(engine, training.response)
+        part = rough._problem_on(engine, training.response)
         if training.unmapped is None:
-            own.start_from(problem.warm_start())
-        return own, rough._solve(own, bounds)
+            part.start_from(problem.warm_start())
+        return part, rough._solve(part, bounds)
 
 
 def _can_be_fitted(training: Training, rows: Integers) -> bool:
