@@ -66,7 +66,7 @@ def _numbers(like: Any, deviance: Any) -> list[Any]:
 
 
 class DeviceBlock:
-    """Some rows of [1, z − shift]: a `Block` whose sums come back as NumPy arrays.
+    """Some rows of [1, z − shift]: a `WrittenBlock` whose sums come back as NumPy arrays.
 
     The widest array stays a view of the input, because on a GPU a copy takes
     as long as a product; all other columns, 1 among them, stand beside it.
@@ -98,22 +98,20 @@ class DeviceBlock:
             beside = joined([beside, vectors], axis=1)
         order, b = self.order, self.narrow.shape[1]
 
-        def ordered(own: Floats, mixed: Floats, small: Floats, number: Floats) -> Any:
+        def ordered(wide_gram: Floats, mixed: Floats, small: Floats, number: Floats) -> Any:
             gram, products = np.empty((len(order),) * 2), np.empty((mixed.shape[1] - b, len(order)))
-            square = np.block([[own, mixed[:, :b]], [mixed[:, :b].T, small[:, :b]]])
+            square = np.block([[wide_gram, mixed[:, :b]], [mixed[:, :b].T, small[:, :b]]])
             gram[np.ix_(order, order)] = square
             products[:, order] = np.hstack([mixed[:, b:].T, small[:, b:].T])
             return gram, products, float(number.sum())
 
-        own, mixed, small = self.wide.T @ wide, self.wide.T @ beside, self.narrow.T @ beside
-        return Pending.of([own, mixed, small, *_numbers(own, deviance)], ordered)
+        wide_gram, mixed, small = self.wide.T @ wide, self.wide.T @ beside, self.narrow.T @ beside
+        return Pending.of([wide_gram, mixed, small, *_numbers(wide_gram, deviance)], ordered)
 
     def leading(self, weight: Any, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows only."""
         return self.products(self._first(count) * weight[:, None])
 
     def corner(self, weight: Any, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
         first = self._first(count)
         corner: Floats = to_host(first.T @ (first * weight[:, None]))
         return corner
@@ -138,18 +136,17 @@ class DeviceBlock:
         return eta
 
     def products(self, vectors: Any) -> Floats:
-        """vectorsᵀZ."""
-        found: Floats = self.products_on_device(vectors).result()[0]
-        return found
+        products: Floats = self.products_on_device(vectors).result()[0]
+        return products
 
     def products_on_device(self, vectors: Any, deviance: Any = None) -> Pending:
         """Start on vectorsᵀZ; a number rides along."""
         order = self.order
 
         def ordered(wide: Floats, narrow: Floats, number: Floats) -> Any:
-            found = np.empty((wide.shape[1], len(order)))
-            found[:, order] = np.vstack([wide, narrow]).T
-            return found, float(number.sum())
+            products = np.empty((wide.shape[1], len(order)))
+            products[:, order] = np.vstack([wide, narrow]).T
+            return products, float(number.sum())
 
         wide, narrow = self.wide.T @ vectors, self.narrow.T @ vectors
         return Pending.of([wide, narrow, *_numbers(wide, deviance)], ordered)
@@ -205,9 +202,9 @@ class RowBlock:
         first = sum(map(len, self.places))
         return self.targets[:, k - first] if k >= first else _column(self.arrays, self.places, k)
 
-    def constant(self, level: Floats) -> Any:
+    def constant(self, intercept: Floats) -> Any:
         """Return the same linear predictors in every row."""
-        eta = to_device(level[None, :], self.y) + 0.0 * self.y
+        eta = to_device(intercept[None, :], self.y) + 0.0 * self.y
         return eta if self.offset is None else eta + self.offset[:, None]
 
     def shifted(self, shift: Floats, *, targets: bool = False) -> DeviceBlock:
@@ -335,13 +332,13 @@ class DeviceRows:
 
     def on_host(self, rows: slice) -> Rows:
         """Bring some rows to main memory."""
-        found, q = self.read(rows), self.n_sensitive
-        columns = np.empty((found.n_rows, len(self.names)))
-        for array, places in zip(found.arrays, self.places, strict=True):
+        block, q = self.read(rows), self.n_sensitive
+        columns = np.empty((block.n_rows, len(self.names)))
+        for array, places in zip(block.arrays, self.places, strict=True):
             columns[:, places] = to_host(as_float64(array))
-        vectors = (None if a is None else to_host(a) for a in (found.weight, found.offset))
+        vectors = (None if a is None else to_host(a) for a in (block.weight, block.offset))
         slabs = (Slab(columns[:, :q]),), (Slab(columns[:, q:]),)
-        return Rows(*slabs, self.names, to_host(found.y), to_host(found.targets), *vectors)
+        return Rows(*slabs, self.names, to_host(block.y), to_host(block.targets), *vectors)
 
     def sample(self, rows: Integers) -> Floats:
         """Bring single rows of [S, X, targets] to main memory."""
@@ -351,9 +348,9 @@ class DeviceRows:
         )
         arrays = tuple(taken(array, rows, axis=0) for array in self.arrays)
         few = replace(self, arrays=arrays, y=y, weight=weight, offset=offset, isolated=())
-        found = few.read(slice(0, len(rows)))
+        block = few.read(slice(0, len(rows)))
         return to_host(
-            found.shifted(np.zeros(len(self.names) + self.n_targets), targets=True).all_columns()
+            block.shifted(np.zeros(len(self.names) + self.n_targets), targets=True).all_columns()
         )
 
 

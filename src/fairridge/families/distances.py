@@ -80,7 +80,6 @@ class Distance(Protocol):
 
     def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
         """Return M for S of shape (n, q), responses of shape (n, m) and weights v."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -274,14 +273,14 @@ def _decayed(place: Floats, columns: Floats) -> Floats:
     Sums run from the first place of a span of them, and one span hands its sum
     to the next, so that no power leaves the range of numbers.
     """
-    found = np.empty_like(columns)
+    decayed = np.empty_like(columns)
     carried, first = np.zeros(columns.shape[1]), 0
     while first < len(place):
         stop = int(np.searchsorted(place, place[first] + SPAN, side="right"))
         power = np.exp(place[first:stop] - place[first])[:, None]
         sums = np.cumsum(np.vstack([carried, columns[first:stop] * power]), axis=0)
-        found[first:stop] = sums[:-1] / power
+        decayed[first:stop] = sums[:-1] / power
         if stop < len(place):
             carried = sums[-1] * np.exp(place[first] - place[stop])
         first = stop
-    return found
+    return decayed

@@ -61,7 +61,6 @@ class MeansOfRows(Protocol):
 
     def __call__(self, y: Floats, eta: Floats, order: int) -> RowMeans:
         """Return the means of some rows; order 2 includes their derivatives."""
-        ...
 
 
 def _logit(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
@@ -115,11 +114,11 @@ class PredictedMeans:
     def __call__(self, y: Floats, eta: Floats, order: int) -> RowMeans:
         """Return the means of some rows; order 2 includes their derivatives."""
         several = self.family.n_predictors > 1
-        found = (self._of_classes if several else self._single)(eta, order)
+        means = (self._of_classes if several else self._single)(eta, order)
         if self.codes is None:
-            return found
+            return means
         counted = as_float64(y == to_device(np.array(self.codes, dtype=np.float64), y))
-        return found.among(counted, list(self.codes) if several else [0])
+        return means.among(counted, list(self.codes) if several else [0])
 
     def _single(self, eta: Floats, order: int) -> RowMeans:
         mu = self.family.mean(eta)

@@ -170,10 +170,10 @@ class CoxTerms:
         """Σ mass/risk, and Σ fraction·mass/risk, over each group's own and earlier times."""
         n_groups = len(self.sets.starts)
         ratio = self.mass / self.risk
-        own = _sums(self.event_group, ratio, n_groups)
+        at_times = _sums(self.event_group, ratio, n_groups)
         taken = _sums(self.event_group, ratio * self.fraction, n_groups)
         # Groups run by decreasing time: earlier times are later groups, with larger scales.
-        return self.scales.backward.cumulated(own[::-1])[::-1], taken
+        return self.scales.backward.cumulated(at_times[::-1])[::-1], taken
 
     def _row_hazard(self) -> Floats:
         """Cumulative hazard each row has been exposed to, times r."""

@@ -205,7 +205,7 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class _State:
+class _NewtonState:
     """A point, what Newton's method proposes there, and how it proceeds.
 
     `renew` says that every step takes a new Hessian; `length` is more than 1
@@ -220,7 +220,7 @@ class _State:
     length: float = 1.0
 
     @classmethod
-    def at(cls, objective: Objective, point: Point, *, renew: bool) -> _State:
+    def at(cls, objective: Objective, point: Point, *, renew: bool) -> _NewtonState:
         """Ask the objective for a step."""
         return cls(point, *objective.step(point), objective.unit, renew)
 
@@ -247,7 +247,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
     if objective.curvature is None:
         objective = replace(objective, curvature=np.diag(start.hessian))
     point = _restricted(objective, start)
-    state = _State.at(objective, point, renew=False)
+    state = _NewtonState.at(objective, point, renew=False)
     if state.decrease > FAR * state.scale:
         # Far from the minimum every step wants its own Hessian; near it an old one will do.
         state = replace(state, renew=True)
@@ -269,13 +269,13 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
     return replace(state.point, converged=False)
 
 
-def _advanced(objective: Objective, state: _State, close: float) -> _State | None:
+def _advanced(objective: Objective, state: _NewtonState, close: float) -> _NewtonState | None:
     """Take one step; None if no step lowers the objective."""
     # A step that promises to climb comes from a Hessian that rounding has left indefinite.
     trial, length = _search(objective, state) if state.decrease > 0.0 else (None, 0.0)
     if trial is None:
         return _renewed(objective, state.point) if not state.renew else None
-    after = _State.at(objective, trial, renew=state.renew)
+    after = _NewtonState.at(objective, trial, renew=state.renew)
     if not state.renew:
         slow = _passes_left(after, state.decrease, close) > HESSIAN_COSTS
         return (
@@ -291,27 +291,27 @@ def _advanced(objective: Objective, state: _State, close: float) -> _State | Non
     return replace(after, renew=renew, length=max(2.0 * length, 4.0) if renew and short else 1.0)
 
 
-def _nothing_left_to_gain(objective: Objective, state: _State) -> bool:
+def _nothing_left_to_gain(objective: Objective, state: _NewtonState) -> bool:
     """Whether there is next to nothing left to gain."""
     explained = abs(objective.value(state.point)) <= EXPLAINED * abs(objective.null)
     return explained or abs(state.decrease) <= LIMIT * state.scale
 
 
-def _freeze_flat_directions(objective: Objective, state: _State) -> _State:
+def _freeze_flat_directions(objective: Objective, state: _NewtonState) -> _NewtonState:
     """Leave directions without curvature alone, if there are any."""
     if state.point.separated is not None:
         return state
     point = replace(state.point, separated=objective.flat(state.point))
-    return _State.at(objective, point, renew=False)
+    return _NewtonState.at(objective, point, renew=False)
 
 
-def _renewed(objective: Objective, point: Point) -> _State:
+def _renewed(objective: Objective, point: Point) -> _NewtonState:
     """Go on from the same point with its own Hessian."""
     point = _evaluated(objective, point, point.theta, 2)
-    return _State.at(objective, point, renew=True)
+    return _NewtonState.at(objective, point, renew=True)
 
 
-def _passes_left(state: _State, before: float, close: float) -> float:
+def _passes_left(state: _NewtonState, before: float, close: float) -> float:
     """How many more steps like the last one reach the goal."""
     new, goal = state.decrease, close * state.scale
     if new <= goal:
@@ -319,7 +319,7 @@ def _passes_left(state: _State, before: float, close: float) -> float:
     return np.inf if new >= before else float(np.log(new / goal) / np.log(before / new))
 
 
-def _finished(state: _State, *, last: bool) -> Point:
+def _finished(state: _NewtonState, *, last: bool) -> Point:
     """Take the last step unseen, unless it is long: along a flat direction."""
     point, step = state.point, state.step
     small = np.abs(step).max(initial=0.0) <= 1e-6 * (1.0 + np.abs(point.theta).max(initial=0.0))
@@ -329,12 +329,12 @@ def _finished(state: _State, *, last: bool) -> Point:
     return point.after(step)
 
 
-def _settled(objective: Objective, state: _State) -> bool:
+def _settled(objective: Objective, state: _NewtonState) -> bool:
     """Whether directions that were left alone have indeed nothing left to gain."""
     if state.point.separated is None:
         return True
     point = replace(state.point, separated=None)
-    return _nothing_left_to_gain(objective, _State.at(objective, point, renew=False))
+    return _nothing_left_to_gain(objective, _NewtonState.at(objective, point, renew=False))
 
 
 def _restricted(objective: Objective, start: Point) -> Point:
@@ -362,7 +362,7 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
     )
 
 
-def _search(objective: Objective, state: _State) -> tuple[Point | None, float]:
+def _search(objective: Objective, state: _NewtonState) -> tuple[Point | None, float]:
     """Shorten the step until the objective falls; no point if it never does."""
     point, order = state.point, 2 if state.renew else 1
     before = objective.value(point)

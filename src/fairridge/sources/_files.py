@@ -66,17 +66,17 @@ def wanted_paths(path_or_glob: Any) -> tuple[str, ...]:
 
 def find_files(path_or_glob: Any) -> list[DataFile]:
     """Find files by path, folder, pattern, URI, or a list of these, each file once."""
-    found = [file for path in wanted_paths(path_or_glob) for file in _found(path)]
-    if not found:
+    files = [file for path in wanted_paths(path_or_glob) for file in _found(path)]
+    if not files:
         raise FileNotFoundError(f"no Parquet files at {path_or_glob!r}.")
-    return _once(found)
+    return _once(files)
 
 
 def require_same_files(paths: tuple[str, ...], files: list[DataFile]) -> None:
     """Raise, naming a file, if files have been added or removed."""
     now = _once([file for path in paths for file in _found(path)])
-    known, found = ({file.path for file in some} for some in (files, now))
-    for what, names in (("removed", known - found), ("added", found - known)):
+    known, present = ({file.path for file in some} for some in (files, now))
+    for what, names in (("removed", known - present), ("added", present - known)):
         if names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             raise ValueError(

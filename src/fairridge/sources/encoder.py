@@ -67,12 +67,12 @@ class BatchEncoder:
         """Positions of each categorical predictor's columns among those of X."""
         encoding = self.design.predictors
         assert isinstance(encoding, Encoding)  # maps need the rows in memory
-        found = (
+        by_column = (
             encoding.places[column.name]
             for column in encoding.columns
             if isinstance(column, CategoricalColumn)
         )
-        return tuple(range(places[0], places[-1] + 1) for places in found if places)
+        return tuple(range(places[0], places[-1] + 1) for places in by_column if places)
 
     @property
     def _inputs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

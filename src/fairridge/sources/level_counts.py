@@ -203,9 +203,9 @@ class LevelCounter:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns it reads; none if all are numbers."""
-        found = (*self.levels, *(self.roles.response if self.labels else ()))
+        columns = (*self.levels, *(self.roles.response if self.labels else ()))
         weight = self.roles.weight
-        return found if not found or weight is None else (*found, weight)
+        return columns if not columns or weight is None else (*columns, weight)
 
     def nothing(self) -> LevelCounts:
         """Return the counts of no rows."""

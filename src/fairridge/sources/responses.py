@@ -23,13 +23,11 @@ class ResponseReader(Protocol):
     @property
     def less_offset(self) -> bool:
         """Whether the offset is subtracted from the response."""
-        ...
 
     def __call__(
         self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
     ) -> tuple[Floats, Floats]:
         """Return what the family reads, of shape (n, c), and the targets, of shape (n, m)."""
-        ...
 
 
 @dataclass(frozen=True)
