@@ -169,8 +169,8 @@ class CategoricalColumn:
         codes = column.recode(self.levels).codes
         if not self.takes_missing:
             return codes
-        own = self.levels.index(MISSING) if MISSING in self.levels else -2
-        return np.where(codes == -1, own, codes)
+        missing = self.levels.index(MISSING) if MISSING in self.levels else -2
+        return np.where(codes == -1, missing, codes)
 
     def piece(self, column: Levels, unknown: Unknown) -> Piece:
         """Code rows by the levels seen at fit."""
@@ -184,10 +184,10 @@ class CategoricalColumn:
             codes = np.where(unseen, self.base, codes)
         # Levels after the base move down by one; the base itself becomes -1.
         shifted = np.where(codes > self.base, codes - 1, codes)
-        found = Indicators(np.where(codes == self.base, -1, shifted), self.width)
+        indicators = Indicators(np.where(codes == self.base, -1, shifted), self.width)
         if stands is None or not (unseen.any() and stands.any()):
-            return found
-        return Slab(np.where(unseen[:, None], stands, found.dense()))
+            return indicators
+        return Slab(np.where(unseen[:, None], stands, indicators.dense()))
 
     def unseen_message(self, column: Levels, row: int) -> str:
         """Say that a row has a level that was not there at fit."""

@@ -99,7 +99,7 @@ class Design:
                 "leave one of the two out."
             )
         ends = np.cumsum([0, *(len(column.encoded_names) for column in self.predictors.columns)])
-        found: list[int] = []
+        columns: list[int] = []
         for position in column_positions(controls, self.names, self.n_columns, "controls"):
             if position not in self.positions_predictors:
                 label = position if self.names is None else self.names[position]
@@ -108,8 +108,8 @@ class Design:
                     "predictor."
                 )
             k = self.positions_predictors.index(position)
-            found += range(ends[k], ends[k + 1])
-        return tuple(found)
+            columns += range(ends[k], ends[k + 1])
+        return tuple(columns)
 
     def without_sensitive(self) -> Design:
         """Return a design that reads X alone; if new rows have S, it is ignored."""

@@ -88,12 +88,12 @@ class Encoding:
     @cached_property
     def empty(self) -> frozenset[int]:
         """Encoded columns of levels without rows."""
-        found, start = set(), 0
+        columns, start = set(), 0
         for column in self.columns:
             if isinstance(column, CategoricalColumn):
-                found |= {start + k - (k > column.base) for k in column.empty}
+                columns |= {start + k - (k > column.base) for k in column.empty}
             start += len(column.encoded_names)
-        return frozenset(found)
+        return frozenset(columns)
 
     @property
     def single(self) -> tuple[str, ...]:

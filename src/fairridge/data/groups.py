@@ -97,13 +97,13 @@ class Groups:
             What a row of a new group does: raise, or count to the first group,
             that of the base levels if it is there.
         """
-        found, inverse = np.unique(values, axis=0, return_inverse=True)
+        distinct, inverse = np.unique(values, axis=0, return_inverse=True)
         known = {tuple(key): code for code, key in enumerate(self.keys)}
-        codes = np.array([known.get(tuple(key), -1) for key in found], dtype=np.intp)
+        codes = np.array([known.get(tuple(key), -1) for key in distinct], dtype=np.intp)
         if unknown == "base":
             codes = np.maximum(codes, 0)
         if (codes < 0).any():
-            unseen = _label(self.encoding, found[np.argmin(codes)])
+            unseen = _label(self.encoding, distinct[np.argmin(codes)])
             raise ValueError(
                 f"the group {unseen} was not there at fit, so nothing is known of its "
                 f"predictions (groups: {'; '.join(self.labels)}). Use unknown='base' to treat "

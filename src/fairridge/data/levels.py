@@ -98,8 +98,8 @@ def _from_pyarrow(native: Any) -> Levels:
     declared = hasattr(chunk, "dictionary")
     if not declared:
         chunk = chunk.dictionary_encode()
-    found = Levels(
+    levels = Levels(
         chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp),
         tuple(chunk.dictionary.to_pylist()),
     )
-    return found if declared else found.recode(sorted(found.levels))
+    return levels if declared else levels.recode(sorted(levels.levels))

@@ -107,12 +107,12 @@ class NumberSample:
 
     def __add__(self, other: NumberSample) -> NumberSample:
         stride = max(self.stride, other.stride)
-        parts = [one._thinned(stride // one.stride) for one in (self, other)]
+        parts = [sample._thinned(stride // sample.stride) for sample in (self, other)]
         values, weight = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "weight")
         )
-        found = NumberSample(values, weight, stride, self.most)
-        return found._thinned(2) if len(weight) > self.most else found
+        both = NumberSample(values, weight, stride, self.most)
+        return both._thinned(2) if len(weight) > self.most else both
 
     def _thinned(self, by: int) -> NumberSample:
         return NumberSample(self.values[::by], self.weight[::by], self.stride * by, self.most)
@@ -157,24 +157,24 @@ def level_shares(
 ) -> list[Floats]:
     """Return the shares of the levels of every categorical column, from its codes."""
     coded = iter([piece for piece in pieces if isinstance(piece, Indicators)])
-    found = []
+    shares = []
     for column in _categorical(columns):
         piece = next(coded)
         counts = np.bincount(piece.codes + 1, weight, piece.width + 1)
-        found.append(_with_base(column, counts[1:] / counts.sum(), counts[0] / counts.sum()))
-    return found
+        shares.append(_with_base(column, counts[1:] / counts.sum(), counts[0] / counts.sum()))
+    return shares
 
 
 def shares_of_means(columns: Sequence[ColumnEncoding], means: Floats) -> list[Floats]:
     """Return the same from the means of all encoded columns."""
-    found, start = [], 0
+    shares, start = [], 0
     for column in columns:
         stop = start + len(column.encoded_names)
         if isinstance(column, CategoricalColumn):
-            own = means[start:stop]
-            found.append(_with_base(column, own, 1.0 - own.sum()))
+            part = means[start:stop]
+            shares.append(_with_base(column, part, 1.0 - part.sum()))
         start = stop
-    return found
+    return shares
 
 
 def share_between(edges: Floats, values: NDArray[np.float64], weight: Floats) -> Floats:

@@ -223,17 +223,17 @@ class Rows:
                 if isinstance(piece, Indicators):
                     return np.asarray(piece.codes == (k if level.value else -1))
                 part = piece.columns(k, k + len(level.columns))  # they are neighbors
-                own = part.values if isinstance(part, Slab) else part.dense()
-                return np.asarray((own == level.value).all(axis=1))
+                values = part.values if isinstance(part, Slab) else part.dense()
+                return np.asarray((values == level.value).all(axis=1))
             start += piece.width
         raise IndexError(f"there is no predictor column {level.columns[0]}.")
 
     def in_any(self, levels: tuple[RowLevel, ...]) -> Booleans:
         """Return which rows have one of some levels."""
-        found = np.zeros(self.n_rows, dtype=bool)
+        inside = np.zeros(self.n_rows, dtype=bool)
         for level in levels:
-            found |= self.members(level)
-        return found
+            inside |= self.members(level)
+        return inside
 
     def followed_by(self, other: Rows) -> Rows:
         """Return these rows, then others whose columns are numbers of the same widths."""

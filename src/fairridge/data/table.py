@@ -229,9 +229,9 @@ def _as_columns(array: Any, argument: str) -> Any:
     if array.ndim == 1 and argument != "X":
         array = array[:, None]
     if array.ndim != 2:
-        found = "scalar" if array.ndim == 0 else f"{array.ndim}D"
+        shape = "scalar" if array.ndim == 0 else f"{array.ndim}D"
         raise ValueError(
-            f"Expected 2D array, got {found} array instead for {argument}. Reshape your data "
+            f"Expected 2D array, got {shape} array instead for {argument}. Reshape your data "
             "either using array.reshape(-1, 1) if it has a single feature or "
             "array.reshape(1, -1) if it contains a single sample."
         )
@@ -301,12 +301,12 @@ def _as_csr(data: Any) -> csr_array:
     if data.dtype.kind not in "biuf":
         word = "Complex data not supported: " if data.dtype.kind == "c" else ""
         raise ValueError(f"{word}a sparse X must hold real numbers, not {data.dtype}.")
-    found = csr_array(data, dtype=np.float64)
-    if not found.has_canonical_format:
-        if np.shares_memory(found.indices, getattr(data, "indices", ())):
-            found = found.copy()  # the user's matrix stays as it is
-        found.sum_duplicates()
-    return found
+    matrix = csr_array(data, dtype=np.float64)
+    if not matrix.has_canonical_format:
+        if np.shares_memory(matrix.indices, getattr(data, "indices", ())):
+            matrix = matrix.copy()  # the user's matrix stays as it is
+        matrix.sum_duplicates()
+    return matrix
 
 
 def _refuse_sparse(data: Any, argument: str) -> None:

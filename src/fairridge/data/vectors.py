@@ -73,9 +73,9 @@ def _one_kind(values: list[Any], argument: str) -> NDArray[Any]:
     """Make an array of labels held as objects."""
     examples = {_kind(value): value for value in reversed(values)}
     if len(examples) > 1:
-        (one, a), (other, b) = ((k, np.asarray(v).item()) for k, v in list(examples.items())[:2])
+        (first, a), (other, b) = ((k, np.asarray(v).item()) for k, v in list(examples.items())[:2])
         raise ValueError(
-            f"{argument} mixes labels such as {a!r} ({one}) and {b!r} ({other}); "
+            f"{argument} mixes labels such as {a!r} ({first}) and {b!r} ({other}); "
             "give all of them one type."
         )
     if "other objects" in examples:
@@ -106,8 +106,8 @@ def numeric_vector(values: Any, n_rows: int, argument: str, rows: Any = slice(No
         vector = _numbers_of_objects(vector, argument)
     vector = np.asarray(vector, dtype=np.float64)
     if not np.isfinite(vector).all():
-        found = "NaN or missing values" if np.isnan(vector).any() else "infinity"
-        raise ValueError(f"Input {argument} contains {found}; drop those rows first.")
+        what = "NaN or missing values" if np.isnan(vector).any() else "infinity"
+        raise ValueError(f"Input {argument} contains {what}; drop those rows first.")
     return vector
 
 

@@ -129,10 +129,10 @@ def _model(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
     return model
 
 
-def _require_keys(part: str, found: Any, allowed: Mapping[str, Any], otherwise: str) -> None:
-    if not isinstance(found, dict):
+def _require_keys(part: str, stored: Any, allowed: Mapping[str, Any], otherwise: str) -> None:
+    if not isinstance(stored, dict):
         raise ValueError(f"{part!r} must be an object of JSON.")
-    for key in found:
+    for key in stored:
         if key not in allowed:
             raise ValueError(f"{key!r} is {otherwise}.")
 

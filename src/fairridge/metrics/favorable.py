@@ -88,7 +88,7 @@ def favorable_outcome(
         label = "high" if high else "low"
         what = score or (f"predictions of {response}" if response else "predictions")
         return Favorable(label, high, f"{label} {what}", reason)
-    others = [one for one in labels if one != positive]
+    others = [named for named in labels if named != positive]
     label = positive if high else others[0] if len(others) == 1 else f"not {plain(positive)}"
     return Favorable(label, high, f"{response or 'class'} = {plain(label)}", reason)
 
@@ -111,14 +111,14 @@ def plain(label: Any) -> Any:
 
 def _is_high(favorable: Any, positive: Any, labels: Sequence[Any]) -> bool:
     """Whether the outcome that was named has high scores."""
-    found = find_label(favorable, labels)
-    if found is not None:
-        if len(labels) > 2 and found != positive:
+    named = find_label(favorable, labels)
+    if named is not None:
+        if len(labels) > 2 and named != positive:
             raise ValueError(
                 f"favorable={favorable!r}, but the scores are of {plain(positive)!r}, one of "
                 f"{len(labels)} classes; name the same class for both, or favorable='low'."
             )
-        return bool(found == positive)
+        return bool(named == positive)
     if isinstance(favorable, str) and favorable in ("low", "high"):
         return favorable == "high"
     known = ", ".join(repr(plain(label)) for label in labels)
@@ -132,7 +132,7 @@ def _guess(response: str, positive: Any, labels: Sequence[Any]) -> tuple[bool, s
         if _unfavorable(response):
             return False, f"a guess from the name {response!r}"
         return True, "assumed"
-    others = [one for one in labels if one != positive]
+    others = [other for other in labels if other != positive]
     for label, high in ((positive, False), *(((others[0], True),) if len(others) == 1 else ())):
         text = str(plain(label))
         if text.casefold() in YES | NO:

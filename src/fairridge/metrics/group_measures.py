@@ -133,8 +133,8 @@ class CalibrationBin:
 
     def flat(self) -> dict[str, Any]:
         """Return one number per name; the estimate becomes three."""
-        own = vars(self) | self.mean_response.flat("mean_response")
-        return own | {"calibration": self.calibration}
+        row = vars(self) | self.mean_response.flat("mean_response")
+        return row | {"calibration": self.calibration}
 
 
 @dataclass(frozen=True)

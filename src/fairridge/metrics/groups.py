@@ -55,10 +55,10 @@ def groupings(
 
     Numbers of more than `bins` values are cut at their weighted quantiles.
     """
-    found = [_grouping(table, k, weight, bins) for k in range(table.shape[1])]
-    if intersections and len(found) > 1:
-        found.append(_crossed(found))
-    return tuple(found)
+    parts = [_grouping(table, k, weight, bins) for k in range(table.shape[1])]
+    if intersections and len(parts) > 1:
+        parts.append(_crossed(parts))
+    return tuple(parts)
 
 
 def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int, ...]]:
@@ -71,17 +71,17 @@ def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int,
     owners : tuple of int
         The attribute each column belongs to.
     """
-    found: list[tuple[Floats, str, int]] = []
+    written: list[tuple[Floats, str, int]] = []
     for k in range(table.shape[1]):
         name, column = table.label(k), table.column(k)
         if isinstance(column, Levels):
-            found += [
+            written += [
                 ((column.codes == code).astype(np.float64), f"{name}[{column.levels[code]}]", k)
                 for code in np.unique(column.codes)
             ]
         else:
-            found.append((column.astype(np.float64), name, k))
-    columns, names, owners = zip(*found, strict=True)
+            written.append((column.astype(np.float64), name, k))
+    columns, names, owners = zip(*written, strict=True)
     return np.column_stack(columns), names, owners
 
 

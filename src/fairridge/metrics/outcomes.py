@@ -225,9 +225,9 @@ def _of_positive(
     """Pick the column of the positive class; columns are in the order of the sorted classes."""
     k = columns.shape[1]
     if classes is None or len(classes) != k:
-        found = "no y_true" if classes is None else f"{len(classes)} classes in y_true"
+        there = "no y_true" if classes is None else f"{len(classes)} classes in y_true"
         raise ValueError(
-            f"y_pred has {k} columns but there are {found}; pass the column of the class "
+            f"y_pred has {k} columns but there are {there}; pass the column of the class "
             "the audit is about, as a vector."
         )
     if positive not in classes.tolist():

@@ -113,10 +113,10 @@ def _area(codes: Sequence[bool], Z: Floats, y: Integers, n_folds: int) -> float:
     several = y.max() > 1
     kind = "multiclass" if several else "binary"
     model = _pipeline(codes, LogisticRegression(max_iter=1000), kind)
-    found = cross_val_predict(model, Z, y, cv=folds, method="predict_proba")
+    probabilities = cross_val_predict(model, Z, y, cv=folds, method="predict_proba")
     if several:
-        return float(roc_auc_score(y, found, multi_class="ovr", average="weighted"))
-    return float(roc_auc_score(y, found[:, 1]))
+        return float(roc_auc_score(y, probabilities, multi_class="ovr", average="weighted"))
+    return float(roc_auc_score(y, probabilities[:, 1]))
 
 
 def _r_squared(codes: Sequence[bool], Z: Floats, y: Floats, n_folds: int) -> float:
