@@ -53,7 +53,7 @@ AUDIT_COLUMNS = {
 
 
 @dataclass(frozen=True)
-class _Predicted:
+class _Predictions:
     """Predictions, and what a model file knows beside them."""
 
     values: Any
@@ -63,7 +63,7 @@ class _Predicted:
 
 
 @dataclass(frozen=True)
-class _Roles:
+class _AuditColumns:
     """Which columns are what."""
 
     target: str | None
@@ -133,9 +133,9 @@ def audit(
 
 def _audited(
     source: Source,
-    predicted: _Predicted,
+    predicted: _Predictions,
     prediction: str | None,
-    roles: _Roles,
+    roles: _AuditColumns,
     options: AuditOptions,
 ) -> tuple[Any, tuple[str, ...]]:
     """Compare groups; also return how columns were read."""
@@ -160,11 +160,11 @@ def _audited(
 
 def _roles(
     source: Source,
-    predicted: _Predicted,
+    predicted: _Predictions,
     sensitive: list[str] | None,
     response: str | None,
     weight: str | None,
-) -> _Roles:
+) -> _AuditColumns:
     """Raise unless there are sensitive attributes, and every column has one role."""
     attributes = names(sensitive, "--sensitive") or predicted.sensitive or source.sensitive
     target = response or (source.response[0] if len(source.response) == 1 else None)
@@ -174,12 +174,12 @@ def _roles(
     for name, given in ((target, "--response"), (weight, "--weight")):
         check_columns([] if name is None else [name], source, given)
     check_roles([] if target is None else [target], attributes, weight, None)
-    return _Roles(target, attributes, weight)
+    return _AuditColumns(target, attributes, weight)
 
 
 def _predicted(
     source: Source, prediction: str | None, model: Any, positive: str | None
-) -> _Predicted:
+) -> _Predictions:
     """Return predictions, and what a model knows of sensitive attributes and classes."""
     if (prediction is None) == (model is None):
         raise BadInputError(
@@ -187,7 +187,7 @@ def _predicted(
         )
     if prediction is not None:
         check_columns([prediction], source, "--prediction")
-        return _Predicted(source.table.column(prediction), (), positive)
+        return _Predictions(source.table.column(prediction), (), positive)
     columns, eta = scored_columns(model, source), linear_predictors(model, source)
     attributes = tuple(sensitive_of(model) or ())
     labels = [str(label) for label in getattr(model, "classes_", ())]
@@ -196,10 +196,10 @@ def _predicted(
     if len(labels) == 2:
         modeled = columns[f"probability_{labels[1]}"]
         if positive == labels[0]:
-            return _Predicted(1.0 - modeled.to_numpy(), attributes, positive, eta)
-        return _Predicted(modeled, attributes, labels[1], eta)
+            return _Predictions(1.0 - modeled.to_numpy(), attributes, positive, eta)
+        return _Predictions(modeled, attributes, labels[1], eta)
     chosen = "prediction" if positive is None else f"probability_{positive}"
-    return _Predicted(columns[chosen], attributes, positive, eta)
+    return _Predictions(columns[chosen], attributes, positive, eta)
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def make_model(data: Data, options: ModelOptions) -> Any:
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """Which columns are what; others are weight and offset."""
 
     target: tuple[str, ...]
@@ -156,7 +156,7 @@ def read_data(name: str, columns: Columns, separator: str | None = None) -> Data
     )
 
 
-def roles_of(source: Source, columns: Columns) -> Roles:
+def roles_of(source: Source, columns: Columns) -> ColumnRoles:
     """Return the roles of columns; raise unless each has one, and all that is needed is there."""
     target = _response(source, columns.response, columns.event)
     sensitive = names(columns.sensitive, "--sensitive")
@@ -181,7 +181,7 @@ def roles_of(source: Source, columns: Columns) -> Roles:
         raise BadInputError(
             f"--min-frequency {least:g} must be a number of rows, or below 1 a share of them."
         )
-    return Roles(target, sensitive, chosen, others, controls)
+    return ColumnRoles(target, sensitive, chosen, others, controls)
 
 
 def check_roles(
@@ -264,7 +264,7 @@ def _complete(
     return complete, (f"Left out {lost:,} rows with missing values.",) if lost else ()
 
 
-def _encoded_columns(table: Any, used: Sequence[str], columns: Columns, roles: Roles) -> int:
+def _encoded_columns(table: Any, used: Sequence[str], columns: Columns, roles: ColumnRoles) -> int:
     """Count the columns that columns become; raise if text is not of categories."""
     import pyarrow.compute as pc
 

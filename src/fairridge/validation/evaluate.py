@@ -60,17 +60,17 @@ def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> d
     """
     by_predictor = family.to_contrasts(eta.T).T
     deviance = float(family.deviance_terms(response, by_predictor, weight, 0).deviance)
-    found = {"loss": loss(family, deviance, size(family, response, weight))}
+    measures = {"loss": loss(family, deviance, size(family, response, weight))}
     if family.reads == "times":
-        return found | {"concordance": _concordance(response, eta[:, 0], weight)}
+        return measures | {"concordance": _concordance(response, eta[:, 0], weight)}
     if family.reads == "numbers":
         mean = family.mean(by_predictor)[:, 0]
-        return found | regression_scores(response[:, 0], mean, weight)
+        return measures | regression_scores(response[:, 0], mean, weight)
     classes = cast(ClassFamily, family)
     # Of two classes η ranks rows that have the same probability to rounding.
     ranks = eta if eta.shape[1] == 1 else classes.probabilities(eta)
     codes = response[:, 0].astype(np.intp)
-    return found | classification_scores(codes, classes.likeliest(eta), ranks, weight)
+    return measures | classification_scores(codes, classes.likeliest(eta), ranks, weight)
 
 
 def regression_scores(y: Floats, mean: Floats, weight: Floats) -> dict[str, float]:

@@ -31,7 +31,7 @@ Scores = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class WrittenRows:
+class DenseRows:
     """Rows in memory, written out once for all bounds.
 
     Attributes
@@ -52,7 +52,7 @@ class WrittenRows:
     span: Floats
 
     @classmethod
-    def of(cls, engine: MemoryEngine) -> WrittenRows:
+    def of(cls, engine: MemoryEngine) -> DenseRows:
         """Write the rows of an engine out."""
         S, X, _, weight = engine.dense_columns()
         columns = np.hstack([S, X])
@@ -63,8 +63,8 @@ class WrittenRows:
     def eta(self, basis: FairBasis, fit: Fit) -> Floats:
         """Return linear predictors of shape (n, K), without the offset."""
         raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-        level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
-        return level + raw @ (self.center - basis.center) + self.columns @ raw.T
+        intercept = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
+        return intercept + raw @ (self.center - basis.center) + self.columns @ raw.T
 
     def with_offset(self, eta: Floats) -> Floats:
         """Add the offset of the rows."""
@@ -128,12 +128,12 @@ def row_fold(
     train, test = training.fold(*fold)
     _require_response(training, train)
     problem = whole.problem(train, test if divides(fold, training.n_rows) else None)
-    rows, own = WrittenRows.of(test), None if rates is None else rates.take(fold[1])
+    rows, test_rates = DenseRows.of(test), None if rates is None else rates.take(fold[1])
     decides = training.response.family.reads == "numbers"
     threshold = median_of(train.response[:, 0], train.weights) if decides else None
     return [
-        _row_scores(model, problem, one, rows, own, threshold)
-        for one in model._solve(problem, bounds)
+        _row_scores(model, problem, solution, rows, test_rates, threshold)
+        for solution in model._solve(problem, bounds)
     ]
 
 
@@ -148,8 +148,8 @@ def chosen_fold(
     _require_response(training, training.engine_on(fold[0]))
     rows, scores = training.part(fold[0]), []
     for r in bounds:
-        own = settled(clone(model).set_params(unfairness=float(r)), rows)
-        scores += row_fold(WholeModel(own, training), fold, np.array([r]), rates)
+        chosen = settled(clone(model).set_params(unfairness=float(r)), rows)
+        scores += row_fold(WholeModel(chosen, training), fold, np.array([r]), rates)
     return scores
 
 
@@ -157,7 +157,7 @@ def _row_scores(
     model: LinearModel,
     problem: Problem,
     solution: Solution,
-    rows: WrittenRows,
+    rows: DenseRows,
     rates: DecisionRates | None,
     threshold: float | None,
 ) -> Scores:

@@ -19,7 +19,7 @@ from fairridge.fairness import is_variance_share
 from fairridge.families import Family
 from fairridge.metrics import WORDS, share_explained
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
-from fairridge.validation.linear import WrittenRows
+from fairridge.validation.linear import DenseRows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of
 from fairridge.validation.report.gather import measures_of
@@ -83,7 +83,7 @@ def gather_new_rows(
     )
 
 
-def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) -> WrittenRows:
+def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) -> DenseRows:
     """Write rows out as the model reads them."""
     family = response.family
     linear = not family.least_squares and family.n_predictors == 1
@@ -91,7 +91,7 @@ def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) ->
     rows = Rows(
         S, Z, design.encoded_names, response.values, response.targets, inputs.weight, offset
     )
-    return WrittenRows.of(engine_of(rows, family))
+    return DenseRows.of(engine_of(rows, family))
 
 
 def _response(model: Any, y: Any, inputs: Inputs) -> Response:
@@ -132,7 +132,7 @@ def _bounded(model: Any) -> str:
 
 
 def _measures(
-    model: Any, rows: WrittenRows, eta: Floats, samples: tuple[Sample, ...], draws: int, seed: int
+    model: Any, rows: DenseRows, eta: Floats, samples: tuple[Sample, ...], draws: int, seed: int
 ) -> tuple[NewRowsMeasure, ...]:
     family, training = model.family_, getattr(model, "dependence_", {})
     ends = _intervals(rows, family, eta, draws, seed)
@@ -149,7 +149,7 @@ def _measures(
 
 
 def _intervals(
-    rows: WrittenRows, family: Family, eta: Floats, draws: int, seed: int
+    rows: DenseRows, family: Family, eta: Floats, draws: int, seed: int
 ) -> dict[str, tuple[float, float]]:
     """Resample the rows: the model is given, only its measures vary."""
     columns, rng, n = rows.predicted(family, eta), np.random.default_rng(seed), len(eta)
@@ -163,14 +163,14 @@ def _intervals(
     return {key: (float(low), float(high)) for key, low, high in zip(columns, *ends, strict=True)}
 
 
-def _draws(wanted: int | None, rows: WrittenRows) -> int:
+def _draws(wanted: int | None, rows: DenseRows) -> int:
     if wanted is not None:
         return int(wanted)
     work = rows.span.shape[0] * (rows.span.shape[1] + 2) ** 2
     return int(np.clip(WORK / work, 20, DRAWS))
 
 
-def _accuracy(family: Family, rows: WrittenRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
+def _accuracy(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
     measures = rows.accuracy(family, eta)
     return tuple(
         NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")

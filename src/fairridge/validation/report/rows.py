@@ -17,7 +17,7 @@ from fairridge.reports.html import Refits
 from fairridge.search import Problem, Solution
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold
-from fairridge.validation.linear import WrittenRows
+from fairridge.validation.linear import DenseRows
 
 # Called as one more step of the work is done.
 Step = Callable[[], None]
@@ -63,7 +63,7 @@ def measure_training(
     model: Any, training: Training, problem: Problem, solutions: list[Solution]
 ) -> Measured:
     """Measure every solution on the rows it was fitted to."""
-    rows = WrittenRows.of(_rows_of(training))
+    rows = DenseRows.of(_rows_of(training))
     measures = _measure(model, problem, solutions, rows, adjusted=False)
     return Measured(measures.pop("eta"), measures, {})
 
@@ -85,9 +85,7 @@ def measure_folds(
             )
         train, test = training.fold(*fold)
         fold_problem, solutions = _solve(model, training, problem, train, bounds)
-        measured.append(
-            _measure(model, fold_problem, solutions, WrittenRows.of(test), adjusted=True)
-        )
+        measured.append(_measure(model, fold_problem, solutions, DenseRows.of(test), adjusted=True))
         step()
     eta = np.empty((len(bounds), training.n_rows, measured[0]["eta"].shape[2]))
     for (_, test_rows), each in zip(folds, measured, strict=True):
@@ -99,7 +97,7 @@ def measure_folds(
 
 
 def _measure(
-    model: Any, problem: Problem, solutions: list[Solution], rows: WrittenRows, *, adjusted: bool
+    model: Any, problem: Problem, solutions: list[Solution], rows: DenseRows, *, adjusted: bool
 ) -> dict[str, Floats]:
     """Return `eta` and `dependence` of every bound, its shares of η and means, and its scores."""
     measures = []
@@ -128,7 +126,7 @@ def refit(
     were sampled from. Resampling n rows with replacement is weighting them by
     multinomial counts.
     """
-    part = WrittenRows.of(_rows_of(training))
+    part = DenseRows.of(_rows_of(training))
     rows, values = part.engine.rows, []
     for _ in range(count):
         counts = rng.multinomial(rows.n_rows, np.full(rows.n_rows, 1.0 / rows.n_rows))
