@@ -12,7 +12,6 @@ from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.option_groups import gathered
 from fairridge.cli.options import (
-    AsJson,
     Bins,
     Favorable,
     Figures,
@@ -29,7 +28,7 @@ from fairridge.cli.options import (
 )
 from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.predicting import linear_predictors, load_model, scored_columns
-from fairridge.cli.terminal import note, progress, say, show_json
+from fairridge.cli.terminal import Result, note, progress, say
 from fairridge.cli.terminal import table as show_table
 from fairridge.cli.training_data import check_roles
 
@@ -108,8 +107,7 @@ def audit(
     separator: Separator = None,
     out: Figures = None,
     safe_csv: SafeCsv = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Compare the predictions of any model between groups of people."""
     check_place(out, data, model)
     with progress("reading and comparing"):
@@ -118,17 +116,12 @@ def audit(
         source = read(data, separator, texts)
         predicted = _predicted(source, prediction, fitted, options.positive)
         roles = _roles(source, predicted, sensitive, response, weight)
-        found, remarks = _audited(source, predicted, prediction, roles, options)
+        audited, remarks = _audited(source, predicted, prediction, roles, options)
     if out is not None:
-        write(arrow(found.to_frame()), out, safe=safe_csv)
-    if as_json:
-        show_json(_audit_facts(found))
-        return
-    for remark in remarks:
-        note(remark)
-    _show_audit(found)
-    if out is not None:
-        say(f"Saved: {out}")
+        write(arrow(audited.to_frame()), out, safe=safe_csv)
+    return Result(
+        lambda: _audit_facts(audited), lambda: _show_audit(audited, remarks), saved=(out,)
+    )
 
 
 def _audited(
@@ -145,17 +138,17 @@ def _audited(
     table, remarks = typed(source.table, [*roles.sensitive, *others], Kinds())
     values = predicted.values if prediction is None else table.column(prediction)
     truth = values if roles.target is None else table.column(roles.target)
-    own = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
+    named = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
     with _naming_columns(roles.target or "response", prediction or "prediction"):
-        found = audited(
+        audit = audited(
             None if roles.target is None else table.select([roles.target]),
             values,
             sensitive_features=table.select(list(roles.sensitive)),
             sample_weight=None if roles.weight is None else table.column(roles.weight),
             linear_predictor=predicted.eta,
-            **(vars(options) | own),
+            **(vars(options) | named),
         )
-    return found, remarks
+    return audit, remarks
 
 
 def _roles(
@@ -229,26 +222,30 @@ def _references(options: AuditOptions) -> dict[str, str] | None:
     return {name: group for name, _, group in pairs} or None
 
 
-def _audit_facts(found: Any) -> dict[str, Any]:
+def _audit_facts(audit: Any) -> dict[str, Any]:
     estimates = {
-        "share_of_eta": found.eta_share,
-        "share_of_means": found.means_share,
-        "decision_gap": found.parity_difference,
-        "demographic_parity_difference": found.parity_difference,
-        "demographic_parity_ratio": found.parity_ratio,
-        "equal_opportunity_difference": found.opportunity_difference,
-        "equalized_odds_difference": found.odds_difference,
+        "share_of_eta": audit.eta_share,
+        "share_of_means": audit.means_share,
+        "decision_gap": audit.parity_difference,
+        "demographic_parity_difference": audit.parity_difference,
+        "demographic_parity_ratio": audit.parity_ratio,
+        "equal_opportunity_difference": audit.opportunity_difference,
+        "equalized_odds_difference": audit.odds_difference,
     }
     return {
-        "kind": found.kind,
-        "positive": found.positive,
-        "favorable": favorable_facts(found.favorable),
-        "threshold": found.threshold,
-        "confidence": found.confidence,
-        **{key: value for name, one in estimates.items() for key, value in one.flat(name).items()},
-        "max_correlation": found.max_correlation,
-        "attributes": arrow(found.attributes_frame()).to_pylist(),
-        "groups": arrow(found.to_frame()).to_pylist(),
+        "kind": audit.kind,
+        "positive": audit.positive,
+        "favorable": favorable_facts(audit.favorable),
+        "threshold": audit.threshold,
+        "confidence": audit.confidence,
+        **{
+            key: value
+            for name, estimate in estimates.items()
+            for key, value in estimate.flat(name).items()
+        },
+        "max_correlation": audit.max_correlation,
+        "attributes": arrow(audit.attributes_frame()).to_pylist(),
+        "groups": arrow(audit.to_frame()).to_pylist(),
     }
 
 
@@ -261,20 +258,22 @@ def favorable_facts(favorable: Any) -> dict[str, Any]:
     }
 
 
-def _show_audit(found: Any) -> None:
-    say(first_line(found.favorable))
-    for line in found._facts():
+def _show_audit(audit: Any, remarks: tuple[str, ...]) -> None:
+    for remark in remarks:
+        note(remark)
+    say(first_line(audit.favorable))
+    for line in audit._facts():
         say(line)
-    for part in found.attributes:
-        rows = [group.flat() for group in (*part.groups, found.overall)]
+    for part in audit.attributes:
+        rows = [group.flat() for group in (*part.groups, audit.overall)]
         shown = [name for name in AUDIT_COLUMNS if any(row[name] == row[name] for row in rows)]
         show_table(
             f"\n{part.attribute}",
             [AUDIT_COLUMNS[name][0] for name in shown],
             [[_cell(row, name) for name in shown] for row in rows],
         )
-    if any(group.small for part in found.attributes for group in part.groups):
-        say(f"† fewer than {found.small} rows: left out of comparisons.", style="dim")
+    if any(group.small for part in audit.attributes for group in part.groups):
+        say(f"† fewer than {audit.small} rows: left out of comparisons.", style="dim")
 
 
 def _cell(row: dict[str, Any], name: str) -> str:

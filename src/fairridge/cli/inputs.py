@@ -92,16 +92,16 @@ def read(name: str, separator: str | None = None, text: Sequence[str] = ()) -> S
 def names(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
     """Read names that were given by repeating an option, or with commas; each once."""
     parts = (part.strip() for value in values or () for part in value.split(","))
-    found = tuple(part for part in parts if part)
-    twice = repeated(found)
+    columns = tuple(part for part in parts if part)
+    twice = repeated(columns)
     if twice is not None:
         raise BadInputError(f"{option} names {twice!r} more than once; name it once.")
-    return found
+    return columns
 
 
-def repeated(found: Sequence[str]) -> str | None:
+def repeated(columns: Sequence[str]) -> str | None:
     """Return the first name that stands there more than once, if any."""
-    return next((name for name, count in Counter(found).items() if count > 1), None)
+    return next((name for name, count in Counter(columns).items() if count > 1), None)
 
 
 def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
@@ -109,7 +109,7 @@ def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
     for name in wanted:
         if name in source.columns:
             continue
-        same = [own for own in source.columns if own.lower() == name.lower()]
+        same = [column for column in source.columns if column.lower() == name.lower()]
         hint = (
             f"did you mean {same[0]!r}?" if same else f"it has {listed(source.columns, 12, str)}."
         )
@@ -194,20 +194,20 @@ def _read_csv(path: Path, start: bytes, separator: str | None, text: Sequence[st
         raise BadInputError(f"{path} is not a sound CSV file: {error}") from error
 
 
-def _with_codes(found: Any, read_again: Callable[..., Any]) -> Any:
+def _with_codes(table: Any, read_again: Callable[..., Any]) -> Any:
     """Keep digits that begin with a zero, such as ZIP codes, as the text that they are."""
     import pyarrow.compute as pc
     import pyarrow.types as types
 
-    whole = [field.name for field in found.schema if types.is_integer(field.type)]
-    if not whole or repeated(found.column_names) is not None:
-        return found
+    whole = [field.name for field in table.schema if types.is_integer(field.type)]
+    if not whole or repeated(table.column_names) is not None:
+        return table
     texts = read_again(whole, include_columns=whole)
     for name in whole:
         column = texts.column(name)
         if pc.any(pc.match_substring_regex(column, r"^\s*[+-]?0[0-9]")).as_py():
-            found = found.set_column(found.column_names.index(name), name, column)
-    return found
+            table = table.set_column(table.column_names.index(name), name, column)
+    return table
 
 
 def _separator(start: bytes) -> str:

@@ -50,16 +50,16 @@ def class_weight_of(texts: Sequence[str] | None) -> dict[str, float] | Literal["
 
 
 def _by_name(option: str, parts: Sequence[str], example: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for part in parts:
         # A label may have an equals sign in it, a number has none.
         name, equals, value = part.rpartition("=")
         if not equals or not name:
             raise BadInputError(f"{option} {part} must be a name and a number, such as {example}.")
-        if name in found:
+        if name in values:
             raise BadInputError(f"{option} names {name!r} twice; leave one out.")
-        found[name] = _number(option, value, f"a number after {name}=, such as {example}")
-    return found
+        values[name] = _number(option, value, f"a number after {name}=, such as {example}")
+    return values
 
 
 def _number(option: str, text: str, what: str) -> float:

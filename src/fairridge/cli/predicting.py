@@ -123,8 +123,8 @@ def _scored_where_possible(
     if on_bad_row == "skip":
         return source.table.filter(good), scores
     places = pa.array(np.cumsum(good) - 1, mask=~good)
-    found = {name: column.take(places) for name, column in scores.items()}
-    return source.table, found | {"reason": pa.array([reason or None for reason in reasons])}
+    placed = {name: column.take(places) for name, column in scores.items()}
+    return source.table, placed | {"reason": pa.array([reason or None for reason in reasons])}
 
 
 def _commonest(reasons: list[str]) -> str:

@@ -13,8 +13,8 @@ from fairridge.cli.model_values import bound_of, class_weight_of, predictor_pena
 from fairridge.cli.option_groups import Columns, ModelOptions
 from fairridge.cli.response_families import CLASSES, choose_family
 
-# Options that only some families have, which, and whose models these are.
-OWN_OPTIONS = (
+# Options that only some families have, those families, and what their models are called.
+FAMILY_OPTIONS = (
     ("ties", ("cox",), "survival models"),
     ("link", CLASSES, "classifiers"),
     ("positive", CLASSES, "classifiers"),
@@ -48,8 +48,8 @@ class Data:
     remarks : tuple of str
         What the user should know.
     encoded : int or None
-        How many columns X has once levels are written out; None if nobody has
-        counted them.
+        How many columns X has once levels are written out; None if that is not
+        known.
     """
 
     origin: str
@@ -93,9 +93,9 @@ def make_model(data: Data, options: ModelOptions) -> Any:
         "unknown": columns.unknown,
     }
     if columns.max_levels is not None:
-        # Levels of rows in memory have been counted, and the user wants so many.
+        # Levels of rows in memory have been counted already.
         given["max_levels"] = columns.max_levels if streamed else None
-    for name, families, whom in OWN_OPTIONS:
+    for name, families, whom in FAMILY_OPTIONS:
         value = given[name]
         if value is None:
             del given[name]
@@ -221,8 +221,8 @@ def _predictors(source: Source, columns: Columns, taken: tuple[str, ...]) -> tup
     wanted, unwanted = names(columns.predictors, "--predictors"), names(columns.drop, "--drop")
     check_columns(wanted, source, "--predictors")
     check_columns(unwanted, source, "--drop")
-    for found, fate in ((unwanted, "be dropped"), (wanted, "be a predictor, too")):
-        for name in found:
+    for named, fate in ((unwanted, "be dropped"), (wanted, "be a predictor, too")):
+        for name in named:
             if name in taken:
                 raise BadInputError(f"{name!r} has another role; it cannot {fate}.")
     chosen = [name for name in wanted or source.columns if name not in {*taken, *unwanted}]
@@ -301,10 +301,10 @@ def _levels_left(table: Any, name: str, least: float | None, weight: str | None)
     from fairridge.data import numeric_vector
     from fairridge.data.columns import CategoricalColumn
 
-    found = coded(table.column(name))
-    levels = found.dictionary.to_pylist()
+    text = coded(table.column(name))
+    levels = text.dictionary.to_pylist()
     # The last code is that of missing values.
-    codes = found.indices.fill_null(len(levels)).to_numpy(zero_copy_only=False)
+    codes = text.indices.fill_null(len(levels)).to_numpy(zero_copy_only=False)
     given = None if weight is None else numeric_vector(table.column(weight), len(codes), weight)
     *sums, gone = np.bincount(codes, weights=given, minlength=len(levels) + 1).tolist()
     known = {level: float(size) for level, size in zip(levels, sums, strict=True) if size > 0.0}
