@@ -23,27 +23,14 @@ COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".lz4": "lz4", ".zst": "zstd"}
 
 @dataclass(frozen=True)
 class Source:
-    """A table, and what is known of its columns.
+    """A table, and what is known of its columns."""
 
-    Attributes
-    ----------
-    name : str
-        As the user calls it.
-    table : pyarrow Table
-        All columns.
-    response : tuple of str
-        The response of a data set that ships; (time, event) for survival.
-    sensitive : tuple of str
-        Its sensitive attributes.
-    family : str or None
-        Its family.
-    """
-
-    name: str
-    table: Any
+    name: str  # as the user calls it
+    table: Any  # all columns (pyarrow Table)
+    # The response of a data set that ships; (time, event) for survival.
     response: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    family: str | None = None
+    sensitive: tuple[str, ...] = ()  # its sensitive attributes
+    family: str | None = None  # its family
 
     @property
     def columns(self) -> tuple[str, ...]:

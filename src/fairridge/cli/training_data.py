@@ -24,46 +24,25 @@ FAMILY_OPTIONS = (
 
 @dataclass(frozen=True)
 class Data:
-    """What a model is fitted to.
+    """What a model is fitted to."""
 
-    Attributes
-    ----------
-    origin : str
-        Where it comes from, with a fingerprint.
-    X, y : pyarrow Table, and array or Table
-        Predictors with sensitive attributes, and the response; for rows that
-        are not in memory a source of them, and None.
-    weight, offset : array or None
-        Of every row.
-    response : str
-        Name of the response.
-    sensitive : tuple of str
-        Names of sensitive attributes.
-    family, reason : str
-        The family, and why it was chosen.
-    columns : Columns
-        What the user says about columns.
-    controls : tuple of str
-        Names of predictors that may explain differences.
-    remarks : tuple of str
-        What the user should know.
-    encoded : int or None
-        How many columns X has once levels are written out; None if that is not
-        known.
-    """
-
-    origin: str
+    origin: str  # where it comes from, with a fingerprint
+    # Predictors with sensitive attributes, and the response; for rows that are not in memory
+    # a source of them, and None (pyarrow Table, and array or Table).
     X: Any
     y: Any
+    # Of every row (array or None).
     weight: Any
     offset: Any
-    response: str
-    sensitive: tuple[str, ...]
+    response: str  # name of the response
+    sensitive: tuple[str, ...]  # names of sensitive attributes
+    # The family, and why it was chosen.
     family: str
     reason: str
-    columns: Columns
-    controls: tuple[str, ...]
-    remarks: tuple[str, ...]
+    columns: Columns  # what the user says about columns
+    controls: tuple[str, ...]  # names of predictors that may explain differences
+    remarks: tuple[str, ...]  # what the user should know
+    # How many columns X has once levels are written out; None if that is not known.
     encoded: int | None = None
 
     @property

@@ -41,18 +41,10 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class FilledColumn:
-    """A number that is missing in some rows: its mean there, and a 0/1 column that says so.
+    """A number that is missing in some rows: its mean there, and a 0/1 column that says so."""
 
-    Attributes
-    ----------
-    name : str
-        The input column.
-    mean : float
-        Weighted mean of the values that were there at fit.
-    """
-
-    name: str
-    mean: float
+    name: str  # the input column
+    mean: float  # weighted mean of the values that were there at fit
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -73,33 +65,18 @@ class CategoricalColumn:
     The base is the first level that has rows, so that declared but empty
     levels never make the columns collinear; an empty level has a column of
     zeros and hence the coefficient 0.
-
-    Attributes
-    ----------
-    name : str
-        The input column.
-    levels : tuple
-        In order.
-    base : int
-        Position of the base level.
-    empty : tuple of int
-        Positions of levels without rows.
-    merges : bool
-        Whether the base level is "(other)", which rows of all other levels
-        have: those that were rare at fit, and those that were not there.
-    shares : tuple of float
-        Share of each level in the weight of the training rows.
-    takes_missing : bool
-        Whether a missing value has the level "(missing)". If no value was
-        missing at fit, that level was not there at fit.
     """
 
-    name: str
-    levels: tuple[Any, ...]
-    base: int
-    empty: tuple[int, ...] = ()
+    name: str  # the input column
+    levels: tuple[Any, ...]  # in order (tuple)
+    base: int  # position of the base level
+    empty: tuple[int, ...] = ()  # positions of levels without rows
+    # Whether the base level is "(other)", which rows of all other levels have: those that
+    # were rare at fit, and those that were not there.
     merges: bool = False
-    shares: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()  # share of each level in the weight of the training rows
+    # Whether a missing value has the level "(missing)". If no value was missing at fit, that
+    # level was not there at fit.
     takes_missing: bool = False
 
     @classmethod

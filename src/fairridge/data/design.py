@@ -31,30 +31,19 @@ Pieces = tuple[tuple[Piece, ...], tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class Design:
-    """What a fitted model remembers of its input columns.
+    """What a fitted model remembers of its input columns."""
 
-    Attributes
-    ----------
-    sensitive, predictors : Encoding or MappedEncoding
-        How S and X are encoded, and mapped to features.
-    positions_sensitive, positions_predictors : tuple of int
-        Where their columns stood at fit, each in its own table.
-    names, sensitive_names : tuple of str or None
-        Column names of X and of `sensitive_features` at fit; None for arrays.
-    n_columns : int
-        Number of columns of X at fit.
-    separate : bool
-        Whether S came as `sensitive_features` instead of as columns of X.
-    """
-
+    # How S and X are encoded, and mapped to features.
     sensitive: Encoding | MappedEncoding
     predictors: Encoding | MappedEncoding
+    # Where their columns stood at fit, each in its own table.
     positions_sensitive: tuple[int, ...]
     positions_predictors: tuple[int, ...]
+    # Column names of X and of `sensitive_features` at fit; None for arrays.
     names: tuple[str, ...] | None
     sensitive_names: tuple[str, ...] | None
-    n_columns: int
-    separate: bool
+    n_columns: int  # number of columns of X at fit
+    separate: bool  # whether S came as `sensitive_features` instead of as columns of X
 
     @property
     def columns(self) -> tuple[ColumnEncoding, ...]:

@@ -34,18 +34,11 @@ from fairridge.data.table import Table
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the columns of one role (sensitive or predictors) are encoded.
+    """How the columns of one role (sensitive or predictors) are encoded."""
 
-    Attributes
-    ----------
-    columns : tuple of NumericColumn, FilledColumn or CategoricalColumn
-        In the order in which they are encoded.
-    renamed : tuple of (int, str)
-        Encoded columns whose names another one has already, by position, and
-        what they are called instead; see `unique_names`.
-    """
-
-    columns: tuple[ColumnEncoding, ...]
+    columns: tuple[ColumnEncoding, ...]  # in the order in which they are encoded
+    # Encoded columns whose names another one has already, by position, and what they are
+    # called instead; see `unique_names`.
     renamed: tuple[tuple[int, str], ...] = ()
 
     @property

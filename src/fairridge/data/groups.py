@@ -70,21 +70,12 @@ def group_codes(values: Floats) -> Integers:
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of the training rows.
+    """The groups of the training rows."""
 
-    Attributes
-    ----------
-    keys : ndarray of shape (G, k)
-        Values of the attributes in each group, in the order of `group_codes`.
-    labels : tuple of str
-        ``sex=f, race=white`` and the like.
-    encoding : Encoding
-        How the attributes are encoded, for labels of new combinations.
-    """
-
+    # Values of the attributes in each group, in the order of `group_codes`, of shape (G, k).
     keys: Floats
-    labels: tuple[str, ...]
-    encoding: Encoding
+    labels: tuple[str, ...]  # ``sex=f, race=white`` and the like
+    encoding: Encoding  # how the attributes are encoded, for labels of new combinations
 
     def codes(self, values: Floats, unknown: Unknown = "error") -> Integers:
         """Return which of the training groups each new row is in.

@@ -25,28 +25,16 @@ DECILES = np.arange(1, 10) / 10
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """How one column was distributed at fit.
+    """How one column was distributed at fit."""
 
-    Attributes
-    ----------
-    name : str
-        The input column.
-    levels : tuple of str
-        Its levels as text, with those that were merged as "(other)"; () for numbers.
-    edges : ndarray of shape (k,)
-        Distinct deciles of a number; none for levels.
-    shares : ndarray
-        Share of each level; or of the numbers up to the first edge, from there to
-        the next, …, and above the last one.
-    n_rows : int
-        Rows that were looked at.
-    """
-
-    name: str
+    name: str  # the input column
+    # Its levels as text, with those that were merged as "(other)"; () for numbers.
     levels: tuple[str, ...]
-    edges: Floats
+    edges: Floats  # distinct deciles of a number; none for levels, of shape (k,)
+    # Share of each level; or of the numbers up to the first edge, from there to the next, …,
+    # and above the last one.
     shares: Floats
-    n_rows: int
+    n_rows: int  # rows that were looked at
 
     @property
     def is_sound(self) -> bool:
@@ -70,24 +58,12 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class NumberSample:
-    """Evenly spaced rows of the numeric columns; samples of disjoint rows add.
+    """Evenly spaced rows of the numeric columns; samples of disjoint rows add."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (m, k)
-        Numbers of columns of S, then of X.
-    weight : ndarray of shape (m,)
-        Weights of the rows.
-    stride : int
-        How many rows each of these stands for, a power of two.
-    most : int
-        How many rows there may be.
-    """
-
-    values: Floats
-    weight: Floats
-    stride: int
-    most: int
+    values: Floats  # numbers of columns of S, then of X, of shape (m, k)
+    weight: Floats  # weights of the rows, of shape (m,)
+    stride: int  # how many rows each of these stands for, a power of two
+    most: int  # how many rows there may be
 
     @classmethod
     def of(

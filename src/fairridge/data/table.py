@@ -26,21 +26,11 @@ Column = NDArray[Any] | Levels
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of one input, looked up by position.
+    """Columns of one input, looked up by position."""
 
-    Attributes
-    ----------
-    names : tuple of str or None
-        Column names; None for input that has none (arrays).
-    shape : tuple of int
-        Rows and columns.
-    source : ndarray, narwhals DataFrame or csr_array
-        Where the columns are.
-    """
-
-    names: tuple[str, ...] | None
-    shape: tuple[int, int]
-    source: Any
+    names: tuple[str, ...] | None  # column names; None for input that has none (arrays)
+    shape: tuple[int, int]  # rows and columns
+    source: Any  # where the columns are (ndarray, narwhals DataFrame or csr_array)
     prefix: str = "x"
     _columns: dict[int, Column] = field(default_factory=dict, repr=False, compare=False)
 

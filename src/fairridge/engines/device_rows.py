@@ -25,20 +25,11 @@ class Pending:
 
     To bring numbers to main memory is to wait for the device, and while one
     block is waited for the device has nothing to do: once is enough.
-
-    Attributes
-    ----------
-    values : array of shape (k,)
-        All sums, one after the other, on the device.
-    shapes : tuple of tuple of int
-        What they are.
-    finish : callable
-        Maps them, in main memory, to the result.
     """
 
-    values: Any
-    shapes: tuple[tuple[int, ...], ...]
-    finish: Callable[..., Any]
+    values: Any  # all sums, one after the other, on the device, of shape (k,)
+    shapes: tuple[tuple[int, ...], ...]  # what they are
+    finish: Callable[..., Any]  # maps them, in main memory, to the result
 
     @classmethod
     def of(cls, arrays: Sequence[Any], finish: Callable[..., Any]) -> Pending:
@@ -164,24 +155,14 @@ class DeviceBlock:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Some rows, in float64 on their device.
+    """Some rows, in float64 on their device."""
 
-    Attributes
-    ----------
-    arrays : tuple of arrays of shape (n, k)
-        The columns of S and of X, of any real type.
-    places : tuple of ndarray of shape (k,)
-        Where their columns stand among those of S and X.
-    y, targets : arrays of shape (n, 1) and (n, m)
-        What the family reads, and the response as numbers.
-    weight, offset : arrays of shape (n,) or None
-        As in `Rows`.
-    """
-
-    arrays: tuple[Any, ...]
-    places: tuple[Integers, ...]
+    arrays: tuple[Any, ...]  # the columns of S and of X, of any real type, of shape (n, k)
+    places: tuple[Integers, ...]  # where their columns stand among those of S and X, of shape (k,)
+    # What the family reads, and the response as numbers, of shape (n, 1) and (n, m).
     y: Any
     targets: Any
+    # As in `Rows`, of shape (n,).
     weight: Any
     offset: Any
 
@@ -227,40 +208,21 @@ def _less(values: Any, shift: Floats) -> Any:
 
 @dataclass(frozen=True)
 class DeviceRows:
-    """Rows [S, X, y] in arrays on one device.
+    """Rows [S, X, y] in arrays on one device."""
 
-    Attributes
-    ----------
-    arrays : tuple of arrays of shape (n, k)
-        The columns of S and of X, of any real type, as they were passed.
-    places : tuple of ndarray of shape (k,)
-        Where their columns stand in [S, X].
-    n_sensitive : int
-        Number of sensitive columns, q.
-    names : tuple of str
-        Encoded names of S, then of X.
-    y : array of shape (n,)
-        Numbers, or labels.
-    classes : ndarray or None
-        Labels in the order of their codes; None for a numeric response.
-    weight, offset : arrays of shape (n,) or None
-        Weights of zero leave a row out.
-    less_offset : bool
-        Whether the response is y less the offset, rather than η with it.
-    isolated : tuple of RowLevel
-        Rows that have one of these are left out.
-    """
-
+    # The columns of S and of X, of any real type, as they were passed, of shape (n, k).
     arrays: tuple[Any, ...]
-    places: tuple[Integers, ...]
-    n_sensitive: int
-    names: tuple[str, ...]
-    y: Any
+    places: tuple[Integers, ...]  # where their columns stand in [S, X], of shape (k,)
+    n_sensitive: int  # number of sensitive columns, q
+    names: tuple[str, ...]  # encoded names of S, then of X
+    y: Any  # numbers, or labels, of shape (n,)
+    # Labels in the order of their codes; None for a numeric response.
     classes: NDArray[Any] | None = None
+    # Weights of zero leave a row out, of shape (n,).
     weight: Any = None
     offset: Any = None
-    less_offset: bool = False
-    isolated: tuple[RowLevel, ...] = ()
+    less_offset: bool = False  # whether the response is y less the offset, rather than η with it
+    isolated: tuple[RowLevel, ...] = ()  # rows that have one of these are left out
 
     @property
     def length(self) -> int:

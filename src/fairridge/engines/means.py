@@ -17,22 +17,13 @@ from fairridge.families.sums import GLMSums
 
 @dataclass(frozen=True)
 class MeanSlopes:
-    """Derivatives in the intercept and the k coefficients of each linear predictor.
+    """Derivatives in the intercept and the k coefficients of each linear predictor."""
 
-    Attributes
-    ----------
-    glm : GLMSums
-        Those of the deviance; its Hessian has the second derivatives of the
-        means in it, times the multipliers.
-    jacobian : ndarray of shape (K, 1+q, m, 1+k)
-        Of Σ w μ[1, s].
-    squares : ndarray of shape (K, m, 1+k)
-        Of ½Σ w μ².
-    """
-
+    # Those of the deviance; its Hessian has the second derivatives of the means in it, times
+    # the multipliers.
     glm: GLMSums
-    jacobian: Floats
-    squares: Floats
+    jacobian: Floats  # of Σ w μ[1, s], of shape (K, 1+q, m, 1+k)
+    squares: Floats  # of ½Σ w μ², of shape (K, m, 1+k)
 
     def __add__(self, other: MeanSlopes) -> MeanSlopes:
         return MeanSlopes(
@@ -52,30 +43,16 @@ class MeanSlopes:
 
 @dataclass(frozen=True)
 class MeanSums:
-    """Sums over the rows that each of K means is asked of.
+    """Sums over the rows that each of K means is asked of."""
 
-    Attributes
-    ----------
-    deviance : float
-        Of all rows.
-    products : ndarray of shape (K, 1+q)
-        Σ w μ[1, s].
-    squares : ndarray of shape (K,)
-        Σ w μ².
-    counts : ndarray of shape (K,)
-        Number of rows.
-    gram : ndarray of shape (K, 1+q, 1+q) or None
-        Σ w [1, s][1, s]ᵀ; not with derivatives, because no coefficient changes it.
-    slopes : MeanSlopes or None
-        Derivatives.
-    """
-
-    deviance: float
-    products: Floats
-    squares: Floats
-    counts: Floats
+    deviance: float  # of all rows
+    products: Floats  # Σ w μ[1, s], of shape (K, 1+q)
+    squares: Floats  # Σ w μ², of shape (K,)
+    counts: Floats  # number of rows, of shape (K,)
+    # Σ w [1, s][1, s]ᵀ; not with derivatives, because no coefficient changes it, of shape
+    # (K, 1+q, 1+q).
     gram: Floats | None = None
-    slopes: MeanSlopes | None = None
+    slopes: MeanSlopes | None = None  # derivatives
 
     def __add__(self, other: MeanSums) -> MeanSums:
         return MeanSums(

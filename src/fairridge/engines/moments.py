@@ -26,23 +26,12 @@ class Moments:
 
     Moments of disjoint sets of rows add; moments of a subset subtract. Both
     keep the scatter centered, so nothing is lost to means far from zero.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows counted.
-    weight : float
-        Sum of their weights.
-    mean : ndarray of shape (k,)
-        Weighted column means.
-    scatter : ndarray of shape (k, k)
-        Σ w (z − mean)(z − mean)ᵀ.
     """
 
-    n_rows: int
-    weight: float
-    mean: Floats
-    scatter: Floats
+    n_rows: int  # rows counted
+    weight: float  # sum of their weights
+    mean: Floats  # weighted column means, of shape (k,)
+    scatter: Floats  # Σ w (z − mean)(z − mean)ᵀ, of shape (k, k)
 
     @classmethod
     def from_raw(cls, n_rows: int, gram: Floats, shift: Floats) -> Moments:

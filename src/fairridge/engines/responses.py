@@ -21,18 +21,10 @@ MOST_VALUES, ROWS_EACH = 256, 4
 
 @dataclass(frozen=True)
 class DistinctResponses:
-    """The values of a response, and the weight of the rows that have each.
+    """The values of a response, and the weight of the rows that have each."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (d, 1)
-        In ascending order.
-    weights : ndarray of shape (d,)
-        Sums of sample weights.
-    """
-
-    values: Floats
-    weights: Floats
+    values: Floats  # in ascending order, of shape (d, 1)
+    weights: Floats  # sums of sample weights, of shape (d,)
 
     @classmethod
     def of(cls, response: Floats, weights: Floats) -> DistinctResponses | None:

@@ -31,15 +31,9 @@ WHOLE = range(-(2**63), 2**64)
 
 @dataclass(frozen=True)
 class NotSaved:
-    """Stands for a callable, of which a file has only the name.
+    """Stands for a callable, of which a file has only the name."""
 
-    Attributes
-    ----------
-    name : str
-        Where the function was defined.
-    """
-
-    name: str
+    name: str  # where the function was defined
 
     @property
     def __name__(self) -> str:

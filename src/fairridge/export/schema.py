@@ -47,24 +47,13 @@ _survives = _has("predict_survival_function")
 
 @dataclass(frozen=True)
 class FieldRule:
-    """What one field must be.
+    """What one field must be."""
 
-    Attributes
-    ----------
-    says : str
-        The rule in words, after "must be".
-    holds : callable
-        Whether a value keeps it; an error means that it does not.
-    when : callable
-        Whether a model has the field at all.
-    axes : str
-        Letters of the axes of an array, for the message.
-    """
-
-    says: str
+    says: str  # the rule in words, after "must be"
+    # Whether a value keeps it; an error means that it does not.
     holds: Callable[[Any, ModelFacts], bool]
-    when: Callable[[ModelFacts], bool] = _always
-    axes: str = ""
+    when: Callable[[ModelFacts], bool] = _always  # whether a model has the field at all
+    axes: str = ""  # letters of the axes of an array, for the message
 
 
 def _numbers(

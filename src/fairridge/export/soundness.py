@@ -20,23 +20,14 @@ Level = str | bool | int | float
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What the rules of one model refer to.
+    """What the rules of one model refer to."""
 
-    Attributes
-    ----------
-    model : estimator
-        Holds its parameters, and what it learned.
-    design : Design
-        Its columns.
-    sizes : dict of str to int
-        Lengths of axes by letter: q sensitive and p predictor columns, k = q + p,
-        m classes, o rows and c columns of `coef_`. Other letters mean the length of
-        the first axis that carries them. A model with one linear predictor
-        has no axis m, and no axis o unless it is a classifier.
-    """
-
-    model: Any
-    design: Any
+    model: Any  # holds its parameters, and what it learned
+    design: Any  # its columns (Design)
+    # Lengths of axes by letter: q sensitive and p predictor columns, k = q + p, m classes, o
+    # rows and c columns of `coef_`. Other letters mean the length of the first axis that
+    # carries them. A model with one linear predictor has no axis m, and no axis o unless it
+    # is a classifier.
     sizes: dict[str, int]
 
     @classmethod

@@ -52,18 +52,10 @@ SPAN = 300.0
 
 @dataclass(frozen=True)
 class ChangedColumns:
-    """Columns (S − center)·change.
+    """Columns (S − center)·change."""
 
-    Attributes
-    ----------
-    center : ndarray of shape (q,)
-        What to subtract.
-    change : ndarray of shape (q, k)
-        What to multiply with.
-    """
-
-    center: Floats
-    change: Floats
+    center: Floats  # what to subtract, of shape (q,)
+    change: Floats  # what to multiply with, of shape (q, k)
 
     def of(self, S: Floats) -> Floats:
         """Return the columns for S of shape (n, q)."""

@@ -17,18 +17,11 @@ SPAN = 300.0
 
 @dataclass(frozen=True)
 class RiskSets:
-    """Rows in order of decreasing time, and the ends of their ties.
+    """Rows in order of decreasing time, and the ends of their ties."""
 
-    Attributes
-    ----------
-    order : ndarray of int
-        Rows by decreasing time.
-    group, starts, ends : ndarray of int
-        Number of each row's distinct time; first and last position of each. The
-        risk set of a time is everything up to its end.
-    """
-
-    order: Integers
+    order: Integers  # rows by decreasing time
+    # Number of each row's distinct time; first and last position of each. The risk set of a
+    # time is everything up to its end.
     group: Integers
     starts: Integers
     ends: Integers

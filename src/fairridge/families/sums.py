@@ -36,15 +36,9 @@ def any_arrays(function: Function) -> Function:
 
 @dataclass(frozen=True)
 class FamilyFunction(ABC):
-    """A `RowFunction` of a family; an engine replaces the family by that of its own rows.
+    """A `RowFunction` of a family; an engine replaces the family by that of its own rows."""
 
-    Attributes
-    ----------
-    family : Family
-        The family.
-    """
-
-    family: Any
+    family: Any  # the family (Family)
     any_arrays = True
 
     @abstractmethod
@@ -85,23 +79,14 @@ class RowSums:
 
 @dataclass(frozen=True)
 class GLMSums:
-    """The deviance and its derivatives in intercept and coefficients.
+    """The deviance and its derivatives in intercept and coefficients."""
 
-    Attributes
-    ----------
-    deviance : float
-        Σ over all rows.
-    gradient : ndarray of shape (m, 1+k)
-        Derivatives in the intercept and the k coefficients of each linear predictor.
-    hessian : ndarray of shape (m, 1+k, m, 1+k) or None
-        Second derivatives.
-    others : tuple of GLMSums
-        The same, without second derivatives, at other coefficients met in the same pass.
-    """
-
-    deviance: float
+    deviance: float  # Σ over all rows
+    # Derivatives in the intercept and the k coefficients of each linear predictor, of shape
+    # (m, 1+k).
     gradient: Floats
-    hessian: Floats | None
+    hessian: Floats | None  # second derivatives, of shape (m, 1+k, m, 1+k)
+    # The same, without second derivatives, at other coefficients met in the same pass.
     others: tuple[GLMSums, ...] = ()
 
     def __add__(self, other: GLMSums) -> GLMSums:

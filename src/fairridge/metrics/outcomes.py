@@ -19,45 +19,23 @@ Kind = Literal["regression", "classification"]
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Responses and predictions as numbers, without the rows of zero weight.
+    """Responses and predictions as numbers, without the rows of zero weight."""
 
-    Attributes
-    ----------
-    kind : {"regression", "classification"}
-        What the numbers are.
-    response : ndarray of shape (n,) or None
-        The response; 1 for the positive class and 0 for the others.
-    score : ndarray of shape (n,)
-        Predicted number, or probability of the positive class (1 or 0 if
-        labels were predicted).
-    selected : ndarray of bool or None
-        Whether the favorable outcome is predicted: the score is above the
-        threshold, or not above it if low scores are favorable; None without a
-        threshold.
-    weight : ndarray of shape (n,)
-        Weights, ones if none were given.
-    keep : ndarray of int or slice
-        Which of the given rows these are.
-    positive : object
-        Label of the positive class; None for regression.
-    threshold : float or None
-        What scores are compared with.
-    favorable : Favorable
-        The outcome that people want.
-    labels : bool
-        Whether classes were predicted, not scores.
-    """
-
-    kind: Kind
+    kind: Kind  # what the numbers are
+    # The response; 1 for the positive class and 0 for the others, of shape (n,).
     response: Floats | None
+    # Predicted number, or probability of the positive class (1 or 0 if labels were
+    # predicted), of shape (n,).
     score: Floats
+    # Whether the favorable outcome is predicted: the score is above the threshold, or not
+    # above it if low scores are favorable; None without a threshold.
     selected: Booleans | None
-    weight: Floats
-    keep: Any
-    positive: Any
-    threshold: float | None
-    favorable: Favorable
-    labels: bool = False
+    weight: Floats  # weights, ones if none were given, of shape (n,)
+    keep: Any  # which of the given rows these are (ndarray of int or slice)
+    positive: Any  # label of the positive class; None for regression
+    threshold: float | None  # what scores are compared with
+    favorable: Favorable  # the outcome that people want
+    labels: bool = False  # whether classes were predicted, not scores
 
     @property
     def wanted(self) -> Booleans:

@@ -29,33 +29,15 @@ ADVICE = (
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file, and what its footer says.
+    """One file, and what its footer says."""
 
-    Attributes
-    ----------
-    path : str
-        Its name, for messages.
-    place : str
-        Its name within the file system.
-    system : pyarrow FileSystem
-        Where it is.
-    n_rows : int
-        Rows in it.
-    types : dict of str to ColumnType
-        Its columns.
-    problem : str or None
-        Why it cannot be read.
-    state : tuple
-        What tells this version of it from others; see `_state`.
-    """
-
-    path: str
-    place: str
-    system: Any
-    n_rows: int = 0
-    types: dict[str, ColumnType] | None = None
-    problem: str | None = None
-    state: tuple[Any, ...] = ()
+    path: str  # its name, for messages
+    place: str  # its name within the file system
+    system: Any  # where it is (pyarrow FileSystem)
+    n_rows: int = 0  # rows in it
+    types: dict[str, ColumnType] | None = None  # its columns
+    problem: str | None = None  # why it cannot be read
+    state: tuple[Any, ...] = ()  # what tells this version of it from others; see `_state` (tuple)
 
 
 def wanted_paths(path_or_glob: Any) -> tuple[str, ...]:

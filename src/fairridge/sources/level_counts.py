@@ -182,18 +182,10 @@ class LevelCounts:
 
 @dataclass(frozen=True)
 class LevelCounter:
-    """Counts the levels of a batch; a pure function that travels.
+    """Counts the levels of a batch; a pure function that travels."""
 
-    Attributes
-    ----------
-    roles : Roles
-        Which columns are what.
-    labels : bool
-        Whether to look at the response, too.
-    """
-
-    roles: Roles
-    labels: bool = False
+    roles: Roles  # which columns are what
+    labels: bool = False  # whether to look at the response, too
 
     @property
     def levels(self) -> tuple[str, ...]:

@@ -21,23 +21,13 @@ BOTH = "predictions and probabilities"
 
 @dataclass(frozen=True)
 class BatchPredictor:
-    """A fitted model as a function of frames; it travels to where the rows are.
+    """A fitted model as a function of frames; it travels to where the rows are."""
 
-    Attributes
-    ----------
-    model : estimator
-        The fitted model.
-    method : str
-        "predict", "predict_proba", "decision_function", or `BOTH`: predictions
-        and, of classifiers, the probability of the second of two classes, or
-        of each of several.
-    offset : str or None
-        Column to add to the linear predictor.
-    """
-
-    model: Any
+    model: Any  # the fitted model
+    # "predict", "predict_proba", "decision_function", or `BOTH`: predictions and, of
+    # classifiers, the probability of the second of two classes, or of each of several.
     method: str
-    offset: str | None
+    offset: str | None  # column to add to the linear predictor
 
     @classmethod
     def of(cls, model: Any, method: str, roles: Roles) -> BatchPredictor:

@@ -32,14 +32,9 @@ class ResponseReader(Protocol):
 
 @dataclass(frozen=True)
 class Numbers:
-    """A numeric response.
+    """A numeric response."""
 
-    Attributes
-    ----------
-    less_offset : bool
-        Whether the offset is subtracted, which is all it means in a gaussian model.
-    """
-
+    # Whether the offset is subtracted, which is all it means in a gaussian model.
     less_offset: bool = False
 
     def __call__(
@@ -56,15 +51,9 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Labels:
-    """A response with known classes.
+    """A response with known classes."""
 
-    Attributes
-    ----------
-    classes : ndarray
-        The labels; the second of two is the one that is modeled.
-    """
-
-    classes: NDArray[Any]
+    classes: NDArray[Any]  # the labels; the second of two is the one that is modeled
     less_offset = False
 
     def __call__(

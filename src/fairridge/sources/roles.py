@@ -39,29 +39,19 @@ def _kind(dtype: Any, polars: bool) -> Kind | None:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of a model.
+    """The columns of a model."""
 
-    Attributes
-    ----------
-    response : tuple of str
-        One column, (time, event), or none if there is nothing to learn from.
-    sensitive, predictors : tuple of str
-        S and X.
-    weight, offset : str or None
-        Columns of numbers.
-    names : tuple of str
-        S and X together, in the order of the data.
-    kinds : dict of str to str
-        "number", "text" or "categorical", for every column. Rows to predict
-        for may have columns that no model can use; those have no kind.
-    """
-
+    # One column, (time, event), or none if there is nothing to learn from.
     response: tuple[str, ...]
+    # S and X.
     sensitive: tuple[str, ...]
     predictors: tuple[str, ...]
+    # Columns of numbers.
     weight: str | None
     offset: str | None
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # S and X together, in the order of the data
+    # "number", "text" or "categorical", for every column. Rows to predict for may have
+    # columns that no model can use; those have no kind.
     kinds: dict[str, Kind]
 
     @property

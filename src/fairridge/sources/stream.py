@@ -44,31 +44,16 @@ NOT_SWEPT = (
 
 @dataclass(frozen=True)
 class FirstPass:
-    """What the first pass over the rows leaves behind.
+    """What the first pass over the rows leaves behind."""
 
-    Attributes
-    ----------
-    moments : Moments
-        Of [S, X, y].
-    low, high : ndarray of shape (c,)
-        Smallest and largest response.
-    response : ndarray of shape (c,)
-        Σ w response.
-    offset : float
-        Σ w offset.
-    log_sums : ndarray
-        Logarithms of sums from which a family with the log link starts.
-    sample : NumberSample
-        Some rows of the numeric columns.
-    """
-
-    moments: Moments
+    moments: Moments  # of [S, X, y]
+    # Smallest and largest response, of shape (c,).
     low: Floats
     high: Floats
-    response: Floats
-    offset: float
-    log_sums: Floats
-    sample: NumberSample
+    response: Floats  # Σ w response, of shape (c,)
+    offset: float  # Σ w offset
+    log_sums: Floats  # logarithms of sums from which a family with the log link starts
+    sample: NumberSample  # some rows of the numeric columns
 
     @classmethod
     def of(cls, engine: MemoryEngine, family: Family | None) -> FirstPass:

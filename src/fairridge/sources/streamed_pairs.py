@@ -219,19 +219,12 @@ def _sample(placed: Placed, transform: Vectorized | None) -> _ResponseSample:
 
 @dataclass(frozen=True)
 class _GroupSums:
-    """Sums within groups of neighboring responses.
+    """Sums within groups of neighboring responses."""
 
-    Attributes
-    ----------
-    low, high : ndarray of shape (K,)
-        Smallest and largest g; ∞ and −∞ in empty groups.
-    sums : ndarray of shape (K, 2, 1 + q + q²)
-        Σv(1, g) × (1, s, ssᵀ).
-    """
-
+    # Smallest and largest g; ∞ and −∞ in empty groups, of shape (K,).
     low: Floats
     high: Floats
-    sums: Floats
+    sums: Floats  # Σv(1, g) × (1, s, ssᵀ), of shape (K, 2, 1 + q + q²)
 
     def __add__(self, other: _GroupSums) -> _GroupSums:
         return _GroupSums(

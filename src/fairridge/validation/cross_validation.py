@@ -235,27 +235,19 @@ def fold_records(
 
 @dataclass(frozen=True)
 class FoldedData:
-    """Rows in memory, divided into folds.
+    """Rows in memory, divided into folds."""
 
-    Attributes
-    ----------
-    X, y, sensitive_features, sample_weight, offset : object
-        As in `cross_validate`.
-    repeated : list of list of (train, test)
-        Positions among the rows with a positive weight, one list per repeat.
-    favorable : Favorable, optional
-        The outcome that people want: then selection rates are compared, too.
-    foreign : ForeignData, optional
-        The rows in another form, which models are fitted to by nothing but fit and predict.
-    """
-
+    # As in `cross_validate`.
     X: Any
     y: Any
     sensitive_features: Any
     sample_weight: Floats | None
     offset: Any
+    # Positions among the rows with a positive weight, one list per repeat.
     repeated: list[list[Fold]]
+    # The outcome that people want: then selection rates are compared, too.
     favorable: Favorable | None = None
+    # The rows in another form, which models are fitted to by nothing but fit and predict.
     foreign: ForeignData | None = None
 
     @classmethod

@@ -24,18 +24,11 @@ RATES = {
 
 @dataclass(frozen=True)
 class DecisionRates:
-    """How decisions are compared between groups.
+    """How decisions are compared between groups."""
 
-    Attributes
-    ----------
-    groups : tuple of GroupCodes
-        Groups of the rows, by each attribute.
-    favorable : int, optional
-        Code of the favorable decision: a class, or for numbers 1 above the
-        threshold and 0 otherwise. Without it decisions have a gap only.
-    """
-
-    groups: tuple[GroupCodes, ...]
+    groups: tuple[GroupCodes, ...]  # groups of the rows, by each attribute
+    # Code of the favorable decision: a class, or for numbers 1 above the threshold and 0
+    # otherwise. Without it decisions have a gap only.
     favorable: int | None = None
 
     def take(self, rows: Integers) -> DecisionRates:

@@ -33,26 +33,15 @@ from fairridge.validation.linear import Scores
 
 @dataclass(frozen=True)
 class ForeignData:
-    """Data as they were passed, and S as numbers.
+    """Data as they were passed, and S as numbers."""
 
-    Attributes
-    ----------
-    X, y, S : object
-        As in `fit`; S is None if it is in X.
-    attributes : Table
-        Sensitive attributes.
-    columns : ndarray of shape (n, q)
-        The same, encoded.
-    sample_weight : ndarray of shape (n,) or None
-        Positive weights.
-    """
-
+    # As in `fit`; S is None if it is in X.
     X: Any
     y: NDArray[Any]
     S: Any
-    attributes: Table
-    columns: Floats
-    sample_weight: Floats | None = None
+    attributes: Table  # sensitive attributes
+    columns: Floats  # the same, encoded, of shape (n, q)
+    sample_weight: Floats | None = None  # positive weights, of shape (n,)
 
     @classmethod
     def of(

@@ -32,24 +32,12 @@ Scores = dict[str, Any]
 
 @dataclass(frozen=True)
 class DenseRows:
-    """Rows in memory, written out once for all bounds.
+    """Rows in memory, written out once for all bounds."""
 
-    Attributes
-    ----------
-    engine : MemoryEngine
-        Where the rows are.
-    center : ndarray of shape (q+p,)
-        Means of [S, X].
-    columns : ndarray of shape (n, q+p)
-        [S, X] less those.
-    span : ndarray of shape (n, rank)
-        Orthonormal columns with the span of S.
-    """
-
-    engine: MemoryEngine
-    center: Floats
-    columns: Floats
-    span: Floats
+    engine: MemoryEngine  # where the rows are
+    center: Floats  # means of [S, X], of shape (q+p,)
+    columns: Floats  # [S, X] less those, of shape (n, q+p)
+    span: Floats  # orthonormal columns with the span of S, of shape (n, rank)
 
     @classmethod
     def of(cls, engine: MemoryEngine) -> DenseRows:

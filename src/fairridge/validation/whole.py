@@ -20,23 +20,13 @@ MANY_FOLDS = 5
 
 @dataclass(frozen=True)
 class WholeModel:
-    """A model of all rows, and where it ended.
+    """A model of all rows, and where it ended."""
 
-    Attributes
-    ----------
-    model : LinearModel
-        The model.
-    training : Training
-        All rows.
-    seeds : tuple of Seed
-        What it found for bounds, of models that need passes over the rows.
-    warm_start : object
-        What else helps a problem on some of the rows to start; None for closed forms.
-    """
-
-    model: LinearModel
-    training: Training
+    model: LinearModel  # the model
+    training: Training  # all rows
+    # What it found for bounds, of models that need passes over the rows.
     seeds: tuple[Seed, ...] = ()
+    # What else helps a problem on some of the rows to start; None for closed forms.
     warm_start: Any = None
 
     @classmethod

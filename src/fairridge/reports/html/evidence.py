@@ -28,47 +28,25 @@ def coefficient_errors(
 
 @dataclass(frozen=True)
 class ScoreTerm:
-    """One encoded column of a linear predictor.
+    """One encoded column of a linear predictor."""
 
-    Attributes
-    ----------
-    name : str
-        The encoded column.
-    coefficients : ndarray of shape (K,)
-        Raw coefficients, one per class.
-    value : float
-        The column in a typical row.
-    """
-
-    name: str
-    coefficients: Floats
-    value: float
+    name: str  # the encoded column
+    coefficients: Floats  # raw coefficients, one per class, of shape (K,)
+    value: float  # the column in a typical row
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """How one score is computed by hand, shown for a typical row.
+    """How one score is computed by hand, shown for a typical row."""
 
-    Attributes
-    ----------
-    outcomes : tuple of str
-        Classes of the columns of coefficients; ("",) for one linear predictor.
-    intercept : ndarray of shape (K,)
-        Intercepts; zero for models that have none.
-    terms : tuple of ScoreTerm
-        All encoded columns, in the order of `coef_names_`.
-    base_levels : tuple of (str, str)
-        Categorical columns with the level whose coefficient is zero.
-    typical : tuple of (str, str or float)
-        The row as its columns come: medians, and the commonest levels.
-    eta, prediction : ndarray
-        Linear predictors of that row, and what they predict.
-    """
-
+    # Classes of the columns of coefficients; ("",) for one linear predictor.
     outcomes: tuple[str, ...]
-    intercept: Floats
-    terms: tuple[ScoreTerm, ...]
+    intercept: Floats  # intercepts; zero for models that have none, of shape (K,)
+    terms: tuple[ScoreTerm, ...]  # all encoded columns, in the order of `coef_names_`
+    # Categorical columns with the level whose coefficient is zero.
     base_levels: tuple[tuple[str, str], ...]
+    # The row as its columns come: medians, and the commonest levels.
     typical: tuple[tuple[str, str | float], ...]
+    # Linear predictors of that row, and what they predict.
     eta: Floats
     prediction: Floats

@@ -21,31 +21,16 @@ BOUNDED = 0.88
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a chart.
+    """One line of a chart."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (m,)
-        Over the bounds.
-    style : str
-        CSS classes: a color ``c0`` … ``c7``, and "dashed" or "dotted".
-    label : str
-        Name, for a tooltip.
-    low, high : ndarray of shape (m,), optional
-        A band around it.
-    term : int, optional
-        The row of a table that it belongs to.
-    view : str, optional
-        The view in which it is shown; always by default.
-    """
-
-    values: Floats
-    style: str
-    label: str
+    values: Floats  # over the bounds, of shape (m,)
+    style: str  # CSS classes: a color ``c0`` … ``c7``, and "dashed" or "dotted"
+    label: str  # name, for a tooltip
+    # A band around it, of shape (m,).
     low: Floats | None = None
     high: Floats | None = None
-    term: int | None = None
-    view: str | None = None
+    term: int | None = None  # the row of a table that it belongs to
+    view: str | None = None  # the view in which it is shown; always by default
 
 
 class PathScale:

@@ -36,25 +36,14 @@ RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precisio
 
 @dataclass(frozen=True)
 class Audience:
-    """Who the predictions are about.
+    """Who the predictions are about."""
 
-    Attributes
-    ----------
-    attributes : Table
-        Sensitive attributes, as they were given.
-    design : Design
-        How the model reads the rows.
-    inputs, response : Inputs and Response
-        The rows.
-    options : ReportSettings
-        What the user says about the report.
-    """
-
-    attributes: Table
-    design: Design
+    attributes: Table  # sensitive attributes, as they were given
+    design: Design  # how the model reads the rows
+    # The rows.
     inputs: Inputs
     response: Response
-    options: ReportSettings
+    options: ReportSettings  # what the user says about the report
 
     @classmethod
     def of(
@@ -90,24 +79,14 @@ class Audience:
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """Who counts as selected.
+    """Who counts as selected."""
 
-    Attributes
-    ----------
-    outcomes : tuple of int
-        Classes to report on, by position; (0,) for numbers.
-    threshold : float
-        Scores above are selected, or those not above if low scores are
-        favorable; not used if the likeliest class wins.
-    words : str
-        The rule for readers.
-    favorable : Favorable or None
-        The outcome that people want; None if each of several classes has its turn.
-    """
-
-    outcomes: tuple[int, ...]
+    outcomes: tuple[int, ...]  # classes to report on, by position; (0,) for numbers
+    # Scores above are selected, or those not above if low scores are favorable; not used if
+    # the likeliest class wins.
     threshold: float
-    words: str
+    words: str  # the rule for readers
+    # The outcome that people want; None if each of several classes has its turn.
     favorable: Favorable | None
 
     @property

@@ -29,22 +29,13 @@ INTERVAL = (2.5, 97.5)
 
 @dataclass(frozen=True)
 class Measured:
-    """All bounds on the same rows.
+    """All bounds on the same rows."""
 
-    Attributes
-    ----------
-    eta : ndarray of shape (m, n, K)
-        Linear predictors, with the offset.
-    measures : dict of str to ndarray of shape (m,)
-        Scores, shares, and `dependence`: how far η depends on S, which the model
-        bounds. On held-out rows means over folds, as in `cross_validate`.
-    errors : dict of str to ndarray of shape (m,)
-        Their standard errors; empty in training.
-    """
-
-    eta: Floats
+    eta: Floats  # linear predictors, with the offset, of shape (m, n, K)
+    # Scores, shares, and `dependence`: how far η depends on S, which the model bounds. On
+    # held-out rows means over folds, as in `cross_validate`. Of shape (m,).
     measures: dict[str, Floats]
-    errors: dict[str, Floats]
+    errors: dict[str, Floats]  # their standard errors; empty in training, of shape (m,)
 
 
 def in_memory(training: Training) -> Training:

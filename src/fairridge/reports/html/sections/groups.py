@@ -34,24 +34,12 @@ MOST_CROSSED = 24
 
 @dataclass(frozen=True)
 class _TableColumn:
-    """One column of a group table.
+    """One column of a group table."""
 
-    Attributes
-    ----------
-    name : str
-        Heading, one of `MEANINGS`.
-    text : callable
-        What a cell shows.
-    interval : callable, optional
-        What it shows below that.
-    bar : bool
-        Whether the cell has a bar.
-    """
-
-    name: str
-    text: Callable[[GroupMeasures], str]
-    interval: Callable[[GroupMeasures], str] | None = None
-    bar: bool = False
+    name: str  # heading, one of `MEANINGS`
+    text: Callable[[GroupMeasures], str]  # what a cell shows
+    interval: Callable[[GroupMeasures], str] | None = None  # what it shows below that
+    bar: bool = False  # whether the cell has a bar
 
 
 def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> Html:
