@@ -43,7 +43,7 @@ def test_models_without_standard_errors_say_why(people, people_X):
     parity = FairRidgeClassifier(0.05, sensitive=["sex"])
     refused = fairridge.report(parity, people_X, people["binomial"], **ROUGH)
     assert refused.contents.population is None
-    assert "not known: population_unfairness is for R²" in refused.html
+    assert "not known: the interval is for the share of the variance" in refused.html
 
 
 @pytest.mark.parametrize(("bound", "words"), [(0.2, "is certified"), (0.0005, "is not certified")])

@@ -250,7 +250,7 @@ def _audit_facts(audit: Any) -> dict[str, Any]:
 
 
 def favorable_facts(favorable: Any) -> dict[str, Any]:
-    """Return which outcome people want, and who says so."""
+    """Return which outcome people want, and why it was chosen."""
     return {
         "outcome": favorable.label,
         "means": favorable.words,

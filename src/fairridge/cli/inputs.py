@@ -124,7 +124,7 @@ def _delimiter(separator: str | None) -> str | None:
 
 
 def _start(path: Path) -> bytes:
-    """Return the first bytes, decompressed if the name says so; raise if that fails."""
+    """Return the first bytes, decompressed if the name ends like that; raise if that fails."""
     import pyarrow
 
     # Python says at once what is wrong with a file, if anything is.

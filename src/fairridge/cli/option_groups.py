@@ -82,7 +82,7 @@ class Columns:
         of_data(
             "error|level",
             "What missing values of S and predictors are: an error, or a level of their own, "
-            "and of numbers the mean beside a column that says so.",
+            "and of numbers the mean beside a column that marks them.",
         ),
     ] = "error"
     unknown: Annotated[

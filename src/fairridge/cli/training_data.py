@@ -255,7 +255,7 @@ def _encoded_columns(table: Any, used: Sequence[str], columns: Columns, roles: C
     for name in used:
         column = table.column(name)
         if not is_text(column.type):
-            # A number that is missing in some rows has a column that says so.
+            # A number that is missing in some rows has a second column.
             total += 2 if pc.any(pc.is_null(column, nan_is_null=True)).as_py() else 1
             continue
         least = columns.min_frequency if name in roles.predictors else None

@@ -41,7 +41,7 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class FilledColumn:
-    """A number that is missing in some rows: its mean there, and a 0/1 column that says so."""
+    """A number that is missing in some rows: its mean there, and a 0/1 column that marks them."""
 
     name: str  # the input column
     mean: float  # weighted mean of the values that were there at fit

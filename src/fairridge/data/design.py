@@ -235,7 +235,7 @@ def require_few_levels(design: Design, n_rows: int | None, maximum: Any = MAX_LE
     design : Design
         The columns, before feature maps.
     n_rows : int or None
-        Rows that they were learned from; None if nobody has counted them.
+        Rows that they were learned from; None if they were not counted.
     maximum : int or None
         The most levels with rows that a column may have; at most half as many
         as rows are allowed beyond ten. None allows any number.

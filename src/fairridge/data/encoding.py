@@ -160,7 +160,7 @@ def encode_columns(
         See `CategoricalColumn.learn`.
     missing : {"error", "level"}
         Whether a missing value is a level, and a missing number its mean beside
-        a column that says so.
+        a column that marks them.
     """
     if table.is_numeric_array and missing == "error":
         return Encoding(tuple(NumericColumn(table.label(position)) for position in positions))

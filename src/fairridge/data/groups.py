@@ -25,7 +25,7 @@ MOST_VALUES = 20
 def attribute_values(pieces: Sequence[Piece]) -> Floats:
     """Return one column per attribute: its numbers, or the codes of its levels.
 
-    Numbers that are missing in some rows have a second one, which says so.
+    Numbers that are missing in some rows have a second one, which marks them.
     """
     columns = [
         piece.codes[:, None] if isinstance(piece, Indicators) else piece.values for piece in pieces

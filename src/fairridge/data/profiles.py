@@ -1,6 +1,6 @@
 """How the columns of the training rows were distributed, in a few numbers per column.
 
-A model keeps them to tell later whether new rows are like those it was fitted
+A model keeps them to check later whether new rows are like those it was fitted
 to. Levels have their shares; numbers have deciles and the shares between them,
 from a sample of the rows.
 """

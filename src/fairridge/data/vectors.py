@@ -33,7 +33,9 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     values = np.asarray(values)
     if values.ndim == 0:
         raise ValueError(f"{argument} is a single value; pass one value per row of X.")
-    if argument != "y" and values.ndim == 2 and values.shape[1] > 1:  # of y scikit-learn says so
+    if (
+        argument != "y" and values.ndim == 2 and values.shape[1] > 1
+    ):  # scikit-learn itself warns for y
         raise ValueError(f"{argument} has {values.shape[1]} columns; pass one value per row of X.")
     vector = column_or_1d(values, warn=True)
     if len(vector) != n_rows:

@@ -81,7 +81,7 @@ class DeviceBlock:
     cross = gram
 
     def sums(self, weight: Any, vectors: Any = None, deviance: Any = None) -> Pending:
-        """Start on Σ w zzᵀ and vectorsᵀZ, in as few products as possible; a number rides along."""
+        """Start on Σ w zzᵀ and vectorsᵀZ, in few products; a deviance comes with them."""
         wide, beside = self.wide, self.narrow
         if weight is not None:
             wide, beside = wide * weight[:, None], beside * weight[:, None]
@@ -131,7 +131,7 @@ class DeviceBlock:
         return products
 
     def products_on_device(self, vectors: Any, deviance: Any = None) -> Pending:
-        """Start on vectorsᵀZ; a number rides along."""
+        """Start on vectorsᵀZ; a deviance comes with it."""
         order = self.order
 
         def ordered(wide: Floats, narrow: Floats, number: Floats) -> Any:

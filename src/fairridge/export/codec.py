@@ -1,7 +1,7 @@
 """Values to JSON and back, exactly and without executing anything.
 
 Numbers, strings, booleans, None and lists are themselves. Everything else is
-an object with one telling key: ``array``, ``tuple``, ``dict``, ``float`` (for
+an object with one key that says its type: ``array``, ``tuple``, ``dict``, ``float`` (for
 infinity and NaN), ``object`` (a dataclass from the list of those known) or
 ``function`` (its name only).
 """

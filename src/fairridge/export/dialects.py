@@ -82,7 +82,7 @@ class Dialect:
         return self.text_form.format(doubled)
 
     def require_distinct(self, column: str, levels: Sequence[str]) -> None:
-        """Raise for levels that the database cannot tell from each other, or from NULL."""
+        """Raise for levels that the database cannot distinguish from each other, or from NULL."""
         if self.blanks == "null" and "" in levels:
             raise ValueError(
                 f"column {column!r} has an empty text as a level, which is NULL in {self.name}; "

@@ -52,7 +52,7 @@ def proxies(
     """Say how much S explains of every predictor, and through which predictors S enters η.
 
     With rows, also the other direction: how well each predictor, and all of
-    them together, tell each sensitive attribute on held-out rows.
+    them together, predict each sensitive attribute on held-out rows.
 
     Parameters
     ----------

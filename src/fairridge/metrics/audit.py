@@ -76,8 +76,8 @@ def audit(
         Selection rates, impact ratios, true and false positive rates and
         precision are about it. By default the positive class and high
         predictions, unless a name such as default, bad, fraud, churn or arrest
-        tells that nobody wants them; the first line of the audit says what was
-        taken, and why.
+        suggests an unwanted outcome; the first line of the audit states the
+        choice and the reason.
     confidence : float, default=0.95
         Level of the intervals: Wilson's for rates, Student's for means,
         DeLong's for the AUC, Newcombe's for differences of rates, Welch's for
@@ -89,7 +89,7 @@ def audit(
         Groups of a numeric attribute.
     small : int, default=30
         Groups with fewer rows are listed and marked, but do not enter ratios
-        and differences between groups, where chance would rule.
+        and differences between groups, because they are too noisy.
     intersections : bool, default=False
         Whether to add the groups of all attributes crossed.
     reference : dict of str to level, optional
@@ -312,7 +312,7 @@ def _share_of_eta(
 def _references(
     partitions: tuple[Grouping, ...], reference: Mapping[str, Any] | None
 ) -> list[int | None]:
-    """Find the reference group of every attribute, where one was named."""
+    """Find the reference group of every attribute that has one."""
     places = {partition.attribute: k for k, partition in enumerate(partitions)}
     positions: list[int | None] = [None] * len(partitions)
     for attribute, group in (reference or {}).items():

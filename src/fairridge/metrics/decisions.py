@@ -85,7 +85,7 @@ class Decided:
     def impact_ratios(self) -> Floats:
         """For every class, the lowest share of a group that is given it over the highest.
 
-        The smallest over attributes; NaN if nobody is given the class, or if there is no gap.
+        The smallest over attributes; NaN if no row is given the class, or if there is no gap.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
             ratios = [rates.min(axis=0) / rates.max(axis=0) for rates in self._rates]
@@ -101,7 +101,7 @@ class _Decide:
     intercept: Floats
     n_classes: int
     cuts: tuple[Floats, ...] = ()
-    groups: Sequence[GroupCodes] | None = None  # if they cannot be told from the rows
+    groups: Sequence[GroupCodes] | None = None  # if the rows do not show them
 
     def __call__(self, engine: MemoryEngine) -> Decided:
         known = self.groups

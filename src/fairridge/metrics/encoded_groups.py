@@ -19,7 +19,7 @@ from fairridge.metrics.groups import BINS, quantile_edges
 
 # Distinct values that are kept apart; of more, neighbors share a cell.
 MOST_VALUES = 1 << 16
-# Binary digits of numbers, and how many fewer are tried next to tell cells apart.
+# Binary digits of numbers, and how many fewer are tried next to form cells.
 DIGITS, FEWER = 52, 4
 
 

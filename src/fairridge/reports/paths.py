@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PathPlot = Literal["coefficients", "constraints", "accuracy"]
 
-# Okabe and Ito's colors, told apart by color-blind readers too.
+# Okabe and Ito's colors, which color-blind readers can distinguish, too.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
 
 

@@ -37,7 +37,7 @@ class DataFile:
     n_rows: int = 0  # rows in it
     types: dict[str, ColumnType] | None = None  # its columns
     problem: str | None = None  # why it cannot be read
-    state: tuple[Any, ...] = ()  # what tells this version of it from others; see `_state` (tuple)
+    state: tuple[Any, ...] = ()  # identifies this version of it; see `_state`
 
 
 def wanted_paths(path_or_glob: Any) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def require_unchanged(file: DataFile, opened: Any) -> None:
 
 
 def _state(file: DataFile, opened: Any) -> tuple[Any, ...]:
-    """Return what tells one version of an open file from another without reading its rows.
+    """Return what identifies a version of an open file without reading its rows.
 
     That is its size, the time of the last change, if the file system knows it, and a digest of
     the footer, which holds the places, sizes and extremes of all column chunks.

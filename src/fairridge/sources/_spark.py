@@ -38,7 +38,7 @@ class SparkRows(RowSource):
 
     @cached_property
     def _n_partitions(self) -> int | None:
-        """Return the number of partitions; None if Spark Connect does not tell."""
+        """Return the number of partitions; None if Spark Connect does not say."""
         try:
             return int(self._data.rdd.getNumPartitions())
         except Exception:  # Connect has its own kinds of errors for what it lacks

@@ -166,6 +166,6 @@ def rows_of_party(source: RowSource, known: LevelCounts) -> StreamEngine:
             "the level counts are of other columns, or of other types, than these rows."
         )
     design = known.design
-    # The counts tell the order of the columns; a party may have another.
+    # The counts fix the order of the columns; a party may have another.
     encode = BatchEncoder(known.roles, design, Numbers(less_offset=True))
     return StreamEngine(source, encode, design.encoded_names, len(design.sensitive.names))

@@ -70,8 +70,8 @@ def compare(
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, as in the constructors.
     unfairness : float or array-like, default=0.05
-        The bounds. What a bound means is each model's own affair; the table
-        measures all models alike.
+        The bounds. Its meaning depends on the model; the table measures
+        all models alike.
     models : list of str and estimators, or dict of str to estimator, optional
         Names are those of this library: "FRRM", "NCLM", "ZLM", "Steinberg",
         "barycenter" and "convex" for regression; "FGRRM", "ZLRM",
@@ -92,7 +92,7 @@ def compare(
     missing : {"error", "level"}, default="error"
         How to handle missing values of S and X, as in the constructors, for the
         unconstrained model and those that are known by name. Numbers of S may
-        not be missing: nobody knows which quarter such a person is in.
+        not be missing: such a person belongs to no quarter.
 
     Notes
     -----

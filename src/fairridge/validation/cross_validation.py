@@ -151,7 +151,7 @@ def cross_validate(
     folds : list of (train, test), or list of such lists, optional
         Row positions or Boolean masks, used instead of `cv`; one list per repeat.
     n_jobs : int, optional
-        Processes for models that go the general way.
+        Processes for models that are refitted in every fold.
     random_state : int, RandomState or None
         Seed of the folds.
     sample_weight : array-like of shape (n,), optional

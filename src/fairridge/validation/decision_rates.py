@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairridge._typing import Floats, Integers
 from fairridge.metrics import Decided, Favorable, GroupCodes, weighted_quantiles
 
-# What is said of decisions beside their gap if an outcome is favorable.
+# Measures of decisions beside their gap if an outcome is favorable.
 RATES = {
     "selection_rate": "Share selected",
     "lowest_selection_rate": "Lowest share selected of a group",

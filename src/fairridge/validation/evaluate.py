@@ -102,8 +102,8 @@ def classification_scores(
     k = max(ranks.shape[1], 2)
     counts: Floats = np.bincount(k * codes + predicted, weights=weight, minlength=k * k)  # type: ignore[assignment]
     table = counts.reshape(k, k)
-    hits, true, said = np.diag(table), table.sum(axis=1), table.sum(axis=0)
-    wanted = np.array([1]) if k == 2 else np.flatnonzero(true + said > 0.0)
+    hits, true, assigned = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    wanted = np.array([1]) if k == 2 else np.flatnonzero(true + assigned > 0.0)
 
     def mean_share(part: Floats, whole: Floats) -> float:
         shares = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0.0)
@@ -114,8 +114,8 @@ def classification_scores(
     areas = [area_under_curve(codes == code, column, weight) for code, column in columns]
     return {
         "accuracy": float(hits.sum() / table.sum()),
-        "f1": mean_share(2.0 * hits, true + said),
-        "precision": mean_share(hits, said),
+        "f1": mean_share(2.0 * hits, true + assigned),
+        "precision": mean_share(hits, assigned),
         "recall": mean_share(hits, true),
         "auc": float(np.mean(areas)),
     }

@@ -1,4 +1,4 @@
-"""The fast way of gaussian models: a fold from moments.
+"""Gaussian models in one fold, quickly: from moments.
 
 Under statistical parity or equality of opportunity a fold costs no pass over
 its training rows. Their moments are those of all rows less the fold's, and

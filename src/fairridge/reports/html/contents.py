@@ -30,7 +30,7 @@ class Subject:
     predictors: tuple[str, ...]
     needs_sensitive: bool  # whether predictions need the sensitive attributes
     rule: str  # in words, who counts as selected
-    # Which outcome counts as favorable, and who says so; "" if each of several classes has
+    # Which outcome counts as favorable, and why; "" if each of several classes has
     # its turn.
     favorable: str
     record: tuple[tuple[str, str], ...]  # data, fingerprint and fit, for the record

@@ -190,7 +190,7 @@ def upright(label: str, middle: float) -> Html:
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Return round numbers within an interval."""
     rough = (high - low) / about
-    # Ticks have twelve digits, which must tell them apart.
+    # Ticks have twelve digits, in which they must differ.
     if not (math.isfinite(rough) and rough > 1e-10 * max(abs(low), abs(high))):
         return [low]
     size = 10.0 ** math.floor(math.log10(rough))
@@ -201,7 +201,7 @@ def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def tick_labels(ticks: Sequence[float], *, as_percent: bool = False) -> list[str]:
-    """Write ticks with as many places as tell them apart, the same for all."""
+    """Write ticks with as many places as keep them distinct, the same for all."""
     scaled = [100.0 * tick if as_percent else tick for tick in ticks]
     unit = " %" if as_percent else ""
     largest = max((abs(tick) for tick in scaled), default=0.0)

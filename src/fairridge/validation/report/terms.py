@@ -25,6 +25,10 @@ from fairridge.validation.report.case import Case
 # Coefficients that readers can still look at; the largest ones are shown.
 MOST_TERMS = 120
 MOST_ATTRIBUTES = 8
+NO_POPULATION = (
+    "the interval is for the share of the variance of the linear predictor that S explains, which "
+    "this definition does not bound."
+)
 
 
 def coefficient_terms(
@@ -161,8 +165,8 @@ def inference_of(case: Case) -> dict[str, Any]:
     known["inference"] = inference
     try:
         population = inference.population_unfairness(model.confidence or CONFIDENCE)
-    except ValueError as error:
-        return known | {"no_population": _line(error)}
+    except ValueError:  # its message is for programmers
+        return known | {"no_population": NO_POPULATION}
     return known | {"population": population}
 
 
