@@ -164,8 +164,8 @@ def _roles(
     if not attributes:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
     check_columns(attributes, source, "--sensitive")
-    for name, given in ((target, "--response"), (weight, "--weight")):
-        check_columns([] if name is None else [name], source, given)
+    for name, flag in ((target, "--response"), (weight, "--weight")):
+        check_columns([] if name is None else [name], source, flag)
     check_roles([] if target is None else [target], attributes, weight, None)
     return _AuditColumns(target, attributes, weight)
 

@@ -123,14 +123,14 @@ def _chosen(
     check_option("separation", options.separation, SEPARATION)
     sensitive, columns = list(training.sensitive), training.columns
     models = {in_words(name): known[name](sensitive=sensitive) for name in wanted or known}
-    given = {
+    parameters = {
         "separation": options.separation if options.separation != "isolate" else None,
         "blind": options.blind or None,
         "controls": list(training.controls) or None,
         "min_frequency": columns.min_frequency,
         "missing": columns.missing if columns.missing != "error" else None,
     }
-    for name, value in given.items():
+    for name, value in parameters.items():
         if value is None:
             continue
         having = [model for model in models.values() if name in model.get_params()]

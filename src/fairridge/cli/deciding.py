@@ -71,27 +71,27 @@ def choose(
     with progress("reading"):
         everyone = read_data(data, columns, separator)
         _refuse_times(everyone.family)
-        training, held = _divided(everyone, wanted.held_out, separator, seed)
+        training, held_out = _divided(everyone, wanted.held_out, separator, seed)
     announce_size(training)
     with progress("fitting and testing"):
         choice = choose_bound(
             make_model(training, options),
             training.X,
             _named(training),
-            held.X,
-            _named(held),
+            held_out.X,
+            _named(held_out),
             rule=rule,
             confidence=wanted.confidence,
             unfairness=bounds_of(wanted.bounds, "--bounds"),
             sample_weight=training.weight,
-            sample_weight_held=held.weight,
+            sample_weight_held=held_out.weight,
         )
     saved = out if choice.granted else None
     if saved is not None:
         save(choice.model, saved)
     return Result(
-        lambda: _answer(choice, wanted, training, held) | {"saved": saved},
-        lambda: _show(choice, training, held, unsaved=out is not None and saved is None),
+        lambda: _answer(choice, wanted, training, held_out) | {"saved": saved},
+        lambda: _show(choice, training, held_out, unsaved=out is not None and saved is None),
         saved=(saved,),
     )
 
@@ -151,7 +151,7 @@ def monitor(
     return Result(lambda: known, lambda: facts(title, pairs))
 
 
-def _answer(choice: Any, wanted: RuleOptions, training: Data, held: Data) -> dict[str, Any]:
+def _answer(choice: Any, wanted: RuleOptions, training: Data, held_out: Data) -> dict[str, Any]:
     """Return what was asked and choice, for JSON."""
     return {
         "rule": wanted.rule,
@@ -160,7 +160,7 @@ def _answer(choice: Any, wanted: RuleOptions, training: Data, held: Data) -> dic
         "granted": choice.granted,
         "unfairness": choice.unfairness,
         "training_rows": training.X.num_rows,
-        "held_out_rows": held.X.num_rows,
+        "held_out_rows": held_out.X.num_rows,
         "tested": list(choice.steps),
     }
 
@@ -173,11 +173,11 @@ def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float 
         return Monitor(model, unfairness, 0.01 if false_alarm is None else false_alarm)
     watch = Monitor.load(state, model)
     # The guarantee of a state is for what it was begun with.
-    for option_name, given, known in (
+    for option_name, asked, known in (
         ("--unfairness", unfairness, watch.unfairness),
         ("--false-alarm", false_alarm, watch.false_alarm),
     ):
-        if given is not None and given != known:
+        if asked is not None and asked != known:
             raise BadInputError(
                 f"{state} was begun with {option_name} {known:g}; leave {option_name} out, or "
                 "begin another state."
@@ -285,9 +285,9 @@ def _named(data: Data) -> Any:
     return pa.table({data.response: data.y})
 
 
-def _show(choice: Any, training: Data, held: Data, *, unsaved: bool) -> None:
+def _show(choice: Any, training: Data, held_out: Data, *, unsaved: bool) -> None:
     announce(training)
-    note(f"{training.X.num_rows:,} rows to fit to, {held.X.num_rows:,} to test on.")
+    note(f"{training.X.num_rows:,} rows to fit to, {held_out.X.num_rows:,} to test on.")
     say(str(choice.favorable))
     table(
         "Tested in sequence, on held-out rows",

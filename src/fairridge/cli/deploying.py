@@ -88,8 +88,8 @@ def _sentences(model: Any, source: Any, options: ReasonOptions) -> list[list[str
         reasons = explained(model, X, sensitive_features=S, **wanted)
     except TypeError as error:  # the model is not linear
         raise BadInputError(str(error)) from error
-    given = () if options.template is None else (options.template,)
-    return _as_written(reasons, source.table).sentences(*given, names=words)
+    template = () if options.template is None else (options.template,)
+    return _as_written(reasons, source.table).sentences(*template, names=words)
 
 
 def _as_written(reasons: Any, table: Any) -> Any:
@@ -162,8 +162,8 @@ def export(
     """Write a model as a query, a Python module, an ONNX graph, for scikit-learn or as points."""
     if to not in FORMATS:
         raise BadInputError(f"--to {to} is not known; use one of {', '.join(FORMATS)}.")
-    given = {"dialect": dialect, "table": table, "keep": keep}
-    options = {name: value for name, value in given.items() if value is not None}
+    of_sql = {"dialect": dialect, "table": table, "keep": keep}
+    options = {name: value for name, value in of_sql.items() if value is not None}
     if options and to != "sql":
         raise BadInputError(f"--{next(iter(options))} is for --to sql; leave it out.")
     check_place(out, model)

@@ -87,7 +87,7 @@ def names(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
 
 
 def repeated(columns: Sequence[str]) -> str | None:
-    """Return the first name that stands there more than once, if any."""
+    """Return the first name that occurs more than once, if any."""
     return next((name for name, count in Counter(columns).items() if count > 1), None)
 
 

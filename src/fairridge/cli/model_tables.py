@@ -12,7 +12,7 @@ from fairridge.cli.training_data import Data
 from fairridge.outputs import writing
 
 MOST_ROWS = 20
-# Bounds of which a screen shows the models.
+# Bounds whose models a screen shows.
 SHORT_PATH = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 
@@ -26,8 +26,8 @@ def announce(training: Data) -> None:
 def announce_size(training: Data) -> None:
     """Say before a fit how large it is, if that is known."""
     if training.encoded is not None:
-        given, encoded, rows = training.X.num_columns, training.encoded, training.X.num_rows
-        note(f"note: {given:,} columns become {encoded:,} encoded columns; {rows:,} rows.")
+        columns, encoded, rows = training.X.num_columns, training.encoded, training.X.num_rows
+        note(f"note: {columns:,} columns become {encoded:,} encoded columns; {rows:,} rows.")
 
 
 def show_model(model: Any, everything: bool) -> None:

@@ -41,12 +41,12 @@ def predictor_penalty_of(text: str) -> float | Literal["cv"]:
 
 def class_weight_of(texts: Sequence[str] | None) -> dict[str, float] | Literal["balanced"] | None:
     """Read weights of classes."""
-    given = names(texts, "--class-weight")
-    if not given:
+    parts = names(texts, "--class-weight")
+    if not parts:
         return None
-    if given == ("balanced",):
+    if parts == ("balanced",):
         return "balanced"
-    return _by_name("--class-weight", given, "balanced, or good=1,bad=5")
+    return _by_name("--class-weight", parts, "balanced, or good=1,bad=5")
 
 
 def _by_name(option: str, parts: Sequence[str], example: str) -> dict[str, float]:

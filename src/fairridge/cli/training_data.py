@@ -60,7 +60,7 @@ def make_model(data: Data, options: ModelOptions) -> Any:
             "--unfairness with a bound per attribute needs --definition mean-parity."
         )
     columns, streamed = data.columns, data.y is None
-    given: dict[str, Any] = vars(options) | {
+    parameters: dict[str, Any] = vars(options) | {
         "unfairness": bound_of(options.unfairness),
         # A source of rows knows its sensitive attributes itself.
         "sensitive": None if streamed else list(data.sensitive),
@@ -73,11 +73,11 @@ def make_model(data: Data, options: ModelOptions) -> Any:
     }
     if columns.max_levels is not None:
         # Levels of rows in memory have been counted already.
-        given["max_levels"] = columns.max_levels if streamed else None
+        parameters["max_levels"] = columns.max_levels if streamed else None
     for name, families, whom in FAMILY_OPTIONS:
-        value = given[name]
+        value = parameters[name]
         if value is None:
-            del given[name]
+            del parameters[name]
         elif data.family not in families:
             shown = ",".join(value) if isinstance(value, dict) else value
             raise BadInputError(
@@ -85,10 +85,10 @@ def make_model(data: Data, options: ModelOptions) -> Any:
                 f"{data.family}; leave it out."
             )
     if data.family == "cox":
-        return FairRidgeSurvival(**given)
+        return FairRidgeSurvival(**parameters)
     if data.family in CLASSES:
-        return FairRidgeClassifier(**given)
-    return FairRidgeRegressor(**given, family=data.family)
+        return FairRidgeClassifier(**parameters)
+    return FairRidgeRegressor(**parameters, family=data.family)
 
 
 @dataclass(frozen=True)
@@ -284,8 +284,8 @@ def _levels_left(table: Any, name: str, least: float | None, weight: str | None)
     levels = text.dictionary.to_pylist()
     # The last code is that of missing values.
     codes = text.indices.fill_null(len(levels)).to_numpy(zero_copy_only=False)
-    given = None if weight is None else numeric_vector(table.column(weight), len(codes), weight)
-    *sums, gone = np.bincount(codes, weights=given, minlength=len(levels) + 1).tolist()
+    weights = None if weight is None else numeric_vector(table.column(weight), len(codes), weight)
+    *sums, gone = np.bincount(codes, weights=weights, minlength=len(levels) + 1).tolist()
     known = {level: float(size) for level, size in zip(levels, sums, strict=True) if size > 0.0}
     learned = CategoricalColumn.learn(name, known, least, float(gone)) if known else None
     return 0 if learned is None else len(learned.levels)

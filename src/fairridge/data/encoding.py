@@ -90,7 +90,7 @@ class Encoding:
 
     @property
     def single(self) -> tuple[str, ...]:
-        """Categorical columns of which one level only has rows."""
+        """Categorical columns with rows of a single level."""
         return tuple(
             column.name
             for column in self.columns
@@ -128,13 +128,13 @@ def unique_names(names: Sequence[str], first: Sequence[bool]) -> tuple[str, ...]
         Which of them choose before the others, such as names that users gave.
     """
     taken = set(names)
-    given: set[str] = set()
+    used: set[str] = set()
     unique = list(names)
     for k in sorted(range(len(names)), key=lambda k: not first[k]):
         numbered = (f"{names[k]}_{number}" for number in count(2))
-        if names[k] in given:
+        if names[k] in used:
             unique[k] = next(name for name in numbered if name not in taken)
-        given.add(unique[k])
+        used.add(unique[k])
         taken.add(unique[k])
     return tuple(unique)
 

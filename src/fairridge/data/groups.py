@@ -121,7 +121,7 @@ def _label(encoding: Encoding, key: Floats) -> str:
     parts, values = [], iter(key)
     for column in encoding.columns:
         value = next(values)
-        if isinstance(column, FilledColumn):  # its mean, and whether that stands for no number
+        if isinstance(column, FilledColumn):  # its mean, and whether the number is missing
             shown = MISSING if next(values) else f"{value:g}"
             parts.append(f"{column.name}={shown}")
         elif isinstance(column, CategoricalColumn):

@@ -69,7 +69,7 @@ class NumberSample:
     def of(
         cls, pieces: Sequence[Piece], n_rows: int, weight: Floats | None, most: int = MOST_ROWS
     ) -> NumberSample:
-        """Take every so many of the rows in memory."""
+        """Take evenly spaced rows in memory."""
         stride = 1 << max(0, int(np.ceil(np.log2(max(n_rows, 1) / most))))
         rows = slice(None, None, stride)
         numbers = (piece for piece in pieces if not isinstance(piece, Indicators))
@@ -100,7 +100,7 @@ def column_profiles(
     sample: NumberSample | None,
     n_rows: int,
 ) -> tuple[ColumnProfile, ...]:
-    """Describe columns of S, then of X; numbers of which there is no sample are left out.
+    """Describe columns of S, then of X; numbers without a sample are left out.
 
     Parameters
     ----------

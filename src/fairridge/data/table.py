@@ -347,7 +347,7 @@ def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument
 def located(
     table: Table, names: tuple[str, ...] | None, n_columns: int, argument: str, estimator_name: str
 ) -> list[int]:
-    """Return where each column of the fit stands in a new table: by name if both have names."""
+    """Return the position of each column of the fit in a new table: by name if both have names."""
     if names is not None and table.names is not None:
         places = {name: k for k, name in enumerate(table.names)}
         known = set(names)

@@ -304,10 +304,7 @@ class DeviceEngine:
         """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
         if self._responses is None or self._gram is None:
             return None
-        curvature = self._responses.curvature(family, intercept)
-        return (
-            None if curvature is None else np.einsum("ab,ij->aibj", curvature, self._gram[:k, :k])
-        )
+        return self._responses.hessian(family, intercept, self._gram[:k, :k])
 
     def _column(self, k: int) -> Floats:
         """Bring one column of [S, X, y] to main memory, to say what is wrong with it."""
@@ -352,7 +349,7 @@ class DeviceEngine:
     # -------------------------------------------------------- what is not there
 
     def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
-        """Compare no pairs of rows."""
+        """Refuse: pairs of rows are not compared on a device."""
         _not_on_host()
 
     @property

@@ -268,10 +268,7 @@ class MemoryEngine:
         """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
         if self._gram is None or self._responses is None:
             return None
-        curvature = self._responses.curvature(family, intercept)
-        return (
-            None if curvature is None else np.einsum("ab,ij->aibj", curvature, self._gram[:k, :k])
-        )
+        return self._responses.hessian(family, intercept, self._gram[:k, :k])
 
     def _eta(
         self, center: Floats, intercept: Floats, raw: Floats
@@ -360,7 +357,7 @@ def is_wide(engine: Any) -> TypeGuard[MemoryEngine]:
 
 
 def has_many_sparse(engine: Any, most: int | None = None) -> TypeGuard[MemoryEngine]:
-    """Whether rows in memory have so many sparse columns that no matrix of them is formed.
+    """Whether rows in memory have too many sparse columns to form a matrix of their size.
 
     Matrices of as many rows, or columns, as `most` are formed, by default `MOST_FORMED`.
     """

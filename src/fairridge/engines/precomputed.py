@@ -19,7 +19,7 @@ def _of_rows(name: str) -> Any:
 
 
 class PrecomputedMoments:
-    """Rows of which the moments came from elsewhere; they are read only if they must be.
+    """Rows with moments that came from elsewhere; the rows are read only if necessary.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class PrecomputedMoments:
 
 
 class PrecomputedRoot(PrecomputedMoments):
-    """Rows of which a triangular root of the scatter is known as well.
+    """Rows with a known triangular root of the scatter as well.
 
     Parameters
     ----------

@@ -65,6 +65,11 @@ class DistinctResponses:
         assert each is not None  # at order 2
         return np.asarray(each[0]) if (each == each[0]).all() else None
 
+    def hessian(self, family: Family, intercept: Floats, gram: Floats) -> Floats | None:
+        """Return the curvature times a Gram matrix of the rows; None if rows differ in it."""
+        curvature = self.curvature(family, intercept)
+        return None if curvature is None else np.einsum("ab,ij->aibj", curvature, gram)
+
     def _eta(self, intercept: Floats) -> Floats:
         return np.tile(intercept, (len(self.values), 1))
 
@@ -109,10 +114,9 @@ def null_sums(
     by_target[1:] += moments.scatter[:k, k:]
     if by_target.shape[1] == 1:
         by_target = np.hstack([gram[:, :1] - by_target, by_target])
-    curvature = responses.curvature(family, intercept)
-    if curvature is None:
+    hessian = responses.hessian(family, intercept, gram)
+    if hessian is None:
         return None
-    hessian = np.einsum("ab,ij->aibj", curvature, gram)
     gradient = responses.slopes(family, intercept).T @ by_target.T
     return GLMSums(responses.sums(family, intercept, k).deviance, gradient, hessian)
 

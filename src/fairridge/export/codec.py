@@ -31,7 +31,7 @@ WHOLE = range(-(2**63), 2**64)
 
 @dataclass(frozen=True)
 class NotSaved:
-    """Stands for a callable, of which a file has only the name."""
+    """Stands for a callable, since a file has only its name."""
 
     name: str  # where the function was defined
 

@@ -21,7 +21,7 @@ FORMAT = 1
 # The frame library of the training data is a matter of the machine, not of the model; its moments
 # only save inference a pass.
 LEFT_OUT = {"_backend": None, "_moments": None}
-# What files of earlier versions lack, and what stands for it.
+# What files of earlier versions lack, and its default.
 ADDED: dict[str, Any] = {"_profiles": ()}
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)

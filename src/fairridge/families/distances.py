@@ -129,7 +129,7 @@ class ClassDifference:
 class SameOutcome:
     """d = 1[yᵢ = yⱼ] in O(n log n + nq²): pairs with the same outcome are compared.
 
-    So weighs Berk et al. (2017). The response must have ties, as classes and
+    These are the weights of Berk et al. (2017). The response must have ties, as classes and
     counts do.
     """
 
@@ -226,7 +226,7 @@ def squared_form(sums: Floats, q: int) -> Floats:
 
 
 def require_ties(n_rows: int, n_outcomes: int) -> None:
-    """Refuse responses of which no two are the same."""
+    """Refuse responses that are all different."""
     if n_rows == n_outcomes:
         raise ValueError(
             "SameOutcome compares rows with the same outcome, and no two rows have the same y; "

@@ -86,8 +86,8 @@ class PredictedMeans:
     """The means that a model predicts: one per row, or one per row and class."""
 
     family: Any  # the family of the response (Family)
-    # Among rows of which class the mean of that class is asked for, one mean per code; None
-    # for all means among all rows.
+    # Classes whose mean is asked for among their own rows, one mean per code; None for all
+    # means among all rows.
     codes: tuple[int, ...] | None = None
     # Subtracted from every mean, so that means far from zero keep the digits of their
     # differences.

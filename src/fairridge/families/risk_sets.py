@@ -11,7 +11,7 @@ from fairridge._typing import Floats, Integers
 
 Ties = Literal["breslow", "efron"]
 
-# Risks that differ by a factor of e³⁰⁰ at most can be summed in one scale.
+# Risks that differ by at most a factor of e³⁰⁰ can be summed in one scale.
 SPAN = 300.0
 
 

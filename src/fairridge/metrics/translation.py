@@ -122,7 +122,7 @@ def _columns_of(fit: Fit) -> _SensitiveColumns:
     basis, family = fit.basis, fit.family
     scatter = basis.sensitive.scatter() / basis.weight
     center, variance = basis.center_sensitive, np.diag(scatter)
-    if family.least_squares or family.reads == "times":  # η, of which U is orthogonal to S
+    if family.least_squares or family.reads == "times":  # η = Sα + Uβ, and U is orthogonal to S
         mean = np.atleast_1d(fit.intercept + fit.alpha @ center)
         spread = np.array([fit.sensitive_variance + fit.predictor_variance])
         return _SensitiveColumns(center, variance, np.atleast_2d(fit.alpha) @ scatter, mean, spread)

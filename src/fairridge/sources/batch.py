@@ -43,7 +43,7 @@ def located(work: Callable[[Batch], Any], batch: Batch) -> Any:
 
 
 def add(a: Any, b: Any) -> Any:
-    """Add two sums, either of which may be of no rows at all."""
+    """Add two sums; None is the sum of no rows."""
     if a is None or b is None:
         return b if a is None else a
     return a + b

@@ -109,7 +109,7 @@ class LevelCounts:
         if name not in self.levels:
             return NumericColumn(name)
         counts = self.levels[name]
-        if self.roles.kinds[name] == "text":  # of which nothing was declared
+        if self.roles.kinds[name] == "text":  # no levels were declared
             counts = {level: counts[level] for level in sorted(counts) if counts[level] > 0}
         if not any(weight > 0 for weight in counts.values()):  # none is missing, as was found
             raise ValueError("there are no rows with a positive weight.")

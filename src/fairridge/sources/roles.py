@@ -111,8 +111,8 @@ def assign_roles(
         As in `fairridge.sources.parquet`.
     """
     roles = ("response", "sensitive", "predictors", "weight", "offset")
-    given = (response, sensitive, predictors, weight, offset)
-    named = dict(zip(roles, map(_column_names, given), strict=True))
+    arguments = (response, sensitive, predictors, weight, offset)
+    named = dict(zip(roles, map(_column_names, arguments), strict=True))
     owner: dict[str, str] = {}
     for role, columns in named.items():
         for name in columns:

@@ -51,8 +51,8 @@ def make_folds(
     and the positions are those among the rows kept.
     """
     if folds is not None:
-        given = _given_folds(folds, n)
-        return given if kept is None else [_among(kept, n, each) for each in given]
+        lists = _given_folds(folds, n)
+        return lists if kept is None else [_among(kept, n, each) for each in lists]
     if kept is not None:
         n, y = len(kept), None if y is None else _safe_indexing(y, kept)
     repeats, rows = check_count("repeats", repeats), np.zeros((n, 1))
@@ -73,13 +73,13 @@ def make_folds(
 
 def _given_folds(folds: Any, n: int) -> list[list[Fold]]:
     try:
-        given = [each if hasattr(each, "__len__") else list(each) for each in folds]
-        nested = bool(given) and _is_nested(given)
+        lists = [each if hasattr(each, "__len__") else list(each) for each in folds]
+        nested = bool(lists) and _is_nested(lists)
     except TypeError as error:
         raise ValueError(f"folds={_shortened(folds)}: {HOW}.") from error
-    if not given:
+    if not lists:
         raise ValueError(f"folds is empty; {HOW}.")
-    return [_checked(list(each), n) for each in (given if nested else [given])]
+    return [_checked(list(each), n) for each in (lists if nested else [lists])]
 
 
 def _among(kept: Integers, n: int, folds: list[Fold]) -> list[Fold]:

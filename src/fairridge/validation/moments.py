@@ -130,7 +130,7 @@ def moment_fold(
     root: Floats | None = None,
     decide: Decide | None = None,
 ) -> list[Scores]:
-    """Fit to training rows, and measure on others, of both of which only moments are known.
+    """Fit to training rows, and measure on others; only moments of both are known.
 
     `part` are the moments of the validation rows. Their scatter is RᵀR with the
     `root` R, if it is given, which carries more digits.

@@ -10,7 +10,7 @@ from fairridge.reports.html.numbers import MISSING, number
 from fairridge.reports.html.sections.parts import remark, table
 from fairridge.reports.html.sections.words import term
 
-# A score that is computed from so many digits is right to about five.
+# A score computed from this many digits is right to about five.
 DIGITS = 7
 INTERCEPT = "(intercept)"
 LINKS = {
@@ -36,9 +36,9 @@ def scoring_part(contents: ReportContents) -> list[Html | None]:
         element("h3", "One score by hand"),
         element(
             "p",
-            "Intercept plus coefficients times columns as they come, at the chosen bound. A level "
-            "of a category has a column that is 1 in its rows and 0 in all others. The row is "
-            "synthetic: medians, and the commonest level of every column. ",
+            "Intercept plus coefficients times columns in their original form, at the chosen "
+            "bound. A level of a category has a column that is 1 in its rows and 0 in all others. "
+            "The row is synthetic: medians, and the commonest level of every column. ",
             HAZARD if times else LINKS[contents.subject.link],
             " The row's offset, here 0, is added to the sum." if offset else "",
         ),

@@ -69,15 +69,15 @@ def _key_figures(contents: ReportContents, board: Board) -> list[Html]:
 
 
 def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
-    held = contents.dependence.held_out
+    held_out = contents.dependence.held_out
     yield "Bound", partial(name_of_bound, contents), lambda k: STATUS[contents.status[k]]
     yield (
         "Achieved",
         lambda k: amount(contents, contents.achieved[k]),
         lambda k: f"in training{_refitted(contents, k, not contents.bounds_eta)}",
     )
-    if not contents.bounds_eta and held is not None:
-        yield "The same, held out", lambda k: amount(contents, held[k]), lambda k: ""
+    if not contents.bounds_eta and held_out is not None:
+        yield "The same, held out", lambda k: amount(contents, held_out[k]), lambda k: ""
 
 
 def _of_yardstick(contents: ReportContents) -> Iterator[KeyFigure]:
