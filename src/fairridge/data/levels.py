@@ -19,11 +19,18 @@ from fairridge._typing import Integers
 
 @dataclass(frozen=True)
 class Levels:
-    """A categorical column."""
+    """A categorical column.
 
-    codes: Integers  # position of each row's level; -1 if the value is missing
-    # The levels in order: the declared order of a categorical column, sorted for strings.
-    # Declared but empty levels are included. (tuple).
+    Attributes
+    ----------
+    codes : ndarray of int
+        Position of each row's level; -1 if the value is missing.
+    levels : tuple
+        The levels in order: the declared order of a categorical column,
+        sorted for strings. Declared but empty levels are included.
+    """
+
+    codes: Integers
     levels: tuple[Any, ...]
 
     def recode(self, levels: Sequence[Any]) -> Levels:
@@ -91,8 +98,8 @@ def _from_pyarrow(native: Any) -> Levels:
     declared = hasattr(chunk, "dictionary")
     if not declared:
         chunk = chunk.dictionary_encode()
-    levels = Levels(
+    found = Levels(
         chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp),
         tuple(chunk.dictionary.to_pylist()),
     )
-    return levels if declared else levels.recode(sorted(levels.levels))
+    return found if declared else found.recode(sorted(found.levels))

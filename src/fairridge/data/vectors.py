@@ -33,9 +33,7 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     values = np.asarray(values)
     if values.ndim == 0:
         raise ValueError(f"{argument} is a single value; pass one value per row of X.")
-    if (
-        argument != "y" and values.ndim == 2 and values.shape[1] > 1
-    ):  # scikit-learn itself warns for y
+    if argument != "y" and values.ndim == 2 and values.shape[1] > 1:  # of y scikit-learn says so
         raise ValueError(f"{argument} has {values.shape[1]} columns; pass one value per row of X.")
     vector = column_or_1d(values, warn=True)
     if len(vector) != n_rows:
@@ -75,9 +73,9 @@ def _one_kind(values: list[Any], argument: str) -> NDArray[Any]:
     """Make an array of labels held as objects."""
     examples = {_kind(value): value for value in reversed(values)}
     if len(examples) > 1:
-        (first, a), (other, b) = ((k, np.asarray(v).item()) for k, v in list(examples.items())[:2])
+        (one, a), (other, b) = ((k, np.asarray(v).item()) for k, v in list(examples.items())[:2])
         raise ValueError(
-            f"{argument} mixes labels such as {a!r} ({first}) and {b!r} ({other}); "
+            f"{argument} mixes labels such as {a!r} ({one}) and {b!r} ({other}); "
             "give all of them one type."
         )
     if "other objects" in examples:
@@ -108,8 +106,8 @@ def numeric_vector(values: Any, n_rows: int, argument: str, rows: Any = slice(No
         vector = _numbers_of_objects(vector, argument)
     vector = np.asarray(vector, dtype=np.float64)
     if not np.isfinite(vector).all():
-        what = "NaN or missing values" if np.isnan(vector).any() else "infinity"
-        raise ValueError(f"Input {argument} contains {what}; drop those rows first.")
+        found = "NaN or missing values" if np.isnan(vector).any() else "infinity"
+        raise ValueError(f"Input {argument} contains {found}; drop those rows first.")
     return vector
 
 

@@ -51,34 +51,18 @@ NEGLIGIBLE_CURVATURE = 1e-18
 
 @dataclass(frozen=True)
 class Point:
-    """A point, its deviance and derivatives (of the deviance alone).
+    """A point, its deviance and derivatives (of the deviance alone)."""
 
-    Attributes
-    ----------
-    theta : ndarray of shape (N,)
-        Coordinates.
-    deviance : float
-        Deviance there.
-    gradient : ndarray of shape (N,)
-        Its gradient there.
-    hessian : ndarray of shape (N, N)
-        Its Hessian, there or at an earlier point.
-    converged : bool
-        Whether it is the minimum it was meant to be, or its deviance the limit.
-    separated : ndarray of shape (s, N) or None
-        Directions in which the deviance falls forever, if there are any;
-        orthonormal.
-    passes : int
-        Evaluations on the way there.
-    """
-
-    theta: Floats
-    deviance: float
-    gradient: Floats
-    hessian: Floats
+    theta: Floats  # coordinates, of shape (N,)
+    deviance: float  # deviance there
+    gradient: Floats  # its gradient there, of shape (N,)
+    hessian: Floats  # its Hessian, there or at an earlier point, of shape (N, N)
+    # Whether it is the minimum it was meant to be, or its deviance the limit.
     converged: bool = True
+    # Directions in which the deviance falls forever, if there are any; orthonormal, of shape
+    # (s, N).
     separated: Floats | None = None
-    passes: int = 0
+    passes: int = 0  # evaluations on the way there
 
     def after(self, step: Floats) -> Point:
         """Return the point after a short step, with what its derivatives say of the deviance."""
@@ -93,36 +77,20 @@ class Point:
 
 @dataclass(frozen=True)
 class Objective:
-    """Deviance + θᵀQθ + Σ l1ⱼ|θⱼ|, over the free coordinates.
+    """Deviance + θᵀQθ + Σ l1ⱼ|θⱼ|, over the free coordinates."""
 
-    Attributes
-    ----------
-    evaluate : callable
-        Maps θ and an order to (deviance, gradient, Hessian or None).
-    quadratic : ndarray of shape (N, N)
-        Q.
-    l1 : ndarray of shape (N,)
-        Weights of the absolute values; zero for smooth penalties.
-    free : ndarray of int
-        Coordinates that may move; the others stay where they are.
-    zero : ndarray of int
-        Coordinates that must be zero.
-    null : float
-        Deviance of the null model; 0 if a perfect fit is nothing to end at.
-    curvature : ndarray of shape (N,) or None
-        Its second derivative in each coordinate; None for that of the start.
-    unit : float
-        What deviances are measured in: a decrease is small relative to this and
-        to the deviance, whatever the scale of weights and responses.
-    """
-
+    # Maps θ and an order to (deviance, gradient, Hessian or None).
     evaluate: Callable[[Floats, int], tuple[float, Floats, Floats | None]]
-    quadratic: Floats
-    l1: Floats
-    free: Integers
-    zero: Integers
+    quadratic: Floats  # Q, of shape (N, N)
+    l1: Floats  # weights of the absolute values; zero for smooth penalties, of shape (N,)
+    free: Integers  # coordinates that may move; the others stay where they are
+    zero: Integers  # coordinates that must be zero
+    # Deviance of the null model; 0 if a perfect fit is nothing to end at.
     null: float = field(default=0.0, kw_only=True)
+    # Its second derivative in each coordinate; None for that of the start, of shape (N,).
     curvature: Floats | None = field(default=None, kw_only=True)
+    # What deviances are measured in: a decrease is small relative to this and to the
+    # deviance, whatever the scale of weights and responses.
     unit: float = field(default=1.0, kw_only=True)
 
     def value(self, point: Point) -> float:

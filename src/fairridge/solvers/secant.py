@@ -1,4 +1,4 @@
-"""What two gradients show of a Hessian between them."""
+"""What two gradients tell of a Hessian between them."""
 
 from __future__ import annotations
 

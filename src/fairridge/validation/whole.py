@@ -20,13 +20,23 @@ MANY_FOLDS = 5
 
 @dataclass(frozen=True)
 class WholeModel:
-    """A model of all rows, and where it ended."""
+    """A model of all rows, and where it ended.
 
-    model: LinearModel  # the model
-    training: Training  # all rows
-    # What it found for bounds, of models that need passes over the rows.
+    Attributes
+    ----------
+    model : LinearModel
+        The model.
+    training : Training
+        All rows.
+    seeds : tuple of Seed
+        What it found for bounds, of models that need passes over the rows.
+    warm_start : object
+        What else helps a problem on some of the rows to start; None for closed forms.
+    """
+
+    model: LinearModel
+    training: Training
     seeds: tuple[Seed, ...] = ()
-    # What else helps a problem on some of the rows to start; None for closed forms.
     warm_start: Any = None
 
     @classmethod
