@@ -31,7 +31,7 @@ class Part:
     """All that linear models see of rows [S, X, y].
 
     That is their number, their means, and a triangular root R of their scatter
-    RᵀR, from orthogonal steps: collinear columns cost no digits.
+    RᵀR, from orthogonal steps: collinear columns do not reduce precision.
     """
 
     n: int

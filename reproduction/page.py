@@ -57,10 +57,10 @@ def _how(results: Results) -> Blocks:
         f"{settings.runs} runs of {settings.folds}-fold cross-validation, the same folds for all "
         f"models, r = {bounds}. ({remarks}.) All models are solved exactly. FRRM standardizes S, "
         "as fairml does. “Our samples” are "
-        f"{settings.runs} draws of Examples 1 and 2 with 1000 rows; vu.test is fairml's own, very "
-        "likely the paper's.",
-        "*Differences* are paired over runs, with 90 % intervals. They are about cutting the same "
-        "rows into folds, as in the paper, not about new data. Less than .5 % is a tie and called "
+        f"{settings.runs} draws of Examples 1 and 2 with 1000 rows; vu.test is fairml's "
+        "sample, probably that of the paper.",
+        "*Differences* are paired over runs, with 90 % intervals. They reflect "
+        "fold assignment, as in the paper, not new samples. Less than .5 % is a tie and called "
         "equal. A *cell* is one data set at one bound.",
         "*Dependence on S* in validation rows is R² adjusted for chance, 1 − (1 − R²)(n − 1)/(n − "
         "q − 1) in each fold, averaged over folds. Without adjustment chance alone gives q/(n − "

@@ -40,7 +40,7 @@ def _method(results: Results, kinds: Mapping[str, Kind]) -> str:
     word = "stands" if whole else "stands in part"
     return (
         f"**The method {word}.** FRRM keeps β at least squares for every r, has one root, and r = "
-        f"0 is exact. Misprints touch {misprints} statements, and none of them the method itself."
+        f"0 is exact. Misprints occur in {misprints} statements; none affects the method."
     )
 
 
@@ -54,7 +54,7 @@ def _zafar(results: Results, kinds: Mapping[str, Kind]) -> str:
         f"training its RMSE is smaller in {smaller} of {len(found)} cells with r > 0 "
         f"({between(found['mean'])}; in {int((~found['reached']).sum())} of them ZLM is "
         "unconstrained and still below FRRM's R²_S). The paper's protocol, equal |COV|, lets ZLM "
-        "be less fair and hides this."
+        "be less fair, which masks the difference."
     )
 
 
@@ -106,9 +106,9 @@ def _definitions(results: Results, kinds: Mapping[str, Kind]) -> str:
     if any(kinds[name] != "does not hold" for name in off):
         return ""
     return (
-        "**Two extensions do not do what is said.** Bounding R²_EO is statistical parity on "
-        "another scale, not equality of opportunity (E5), and D_IF weighs dissimilar people most "
-        "(E6). A quasi-Binomial model does not make β constant."
+        "**Two extensions lack the property they are named for.** Bounding R²_EO is statistical "
+        "parity on another scale, not equality of opportunity (E5), and D_IF weighs dissimilar "
+        "people most (E6). A quasi-Binomial model does not make β constant."
     )
 
 

@@ -99,7 +99,7 @@ def _logistic_differences(results: Results) -> Blocks:
         "*Table 3. FGRRM relative to ZLRM in validation, in %, with 90 % intervals, at the same "
         "largest |COV(η, S_j)| (the paper's protocol) or the same R² of η on S in training. "
         "FGRRM is better if F1 is above and log loss below zero. ADULT has three levels (166 rows) "
-        "with at most one event; their η run away, and take up what the bounds allow.*",
+        "with at most one event; their linear predictors diverge and use up the bounds.*",
         *markdown_table(("data", "measure", *_bounds(first)), rows),
     ]
 
@@ -210,7 +210,7 @@ def _mean_parity(results: Results) -> Blocks:
                      number(found["share_of_means"], 4), number(found["decision_gap"], 3))
                 )  # fmt: skip
     return [
-        "For classes, a share of deviance is not what anybody sees of a model. *Mean parity* "
+        "For classes, users see probabilities, not deviance shares. *Mean parity* "
         "bounds R² of the predicted probabilities on S itself: r = .05 then means .05. *Blind* "
         "models use S at fit only, which the law may ask for.",
         "*Table 4. Means over folds on validation rows: F1, adjusted R² of the probabilities on "
@@ -253,5 +253,5 @@ def _exceeded(cases: list[str]) -> Blocks:
         return []
     return [
         f"On {', '.join(cases)} certified models exceed .05 in validation. The certificate is an "
-        "approximation for many rows; there, predictors are not few beside them."
+        "approximation for many rows, and these data have too many predictors for their rows."
     ]

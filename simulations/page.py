@@ -244,7 +244,7 @@ TEXTS = {
     "coverage": (
         f"Intervals of nominally 95 % at r = {coverage.BOUND} and n = 1000, for the same model "
         f"fitted to {coverage.MANY:,} rows. HC1 and HC3 are `model.inference`; “λ and U as given” "
-        "is the sandwich of a ridge regression that forgets that both were estimated; the "
+        "is the sandwich of a ridge regression that treats both as known; the "
         f"bootstrap refits the model to {coverage.RESAMPLES} resamples. The gaussian and the "
         "binomial model have statistical parity; the counts are overdispersed, and the model "
         "Poisson."
@@ -260,7 +260,7 @@ TEXTS = {
     ),
     "decisions": (
         f"`choose_bound` at confidence {decisions.LEVEL}, beside the largest bound whose decisions "
-        "meet the rule on the held-out rows as they are."
+        "meet the rule on the held-out rows, without a test."
     ),
     "monitoring": (
         f"Streams of {monitoring.ROWS:,} rows, looked at every {monitoring.BATCH}, for the bound "

@@ -23,7 +23,7 @@ from fairridge.engines import (
     PrecomputedRoot,
 )
 from fairridge.engines.device_rows import DeviceBlock
-from fairridge.engines.written import Block, DenseBlock, SplitBlock
+from fairridge.engines.written import DenseBlock, SplitBlock, WrittenBlock
 from fairridge.families import (
     Binomial,
     Cox,
@@ -89,7 +89,7 @@ ENGINES: tuple[type[Engine], ...] = (
     MemoryEngine,
     StreamEngine,
 )
-BLOCKS: tuple[type[Block], ...] = (DenseBlock, DeviceBlock, SplitBlock)
+BLOCKS: tuple[type[WrittenBlock], ...] = (DenseBlock, DeviceBlock, SplitBlock)
 READERS: tuple[type[ResponseReader], ...] = (Labels, Numbers, Times)
 RIDGES: tuple[type[GaussianRidge], ...] = (RidgeOnExplained, RidgeOnSensitive)
 

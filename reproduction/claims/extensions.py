@@ -62,7 +62,7 @@ def ridge_on_beta(results: Results) -> Verdict:
         parts.append(percent(norm, 0))
     return Verdict(
         grade(good, 8),
-        f"β shrinks to {parts[0]} in the units of (15), which no figure shows, and to {parts[1]} "
+        f"β shrinks to {parts[0]} in the units of (15), too small to see, and to {parts[1]} "
         "in those of fairml's option.",
     )
 
@@ -189,7 +189,7 @@ def fgrrm_coefficients_grow(results: Results) -> Verdict:
     return Verdict(
         grade(good, 3),
         f"β grow by a factor of {number(growth, 2)}; the largest fall between two r is "
-        f"{percent(fall, 3)} of a coefficient, which no figure shows.",
+        f"{percent(fall, 3)} of a coefficient, too small to see.",
     )
 
 

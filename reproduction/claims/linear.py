@@ -254,5 +254,5 @@ def fairness_in_validation(results: Results) -> Verdict:
         grade(good, len(excess)),
         f"Adjusted R² on S in validation exceeds that in training by at most .01 in {good} of "
         f"{len(excess)} cells; more on {', '.join(bad) or 'no data set'}. By fairml's share the "
-        f"excess is at most {number(share, 3)}, but that share is 0 at α = 0 whatever ŷ does.",
+        f"excess is at most {number(share, 3)}, but that share is 0 at α = 0 by construction.",
     )

@@ -1,8 +1,8 @@
-"""Checks of arguments that every layer uses."""
+"""Checks of arguments, and lists in messages, that every layer uses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -72,6 +72,13 @@ def check_count(name: str, value: Any, *, minimum: int = 1) -> int:
     if not is_number(value) or not np.isfinite(value) or value < minimum or value != int(value):
         raise ValueError(f"{name}={value!r} must be a whole number, at least {minimum}.")
     return int(value)
+
+
+def listed(values: Iterable[Any], most: int = 5, write: Callable[[Any], str] = repr) -> str:
+    """Write the first of some values, and how many more there are."""
+    texts = list(map(write, values))
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def check_option(name: str, value: Any, options: tuple[str, ...]) -> None:

@@ -148,7 +148,9 @@ COMMANDS = {
     "fit ok.csv -y y -s s --out ''": ("empty",),
     "demo --out ok.csv": ("ok.csv", "not a folder"),
     "fit 'two\nlines.csv' -y y -s s": ("two lines.csv", "no such file"),
-    "audit ok.csv -m classes.json -y x": ("is not a class of 'x': 1.0, 2.0, 2.5, 3.0, 4.0…",),
+    "audit ok.csv -m classes.json -y x": (
+        "is not a class of 'x': 1.0, 2.0, 2.5, 3.0, 4.0 and 1 more",
+    ),
     "audit ok.csv -p y -s s -y x --positive 2.0": ("'y' ranges from", "'x' has two classes"),
 }
 

@@ -139,3 +139,8 @@ def test_one_of_several_classes_can_be_favorable(loans):
     )
     assert found.positive == "paid"
     assert found.favorable.high
+
+
+def test_what_is_not_negated_is_not_negated_twice():
+    assert favorable_outcome("low", "", "not promoted").label == "promoted"
+    assert favorable_outcome("low", "", "promoted").label == "not promoted"

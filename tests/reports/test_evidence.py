@@ -9,7 +9,7 @@ import pytest
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, audit
 from fairridge.peers import ZafarRegressor
-from fairridge.reports.html import numbers
+from fairridge.reports.html import coefficient_errors, numbers
 
 ROUGH = {"cv": 0, "bootstrap": 0}
 
@@ -17,35 +17,33 @@ ROUGH = {"cv": 0, "bootstrap": 0}
 def test_intervals_are_those_of_inference(gaussian_report, people, people_X):
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"]).fit(people_X, people["gaussian"])
     inference = model.inference(people_X, people["gaussian"])
-    found = gaussian_report.contents.uncertainty
+    contents = gaussian_report.contents
     for kind in ("raw", "fair"):
         table = inference.to_frame(kind).set_index("term")
-        for name, one in getattr(found, kind).items():
+        for name, known in coefficient_errors(contents.inference, kind).items():
             if name != "(lambda)":  # whose interval is another one
                 row = table.loc[name]
                 np.testing.assert_allclose(
-                    [one.error, one.low, one.high],
-                    row[["standard_error", "lower", "upper"]],
-                    rtol=1e-6,
+                    known, row[["standard_error", "lower", "upper"]], rtol=1e-6
                 )
     expected = inference.population_unfairness(0.95)
-    assert found.population.upper == pytest.approx(expected.upper, rel=1e-6)
+    assert contents.population.upper == pytest.approx(expected.upper, rel=1e-6)
     assert f"{numbers.percent(expected.upper, 2)} of the variance" in gaussian_report.summary
-    one = found.fair["income"]
-    assert f"{numbers.number(one.low)} to {numbers.number(one.high)}" in gaussian_report.html
+    _, low, high = coefficient_errors(contents.inference, "fair")["income"]
+    assert f"{numbers.number(low)} to {numbers.number(high)}" in gaussian_report.html
 
 
 def test_models_without_standard_errors_say_why(people, people_X):
     page = fairridge.report(
         ZafarRegressor(0.05, sensitive=["sex"]), people_X, people["gaussian"], **ROUGH
     )
-    assert page.contents.uncertainty.fair == {}
+    assert page.contents.inference is None
     assert "There are no standard errors: ZafarRegressor has no standard errors." in page.html
     assert "95 % interval" not in page.html
     parity = FairRidgeClassifier(0.05, sensitive=["sex"])
     refused = fairridge.report(parity, people_X, people["binomial"], **ROUGH)
-    assert refused.contents.uncertainty.population is None
-    assert "not known: population_unfairness is for R²" in refused.html
+    assert refused.contents.population is None
+    assert "not known: the interval is for the share of the variance" in refused.html
 
 
 @pytest.mark.parametrize(("bound", "words"), [(0.2, "is certified"), (0.0005, "is not certified")])
@@ -54,7 +52,7 @@ def test_certificates_in_plain_words(people, people_X, bound, words):
     model = FairRidgeRegressor(bound, sensitive=["sex"], confidence=0.9)
     page = fairridge.report(model, people_X, people["gaussian"], cv=2, bootstrap=2)
     fitted = model.fit(people_X, people["gaussian"])
-    certificate = page.contents.uncertainty.certificate
+    certificate = page.contents.certificate
     assert certificate.upper == pytest.approx(fitted.certificate_.upper)
     assert f"The bound {words}" in page.summary
     assert "with 90 % confidence" in page.summary

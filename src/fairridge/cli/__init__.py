@@ -15,10 +15,10 @@ MISSING = "fairridge: the command line needs {}: pip install 'fairridge[cli]'\n"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, and return its exit code.
 
-    0: done. 2: bad usage or bad input, said in one line. 130: interrupted, as
-    shells have it (128 + SIGINT). 1: anything else.
+    0: done. 2: bad usage or bad input, reported in one line. 130: interrupted,
+    as in shells (128 + SIGINT). 1: anything else.
     """
-    # Whoever closes a stream does not want what goes there.
+    # A stream that is closed gets no output.
     sys.stdout = sys.stdout or io.StringIO()
     sys.stderr = sys.stderr or io.StringIO()
     try:

@@ -75,7 +75,7 @@ def run(arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except typer.Abort:  # the input ended at a question
         raise KeyboardInterrupt from None
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         _forget_output()
         return 1
     except Exception as error:

@@ -12,7 +12,6 @@ from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.option_groups import gathered
 from fairridge.cli.options import (
-    AsJson,
     Bins,
     Favorable,
     Figures,
@@ -29,7 +28,7 @@ from fairridge.cli.options import (
 )
 from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.predicting import linear_predictors, load_model, scored_columns
-from fairridge.cli.terminal import note, progress, say, show_json
+from fairridge.cli.terminal import Result, note, progress, say
 from fairridge.cli.terminal import table as show_table
 from fairridge.cli.training_data import check_roles
 
@@ -53,7 +52,7 @@ AUDIT_COLUMNS = {
 
 
 @dataclass(frozen=True)
-class _Predicted:
+class _Predictions:
     """Predictions, and what a model file knows beside them."""
 
     values: Any
@@ -63,7 +62,7 @@ class _Predicted:
 
 
 @dataclass(frozen=True)
-class _Roles:
+class _AuditColumns:
     """Which columns are what."""
 
     target: str | None
@@ -108,8 +107,7 @@ def audit(
     separator: Separator = None,
     out: Figures = None,
     safe_csv: SafeCsv = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Compare the predictions of any model between groups of people."""
     check_place(out, data, model)
     with progress("reading and comparing"):
@@ -118,24 +116,19 @@ def audit(
         source = read(data, separator, texts)
         predicted = _predicted(source, prediction, fitted, options.positive)
         roles = _roles(source, predicted, sensitive, response, weight)
-        found, remarks = _audited(source, predicted, prediction, roles, options)
+        audited, remarks = _audited(source, predicted, prediction, roles, options)
     if out is not None:
-        write(arrow(found.to_frame()), out, safe=safe_csv)
-    if as_json:
-        show_json(_audit_facts(found))
-        return
-    for remark in remarks:
-        note(remark)
-    _show_audit(found)
-    if out is not None:
-        say(f"Saved: {out}")
+        write(arrow(audited.to_frame()), out, safe=safe_csv)
+    return Result(
+        lambda: _audit_facts(audited), lambda: _show_audit(audited, remarks), saved=(out,)
+    )
 
 
 def _audited(
     source: Source,
-    predicted: _Predicted,
+    predicted: _Predictions,
     prediction: str | None,
-    roles: _Roles,
+    roles: _AuditColumns,
     options: AuditOptions,
 ) -> tuple[Any, tuple[str, ...]]:
     """Compare groups; also return how columns were read."""
@@ -145,41 +138,41 @@ def _audited(
     table, remarks = typed(source.table, [*roles.sensitive, *others], Kinds())
     values = predicted.values if prediction is None else table.column(prediction)
     truth = values if roles.target is None else table.column(roles.target)
-    own = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
+    named = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
     with _naming_columns(roles.target or "response", prediction or "prediction"):
-        found = audited(
+        audit = audited(
             None if roles.target is None else table.select([roles.target]),
             values,
             sensitive_features=table.select(list(roles.sensitive)),
             sample_weight=None if roles.weight is None else table.column(roles.weight),
             linear_predictor=predicted.eta,
-            **(vars(options) | own),
+            **(vars(options) | named),
         )
-    return found, remarks
+    return audit, remarks
 
 
 def _roles(
     source: Source,
-    predicted: _Predicted,
+    predicted: _Predictions,
     sensitive: list[str] | None,
     response: str | None,
     weight: str | None,
-) -> _Roles:
+) -> _AuditColumns:
     """Raise unless there are sensitive attributes, and every column has one role."""
     attributes = names(sensitive, "--sensitive") or predicted.sensitive or source.sensitive
     target = response or (source.response[0] if len(source.response) == 1 else None)
     if not attributes:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
     check_columns(attributes, source, "--sensitive")
-    for name, given in ((target, "--response"), (weight, "--weight")):
-        check_columns([] if name is None else [name], source, given)
+    for name, flag in ((target, "--response"), (weight, "--weight")):
+        check_columns([] if name is None else [name], source, flag)
     check_roles([] if target is None else [target], attributes, weight, None)
-    return _Roles(target, attributes, weight)
+    return _AuditColumns(target, attributes, weight)
 
 
 def _predicted(
     source: Source, prediction: str | None, model: Any, positive: str | None
-) -> _Predicted:
+) -> _Predictions:
     """Return predictions, and what a model knows of sensitive attributes and classes."""
     if (prediction is None) == (model is None):
         raise BadInputError(
@@ -187,7 +180,7 @@ def _predicted(
         )
     if prediction is not None:
         check_columns([prediction], source, "--prediction")
-        return _Predicted(source.table.column(prediction), (), positive)
+        return _Predictions(source.table.column(prediction), (), positive)
     columns, eta = scored_columns(model, source), linear_predictors(model, source)
     attributes = tuple(sensitive_of(model) or ())
     labels = [str(label) for label in getattr(model, "classes_", ())]
@@ -196,10 +189,10 @@ def _predicted(
     if len(labels) == 2:
         modeled = columns[f"probability_{labels[1]}"]
         if positive == labels[0]:
-            return _Predicted(1.0 - modeled.to_numpy(), attributes, positive, eta)
-        return _Predicted(modeled, attributes, labels[1], eta)
+            return _Predictions(1.0 - modeled.to_numpy(), attributes, positive, eta)
+        return _Predictions(modeled, attributes, labels[1], eta)
     chosen = "prediction" if positive is None else f"probability_{positive}"
-    return _Predicted(columns[chosen], attributes, positive, eta)
+    return _Predictions(columns[chosen], attributes, positive, eta)
 
 
 @contextmanager
@@ -229,31 +222,35 @@ def _references(options: AuditOptions) -> dict[str, str] | None:
     return {name: group for name, _, group in pairs} or None
 
 
-def _audit_facts(found: Any) -> dict[str, Any]:
+def _audit_facts(audit: Any) -> dict[str, Any]:
     estimates = {
-        "share_of_eta": found.eta_share,
-        "share_of_means": found.means_share,
-        "decision_gap": found.parity_difference,
-        "demographic_parity_difference": found.parity_difference,
-        "demographic_parity_ratio": found.parity_ratio,
-        "equal_opportunity_difference": found.opportunity_difference,
-        "equalized_odds_difference": found.odds_difference,
+        "share_of_eta": audit.eta_share,
+        "share_of_means": audit.means_share,
+        "decision_gap": audit.parity_difference,
+        "demographic_parity_difference": audit.parity_difference,
+        "demographic_parity_ratio": audit.parity_ratio,
+        "equal_opportunity_difference": audit.opportunity_difference,
+        "equalized_odds_difference": audit.odds_difference,
     }
     return {
-        "kind": found.kind,
-        "positive": found.positive,
-        "favorable": favorable_facts(found.favorable),
-        "threshold": found.threshold,
-        "confidence": found.confidence,
-        **{key: value for name, one in estimates.items() for key, value in one.flat(name).items()},
-        "max_correlation": found.max_correlation,
-        "attributes": arrow(found.attributes_frame()).to_pylist(),
-        "groups": arrow(found.to_frame()).to_pylist(),
+        "kind": audit.kind,
+        "positive": audit.positive,
+        "favorable": favorable_facts(audit.favorable),
+        "threshold": audit.threshold,
+        "confidence": audit.confidence,
+        **{
+            key: value
+            for name, estimate in estimates.items()
+            for key, value in estimate.flat(name).items()
+        },
+        "max_correlation": audit.max_correlation,
+        "attributes": arrow(audit.attributes_frame()).to_pylist(),
+        "groups": arrow(audit.to_frame()).to_pylist(),
     }
 
 
 def favorable_facts(favorable: Any) -> dict[str, Any]:
-    """Return which outcome people want, and who says so."""
+    """Return which outcome people want, and why it was chosen."""
     return {
         "outcome": favorable.label,
         "means": favorable.words,
@@ -261,20 +258,22 @@ def favorable_facts(favorable: Any) -> dict[str, Any]:
     }
 
 
-def _show_audit(found: Any) -> None:
-    say(first_line(found.favorable))
-    for line in found._facts():
+def _show_audit(audit: Any, remarks: tuple[str, ...]) -> None:
+    for remark in remarks:
+        note(remark)
+    say(first_line(audit.favorable))
+    for line in audit._facts():
         say(line)
-    for part in found.attributes:
-        rows = [group.flat() for group in (*part.groups, found.overall)]
+    for part in audit.attributes:
+        rows = [group.flat() for group in (*part.groups, audit.overall)]
         shown = [name for name in AUDIT_COLUMNS if any(row[name] == row[name] for row in rows)]
         show_table(
             f"\n{part.attribute}",
             [AUDIT_COLUMNS[name][0] for name in shown],
             [[_cell(row, name) for name in shown] for row in rows],
         )
-    if any(group.small for part in found.attributes for group in part.groups):
-        say(f"† fewer than {found.small} rows: left out of comparisons.", style="dim")
+    if any(group.small for part in audit.attributes for group in part.groups):
+        say(f"† fewer than {audit.small} rows: left out of comparisons.", style="dim")
 
 
 def _cell(row: dict[str, Any], name: str) -> str:

@@ -1,4 +1,4 @@
-"""Text that holds numbers or dates: read as such, and said."""
+"""Text that holds numbers or dates: parsed and reported."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Kinds:
     date: tuple[str, ...] = ()
 
 
-# Numbers that texts mean, and how readers are told.
+# Numbers that texts mean, and a description of how they were read.
 Reading = tuple[list[float], str]
 
 
@@ -74,14 +74,14 @@ def is_text(kind: Any) -> bool:
 
 def coded(column: Any) -> Any:
     """Return a column of text as codes and a dictionary of its values."""
-    found = column.combine_chunks()
-    return found if hasattr(found, "dictionary") else found.dictionary_encode()
+    array = column.combine_chunks()
+    return array if hasattr(array, "dictionary") else array.dictionary_encode()
 
 
 def typed(
     table: Any, names: Sequence[str], kinds: Kinds, *, dates: bool = True
 ) -> tuple[Any, tuple[str, ...]]:
-    """Read columns as what they hold, and say of which text was made a number.
+    """Read columns as what they hold, and say which text was parsed.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def typed(
     kinds : Kinds
         What is known of them; other text is a number or a date if every value is.
     dates : bool
-        Whether columns can be dates without being said to be.
+        Whether undeclared columns can be dates.
 
     Returns
     -------
@@ -125,12 +125,12 @@ def _column(column: Any, name: str, kinds: Kinds, dates: bool) -> tuple[Any, str
         return column, ""
     codes = coded(column)
     texts = [text.strip() for text in codes.dictionary.to_pylist()]
-    found = _read(texts, name, kinds, dates) if texts else None
-    if found is None:
+    reading = _read(texts, name, kinds, dates) if texts else None
+    if reading is None:
         if name in kinds.numeric or name in kinds.date:
             raise BadInputError(_refusal(texts, name, kinds))
         return column, ""
-    numbers, words = found
+    numbers, words = reading
     values = pa.array(numbers, pa.float64()).take(codes.indices)
     note = f"Column {name!r}: read {texts[0]!r} as {numbers[0]:.10g}, {words}."
     return pa.chunked_array([values]), note
@@ -167,7 +167,7 @@ def _numbers(texts: list[str]) -> Reading | None:
 
 
 def _without_symbol(text: str, symbol: str) -> str:
-    """Take a sign of currency off one end; anywhere else it stays, and is not a number."""
+    """Remove a sign of currency from one end; anywhere else the text is not a number."""
     sign = text[:1] if text[:1] in "+-" else ""
     body = text[len(sign) :].strip()
     body = body.removeprefix(symbol) if body.startswith(symbol) else body.removesuffix(symbol)
@@ -181,11 +181,11 @@ def _without_zeros(text: str) -> str:
 def _dates(texts: list[str]) -> Reading | None:
     numbers, day_first = [], False
     for text in texts:
-        found = DAY_FIRST.fullmatch(text)
-        day_first = day_first or found is not None
+        match = DAY_FIRST.fullmatch(text)
+        day_first = day_first or match is not None
         try:
-            if found:
-                day, _, month, year = found.groups()
+            if match:
+                day, _, month, year = match.groups()
                 numbers.append(float((date(int(year), int(month), int(day)) - EPOCH).days))
             elif ISO.fullmatch(text):
                 numbers.append(_days(datetime.fromisoformat(text)))
@@ -224,7 +224,7 @@ def _refusal(texts: list[str], name: str, kinds: Kinds) -> str:
             f"--numeric {name}: its numbers are written in different ways, such as {texts[0]!r} "
             f"and {texts[-1]!r}; write all of them in one."
         )
-    return f"--numeric {name}: {bad!r} is not a number; mend it, or leave the column out."
+    return f"--numeric {name}: {bad!r} is not a number; correct it, or leave the column out."
 
 
 def readable(column: Any) -> tuple[Any, dict[str, Any]]:
@@ -240,13 +240,13 @@ def readable(column: Any) -> tuple[Any, dict[str, Any]]:
     import numpy as np
     import pyarrow as pa
 
-    found = coded(column)
-    texts = [str(text).strip() for text in found.dictionary.to_pylist()]
+    array = coded(column)
+    texts = [str(text).strip() for text in array.dictionary.to_pylist()]
     good = [text for text in texts if (_numbers([text]) or _dates([text])) is not None]
     # What is read must be written in one way.
     reading = (_numbers(good) or _dates(good)) if good else None
     known = {} if reading is None else dict(zip(good, reading[0], strict=True))
-    numbers = pa.array([known.get(text) for text in texts], pa.float64()).take(found.indices)
-    codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    numbers = pa.array([known.get(text) for text in texts], pa.float64()).take(array.indices)
+    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     others = {text: np.equal(codes, k) for k, text in enumerate(texts) if text not in known}
     return pa.chunked_array([numbers]), others

@@ -11,7 +11,6 @@ from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.model_values import bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import (
-    AsJson,
     Favorable,
     Figures,
     Input,
@@ -22,7 +21,7 @@ from fairridge.cli.options import (
 )
 from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.response_families import CLASSES
-from fairridge.cli.terminal import note, progress, say, show_json
+from fairridge.cli.terminal import Result, note, progress, say
 from fairridge.cli.terminal import table as show_table
 from fairridge.cli.training_data import Data, read_data
 
@@ -49,8 +48,7 @@ def compare(
     seed: Seed = 0,
     out: Figures = None,
     safe_csv: SafeCsv = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Fit every model that applies, and measure all of them in the same way."""
     check_place(out, data)
     training = read_data(data, columns, separator)
@@ -61,29 +59,29 @@ def compare(
     with progress("comparing"):
         from fairridge.validation import compare as compared
 
-        found = compared(
+        comparison = compared(
             training.X, _plain(training.y), sensitive=list(training.sensitive), unfairness=bounds,
             models=chosen, task=task, favorable=favorable, response=training.response, **settings,
         )  # fmt: skip
     if out is not None:
-        write(arrow(found.to_frame()), out, safe=safe_csv)
-    if as_json:
-        show_json(_comparison_facts(found))
-        return
-    announce(training)
-    _show_comparison(found)
-    if out is not None:
-        say(f"Saved: {out}")
+        write(arrow(comparison.to_frame()), out, safe=safe_csv)
+    return Result(
+        lambda: _comparison_facts(comparison),
+        lambda: _show_comparison(training, comparison),
+        saved=(out,),
+    )
 
 
-def _comparison_facts(found: Any) -> dict[str, Any]:
+def _comparison_facts(comparison: Any) -> dict[str, Any]:
     return {
-        "models": [dict(record) for record in found.records],
-        "skipped": found.skipped,
-        "notes": found.notes,
-        "warnings": found.warnings,
-        "loss": found.loss_name,
-        "favorable": None if found.favorable is None else favorable_facts(found.favorable),
+        "models": [dict(record) for record in comparison.records],
+        "skipped": comparison.skipped,
+        "notes": comparison.notes,
+        "warnings": comparison.warnings,
+        "loss": comparison.loss_name,
+        "favorable": None
+        if comparison.favorable is None
+        else favorable_facts(comparison.favorable),
     }
 
 
@@ -125,14 +123,14 @@ def _chosen(
     check_option("separation", options.separation, SEPARATION)
     sensitive, columns = list(training.sensitive), training.columns
     models = {in_words(name): known[name](sensitive=sensitive) for name in wanted or known}
-    given = {
+    parameters = {
         "separation": options.separation if options.separation != "isolate" else None,
         "blind": options.blind or None,
         "controls": list(training.controls) or None,
         "min_frequency": columns.min_frequency,
         "missing": columns.missing if columns.missing != "error" else None,
     }
-    for name, value in given.items():
+    for name, value in parameters.items():
         if value is None:
             continue
         having = [model for model in models.values() if name in model.get_params()]
@@ -146,17 +144,18 @@ def _chosen(
     return models
 
 
-def _show_comparison(found: Any) -> None:
+def _show_comparison(training: Data, comparison: Any) -> None:
     from fairridge.validation.comparison_result import LEGEND, TABLES
 
-    if found.favorable is not None:
-        say(first_line(found.favorable))
+    announce(training)
+    if comparison.favorable is not None:
+        say(first_line(comparison.favorable))
     for title, columns in TABLES.items():
-        head, *rows = found.table(columns)
+        head, *rows = comparison.table(columns)
         show_table(f"\n{title}", head, rows)
     say(LEGEND, style="dim")
-    warned = [f"{name}: {text}" for name, texts in found.warnings.items() for text in texts]
-    for remark in (*found.notes, *warned):
+    warned = [f"{name}: {text}" for name, texts in comparison.warnings.items() for text in texts]
+    for remark in (*comparison.notes, *warned):
         note(remark)
-    for name, reason in found.skipped.items():
+    for name, reason in comparison.skipped.items():
         say(f"Left out {name}: {reason}", style="dim")

@@ -8,11 +8,13 @@ import typer
 
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, read
-from fairridge.cli.options import AsJson, SafeCsv, option
+from fairridge.cli.option_groups import gathered
+from fairridge.cli.options import SafeCsv, option
 from fairridge.cli.outputs import check_place, write
-from fairridge.cli.terminal import say, show_json, table
+from fairridge.cli.terminal import Result, say, table
 
 
+@gathered()
 def datasets(
     name: Annotated[
         str | None,
@@ -20,8 +22,7 @@ def datasets(
     ] = None,
     out: Annotated[str | None, option("FILE", "Write it: CSV or Parquet.", "--out", "-o")] = None,
     safe_csv: SafeCsv = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """List the data sets that ship, describe one, or write it to a file."""
     check_place(out)
     if name is None and out is not None:
@@ -29,41 +30,33 @@ def datasets(
             "--out needs the name of a data set: fairridge datasets NAME --out FILE."
         )
     if name is None:
-        _list(as_json)
-        return
+        return _listing()
     name = name.removeprefix(BUILTIN)
     source = read(f"{BUILTIN}{name}")
     if out is not None:
         write(_plain(source.table), out, safe=safe_csv)
-        say(f"{source.table.num_rows:,} rows: {out}")
-        return
+        rows = source.table.num_rows
+        return Result(lambda: {"rows": rows, "saved": out}, lambda: say(f"{rows:,} rows: {out}"))
     from fairridge.datasets import load
 
     description = load(name, backend="pyarrow").description
-    if as_json:
-        show_json(
-            {
-                "name": name,
-                "rows": source.table.num_rows,
-                "columns": source.columns,
-                "response": source.response,
-                "sensitive": source.sensitive,
-                "family": source.family,
-                "description": description,
-            }
-        )
-        return
-    say(description)
-    say(f"\nResponse: {', '.join(source.response)}. Sensitive: {', '.join(source.sensitive)}.")
+    roles = f"Response: {', '.join(source.response)}. Sensitive: {', '.join(source.sensitive)}."
+    facts = {
+        "name": name,
+        "rows": source.table.num_rows,
+        "columns": source.columns,
+        "response": source.response,
+        "sensitive": source.sensitive,
+        "family": source.family,
+        "description": description,
+    }
+    return Result(lambda: facts, lambda: say(f"{description}\n\n{roles}"))
 
 
-def _list(as_json: bool) -> None:
+def _listing() -> Result:
     from fairridge.datasets import available
 
-    found = available()
-    if as_json:
-        show_json([info._asdict() for info in found])
-        return
+    data_sets = available()
     rows = [
         [
             info.name,
@@ -73,10 +66,13 @@ def _list(as_json: bool) -> None:
             ", ".join(info.response),
             ", ".join(info.sensitive),
         ]
-        for info in found
+        for info in data_sets
     ]
     head = ["name", "family", "rows", "columns", "response", "sensitive"]
-    table("Data sets that ship; use them as builtin:NAME", head, rows, left=2)
+    title = "Data sets that ship; use them as builtin:NAME"
+    return Result(
+        lambda: [info._asdict() for info in data_sets], lambda: table(title, head, rows, left=2)
+    )
 
 
 def _plain(frame: Any) -> Any:

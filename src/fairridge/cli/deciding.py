@@ -13,7 +13,6 @@ from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.model_values import bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import (
-    AsJson,
     Favorable,
     Input,
     ModelOut,
@@ -25,7 +24,7 @@ from fairridge.cli.options import (
 from fairridge.cli.outputs import check_place
 from fairridge.cli.predicting import load_model, model_rows
 from fairridge.cli.response_families import CLASSES
-from fairridge.cli.terminal import facts, note, progress, say, show_json, table
+from fairridge.cli.terminal import Result, facts, note, progress, say, table
 from fairridge.cli.training_data import Data, make_model, read_data
 
 # Names of rules, and what the number after the colon is.
@@ -62,8 +61,7 @@ def choose(
     out: ModelOut = None,
     seed: Seed = 0,
     separator: Separator = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Find the largest bound whose decisions meet a rule on new people, with confidence."""
     from fairridge import choose_bound, save
 
@@ -73,31 +71,29 @@ def choose(
     with progress("reading"):
         everyone = read_data(data, columns, separator)
         _refuse_times(everyone.family)
-        training, held = _divided(everyone, wanted.held_out, separator, seed)
+        training, held_out = _divided(everyone, wanted.held_out, separator, seed)
     announce_size(training)
     with progress("fitting and testing"):
-        found = choose_bound(
+        choice = choose_bound(
             make_model(training, options),
             training.X,
             _named(training),
-            held.X,
-            _named(held),
+            held_out.X,
+            _named(held_out),
             rule=rule,
             confidence=wanted.confidence,
             unfairness=bounds_of(wanted.bounds, "--bounds"),
             sample_weight=training.weight,
-            sample_weight_held=held.weight,
+            sample_weight_held=held_out.weight,
         )
-    saved = out if found.granted else None
+    saved = out if choice.granted else None
     if saved is not None:
-        save(found.model, saved)
-    if as_json:
-        show_json(_answer(found, wanted, training, held) | {"saved": saved})
-        return
-    announce(training)
-    _show(found, training, held)
-    if out is not None:
-        say(f"Saved: {out}" if found.granted else "Nothing is saved: no model meets the rule.")
+        save(choice.model, saved)
+    return Result(
+        lambda: _answer(choice, wanted, training, held_out) | {"saved": saved},
+        lambda: _show(choice, training, held_out, unsaved=out is not None and saved is None),
+        saved=(saved,),
+    )
 
 
 State = Annotated[
@@ -117,6 +113,7 @@ FalseAlarm = Annotated[
 ]
 
 
+@gathered()
 def monitor(
     data: Input,
     model: SavedModel,
@@ -124,8 +121,7 @@ def monitor(
     unfairness: Watched = None,
     false_alarm: FalseAlarm = None,
     separator: Separator = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
     check_place(state, data, model)
     fitted = load_model(model)
@@ -135,42 +131,37 @@ def monitor(
         X, attributes = model_rows(fitted, source)
         seen = watch.update(X, **attributes)
     watch.save(state)
-    if as_json:
-        show_json(
-            {
-                "unfairness": watch.unfairness,
-                "false_alarm": watch.false_alarm,
-                "new_rows": X.num_rows,
-                "rows": seen.n_rows,
-                "wealth": seen.wealth,
-                "alarm": seen.alarm,
-                "state": state,
-            }
-        )
-        return
-    facts(
-        f"Monitor: {'ALARM: the bound does not hold' if seen.alarm else 'no alarm'}",
-        (
-            ("Bound on R² of means on S", f"{watch.unfairness:g}"),
-            ("Rows in this batch", f"{X.num_rows:,}"),
-            ("Rows seen", f"{seen.n_rows:,}"),
-            ("Wealth, of a stake of 1", f"{seen.wealth:.4g}"),
-            ("Alarm at a wealth of", f"{1.0 / watch.false_alarm:g}"),
-        ),
+    known = {
+        "unfairness": watch.unfairness,
+        "false_alarm": watch.false_alarm,
+        "new_rows": X.num_rows,
+        "rows": seen.n_rows,
+        "wealth": seen.wealth,
+        "alarm": seen.alarm,
+        "state": state,
+    }
+    title = f"Monitor: {'ALARM: the bound does not hold' if seen.alarm else 'no alarm'}"
+    pairs = (
+        ("Bound on R² of means on S", f"{watch.unfairness:g}"),
+        ("Rows in this batch", f"{X.num_rows:,}"),
+        ("Rows seen", f"{seen.n_rows:,}"),
+        ("Wealth, of a stake of 1", f"{seen.wealth:.4g}"),
+        ("Alarm at a wealth of", f"{1.0 / watch.false_alarm:g}"),
     )
+    return Result(lambda: known, lambda: facts(title, pairs))
 
 
-def _answer(found: Any, wanted: RuleOptions, training: Data, held: Data) -> dict[str, Any]:
-    """Return what was asked and found, for JSON."""
+def _answer(choice: Any, wanted: RuleOptions, training: Data, held_out: Data) -> dict[str, Any]:
+    """Return what was asked and choice, for JSON."""
     return {
         "rule": wanted.rule,
-        "favorable": str(found.favorable),
+        "favorable": str(choice.favorable),
         "confidence": wanted.confidence,
-        "granted": found.granted,
-        "unfairness": found.unfairness,
+        "granted": choice.granted,
+        "unfairness": choice.unfairness,
         "training_rows": training.X.num_rows,
-        "held_out_rows": held.X.num_rows,
-        "tested": list(found.steps),
+        "held_out_rows": held_out.X.num_rows,
+        "tested": list(choice.steps),
     }
 
 
@@ -182,11 +173,11 @@ def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float 
         return Monitor(model, unfairness, 0.01 if false_alarm is None else false_alarm)
     watch = Monitor.load(state, model)
     # The guarantee of a state is for what it was begun with.
-    for option_name, given, known in (
+    for option_name, asked, known in (
         ("--unfairness", unfairness, watch.unfairness),
         ("--false-alarm", false_alarm, watch.false_alarm),
     ):
-        if given is not None and given != known:
+        if asked is not None and asked != known:
             raise BadInputError(
                 f"{state} was begun with {option_name} {known:g}; leave {option_name} out, or "
                 "begin another state."
@@ -243,8 +234,8 @@ def _divided(everyone: Data, held_out: str, separator: str | None, seed: int) ->
     order = np.random.default_rng(seed).permutation(n)
     held = np.zeros(n, dtype=bool)
     for code in range(int(strata.max()) + 1):
-        own = order[strata[order] == code]
-        held[own[: round(share * len(own))]] = True
+        members = order[strata[order] == code]
+        held[members[: round(share * len(members))]] = True
     if min(held.sum(), n - held.sum()) < 2:
         raise BadInputError(f"{n} rows are too few to hold out {share:g} of them.")
     whole = replace(everyone, X=_with_levels(everyone.X))
@@ -288,15 +279,16 @@ def _other_rows(training: Data, name: str, separator: str | None) -> Data:
 
 
 def _named(data: Data) -> Any:
-    """Return the response with its name, which tells who is favored."""
+    """Return the response with its name, from which the favorable outcome is guessed."""
     import pyarrow as pa
 
     return pa.table({data.response: data.y})
 
 
-def _show(found: Any, training: Data, held: Data) -> None:
-    note(f"{training.X.num_rows:,} rows to fit to, {held.X.num_rows:,} to test on.")
-    say(str(found.favorable))
+def _show(choice: Any, training: Data, held_out: Data, *, unsaved: bool) -> None:
+    announce(training)
+    note(f"{training.X.num_rows:,} rows to fit to, {held_out.X.num_rows:,} to test on.")
+    say(str(choice.favorable))
     table(
         "Tested in sequence, on held-out rows",
         ["bound r", "in training", "held out", "p-value", "result"],
@@ -308,12 +300,14 @@ def _show(found: Any, training: Data, held: Data) -> None:
                 f"{step['p_value']:.3g}",
                 "passed" if step["passed"] else "failed",
             ]
-            for step in found.steps
+            for step in choice.steps
         ],
         left=0,
     )
     say(
-        f"r = {found.unfairness:.4g} meets the rule with confidence {found.confidence:g}."
-        if found.granted
-        else f"No bound meets the rule with confidence {found.confidence:g}."
+        f"r = {choice.unfairness:.4g} meets the rule with confidence {choice.confidence:g}."
+        if choice.granted
+        else f"No bound meets the rule with confidence {choice.confidence:g}."
     )
+    if unsaved:
+        say("Nothing is saved: no model meets the rule.")

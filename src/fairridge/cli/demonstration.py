@@ -109,9 +109,9 @@ def _show(name: str, contents: Any) -> None:
 
 def _positions(contents: Any) -> list[int]:
     """Return the bounds nearest to round ones, while they bind, and no bound."""
-    found = []
+    positions = []
     for bound in SHOWN:
         k = int(np.argmin(np.abs(contents.unfairness[:-1] - bound)))
         if abs(contents.unfairness[k] - bound) < 0.25 * max(bound, 1e-9) + 1e-12:
-            found.append(k)
-    return sorted({*found, contents.chosen, contents.free})
+            positions.append(k)
+    return sorted({*positions, contents.chosen, contents.free})

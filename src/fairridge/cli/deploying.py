@@ -11,10 +11,10 @@ from fairridge.cli.column_types import is_text, kinds_of_model
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import read
 from fairridge.cli.option_groups import gathered
-from fairridge.cli.options import AsJson, Input, RowsOut, SafeCsv, SavedModel, Separator, option
+from fairridge.cli.options import Input, RowsOut, SafeCsv, SavedModel, Separator, option
 from fairridge.cli.outputs import arrow, check_place, write, write_rows
 from fairridge.cli.predicting import input_columns, load_model
-from fairridge.cli.terminal import note, progress, say, show_json
+from fairridge.cli.terminal import Result, note, progress, say
 from fairridge.outputs import writing
 
 FORMATS = ("sql", "python", "onnx", "sklearn", "scorecard")
@@ -57,8 +57,7 @@ def reasons(
     out: RowsOut = None,
     separator: Separator = None,
     safe_csv: SafeCsv = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Write the reasons of scores as sentences, for letters about decisions."""
     import pyarrow as pa
 
@@ -66,17 +65,17 @@ def reasons(
     fitted = load_model(model)
     with progress("reading and explaining"):
         source = read(data, separator, kinds_of_model(fitted).categorical)
-        found = _sentences(fitted, source, options)
-    if as_json:
-        show_json({"reasons": found})
-        return
+        sentences = _sentences(fitted, source, options)
     columns = {
         f"reason_{k + 1}": pa.array(
-            [row[k] if k < len(row) else None for row in found], pa.string()
+            [row[k] if k < len(row) else None for row in sentences], pa.string()
         )
-        for k in range(max(map(len, found), default=0))
+        for k in range(max(map(len, sentences), default=0))
     }
-    write_rows(source.table, columns, out, "reasons", safe=safe_csv)
+    return Result(
+        lambda: {"reasons": sentences},
+        lambda: write_rows(source.table, columns, out, "reasons", safe=safe_csv),
+    )
 
 
 def _sentences(model: Any, source: Any, options: ReasonOptions) -> list[list[str]]:
@@ -86,31 +85,31 @@ def _sentences(model: Any, source: Any, options: ReasonOptions) -> list[list[str
     wanted["label"], words = _label(model, options.label), _words(options.names)
     try:
         X, S = input_columns(model, source)
-        found = explained(model, X, sensitive_features=S, **wanted)
+        reasons = explained(model, X, sensitive_features=S, **wanted)
     except TypeError as error:  # the model is not linear
         raise BadInputError(str(error)) from error
-    given = () if options.template is None else (options.template,)
-    return _as_written(found, source.table).sentences(*given, names=words)
+    template = () if options.template is None else (options.template,)
+    return _as_written(reasons, source.table).sentences(*template, names=words)
 
 
-def _as_written(found: Any, table: Any) -> Any:
-    """Quote amounts and dates as the file has them: nobody knows days since 1970."""
+def _as_written(reasons: Any, table: Any) -> Any:
+    """Quote amounts and dates as they are in the file, not as days since 1970."""
     import pyarrow.types as types
 
     quoted = {
         field.name: table.column(field.name).to_pylist()
         for field in table.schema
-        if field.name in found.attributes and (is_text(field.type) or types.is_date(field.type))
+        if field.name in reasons.attributes and (is_text(field.type) or types.is_date(field.type))
     }
-    columns = [quoted.get(name) for name in found.attributes]
+    columns = [quoted.get(name) for name in reasons.attributes]
     values = [
         tuple(
             text if column is None or column[row] is None else str(column[row])
             for text, column in zip(texts, columns, strict=True)
         )
-        for row, texts in enumerate(found.values)
+        for row, texts in enumerate(reasons.values)
     ]
-    return replace(found, values=tuple(values))
+    return replace(reasons, values=tuple(values))
 
 
 def _label(model: Any, text: str | None) -> Any:
@@ -122,11 +121,11 @@ def _label(model: Any, text: str | None) -> Any:
         return None
     if labels is None:
         raise BadInputError(f"--label {text} is for classifiers, and this model has no classes.")
-    found = find_label(text, labels.tolist())
-    if found is None:
+    label = find_label(text, labels.tolist())
+    if label is None:
         known = ", ".join(map(str, labels.tolist()))
         raise BadInputError(f"--label {text} is not a class of the model: {known}.")
-    return found
+    return label
 
 
 def _words(names: Sequence[str] | None) -> dict[str, str]:
@@ -163,8 +162,8 @@ def export(
     """Write a model as a query, a Python module, an ONNX graph, for scikit-learn or as points."""
     if to not in FORMATS:
         raise BadInputError(f"--to {to} is not known; use one of {', '.join(FORMATS)}.")
-    given = {"dialect": dialect, "table": table, "keep": keep}
-    options = {name: value for name, value in given.items() if value is not None}
+    of_sql = {"dialect": dialect, "table": table, "keep": keep}
+    options = {name: value for name, value in of_sql.items() if value is not None}
     if options and to != "sql":
         raise BadInputError(f"--{next(iter(options))} is for --to sql; leave it out.")
     check_place(out, model)

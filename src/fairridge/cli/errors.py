@@ -15,11 +15,11 @@ FAILED = 1
 
 
 class BadInputError(Exception):
-    """Something the user can mend; the message says how."""
+    """Something the user can fix; the message says how."""
 
 
 def explain(error: Exception) -> tuple[str, int] | None:
-    """Return one line and an exit code, or None for what nobody foresaw.
+    """Return one line and an exit code, or None for an unexpected error.
 
     The library raises `ValueError` for bad data and parameters, the system
     `OSError` for files, and the parser its own exceptions for bad usage.

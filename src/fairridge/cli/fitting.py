@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fairridge.cli.model_tables import (
     SHORT_PATH,
@@ -17,10 +17,10 @@ from fairridge.cli.model_tables import (
 )
 from fairridge.cli.model_values import bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
-from fairridge.cli.options import AsJson, Input, ModelOut, SafeCsv, Separator, Stream, option
+from fairridge.cli.options import Input, ModelOut, SafeCsv, Separator, Stream, option
 from fairridge.cli.outputs import arrow, check_both, check_place, write
 from fairridge.cli.streams import read_training
-from fairridge.cli.terminal import progress, say, show_json
+from fairridge.cli.terminal import Result, progress, say
 from fairridge.cli.training_data import Data, make_model
 
 
@@ -38,8 +38,7 @@ def fit(
     everything: Annotated[
         bool, option(None, "Show all coefficients, however many.", "--all")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Fit a model with a bound on unfairness."""
     check_place(out, data)
     training = _read(data, columns, separator, stream)
@@ -53,17 +52,19 @@ def fit(
         from fairridge import save
 
         save(model, out)
-    if as_json:
+
+    def facts() -> dict[str, Any]:
         more = {} if inferred is None else {"inference": arrow(inferred.to_frame()).to_pylist()}
-        show_json(model_facts(model, training) | more | {"saved": out})
-        return
-    announce(training)
-    show_model(model, everything)
-    show_certificate(model)
-    if inferred is not None:
-        say(f"\n{inferred}")
-    if out is not None:
-        say(f"Saved: {out}")
+        return model_facts(model, training) | more | {"saved": out}
+
+    def show() -> None:
+        announce(training)
+        show_model(model, everything)
+        show_certificate(model)
+        if inferred is not None:
+            say(f"\n{inferred}")
+
+    return Result(facts, show, saved=(out,))
 
 
 @gathered(omit=("unfairness",))
@@ -80,32 +81,32 @@ def path(
     ] = None,
     plot: Annotated[str | None, option("FILE", "Save a figure of the coefficients.")] = None,
     safe_csv: SafeCsv = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Fit the models for many bounds at once."""
     check_place(out, data)
     check_place(plot, data)
     check_both(out, plot, "--out and --plot")
     training = _read(data, columns, separator, stream)
-    # A file gets every bound, a screen the telling ones.
+    # A file gets every bound, a screen only some of them.
     chosen = bounds_of(bounds, "--bounds") or (None if out or plot else SHORT_PATH)
     with progress("fitting"):
         model = make_model(training, options)
-        found = model.path(training.X, training.y, unfairness=chosen, **training.options)
+        fitted = model.path(training.X, training.y, unfairness=chosen, **training.options)
     if out is not None:
-        write(arrow(found.to_frame()), out, safe=safe_csv)
+        write(arrow(fitted.to_frame()), out, safe=safe_csv)
     if plot is not None:
-        save_figure(found, plot)
-    if as_json:
-        own = {"isolated": found.isolated, "predictor_penalty": found.predictor_penalty}
-        show_json(arrow(found.to_frame()).to_pydict() | own)
-        return
-    announce(training)
-    announce_penalty(options, found)
-    show_path(found)
-    for place in (out, plot):
-        if place is not None:
-            say(f"Saved: {place}")
+        save_figure(fitted, plot)
+
+    def facts() -> dict[str, Any]:
+        more = {"isolated": fitted.isolated, "predictor_penalty": fitted.predictor_penalty}
+        return arrow(fitted.to_frame()).to_pydict() | more
+
+    def show() -> None:
+        announce(training)
+        announce_penalty(options, fitted)
+        show_path(fitted)
+
+    return Result(facts, show, saved=(out, plot))
 
 
 def _read(data: str, columns: Columns, separator: str | None, stream: bool) -> Data:

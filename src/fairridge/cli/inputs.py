@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from fairridge.arguments import listed
 from fairridge.cli.errors import BadInputError, naming
 
 BUILTIN = "builtin:"
@@ -22,27 +23,14 @@ COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".lz4": "lz4", ".zst": "zstd"}
 
 @dataclass(frozen=True)
 class Source:
-    """A table, and what is known of its columns.
+    """A table, and what is known of its columns."""
 
-    Attributes
-    ----------
-    name : str
-        As the user calls it.
-    table : pyarrow Table
-        All columns.
-    response : tuple of str
-        The response of a data set that ships; (time, event) for survival.
-    sensitive : tuple of str
-        Its sensitive attributes.
-    family : str or None
-        Its family.
-    """
-
-    name: str
-    table: Any
+    name: str  # as the user calls it
+    table: Any  # all columns (pyarrow Table)
+    # The response of a data set that ships; (time, event) for survival.
     response: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    family: str | None = None
+    sensitive: tuple[str, ...] = ()  # its sensitive attributes
+    family: str | None = None  # its family
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -91,16 +79,16 @@ def read(name: str, separator: str | None = None, text: Sequence[str] = ()) -> S
 def names(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
     """Read names that were given by repeating an option, or with commas; each once."""
     parts = (part.strip() for value in values or () for part in value.split(","))
-    found = tuple(part for part in parts if part)
-    twice = repeated(found)
+    columns = tuple(part for part in parts if part)
+    twice = repeated(columns)
     if twice is not None:
         raise BadInputError(f"{option} names {twice!r} more than once; name it once.")
-    return found
+    return columns
 
 
-def repeated(found: Sequence[str]) -> str | None:
-    """Return the first name that stands there more than once, if any."""
-    return next((name for name, count in Counter(found).items() if count > 1), None)
+def repeated(columns: Sequence[str]) -> str | None:
+    """Return the first name that occurs more than once, if any."""
+    return next((name for name, count in Counter(columns).items() if count > 1), None)
 
 
 def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
@@ -108,8 +96,10 @@ def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
     for name in wanted:
         if name in source.columns:
             continue
-        same = [own for own in source.columns if own.lower() == name.lower()]
-        hint = f"did you mean {same[0]!r}?" if same else f"it has {_listed(source.columns)}."
+        same = [column for column in source.columns if column.lower() == name.lower()]
+        hint = (
+            f"did you mean {same[0]!r}?" if same else f"it has {listed(source.columns, 12, str)}."
+        )
         raise BadInputError(f"{source.name} has no column {name!r} ({option}); {hint}")
 
 
@@ -134,7 +124,7 @@ def _delimiter(separator: str | None) -> str | None:
 
 
 def _start(path: Path) -> bytes:
-    """Return the first bytes, decompressed if the name says so; raise if that fails."""
+    """Return the first bytes, decompressed if the name ends like that; raise if that fails."""
     import pyarrow
 
     # Python says at once what is wrong with a file, if anything is.
@@ -191,20 +181,20 @@ def _read_csv(path: Path, start: bytes, separator: str | None, text: Sequence[st
         raise BadInputError(f"{path} is not a sound CSV file: {error}") from error
 
 
-def _with_codes(found: Any, read_again: Callable[..., Any]) -> Any:
+def _with_codes(table: Any, read_again: Callable[..., Any]) -> Any:
     """Keep digits that begin with a zero, such as ZIP codes, as the text that they are."""
     import pyarrow.compute as pc
     import pyarrow.types as types
 
-    whole = [field.name for field in found.schema if types.is_integer(field.type)]
-    if not whole or repeated(found.column_names) is not None:
-        return found
+    whole = [field.name for field in table.schema if types.is_integer(field.type)]
+    if not whole or repeated(table.column_names) is not None:
+        return table
     texts = read_again(whole, include_columns=whole)
     for name in whole:
         column = texts.column(name)
         if pc.any(pc.match_substring_regex(column, r"^\s*[+-]?0[0-9]")).as_py():
-            found = found.set_column(found.column_names.index(name), name, column)
-    return found
+            table = table.set_column(table.column_names.index(name), name, column)
+    return table
 
 
 def _separator(start: bytes) -> str:
@@ -225,8 +215,3 @@ def _checked(table: Any, name: str) -> Any:
                 f"column {column.name!r} of {name} is not UTF-8 text; save the file as UTF-8."
             )
     return table
-
-
-def _listed(columns: Sequence[str], maximum: int = 12) -> str:
-    shown = ", ".join(columns[:maximum])
-    return shown + (f" and {len(columns) - maximum} more" if len(columns) > maximum else "")

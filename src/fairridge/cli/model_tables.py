@@ -12,7 +12,7 @@ from fairridge.cli.training_data import Data
 from fairridge.outputs import writing
 
 MOST_ROWS = 20
-# Bounds of which a screen shows the models.
+# Bounds whose models a screen shows.
 SHORT_PATH = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 
@@ -26,8 +26,8 @@ def announce(training: Data) -> None:
 def announce_size(training: Data) -> None:
     """Say before a fit how large it is, if that is known."""
     if training.encoded is not None:
-        given, encoded, rows = training.X.num_columns, training.encoded, training.X.num_rows
-        note(f"note: {given:,} columns become {encoded:,} encoded columns; {rows:,} rows.")
+        columns, encoded, rows = training.X.num_columns, training.encoded, training.X.num_rows
+        note(f"note: {columns:,} columns become {encoded:,} encoded columns; {rows:,} rows.")
 
 
 def show_model(model: Any, everything: bool) -> None:
@@ -57,26 +57,26 @@ def show_model(model: Any, everything: bool) -> None:
         say(line, style="dim")
 
 
-def show_path(found: Any) -> None:
-    """Print the models of a path, or the telling ones of many."""
-    score = {"r_squared": "R²", "d_squared": "D²"}.get(found.score_name, found.score_name)
+def show_path(path: Any) -> None:
+    """Print the models of a path, or some of many."""
+    score = {"r_squared": "R²", "d_squared": "D²"}.get(path.score_name, path.score_name)
     rows = [
         [f"{r:.4g}", f"{achieved:.2%}", f"{value:.4f}", f"{penalty:.4g}", status]
         for r, achieved, value, penalty, status in zip(
-            found.unfairness, found.achieved, found.score, found.lambda_, found.status, strict=True
+            path.unfairness, path.achieved, path.score, path.lambda_, path.status, strict=True
         )
     ]
     if len(rows) > MOST_ROWS:
-        nearest = {int(abs(found.unfairness - r).argmin()) for r in SHORT_PATH}
+        nearest = {int(abs(path.unfairness - r).argmin()) for r in SHORT_PATH}
         rows = [rows[k] for k in sorted(nearest)]
     table(
-        f"Path: {found.definition}, in training",
+        f"Path: {path.definition}, in training",
         ["r", "achieved", score, "λ(r)", "status"],
         rows,
         left=0,
     )
-    if found.isolated:
-        levels = ", ".join(f"{name} ({rows:,})" for name, rows in found.isolated.items())
+    if path.isolated:
+        levels = ", ".join(f"{name} ({rows:,})" for name, rows in path.isolated.items())
         note(f"Isolated, since all their rows have the same outcome (rows): {levels}.")
 
 
@@ -125,31 +125,31 @@ def model_facts(model: Any, training: Data) -> dict[str, Any]:
 
 def show_certificate(model: Any) -> None:
     """Say what a certified bound promises for the population."""
-    found = model.certificate_
-    if found is None:
+    known = model.certificate_
+    if known is None:
         return
-    certain = f"with {found.confidence:.4g} confidence, by {found.method}, {found.n_rows:,} rows"
-    if not found.granted:
-        say(f"No certificate: unfairness may be {found.upper:.4g} {certain}.")
+    certain = f"with {known.confidence:.4g} confidence, by {known.method}, {known.n_rows:,} rows"
+    if not known.granted:
+        say(f"No certificate: unfairness may be {known.upper:.4g} {certain}.")
         return
-    say(f"Certificate: unfairness in the population is at most {found.upper:.4g} {certain}.")
-    say(f"For that the model was fitted with the bound {found.training_bound:.4g}.", style="dim")
+    say(f"Certificate: unfairness in the population is at most {known.upper:.4g} {certain}.")
+    say(f"For that the model was fitted with the bound {known.training_bound:.4g}.", style="dim")
 
 
-def announce_penalty(options: ModelOptions, found: Any) -> None:
+def announce_penalty(options: ModelOptions, path: Any) -> None:
     """Say at which bound the penalty on predictors was chosen, if it was."""
     if options.predictor_penalty == "cv":
-        bound, value = options.unfairness, found.predictor_penalty
+        bound, value = options.unfairness, path.predictor_penalty
         note(f"Penalty on predictors, chosen by cross-validation at r = {bound}: {value:.4g}.")
 
 
-def save_figure(found: Any, place: str) -> None:
+def save_figure(path: Any, place: str) -> None:
     """Draw the coefficients of a path into a file."""
     try:
         import matplotlib
     except ImportError as error:
         raise ImportError("--plot needs matplotlib: pip install 'fairridge[plot]'") from error
     matplotlib.use("Agg")
-    axes = found.plot("coefficients")
+    axes = path.plot("coefficients")
     with writing(place) as file:
         axes.figure.savefig(file, dpi=140, format=Path(place).suffix[1:].lower() or "png")

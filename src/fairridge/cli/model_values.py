@@ -41,25 +41,25 @@ def predictor_penalty_of(text: str) -> float | Literal["cv"]:
 
 def class_weight_of(texts: Sequence[str] | None) -> dict[str, float] | Literal["balanced"] | None:
     """Read weights of classes."""
-    given = names(texts, "--class-weight")
-    if not given:
+    parts = names(texts, "--class-weight")
+    if not parts:
         return None
-    if given == ("balanced",):
+    if parts == ("balanced",):
         return "balanced"
-    return _by_name("--class-weight", given, "balanced, or good=1,bad=5")
+    return _by_name("--class-weight", parts, "balanced, or good=1,bad=5")
 
 
 def _by_name(option: str, parts: Sequence[str], example: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for part in parts:
         # A label may have an equals sign in it, a number has none.
         name, equals, value = part.rpartition("=")
         if not equals or not name:
             raise BadInputError(f"{option} {part} must be a name and a number, such as {example}.")
-        if name in found:
+        if name in values:
             raise BadInputError(f"{option} names {name!r} twice; leave one out.")
-        found[name] = _number(option, value, f"a number after {name}=, such as {example}")
-    return found
+        values[name] = _number(option, value, f"a number after {name}=, such as {example}")
+    return values
 
 
 def _number(option: str, text: str, what: str) -> float:

@@ -12,7 +12,10 @@ from fairridge.cli.column_types import Kinds
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names, repeated
 from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
-from fairridge.cli.options import Offset, Response, Sensitive, Weight, of_data, of_model
+from fairridge.cli.options import AsJson, Offset, Response, Sensitive, Weight, of_data, of_model
+from fairridge.cli.terminal import Result
+
+Command = Callable[..., Result | None]
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Columns:
         of_data(
             "error|level",
             "What missing values of S and predictors are: an error, or a level of their own, "
-            "and of numbers the mean beside a column that says so.",
+            "and of numbers the mean beside a column that marks them.",
         ),
     ] = "error"
     unknown: Annotated[
@@ -102,17 +105,17 @@ class Columns:
     @property
     def kinds(self) -> Kinds:
         """What the user says that columns hold."""
-        found = Kinds(
+        kinds = Kinds(
             names(self.categorical, "--categorical"),
             names(self.numeric, "--numeric"),
             names(self.date, "--date"),
         )
-        twice = repeated((*found.categorical, *found.numeric, *found.date))
+        twice = repeated((*kinds.categorical, *kinds.numeric, *kinds.date))
         if twice is not None:
             raise BadInputError(
                 f"{twice!r} cannot be two of --categorical, --numeric and --date; choose one."
             )
-        return found
+        return kinds
 
 
 @dataclass(frozen=True)
@@ -200,8 +203,10 @@ class ModelOptions:
         class_weight_of(self.class_weight)
 
 
-def gathered(*, omit: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def gathered(*, omit: Sequence[str] = ()) -> Callable[[Command], Callable[..., None]]:
     """Let a command take records of options, and its users the options themselves.
+
+    A command that returns a `Result` also gets the option --json.
 
     Parameters
     ----------
@@ -210,26 +215,33 @@ def gathered(*, omit: Sequence[str] = ()) -> Callable[[Callable[..., None]], Cal
         for; they keep their defaults.
     """
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Command) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
+        has_result = hints.pop("return") is Result
         groups = {name: _options(kind, omit) for name, kind in hints.items() if is_dataclass(kind)}
 
         @wraps(command)
-        def called(**values: Any) -> None:
+        def called(*, as_json: bool = False, **values: Any) -> None:
             for name, options in groups.items():
-                values[name] = hints[name](**{one.name: values.pop(one.name) for one in options})
-            command(**values)
+                values[name] = hints[name](**{item.name: values.pop(item.name) for item in options})
+            result = command(**values)
+            if result is not None:
+                result.report(as_json)
 
         # The options of a record stand in its place.
         parameters = [
-            option
-            for name, one in signature(command).parameters.items()
-            for option in groups.get(
-                name, [one.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)]
+            item
+            for name, parameter in signature(command).parameters.items()
+            for item in groups.get(
+                name, [parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)]
             )
         ]
+        if has_result:
+            parameters.append(
+                Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
+            )
         called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {one.name: one.annotation for one in parameters}
+        called.__annotations__ = {item.name: item.annotation for item in parameters}
         return called
 
     return decorate
@@ -241,11 +253,11 @@ def _options(kind: Any, omit: Sequence[str]) -> list[Parameter]:
     hints = get_type_hints(kind, include_extras=True)
     return [
         Parameter(
-            one.name,
+            item.name,
             Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if one.default is MISSING else one.default,
-            annotation=hints[one.name],
+            default=Parameter.empty if item.default is MISSING else item.default,
+            annotation=hints[item.name],
         )
-        for one in fields(kind)
-        if one.name not in unwanted
+        for item in fields(kind)
+        if item.name not in unwanted
     ]

@@ -33,7 +33,7 @@ def check_place(path: str | None, *inputs: str | None) -> None:
         return
     if not path:
         raise BadInputError("the name of an output is empty; name a file.")
-    # What a link that leads nowhere names is made; /dev/stdout exists, but its own path does not.
+    # A dangling link names the file to create; /dev/stdout exists, but its real path does not.
     place = Path(path if os.path.exists(path) else os.path.realpath(path))
     if place.is_dir():
         raise IsADirectoryError(errno.EISDIR, "", path)
@@ -51,10 +51,10 @@ def check_place(path: str | None, *inputs: str | None) -> None:
             refuse_sources(path, name)
 
 
-def check_both(one: str | None, other: str | None, options: str) -> None:
+def check_both(first: str | None, second: str | None, options: str) -> None:
     """Raise if two results would go to one file."""
-    if one is not None and other is not None and is_same_file(one, other):
-        raise BadInputError(f"{options} name the same file, {one}; choose another name for one.")
+    if first is not None and second is not None and is_same_file(first, second):
+        raise BadInputError(f"{options} name the same file, {first}; choose two names.")
 
 
 def write(table: Any, path: str, *, safe: bool = False) -> None:

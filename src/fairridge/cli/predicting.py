@@ -96,9 +96,9 @@ def scored_columns(model: Any, source: Source, offset: str | None = None) -> dic
     """Return predictions, and probabilities if there are any, by name."""
     import pyarrow as pa
 
-    from fairridge.sources.predictions import BOTH, Predictor
+    from fairridge.sources.predictions import BOTH, BatchPredictor
 
-    predictor = Predictor(model, BOTH, offset)
+    predictor = BatchPredictor(model, BOTH, offset)
     return {name: pa.array(column) for name, column in predictor(_typed(predictor, source)).items()}
 
 
@@ -109,9 +109,9 @@ def _scored_where_possible(
     import numpy as np
     import pyarrow as pa
 
-    from fairridge.sources.predictions import BOTH, Predictor
+    from fairridge.sources.predictions import BOTH, BatchPredictor
 
-    predictor = Predictor(model, BOTH, offset)
+    predictor = BatchPredictor(model, BOTH, offset)
     table, reasons = find_bad_rows(model, _typed(predictor, source), offset)
     good = np.array([not reason for reason in reasons], dtype=bool)
     if not good.any():
@@ -123,8 +123,8 @@ def _scored_where_possible(
     if on_bad_row == "skip":
         return source.table.filter(good), scores
     places = pa.array(np.cumsum(good) - 1, mask=~good)
-    found = {name: column.take(places) for name, column in scores.items()}
-    return source.table, found | {"reason": pa.array([reason or None for reason in reasons])}
+    placed = {name: column.take(places) for name, column in scores.items()}
+    return source.table, placed | {"reason": pa.array([reason or None for reason in reasons])}
 
 
 def _commonest(reasons: list[str]) -> str:
@@ -158,9 +158,9 @@ def linear_predictors(model: Any, source: Source) -> Any:
 
 def input_columns(model: Any, source: Source, *, quiet: bool = False) -> tuple[Any, Any]:
     """Return X and, if it is separate, S, with the columns that predictions read."""
-    from fairridge.sources.predictions import Predictor
+    from fairridge.sources.predictions import BatchPredictor
 
-    predictor = Predictor(model, "predict", None)
+    predictor = BatchPredictor(model, "predict", None)
     table = _typed(predictor, source, quiet=quiet)
     X, S = (table.select(list(columns)) for columns in predictor.inputs)
     return X, S if S.num_columns else None

@@ -12,7 +12,6 @@ from fairridge.cli.inputs import names
 from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import (
-    AsJson,
     Bins,
     Favorable,
     Input,
@@ -25,7 +24,7 @@ from fairridge.cli.options import (
 )
 from fairridge.cli.outputs import check_place
 from fairridge.cli.predicting import load_model
-from fairridge.cli.terminal import progress, say, show_json
+from fairridge.cli.terminal import Result, progress, say
 from fairridge.cli.training_data import Data, make_model, read_data
 
 
@@ -64,8 +63,7 @@ def report(
     out: Annotated[str, option("FILE", "Where to write the page.", "--out", "-o")] = "report.html",
     model: Model = None,
     positive: Annotated[str | None, option("LABEL", "Class that scores are of.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Write the audit report: one HTML file that opens from disk."""
     check_place(out, data, model)
     if made.new_rows and model is None:
@@ -77,19 +75,23 @@ def report(
     with progress("report") as step:
         fitted = make_model(training, options) if fitted is None else fitted
         written = _reported(fitted, training, out, made, positive=positive, progress=step)
-    if as_json:
+    place = str(Path(out).resolve())
+
+    def facts() -> dict[str, Any]:
         contents = written.contents
         shared = {
-            "report": str(Path(out).resolve()),
+            "report": place,
             "family": training.family,
             "favorable": contents.subject.favorable or None,
         }
-        facts = (_new_facts if made.new_rows else _facts)(contents)
-        show_json(shared | facts | {"summary": written.summary})
-        return
-    announce(training)
-    say(written.summary)
-    say(f"\nReport: {Path(out).resolve()}")
+        findings = (_new_facts if made.new_rows else _facts)(contents)
+        return shared | findings | {"summary": written.summary}
+
+    def show() -> None:
+        announce(training)
+        say(f"{written.summary}\n\nReport: {place}")
+
+    return Result(facts, show)
 
 
 def _reported(model: Any, training: Data, out: str, made: ReportOptions, **others: Any) -> Any:
@@ -117,9 +119,9 @@ def _reported(model: Any, training: Data, out: str, made: ReportOptions, **other
 
 def _known_model(place: str, columns: Columns, options: ModelOptions) -> Any:
     """Read a model file; raise if there are options for a new model."""
-    own = ("controls", "min_frequency", "missing", "unknown")
+    of_models = ("controls", "min_frequency", "missing", "unknown")
     defaults = vars(Columns()) | vars(ModelOptions())
-    values = {name: getattr(columns, name) for name in own} | vars(options)
+    values = {name: getattr(columns, name) for name in of_models} | vars(options)
     for name, value in values.items():
         if value != defaults[name]:
             option_name = f"--{name.replace('_', '-')}"
@@ -164,20 +166,25 @@ def _facts(contents: Any) -> dict[str, Any]:
         },
         **{key: values(curve) for key, curve in contents.yardstick.items()},
         "accuracy": {"is": first.name, **values(first)},
-        "inference": _inference(contents.uncertainty),
+        "inference": _inference(contents),
     }
 
 
-def _inference(found: Any) -> dict[str, Any]:
+def _inference(contents: Any) -> dict[str, Any]:
     """Return standard errors, the interval in the population and the certificate."""
+    from fairridge.reports.html.evidence import CONFIDENCE, coefficient_errors
+
+    inference, keys = contents.inference, ("error", "low", "high")
+    errors = coefficient_errors(inference, "raw")
     return {
-        "refused": found.refusal or None,
-        "covariance": found.covariance or None,
-        "level": found.level,
-        "coefficients": {name: vars(one) for name, one in found.raw.items()} or None,
-        "population": None if found.population is None else vars(found.population),
-        "no_population": found.no_population or None,
-        "certificate": None if found.certificate is None else vars(found.certificate),
+        "refused": contents.no_inference or None,
+        "covariance": None if inference is None else inference.facts.covariance,
+        "level": CONFIDENCE,
+        "coefficients": {name: dict(zip(keys, e, strict=True)) for name, e in errors.items()}
+        or None,
+        "population": None if contents.population is None else vars(contents.population),
+        "no_population": contents.no_population or None,
+        "certificate": None if contents.certificate is None else vars(contents.certificate),
     }
 
 
@@ -186,7 +193,7 @@ def _new_facts(contents: Any) -> dict[str, Any]:
         "rows": contents.subject.n_rows,
         "unfairness": contents.unfairness[0],
         "bound_is_on": contents.bounded or None,
-        "measures": [vars(one) for one in (*contents.measures, *contents.accuracy)],
-        "drift": [vars(one) for one in contents.drift],
+        "measures": [vars(measure) for measure in (*contents.measures, *contents.accuracy)],
+        "drift": [vars(column) for column in contents.drift],
         "no_drift": contents.no_drift or None,
     }

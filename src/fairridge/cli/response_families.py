@@ -28,12 +28,12 @@ def choose_family(
     if family == "cox":
         raise BadInputError("--family cox needs --event NAME, beside --response for the time.")
     if family is None and source.family is not None and target == source.response:
-        return source.family, "the data set says so"
+        return source.family, "it is the family of the data set"
     guess, reason = _guess(table.column(target[0]), target[0])
     if family is None:
         return guess, reason
     _check_family(family, guess, table.column(target[0]), target[0])
-    return family, "you said so"
+    return family, "--family says so"
 
 
 def _families() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Results out: tables that fit the terminal, JSON for machines, progress for the patient."""
+"""Results out: tables that fit the terminal, JSON for machines, and progress."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,33 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, lef
     console.print(grid)
     if shown < len(head):
         say(f"Not shown in this narrow terminal: {', '.join(head[shown:])}.", style="dim")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command found.
+
+    Attributes
+    ----------
+    facts, show : callable
+        Return it for JSON, or print it for people.
+    saved : tuple of (str or None)
+        Files that were written, if any.
+    """
+
+    facts: Callable[[], Any]
+    show: Callable[[], None]
+    saved: tuple[str | None, ...] = ()
+
+    def report(self, as_json: bool) -> None:
+        """Print JSON and nothing else, or what people read."""
+        if as_json:
+            show_json(self.facts())
+            return
+        self.show()
+        for place in self.saved:
+            if place is not None:
+                say(f"Saved: {place}")
 
 
 def show_json(value: Any) -> None:

@@ -13,8 +13,8 @@ from fairridge.cli.model_values import bound_of, class_weight_of, predictor_pena
 from fairridge.cli.option_groups import Columns, ModelOptions
 from fairridge.cli.response_families import CLASSES, choose_family
 
-# Options that only some families have, which, and whose models these are.
-OWN_OPTIONS = (
+# Options that only some families have, those families, and what their models are called.
+FAMILY_OPTIONS = (
     ("ties", ("cox",), "survival models"),
     ("link", CLASSES, "classifiers"),
     ("positive", CLASSES, "classifiers"),
@@ -24,46 +24,25 @@ OWN_OPTIONS = (
 
 @dataclass(frozen=True)
 class Data:
-    """What a model is fitted to.
+    """What a model is fitted to."""
 
-    Attributes
-    ----------
-    origin : str
-        Where it comes from, with a fingerprint.
-    X, y : pyarrow Table, and array or Table
-        Predictors with sensitive attributes, and the response; for rows that
-        are not in memory a source of them, and None.
-    weight, offset : array or None
-        Of every row.
-    response : str
-        Name of the response.
-    sensitive : tuple of str
-        Names of sensitive attributes.
-    family, reason : str
-        The family, and why it was chosen.
-    columns : Columns
-        What the user says about columns.
-    controls : tuple of str
-        Names of predictors that may explain differences.
-    remarks : tuple of str
-        What the user should know.
-    encoded : int or None
-        How many columns X has once levels are written out; None if nobody has
-        counted them.
-    """
-
-    origin: str
+    origin: str  # where it comes from, with a fingerprint
+    # Predictors with sensitive attributes, and the response; for rows that are not in memory
+    # a source of them, and None (pyarrow Table, and array or Table).
     X: Any
     y: Any
+    # Of every row (array or None).
     weight: Any
     offset: Any
-    response: str
-    sensitive: tuple[str, ...]
+    response: str  # name of the response
+    sensitive: tuple[str, ...]  # names of sensitive attributes
+    # The family, and why it was chosen.
     family: str
     reason: str
-    columns: Columns
-    controls: tuple[str, ...]
-    remarks: tuple[str, ...]
+    columns: Columns  # what the user says about columns
+    controls: tuple[str, ...]  # names of predictors that may explain differences
+    remarks: tuple[str, ...]  # what the user should know
+    # How many columns X has once levels are written out; None if that is not known.
     encoded: int | None = None
 
     @property
@@ -81,7 +60,7 @@ def make_model(data: Data, options: ModelOptions) -> Any:
             "--unfairness with a bound per attribute needs --definition mean-parity."
         )
     columns, streamed = data.columns, data.y is None
-    given: dict[str, Any] = vars(options) | {
+    parameters: dict[str, Any] = vars(options) | {
         "unfairness": bound_of(options.unfairness),
         # A source of rows knows its sensitive attributes itself.
         "sensitive": None if streamed else list(data.sensitive),
@@ -93,12 +72,12 @@ def make_model(data: Data, options: ModelOptions) -> Any:
         "unknown": columns.unknown,
     }
     if columns.max_levels is not None:
-        # Levels of rows in memory have been counted, and the user wants so many.
-        given["max_levels"] = columns.max_levels if streamed else None
-    for name, families, whom in OWN_OPTIONS:
-        value = given[name]
+        # Levels of rows in memory have been counted already.
+        parameters["max_levels"] = columns.max_levels if streamed else None
+    for name, families, whom in FAMILY_OPTIONS:
+        value = parameters[name]
         if value is None:
-            del given[name]
+            del parameters[name]
         elif data.family not in families:
             shown = ",".join(value) if isinstance(value, dict) else value
             raise BadInputError(
@@ -106,14 +85,14 @@ def make_model(data: Data, options: ModelOptions) -> Any:
                 f"{data.family}; leave it out."
             )
     if data.family == "cox":
-        return FairRidgeSurvival(**given)
+        return FairRidgeSurvival(**parameters)
     if data.family in CLASSES:
-        return FairRidgeClassifier(**given)
-    return FairRidgeRegressor(**given, family=data.family)
+        return FairRidgeClassifier(**parameters)
+    return FairRidgeRegressor(**parameters, family=data.family)
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """Which columns are what; others are weight and offset."""
 
     target: tuple[str, ...]
@@ -156,7 +135,7 @@ def read_data(name: str, columns: Columns, separator: str | None = None) -> Data
     )
 
 
-def roles_of(source: Source, columns: Columns) -> Roles:
+def roles_of(source: Source, columns: Columns) -> ColumnRoles:
     """Return the roles of columns; raise unless each has one, and all that is needed is there."""
     target = _response(source, columns.response, columns.event)
     sensitive = names(columns.sensitive, "--sensitive")
@@ -181,7 +160,7 @@ def roles_of(source: Source, columns: Columns) -> Roles:
         raise BadInputError(
             f"--min-frequency {least:g} must be a number of rows, or below 1 a share of them."
         )
-    return Roles(target, sensitive, chosen, others, controls)
+    return ColumnRoles(target, sensitive, chosen, others, controls)
 
 
 def check_roles(
@@ -221,8 +200,8 @@ def _predictors(source: Source, columns: Columns, taken: tuple[str, ...]) -> tup
     wanted, unwanted = names(columns.predictors, "--predictors"), names(columns.drop, "--drop")
     check_columns(wanted, source, "--predictors")
     check_columns(unwanted, source, "--drop")
-    for found, fate in ((unwanted, "be dropped"), (wanted, "be a predictor, too")):
-        for name in found:
+    for named, fate in ((unwanted, "be dropped"), (wanted, "be a predictor, too")):
+        for name in named:
             if name in taken:
                 raise BadInputError(f"{name!r} has another role; it cannot {fate}.")
     chosen = [name for name in wanted or source.columns if name not in {*taken, *unwanted}]
@@ -264,7 +243,7 @@ def _complete(
     return complete, (f"Left out {lost:,} rows with missing values.",) if lost else ()
 
 
-def _encoded_columns(table: Any, used: Sequence[str], columns: Columns, roles: Roles) -> int:
+def _encoded_columns(table: Any, used: Sequence[str], columns: Columns, roles: ColumnRoles) -> int:
     """Count the columns that columns become; raise if text is not of categories."""
     import pyarrow.compute as pc
 
@@ -276,7 +255,7 @@ def _encoded_columns(table: Any, used: Sequence[str], columns: Columns, roles: R
     for name in used:
         column = table.column(name)
         if not is_text(column.type):
-            # A number that is missing in some rows has a column that says so.
+            # A number that is missing in some rows has a second column.
             total += 2 if pc.any(pc.is_null(column, nan_is_null=True)).as_py() else 1
             continue
         least = columns.min_frequency if name in roles.predictors else None
@@ -301,12 +280,12 @@ def _levels_left(table: Any, name: str, least: float | None, weight: str | None)
     from fairridge.data import numeric_vector
     from fairridge.data.columns import CategoricalColumn
 
-    found = coded(table.column(name))
-    levels = found.dictionary.to_pylist()
+    text = coded(table.column(name))
+    levels = text.dictionary.to_pylist()
     # The last code is that of missing values.
-    codes = found.indices.fill_null(len(levels)).to_numpy(zero_copy_only=False)
-    given = None if weight is None else numeric_vector(table.column(weight), len(codes), weight)
-    *sums, gone = np.bincount(codes, weights=given, minlength=len(levels) + 1).tolist()
+    codes = text.indices.fill_null(len(levels)).to_numpy(zero_copy_only=False)
+    weights = None if weight is None else numeric_vector(table.column(weight), len(codes), weight)
+    *sums, gone = np.bincount(codes, weights=weights, minlength=len(levels) + 1).tolist()
     known = {level: float(size) for level, size in zip(levels, sums, strict=True) if size > 0.0}
     learned = CategoricalColumn.learn(name, known, least, float(gone)) if known else None
     return 0 if learned is None else len(learned.levels)

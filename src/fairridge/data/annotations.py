@@ -33,7 +33,7 @@ def conforms(value: Any, hint: Any) -> bool:
     if hint in PLAIN:
         return PLAIN[hint](value)
     if hint is Any or getattr(hint, "_is_protocol", False):
-        return True  # whoever resolves a protocol judges it
+        return True  # the resolver of a protocol checks it
     return isinstance(value, origin or hint)
 
 

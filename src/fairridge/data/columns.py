@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
+from fairridge.arguments import listed
 from fairridge.data.levels import Levels
 from fairridge.data.rows import Indicators, Piece, Slab
 
@@ -23,7 +23,7 @@ MISSING = "(missing)"
 
 
 def for_sensitive(unknown: Unknown) -> Unknown:
-    """Return what an unseen level of S does: nobody is taken for one of the base level."""
+    """Return what an unseen level of S does: it is never mapped to the base level."""
     return "mean" if unknown == "base" else unknown
 
 
@@ -41,18 +41,10 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class FilledColumn:
-    """A number that is missing in some rows: its mean there, and a 0/1 column that says so.
+    """A number that is missing in some rows: its mean there, and a 0/1 column that marks them."""
 
-    Attributes
-    ----------
-    name : str
-        The input column.
-    mean : float
-        Weighted mean of the values that were there at fit.
-    """
-
-    name: str
-    mean: float
+    name: str  # the input column
+    mean: float  # weighted mean of the values that were there at fit
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -73,33 +65,18 @@ class CategoricalColumn:
     The base is the first level that has rows, so that declared but empty
     levels never make the columns collinear; an empty level has a column of
     zeros and hence the coefficient 0.
-
-    Attributes
-    ----------
-    name : str
-        The input column.
-    levels : tuple
-        In order.
-    base : int
-        Position of the base level.
-    empty : tuple of int
-        Positions of levels without rows.
-    merges : bool
-        Whether the base level is "(other)", which rows of all other levels
-        have: those that were rare at fit, and those that were not there.
-    shares : tuple of float
-        Share of each level in the weight of the training rows.
-    takes_missing : bool
-        Whether a missing value has the level "(missing)". If no value was
-        missing at fit, that level was not there at fit.
     """
 
-    name: str
-    levels: tuple[Any, ...]
-    base: int
-    empty: tuple[int, ...] = ()
+    name: str  # the input column
+    levels: tuple[Any, ...]  # in order (tuple)
+    base: int  # position of the base level
+    empty: tuple[int, ...] = ()  # positions of levels without rows
+    # Whether the base level is "(other)", which rows of all other levels have: those that
+    # were rare at fit, and those that were not there.
     merges: bool = False
-    shares: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()  # share of each level in the weight of the training rows
+    # Whether a missing value has the level "(missing)". If no value was missing at fit, that
+    # level was not there at fit.
     takes_missing: bool = False
 
     @classmethod
@@ -169,8 +146,8 @@ class CategoricalColumn:
         codes = column.recode(self.levels).codes
         if not self.takes_missing:
             return codes
-        own = self.levels.index(MISSING) if MISSING in self.levels else -2
-        return np.where(codes == -1, own, codes)
+        missing = self.levels.index(MISSING) if MISSING in self.levels else -2
+        return np.where(codes == -1, missing, codes)
 
     def piece(self, column: Levels, unknown: Unknown) -> Piece:
         """Code rows by the levels seen at fit."""
@@ -184,10 +161,10 @@ class CategoricalColumn:
             codes = np.where(unseen, self.base, codes)
         # Levels after the base move down by one; the base itself becomes -1.
         shifted = np.where(codes > self.base, codes - 1, codes)
-        found = Indicators(np.where(codes == self.base, -1, shifted), self.width)
+        indicators = Indicators(np.where(codes == self.base, -1, shifted), self.width)
         if stands is None or not (unseen.any() and stands.any()):
-            return found
-        return Slab(np.where(unseen[:, None], stands, found.dense()))
+            return indicators
+        return Slab(np.where(unseen[:, None], stands, indicators.dense()))
 
     def unseen_message(self, column: Levels, row: int) -> str:
         """Say that a row has a level that was not there at fit."""
@@ -195,8 +172,8 @@ class CategoricalColumn:
         level = MISSING if code < 0 else column.levels[code]
         return (
             f"column {self.name!r} has the level {level!r}, which was not there at fit "
-            f"(levels: {_listed(self.levels)}). Use unknown='base' to treat such rows as the base "
-            f"level {self.levels[self.base]!r}, or as the average of a sensitive attribute."
+            f"(levels: {listed(self.levels, 8)}). Use unknown='base' to treat such rows as the "
+            f"base level {self.levels[self.base]!r}, or as the average of a sensitive attribute."
         )
 
 
@@ -220,7 +197,7 @@ def encoded_piece(
     if isinstance(encoding, CategoricalColumn):
         if not isinstance(column, Levels):
             raise ValueError(
-                f"column {encoding.name!r} held the levels {_listed(encoding.levels)} at fit but "
+                f"column {encoding.name!r} held the levels {listed(encoding.levels, 8)} at fit but "
                 "now holds numbers; convert it to the same levels."
             )
         return encoding.piece(column, unknown)
@@ -240,8 +217,3 @@ def missing_message(name: str) -> str:
         f"column {name!r} contains NaN or missing values; "
         "drop those rows or impute them before fitting."
     )
-
-
-def _listed(levels: Sequence[Any], maximum: int = 8) -> str:
-    shown = ", ".join(repr(level) for level in levels[:maximum])
-    return shown + (", …" if len(levels) > maximum else "")

@@ -31,30 +31,19 @@ Pieces = tuple[tuple[Piece, ...], tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class Design:
-    """What a fitted model remembers of its input columns.
+    """What a fitted model remembers of its input columns."""
 
-    Attributes
-    ----------
-    sensitive, predictors : Encoding or MappedEncoding
-        How S and X are encoded, and mapped to features.
-    positions_sensitive, positions_predictors : tuple of int
-        Where their columns stood at fit, each in its own table.
-    names, sensitive_names : tuple of str or None
-        Column names of X and of `sensitive_features` at fit; None for arrays.
-    n_columns : int
-        Number of columns of X at fit.
-    separate : bool
-        Whether S came as `sensitive_features` instead of as columns of X.
-    """
-
+    # How S and X are encoded, and mapped to features.
     sensitive: Encoding | MappedEncoding
     predictors: Encoding | MappedEncoding
+    # Where their columns stood at fit, each in its own table.
     positions_sensitive: tuple[int, ...]
     positions_predictors: tuple[int, ...]
+    # Column names of X and of `sensitive_features` at fit; None for arrays.
     names: tuple[str, ...] | None
     sensitive_names: tuple[str, ...] | None
-    n_columns: int
-    separate: bool
+    n_columns: int  # number of columns of X at fit
+    separate: bool  # whether S came as `sensitive_features` instead of as columns of X
 
     @property
     def columns(self) -> tuple[ColumnEncoding, ...]:
@@ -99,7 +88,7 @@ class Design:
                 "leave one of the two out."
             )
         ends = np.cumsum([0, *(len(column.encoded_names) for column in self.predictors.columns)])
-        found: list[int] = []
+        columns: list[int] = []
         for position in column_positions(controls, self.names, self.n_columns, "controls"):
             if position not in self.positions_predictors:
                 label = position if self.names is None else self.names[position]
@@ -108,8 +97,8 @@ class Design:
                     "predictor."
                 )
             k = self.positions_predictors.index(position)
-            found += range(ends[k], ends[k + 1])
-        return tuple(found)
+            columns += range(ends[k], ends[k + 1])
+        return tuple(columns)
 
     def without_sensitive(self) -> Design:
         """Return a design that reads X alone; if new rows have S, it is ignored."""
@@ -246,7 +235,7 @@ def require_few_levels(design: Design, n_rows: int | None, maximum: Any = MAX_LE
     design : Design
         The columns, before feature maps.
     n_rows : int or None
-        Rows that they were learned from; None if nobody has counted them.
+        Rows that they were learned from; None if they were not counted.
     maximum : int or None
         The most levels with rows that a column may have; at most half as many
         as rows are allowed beyond ten. None allows any number.

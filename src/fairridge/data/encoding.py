@@ -34,18 +34,11 @@ from fairridge.data.table import Table
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the columns of one role (sensitive or predictors) are encoded.
+    """How the columns of one role (sensitive or predictors) are encoded."""
 
-    Attributes
-    ----------
-    columns : tuple of NumericColumn, FilledColumn or CategoricalColumn
-        In the order in which they are encoded.
-    renamed : tuple of (int, str)
-        Encoded columns whose names another one has already, by position, and
-        what they are called instead; see `unique_names`.
-    """
-
-    columns: tuple[ColumnEncoding, ...]
+    columns: tuple[ColumnEncoding, ...]  # in the order in which they are encoded
+    # Encoded columns whose names another one has already, by position, and what they are
+    # called instead; see `unique_names`.
     renamed: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -88,16 +81,16 @@ class Encoding:
     @cached_property
     def empty(self) -> frozenset[int]:
         """Encoded columns of levels without rows."""
-        found, start = set(), 0
+        columns, start = set(), 0
         for column in self.columns:
             if isinstance(column, CategoricalColumn):
-                found |= {start + k - (k > column.base) for k in column.empty}
+                columns |= {start + k - (k > column.base) for k in column.empty}
             start += len(column.encoded_names)
-        return frozenset(found)
+        return frozenset(columns)
 
     @property
     def single(self) -> tuple[str, ...]:
-        """Categorical columns of which one level only has rows."""
+        """Categorical columns with rows of a single level."""
         return tuple(
             column.name
             for column in self.columns
@@ -135,13 +128,13 @@ def unique_names(names: Sequence[str], first: Sequence[bool]) -> tuple[str, ...]
         Which of them choose before the others, such as names that users gave.
     """
     taken = set(names)
-    given: set[str] = set()
+    used: set[str] = set()
     unique = list(names)
     for k in sorted(range(len(names)), key=lambda k: not first[k]):
         numbered = (f"{names[k]}_{number}" for number in count(2))
-        if names[k] in given:
+        if names[k] in used:
             unique[k] = next(name for name in numbered if name not in taken)
-        given.add(unique[k])
+        used.add(unique[k])
         taken.add(unique[k])
     return tuple(unique)
 
@@ -167,7 +160,7 @@ def encode_columns(
         See `CategoricalColumn.learn`.
     missing : {"error", "level"}
         Whether a missing value is a level, and a missing number its mean beside
-        a column that says so.
+        a column that marks them.
     """
     if table.is_numeric_array and missing == "error":
         return Encoding(tuple(NumericColumn(table.label(position)) for position in positions))

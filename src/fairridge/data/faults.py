@@ -28,15 +28,15 @@ def column_faults(encoding: ColumnEncoding, column: Column, unknown: Unknown) ->
     name = encoding.name
     if isinstance(encoding, CategoricalColumn) and isinstance(column, Levels):
         codes = encoding.codes(column)
-        found: list[Fault] = [(codes == -1, f"{name!r} is missing")]
+        faults: list[Fault] = [(codes == -1, f"{name!r} is missing")]
         if encoding.unseen(unknown) is not None:
-            return found
+            return faults
         for code in np.unique(column.codes[codes == -2]):
             level = "missing, which it never was" if code < 0 else repr(column.levels[code])
-            found.append((column.codes == code, f"{name!r} is {level}, not a level at fit"))
-        return found
+            faults.append((column.codes == code, f"{name!r} is {level}, not a level at fit"))
+        return faults
     numbers = np.asarray(column, dtype=np.float64)
-    found = [(np.isinf(numbers), f"{name!r} is infinite")]
+    faults = [(np.isinf(numbers), f"{name!r} is infinite")]
     if not isinstance(encoding, FilledColumn):
-        found.append((np.isnan(numbers), f"{name!r} is missing"))
-    return found
+        faults.append((np.isnan(numbers), f"{name!r} is missing"))
+    return faults

@@ -25,7 +25,7 @@ MOST_VALUES = 20
 def attribute_values(pieces: Sequence[Piece]) -> Floats:
     """Return one column per attribute: its numbers, or the codes of its levels.
 
-    Numbers that are missing in some rows have a second one, which says so.
+    Numbers that are missing in some rows have a second one, which marks them.
     """
     columns = [
         piece.codes[:, None] if isinstance(piece, Indicators) else piece.values for piece in pieces
@@ -70,21 +70,12 @@ def group_codes(values: Floats) -> Integers:
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of the training rows.
+    """The groups of the training rows."""
 
-    Attributes
-    ----------
-    keys : ndarray of shape (G, k)
-        Values of the attributes in each group, in the order of `group_codes`.
-    labels : tuple of str
-        ``sex=f, race=white`` and the like.
-    encoding : Encoding
-        How the attributes are encoded, for labels of new combinations.
-    """
-
+    # Values of the attributes in each group, in the order of `group_codes`, of shape (G, k).
     keys: Floats
-    labels: tuple[str, ...]
-    encoding: Encoding
+    labels: tuple[str, ...]  # ``sex=f, race=white`` and the like
+    encoding: Encoding  # how the attributes are encoded, for labels of new combinations
 
     def codes(self, values: Floats, unknown: Unknown = "error") -> Integers:
         """Return which of the training groups each new row is in.
@@ -97,13 +88,13 @@ class Groups:
             What a row of a new group does: raise, or count to the first group,
             that of the base levels if it is there.
         """
-        found, inverse = np.unique(values, axis=0, return_inverse=True)
+        distinct, inverse = np.unique(values, axis=0, return_inverse=True)
         known = {tuple(key): code for code, key in enumerate(self.keys)}
-        codes = np.array([known.get(tuple(key), -1) for key in found], dtype=np.intp)
+        codes = np.array([known.get(tuple(key), -1) for key in distinct], dtype=np.intp)
         if unknown == "base":
             codes = np.maximum(codes, 0)
         if (codes < 0).any():
-            unseen = _label(self.encoding, found[np.argmin(codes)])
+            unseen = _label(self.encoding, distinct[np.argmin(codes)])
             raise ValueError(
                 f"the group {unseen} was not there at fit, so nothing is known of its "
                 f"predictions (groups: {'; '.join(self.labels)}). Use unknown='base' to treat "
@@ -130,7 +121,7 @@ def _label(encoding: Encoding, key: Floats) -> str:
     parts, values = [], iter(key)
     for column in encoding.columns:
         value = next(values)
-        if isinstance(column, FilledColumn):  # its mean, and whether that stands for no number
+        if isinstance(column, FilledColumn):  # its mean, and whether the number is missing
             shown = MISSING if next(values) else f"{value:g}"
             parts.append(f"{column.name}={shown}")
         elif isinstance(column, CategoricalColumn):

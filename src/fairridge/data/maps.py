@@ -27,26 +27,13 @@ class MappedEncoding:
 
     It offers what an `Encoding` offers; categories have become 0/1 columns
     before the transformer sees them.
-
-    Attributes
-    ----------
-    inner : Encoding
-        How the columns become numbers.
-    transformer : object
-        A fitted scikit-learn transformer.
-    argument : str
-        The parameter it came from, for messages.
-    names : tuple of str
-        Names of the features.
-    dropped : float
-        Share of the columns' variance that the features no longer carry.
     """
 
-    inner: Encoding
-    transformer: Any
-    argument: str
-    names: tuple[str, ...]
-    dropped: float
+    inner: Encoding  # how the columns become numbers
+    transformer: Any  # A fitted scikit-learn transformer
+    argument: str  # the parameter it came from, for messages
+    names: tuple[str, ...]  # names of the features
+    dropped: float  # share of the columns' variance that the features no longer carry
 
     empty: frozenset[int] = frozenset()
     single: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """How the columns of the training rows were distributed, in a few numbers per column.
 
-A model keeps them to tell later whether new rows are like those it was fitted
+A model keeps them to check later whether new rows are like those it was fitted
 to. Levels have their shares; numbers have deciles and the shares between them,
 from a sample of the rows.
 """
@@ -25,28 +25,16 @@ DECILES = np.arange(1, 10) / 10
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """How one column was distributed at fit.
+    """How one column was distributed at fit."""
 
-    Attributes
-    ----------
-    name : str
-        The input column.
-    levels : tuple of str
-        Its levels as text, with those that were merged as "(other)"; () for numbers.
-    edges : ndarray of shape (k,)
-        Distinct deciles of a number; none for levels.
-    shares : ndarray
-        Share of each level; or of the numbers up to the first edge, from there to
-        the next, …, and above the last one.
-    n_rows : int
-        Rows that were looked at.
-    """
-
-    name: str
+    name: str  # the input column
+    # Its levels as text, with those that were merged as "(other)"; () for numbers.
     levels: tuple[str, ...]
-    edges: Floats
+    edges: Floats  # distinct deciles of a number; none for levels, of shape (k,)
+    # Share of each level; or of the numbers up to the first edge, from there to the next, …,
+    # and above the last one.
     shares: Floats
-    n_rows: int
+    n_rows: int  # rows that were looked at
 
     @property
     def is_sound(self) -> bool:
@@ -70,30 +58,18 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class NumberSample:
-    """Evenly spaced rows of the numeric columns; samples of disjoint rows add.
+    """Evenly spaced rows of the numeric columns; samples of disjoint rows add."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (m, k)
-        Numbers of columns of S, then of X.
-    weight : ndarray of shape (m,)
-        Weights of the rows.
-    stride : int
-        How many rows each of these stands for, a power of two.
-    most : int
-        How many rows there may be.
-    """
-
-    values: Floats
-    weight: Floats
-    stride: int
-    most: int
+    values: Floats  # numbers of columns of S, then of X, of shape (m, k)
+    weight: Floats  # weights of the rows, of shape (m,)
+    stride: int  # how many rows each of these stands for, a power of two
+    most: int  # how many rows there may be
 
     @classmethod
     def of(
         cls, pieces: Sequence[Piece], n_rows: int, weight: Floats | None, most: int = MOST_ROWS
     ) -> NumberSample:
-        """Take every so many of the rows in memory."""
+        """Take evenly spaced rows in memory."""
         stride = 1 << max(0, int(np.ceil(np.log2(max(n_rows, 1) / most))))
         rows = slice(None, None, stride)
         numbers = (piece for piece in pieces if not isinstance(piece, Indicators))
@@ -107,12 +83,12 @@ class NumberSample:
 
     def __add__(self, other: NumberSample) -> NumberSample:
         stride = max(self.stride, other.stride)
-        parts = [one._thinned(stride // one.stride) for one in (self, other)]
+        parts = [sample._thinned(stride // sample.stride) for sample in (self, other)]
         values, weight = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "weight")
         )
-        found = NumberSample(values, weight, stride, self.most)
-        return found._thinned(2) if len(weight) > self.most else found
+        both = NumberSample(values, weight, stride, self.most)
+        return both._thinned(2) if len(weight) > self.most else both
 
     def _thinned(self, by: int) -> NumberSample:
         return NumberSample(self.values[::by], self.weight[::by], self.stride * by, self.most)
@@ -124,7 +100,7 @@ def column_profiles(
     sample: NumberSample | None,
     n_rows: int,
 ) -> tuple[ColumnProfile, ...]:
-    """Describe columns of S, then of X; numbers of which there is no sample are left out.
+    """Describe columns of S, then of X; numbers without a sample are left out.
 
     Parameters
     ----------
@@ -157,24 +133,24 @@ def level_shares(
 ) -> list[Floats]:
     """Return the shares of the levels of every categorical column, from its codes."""
     coded = iter([piece for piece in pieces if isinstance(piece, Indicators)])
-    found = []
+    shares = []
     for column in _categorical(columns):
         piece = next(coded)
         counts = np.bincount(piece.codes + 1, weight, piece.width + 1)
-        found.append(_with_base(column, counts[1:] / counts.sum(), counts[0] / counts.sum()))
-    return found
+        shares.append(_with_base(column, counts[1:] / counts.sum(), counts[0] / counts.sum()))
+    return shares
 
 
 def shares_of_means(columns: Sequence[ColumnEncoding], means: Floats) -> list[Floats]:
     """Return the same from the means of all encoded columns."""
-    found, start = [], 0
+    shares, start = [], 0
     for column in columns:
         stop = start + len(column.encoded_names)
         if isinstance(column, CategoricalColumn):
-            own = means[start:stop]
-            found.append(_with_base(column, own, 1.0 - own.sum()))
+            part = means[start:stop]
+            shares.append(_with_base(column, part, 1.0 - part.sum()))
         start = stop
-    return found
+    return shares
 
 
 def share_between(edges: Floats, values: NDArray[np.float64], weight: Floats) -> Floats:

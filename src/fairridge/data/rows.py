@@ -158,49 +158,28 @@ def _owner(values: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class RowLevel:
-    """Rows that share a level of one predictor, or a value of a 0/1 column.
+    """Rows that share a level of one predictor, or a value of a 0/1 column."""
 
-    Attributes
-    ----------
-    columns : tuple of int
-        Positions among the encoded columns of X: the level's own, or, for a
-        base level, those of all other levels.
-    value : int
-        What the columns are in these rows: 1, or 0.
-    """
-
+    # Positions among the encoded columns of X: the level's own, or, for a base level, those
+    # of all other levels.
     columns: tuple[int, ...]
-    value: int
+    value: int  # what the columns are in these rows: 1, or 0
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows [S, X, y] in memory, encoded but not expanded.
+    """Rows [S, X, y] in memory, encoded but not expanded."""
 
-    Attributes
-    ----------
-    sensitive, predictors : tuple of Slab or Indicators
-        The encoded columns of S and of X.
-    names : tuple of str
-        Encoded names of S, then of X.
-    response : ndarray of shape (n, c)
-        What the family reads: one column, or (time, event).
-    targets : ndarray of shape (n, m)
-        The response as numbers whose moments mean something: itself, 0/1
-        columns of its classes, or −log time.
-    weight : ndarray of shape (n,) or None
-        Positive weights; None means 1 for every row.
-    offset : ndarray of shape (n,) or None
-        Added to the linear predictor.
-    """
-
+    # The encoded columns of S and of X.
     sensitive: tuple[Piece, ...]
     predictors: tuple[Piece, ...]
-    names: tuple[str, ...]
-    response: Floats
+    names: tuple[str, ...]  # encoded names of S, then of X
+    response: Floats  # what the family reads: one column, or (time, event), of shape (n, c)
+    # The response as numbers whose moments mean something: itself, 0/1 columns of its
+    # classes, or −log time, of shape (n, m).
     targets: Floats
-    weight: Floats | None = None
-    offset: Floats | None = None
+    weight: Floats | None = None  # positive weights; None means 1 for every row, of shape (n,)
+    offset: Floats | None = None  # added to the linear predictor, of shape (n,)
 
     def take(self, positions: Integers) -> Rows:
         """Return these rows only."""
@@ -223,17 +202,17 @@ class Rows:
                 if isinstance(piece, Indicators):
                     return np.asarray(piece.codes == (k if level.value else -1))
                 part = piece.columns(k, k + len(level.columns))  # they are neighbors
-                own = part.values if isinstance(part, Slab) else part.dense()
-                return np.asarray((own == level.value).all(axis=1))
+                values = part.values if isinstance(part, Slab) else part.dense()
+                return np.asarray((values == level.value).all(axis=1))
             start += piece.width
         raise IndexError(f"there is no predictor column {level.columns[0]}.")
 
     def in_any(self, levels: tuple[RowLevel, ...]) -> Booleans:
         """Return which rows have one of some levels."""
-        found = np.zeros(self.n_rows, dtype=bool)
+        inside = np.zeros(self.n_rows, dtype=bool)
         for level in levels:
-            found |= self.members(level)
-        return found
+            inside |= self.members(level)
+        return inside
 
     def followed_by(self, other: Rows) -> Rows:
         """Return these rows, then others whose columns are numbers of the same widths."""

@@ -26,21 +26,11 @@ Column = NDArray[Any] | Levels
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of one input, looked up by position.
+    """Columns of one input, looked up by position."""
 
-    Attributes
-    ----------
-    names : tuple of str or None
-        Column names; None for input that has none (arrays).
-    shape : tuple of int
-        Rows and columns.
-    source : ndarray, narwhals DataFrame or csr_array
-        Where the columns are.
-    """
-
-    names: tuple[str, ...] | None
-    shape: tuple[int, int]
-    source: Any
+    names: tuple[str, ...] | None  # column names; None for input that has none (arrays)
+    shape: tuple[int, int]  # rows and columns
+    source: Any  # where the columns are (ndarray, narwhals DataFrame or csr_array)
     prefix: str = "x"
     _columns: dict[int, Column] = field(default_factory=dict, repr=False, compare=False)
 
@@ -229,9 +219,9 @@ def _as_columns(array: Any, argument: str) -> Any:
     if array.ndim == 1 and argument != "X":
         array = array[:, None]
     if array.ndim != 2:
-        found = "scalar" if array.ndim == 0 else f"{array.ndim}D"
+        shape = "scalar" if array.ndim == 0 else f"{array.ndim}D"
         raise ValueError(
-            f"Expected 2D array, got {found} array instead for {argument}. Reshape your data "
+            f"Expected 2D array, got {shape} array instead for {argument}. Reshape your data "
             "either using array.reshape(-1, 1) if it has a single feature or "
             "array.reshape(1, -1) if it contains a single sample."
         )
@@ -301,12 +291,12 @@ def _as_csr(data: Any) -> csr_array:
     if data.dtype.kind not in "biuf":
         word = "Complex data not supported: " if data.dtype.kind == "c" else ""
         raise ValueError(f"{word}a sparse X must hold real numbers, not {data.dtype}.")
-    found = csr_array(data, dtype=np.float64)
-    if not found.has_canonical_format:
-        if np.shares_memory(found.indices, getattr(data, "indices", ())):
-            found = found.copy()  # the user's matrix stays as it is
-        found.sum_duplicates()
-    return found
+    matrix = csr_array(data, dtype=np.float64)
+    if not matrix.has_canonical_format:
+        if np.shares_memory(matrix.indices, getattr(data, "indices", ())):
+            matrix = matrix.copy()  # the user's matrix stays as it is
+        matrix.sum_duplicates()
+    return matrix
 
 
 def _refuse_sparse(data: Any, argument: str) -> None:
@@ -357,7 +347,7 @@ def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument
 def located(
     table: Table, names: tuple[str, ...] | None, n_columns: int, argument: str, estimator_name: str
 ) -> list[int]:
-    """Return where each column of the fit stands in a new table: by name if both have names."""
+    """Return the position of each column of the fit in a new table: by name if both have names."""
     if names is not None and table.names is not None:
         places = {name: k for k, name in enumerate(table.names)}
         known = set(names)

@@ -20,28 +20,15 @@ Columns = dict[str, Column]
 
 @dataclass(frozen=True)
 class Task:
-    """What a data set is used for, and what has to be done to it first.
+    """What a data set is used for, and what has to be done to it first."""
 
-    Attributes
-    ----------
-    family : str
-        The family of models.
-    response, sensitive : tuple of str
-        Names of columns.
-    drop : tuple of str
-        Columns that are not part of the task, such as other responses.
-    prepare : callable
-        Changes to the columns.
-    changes : str
-        The same in words.
-    """
-
-    family: str
+    family: str  # the family of models
+    # Names of columns.
     response: tuple[str, ...]
     sensitive: tuple[str, ...]
-    drop: tuple[str, ...] = ()
-    prepare: Callable[[Columns], Columns] = dict
-    changes: str = "none"
+    drop: tuple[str, ...] = ()  # columns that are not part of the task, such as other responses
+    prepare: Callable[[Columns], Columns] = dict  # changes to the columns
+    changes: str = "none"  # the same in words
 
 
 def fetch_fairml(

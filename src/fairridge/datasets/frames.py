@@ -22,21 +22,11 @@ BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
 
 @dataclass(frozen=True)
 class Column:
-    """One column, independent of any frame library.
+    """One column, independent of any frame library."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,)
-        Numbers; for a categorical column, codes into `levels`.
-    levels : tuple of str or None
-        The levels in their order; None for a numeric column.
-    ordered : bool
-        Whether the order of the levels is a ranking.
-    """
-
-    values: NDArray[Any]
-    levels: tuple[str, ...] | None = None
-    ordered: bool = False
+    values: NDArray[Any]  # numbers; for a categorical column, codes into `levels`, of shape (n,)
+    levels: tuple[str, ...] | None = None  # the levels in their order; None for a numeric column
+    ordered: bool = False  # whether the order of the levels is a ranking
 
 
 def choose_backend(backend: str | None) -> Backend:

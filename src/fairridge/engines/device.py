@@ -78,7 +78,6 @@ class DeviceEngine:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Encoded names of S, then of X."""
         return self.rows.names
 
     @property
@@ -88,7 +87,6 @@ class DeviceEngine:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         rows = self.rows
         whole = rows.weight is None and not rows.isolated
         return rows.length if whole else self.extent.n_rows
@@ -136,9 +134,9 @@ class DeviceEngine:
                 log_sums,
             )
 
-        found = self._sum(work)
+        total = self._sum(work)
         self.passes -= 1  # it reads the response only
-        return found
+        return total
 
     def moments(self) -> Moments:
         """Return the weighted moments of [S, X, y]; in one pass, if their means are near zero.
@@ -198,30 +196,28 @@ class DeviceEngine:
         square[: len(merged)] = merged
         return square
 
-    def residual_products(self, coefficients: Floats, center: Floats, level: float) -> Floats:
-        """Return Σ w z(y − level − zᵀb) for z = [S, X] − center, of shape (q+p,)."""
+    def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
         gap = self._about[: len(center)] - center
-        both = np.append(level + gap @ coefficients, coefficients)[:, None]
+        both = np.append(intercept + gap @ coefficients, coefficients)[:, None]
 
         def work(block: RowBlock) -> Floats:
             Z = block.shifted(self._about)
             residual = block.targets[:, :1] - Z.times(both)
             return Z.products(block.weights[:, None] * residual)[0]
 
-        found = self._sum(work)
-        return found[1:] + gap * found[0]
+        products = self._sum(work)
+        return products[1:] + gap * products[0]
 
     def sum_over_rows(
-        self, function: RowFunction, center: Floats, level: Floats, raw: Floats
+        self, function: RowFunction, center: Floats, intercept: Floats, raw: Floats
     ) -> Floats:
-        """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
         if not raw.any() and self._responses is not None:
-            return self._responses.sum_over_rows(function, level)
+            return self._responses.sum_over_rows(function, intercept)
         on_device = getattr(function, "any_arrays", False)
 
         def work(block: RowBlock) -> Floats:
-            found = (block.y, self._eta(block, None, center, level, raw), block.weights)
-            return function(*(found if on_device else map(to_host, found)))
+            arguments = (block.y, self._eta(block, None, center, intercept, raw), block.weights)
+            return function(*(arguments if on_device else map(to_host, arguments)))
 
         return self._sum(work)
 
@@ -233,19 +229,18 @@ class DeviceEngine:
         self,
         family: Family,
         center: Floats,
-        level: Floats,
+        intercept: Floats,
         raw: Floats,
         order: int,
         others: Sequence[Place] = (),
     ) -> GLMSums:
-        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
         k = 1 + len(center)
-        known = None if order < 2 or raw.any() else self._common_hessian(family, level, k)
+        known = None if order < 2 or raw.any() else self._common_hessian(family, intercept, k)
         order = order if known is None else 1
 
         def work(block: RowBlock) -> Any:
             Z = block.shifted(self._about)
-            eta = self._eta(block, Z, center, level, raw)
+            eta = self._eta(block, Z, center, intercept, raw)
             rows = family.deviance_terms(block.y, eta, block.weights, order)
             if rows.curvature is None:
                 return Z.products_on_device(rows.gradient, rows.deviance)
@@ -254,12 +249,12 @@ class DeviceEngine:
             hessian = hessian_of(Z, k, rows.curvature)
             return GLMSums(float(rows.deviance), Z.products(rows.gradient), hessian)
 
-        found = self._sum(work)
-        if isinstance(found, Pending):
-            *gram, gradient, deviance = found.result()
+        total = self._sum(work)
+        if isinstance(total, Pending):
+            *gram, gradient, deviance = total.result()
             hessian = gram[0][None, :, None, :] if gram else known
-            found = GLMSums(deviance, gradient, hessian)
-        sums: GLMSums = found
+            total = GLMSums(deviance, gradient, hessian)
+        sums: GLMSums = total
         sums = sums.recentered(self._about[: len(center)] - center)
         # On a device reading the rows again costs a fraction of their product.
         more = tuple(self.derivatives(family, center, *place, 1) for place in others)
@@ -270,12 +265,11 @@ class DeviceEngine:
         family: Family,
         means: MeansOfRows,
         center: Floats,
-        level: Floats,
+        intercept: Floats,
         raw: Floats,
         multipliers: Floats | None = None,
         beside: int | None = None,
     ) -> MeanSums:
-        """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
         beside = self.n_sensitive if beside is None else beside
         gap, sizes = self._about[: len(center)] - center, (1 + beside, 1 + len(center))
         if multipliers is not None:  # they, too, come for columns about the caller's center
@@ -284,18 +278,18 @@ class DeviceEngine:
 
         def work(block: RowBlock) -> MeanSums:
             Z = block.shifted(self._about)
-            eta = self._eta(block, Z, center, level, raw)
+            eta = self._eta(block, Z, center, intercept, raw)
             return block_means(Z, block.y, eta, block.weights, family, means, sizes, multipliers)
 
         return self._sum(work).recentered(gap)
 
     def _eta(
-        self, block: RowBlock, Z: DeviceBlock | None, center: Floats, level: Floats, raw: Floats
+        self, block: RowBlock, Z: DeviceBlock | None, center: Floats, intercept: Floats, raw: Floats
     ) -> Any:
         """Return the linear predictors of a block."""
         if not raw.any():
-            return block.constant(level)
-        shifted = level + raw @ (self._about[: len(center)] - center)
+            return block.constant(intercept)
+        shifted = intercept + raw @ (self._about[: len(center)] - center)
         eta = (Z or block.shifted(self._about)).times(np.column_stack([shifted, raw]).T)
         return eta if block.offset is None else eta + block.offset[:, None]
 
@@ -306,14 +300,11 @@ class DeviceEngine:
             return None
         return class_responses(self._family, self.moments(), len(self.names))
 
-    def _common_hessian(self, family: Family, level: Floats, k: int) -> Floats | None:
+    def _common_hessian(self, family: Family, intercept: Floats, k: int) -> Floats | None:
         """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
         if self._responses is None or self._gram is None:
             return None
-        curvature = self._responses.curvature(family, level)
-        return (
-            None if curvature is None else np.einsum("ab,ij->aibj", curvature, self._gram[:k, :k])
-        )
+        return self._responses.hessian(family, intercept, self._gram[:k, :k])
 
     def _column(self, k: int) -> Floats:
         """Bring one column of [S, X, y] to main memory, to say what is wrong with it."""
@@ -329,7 +320,6 @@ class DeviceEngine:
         return ()
 
     def outside(self, levels: tuple[RowLevel, ...]) -> DeviceEngine:
-        """Return an engine for the rows that have none of some levels."""
         kept = DeviceEngine(self.rows.without(levels), self._family)
         kept.passes = self.passes
         return kept
@@ -338,20 +328,20 @@ class DeviceEngine:
         """Add up a function of blocks of rows, each brought to main memory."""
         self.passes += 1
         blocks = map(self.rows.on_host, self._slices())
-        return reduce(operator.add, (function(MemoryEngine(one)) for one in blocks if one.n_rows))
+        return reduce(
+            operator.add, (function(MemoryEngine(rows)) for rows in blocks if rows.n_rows)
+        )
 
     def initial_intercepts(self, family: Family) -> Floats:
-        """Return the intercepts from which a family starts."""
         offset = None if self.rows.offset is None or self.rows.less_offset else self.extent.offset
         return intercepts_of_sums(
             family, self.moments(), len(self.names), offset, self.extent.log_sums
         )
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
-        """Return the log-likelihood of a model with this deviance."""
-        one = np.ones((1, 1))
-        value = family.loglik(deviance, one[:0], one[:0, 0], dispersion)
-        if family.loglik(0.0, one, one[0], dispersion) == 0.0:
+        single = np.ones((1, 1))
+        value = family.loglik(deviance, single[:0], single[:0, 0], dispersion)
+        if family.loglik(0.0, single, single[0], dispersion) == 0.0:
             return value
         constants = self._sum(lambda b: family.loglik(0.0, b.y, b.weights, dispersion))
         return value + constants
@@ -359,26 +349,22 @@ class DeviceEngine:
     # -------------------------------------------------------- what is not there
 
     def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
-        """Compare no pairs of rows."""
+        """Refuse: pairs of rows are not compared on a device."""
         _not_on_host()
 
     @property
     def response(self) -> Floats:
-        """Not in main memory."""
         _not_on_host()
 
     @property
     def weights(self) -> Floats:
-        """Not in main memory."""
         _not_on_host()
 
     @property
     def offset(self) -> Floats | None:
-        """Not in main memory."""
         _not_on_host()
 
     def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Not in main memory."""
         _not_on_host()
 
 

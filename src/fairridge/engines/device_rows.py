@@ -25,20 +25,11 @@ class Pending:
 
     To bring numbers to main memory is to wait for the device, and while one
     block is waited for the device has nothing to do: once is enough.
-
-    Attributes
-    ----------
-    values : array of shape (k,)
-        All sums, one after the other, on the device.
-    shapes : tuple of tuple of int
-        What they are.
-    finish : callable
-        Maps them, in main memory, to the result.
     """
 
-    values: Any
-    shapes: tuple[tuple[int, ...], ...]
-    finish: Callable[..., Any]
+    values: Any  # all sums, one after the other, on the device, of shape (k,)
+    shapes: tuple[tuple[int, ...], ...]  # what they are
+    finish: Callable[..., Any]  # maps them, in main memory, to the result
 
     @classmethod
     def of(cls, arrays: Sequence[Any], finish: Callable[..., Any]) -> Pending:
@@ -66,7 +57,7 @@ def _numbers(like: Any, deviance: Any) -> list[Any]:
 
 
 class DeviceBlock:
-    """Some rows of [1, z − shift]: a `Block` whose sums come back as NumPy arrays.
+    """Some rows of [1, z − shift]: a `WrittenBlock` whose sums come back as NumPy arrays.
 
     The widest array stays a view of the input, because on a GPU a copy takes
     as long as a product; all other columns, 1 among them, stand beside it.
@@ -90,7 +81,7 @@ class DeviceBlock:
     cross = gram
 
     def sums(self, weight: Any, vectors: Any = None, deviance: Any = None) -> Pending:
-        """Start on Σ w zzᵀ and vectorsᵀZ, in as few products as possible; a number rides along."""
+        """Start on Σ w zzᵀ and vectorsᵀZ, in few products; a deviance comes with them."""
         wide, beside = self.wide, self.narrow
         if weight is not None:
             wide, beside = wide * weight[:, None], beside * weight[:, None]
@@ -98,22 +89,20 @@ class DeviceBlock:
             beside = joined([beside, vectors], axis=1)
         order, b = self.order, self.narrow.shape[1]
 
-        def ordered(own: Floats, mixed: Floats, small: Floats, number: Floats) -> Any:
+        def ordered(wide_gram: Floats, mixed: Floats, small: Floats, number: Floats) -> Any:
             gram, products = np.empty((len(order),) * 2), np.empty((mixed.shape[1] - b, len(order)))
-            square = np.block([[own, mixed[:, :b]], [mixed[:, :b].T, small[:, :b]]])
+            square = np.block([[wide_gram, mixed[:, :b]], [mixed[:, :b].T, small[:, :b]]])
             gram[np.ix_(order, order)] = square
             products[:, order] = np.hstack([mixed[:, b:].T, small[:, b:].T])
             return gram, products, float(number.sum())
 
-        own, mixed, small = self.wide.T @ wide, self.wide.T @ beside, self.narrow.T @ beside
-        return Pending.of([own, mixed, small, *_numbers(own, deviance)], ordered)
+        wide_gram, mixed, small = self.wide.T @ wide, self.wide.T @ beside, self.narrow.T @ beside
+        return Pending.of([wide_gram, mixed, small, *_numbers(wide_gram, deviance)], ordered)
 
     def leading(self, weight: Any, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows only."""
         return self.products(self._first(count) * weight[:, None])
 
     def corner(self, weight: Any, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
         first = self._first(count)
         corner: Floats = to_host(first.T @ (first * weight[:, None]))
         return corner
@@ -138,18 +127,17 @@ class DeviceBlock:
         return eta
 
     def products(self, vectors: Any) -> Floats:
-        """vectorsᵀZ."""
-        found: Floats = self.products_on_device(vectors).result()[0]
-        return found
+        products: Floats = self.products_on_device(vectors).result()[0]
+        return products
 
     def products_on_device(self, vectors: Any, deviance: Any = None) -> Pending:
-        """Start on vectorsᵀZ; a number rides along."""
+        """Start on vectorsᵀZ; a deviance comes with it."""
         order = self.order
 
         def ordered(wide: Floats, narrow: Floats, number: Floats) -> Any:
-            found = np.empty((wide.shape[1], len(order)))
-            found[:, order] = np.vstack([wide, narrow]).T
-            return found, float(number.sum())
+            products = np.empty((wide.shape[1], len(order)))
+            products[:, order] = np.vstack([wide, narrow]).T
+            return products, float(number.sum())
 
         wide, narrow = self.wide.T @ vectors, self.narrow.T @ vectors
         return Pending.of([wide, narrow, *_numbers(wide, deviance)], ordered)
@@ -167,24 +155,14 @@ class DeviceBlock:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Some rows, in float64 on their device.
+    """Some rows, in float64 on their device."""
 
-    Attributes
-    ----------
-    arrays : tuple of arrays of shape (n, k)
-        The columns of S and of X, of any real type.
-    places : tuple of ndarray of shape (k,)
-        Where their columns stand among those of S and X.
-    y, targets : arrays of shape (n, 1) and (n, m)
-        What the family reads, and the response as numbers.
-    weight, offset : arrays of shape (n,) or None
-        As in `Rows`.
-    """
-
-    arrays: tuple[Any, ...]
-    places: tuple[Integers, ...]
+    arrays: tuple[Any, ...]  # the columns of S and of X, of any real type, of shape (n, k)
+    places: tuple[Integers, ...]  # where their columns stand among those of S and X, of shape (k,)
+    # What the family reads, and the response as numbers, of shape (n, 1) and (n, m).
     y: Any
     targets: Any
+    # As in `Rows`, of shape (n,).
     weight: Any
     offset: Any
 
@@ -205,9 +183,9 @@ class RowBlock:
         first = sum(map(len, self.places))
         return self.targets[:, k - first] if k >= first else _column(self.arrays, self.places, k)
 
-    def constant(self, level: Floats) -> Any:
+    def constant(self, intercept: Floats) -> Any:
         """Return the same linear predictors in every row."""
-        eta = to_device(level[None, :], self.y) + 0.0 * self.y
+        eta = to_device(intercept[None, :], self.y) + 0.0 * self.y
         return eta if self.offset is None else eta + self.offset[:, None]
 
     def shifted(self, shift: Floats, *, targets: bool = False) -> DeviceBlock:
@@ -230,40 +208,21 @@ def _less(values: Any, shift: Floats) -> Any:
 
 @dataclass(frozen=True)
 class DeviceRows:
-    """Rows [S, X, y] in arrays on one device.
+    """Rows [S, X, y] in arrays on one device."""
 
-    Attributes
-    ----------
-    arrays : tuple of arrays of shape (n, k)
-        The columns of S and of X, of any real type, as they were passed.
-    places : tuple of ndarray of shape (k,)
-        Where their columns stand in [S, X].
-    n_sensitive : int
-        Number of sensitive columns, q.
-    names : tuple of str
-        Encoded names of S, then of X.
-    y : array of shape (n,)
-        Numbers, or labels.
-    classes : ndarray or None
-        Labels in the order of their codes; None for a numeric response.
-    weight, offset : arrays of shape (n,) or None
-        Weights of zero leave a row out.
-    less_offset : bool
-        Whether the response is y less the offset, rather than η with it.
-    isolated : tuple of RowLevel
-        Rows that have one of these are left out.
-    """
-
+    # The columns of S and of X, of any real type, as they were passed, of shape (n, k).
     arrays: tuple[Any, ...]
-    places: tuple[Integers, ...]
-    n_sensitive: int
-    names: tuple[str, ...]
-    y: Any
+    places: tuple[Integers, ...]  # where their columns stand in [S, X], of shape (k,)
+    n_sensitive: int  # number of sensitive columns, q
+    names: tuple[str, ...]  # encoded names of S, then of X
+    y: Any  # numbers, or labels, of shape (n,)
+    # Labels in the order of their codes; None for a numeric response.
     classes: NDArray[Any] | None = None
+    # Weights of zero leave a row out, of shape (n,).
     weight: Any = None
     offset: Any = None
-    less_offset: bool = False
-    isolated: tuple[RowLevel, ...] = ()
+    less_offset: bool = False  # whether the response is y less the offset, rather than η with it
+    isolated: tuple[RowLevel, ...] = ()  # rows that have one of these are left out
 
     @property
     def length(self) -> int:
@@ -335,13 +294,13 @@ class DeviceRows:
 
     def on_host(self, rows: slice) -> Rows:
         """Bring some rows to main memory."""
-        found, q = self.read(rows), self.n_sensitive
-        columns = np.empty((found.n_rows, len(self.names)))
-        for array, places in zip(found.arrays, self.places, strict=True):
+        block, q = self.read(rows), self.n_sensitive
+        columns = np.empty((block.n_rows, len(self.names)))
+        for array, places in zip(block.arrays, self.places, strict=True):
             columns[:, places] = to_host(as_float64(array))
-        vectors = (None if a is None else to_host(a) for a in (found.weight, found.offset))
+        vectors = (None if a is None else to_host(a) for a in (block.weight, block.offset))
         slabs = (Slab(columns[:, :q]),), (Slab(columns[:, q:]),)
-        return Rows(*slabs, self.names, to_host(found.y), to_host(found.targets), *vectors)
+        return Rows(*slabs, self.names, to_host(block.y), to_host(block.targets), *vectors)
 
     def sample(self, rows: Integers) -> Floats:
         """Bring single rows of [S, X, targets] to main memory."""
@@ -351,9 +310,9 @@ class DeviceRows:
         )
         arrays = tuple(taken(array, rows, axis=0) for array in self.arrays)
         few = replace(self, arrays=arrays, y=y, weight=weight, offset=offset, isolated=())
-        found = few.read(slice(0, len(rows)))
+        block = few.read(slice(0, len(rows)))
         return to_host(
-            found.shifted(np.zeros(len(self.names) + self.n_targets), targets=True).all_columns()
+            block.shifted(np.zeros(len(self.names) + self.n_targets), targets=True).all_columns()
         )
 
 

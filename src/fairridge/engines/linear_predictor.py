@@ -63,14 +63,14 @@ def _on_device(
     arrays = [piece.values for piece in pieces if isinstance(piece, Slab)]
     ends = np.cumsum([array.shape[1] for array in arrays])[:-1]
     parts = [to_device(part, arrays[0]) for part in np.split(coefficients, ends)]
-    found, n_rows = [], arrays[0].shape[0]
+    blocks, n_rows = [], arrays[0].shape[0]
     whole = all(array.dtype == namespace(array).float64 for array in arrays)
     for rows in slices(n_rows, n_rows if whole else SOME_ROWS):
         eta = to_device(intercept[None, :], arrays[0])
         for array, part in zip(arrays, parts, strict=True):
             eta = eta + as_float64(array[rows, :]) @ part
-        found.append(eta)
-    eta = joined(found, axis=0)
+        blocks.append(eta)
+    eta = joined(blocks, axis=0)
     xp = namespace(eta)
     if not bool(xp.all(xp.isfinite(eta))):
         hosted = tuple(Slab(to_host(array)) for array in arrays)

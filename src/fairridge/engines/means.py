@@ -9,7 +9,7 @@ import numpy as np
 
 from fairridge._arrays import joined, namespace, to_host
 from fairridge._typing import Floats
-from fairridge.engines.written import Block
+from fairridge.engines.written import WrittenBlock
 from fairridge.families import Family
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import GLMSums
@@ -17,22 +17,13 @@ from fairridge.families.sums import GLMSums
 
 @dataclass(frozen=True)
 class MeanSlopes:
-    """Derivatives in the level and the k coefficients of each linear predictor.
+    """Derivatives in the intercept and the k coefficients of each linear predictor."""
 
-    Attributes
-    ----------
-    glm : GLMSums
-        Those of the deviance; its Hessian has the second derivatives of the
-        means in it, times the multipliers.
-    jacobian : ndarray of shape (K, 1+q, m, 1+k)
-        Of Σ w μ[1, s].
-    squares : ndarray of shape (K, m, 1+k)
-        Of ½Σ w μ².
-    """
-
+    # Those of the deviance; its Hessian has the second derivatives of the means in it, times
+    # the multipliers.
     glm: GLMSums
-    jacobian: Floats
-    squares: Floats
+    jacobian: Floats  # of Σ w μ[1, s], of shape (K, 1+q, m, 1+k)
+    squares: Floats  # of ½Σ w μ², of shape (K, m, 1+k)
 
     def __add__(self, other: MeanSlopes) -> MeanSlopes:
         return MeanSlopes(
@@ -52,30 +43,16 @@ class MeanSlopes:
 
 @dataclass(frozen=True)
 class MeanSums:
-    """Sums over the rows that each of K means is asked of.
+    """Sums over the rows that each of K means is asked of."""
 
-    Attributes
-    ----------
-    deviance : float
-        Of all rows.
-    products : ndarray of shape (K, 1+q)
-        Σ w μ[1, s].
-    squares : ndarray of shape (K,)
-        Σ w μ².
-    counts : ndarray of shape (K,)
-        Number of rows.
-    gram : ndarray of shape (K, 1+q, 1+q) or None
-        Σ w [1, s][1, s]ᵀ; not with derivatives, because no coefficient changes it.
-    slopes : MeanSlopes or None
-        Derivatives.
-    """
-
-    deviance: float
-    products: Floats
-    squares: Floats
-    counts: Floats
+    deviance: float  # of all rows
+    products: Floats  # Σ w μ[1, s], of shape (K, 1+q)
+    squares: Floats  # Σ w μ², of shape (K,)
+    counts: Floats  # number of rows, of shape (K,)
+    # Σ w [1, s][1, s]ᵀ; not with derivatives, because no coefficient changes it, of shape
+    # (K, 1+q, 1+q).
     gram: Floats | None = None
-    slopes: MeanSlopes | None = None
+    slopes: MeanSlopes | None = None  # derivatives
 
     def __add__(self, other: MeanSums) -> MeanSums:
         return MeanSums(
@@ -105,7 +82,7 @@ class MeanSums:
 
 
 def block_means(
-    Z: Block,
+    Z: WrittenBlock,
     y: Floats,
     eta: Floats,
     weight: Floats,
@@ -118,7 +95,7 @@ def block_means(
 
     Parameters
     ----------
-    Z : Block
+    Z : WrittenBlock
         Rows of [1, z], S first.
     y, eta, weight : ndarray
         Response, linear predictors and weights of these rows.
@@ -131,32 +108,32 @@ def block_means(
         Hessian; None if no derivatives are asked for.
     """
     head, k = sizes
-    found = means(y, eta, 0 if multipliers is None else 2)
-    xp, (n, K) = namespace(eta), found.values.shape
-    counted = xp.ones_like(found.values) if found.counted is None else found.counted
+    mu = means(y, eta, 0 if multipliers is None else 2)
+    xp, (n, K) = namespace(eta), mu.values.shape
+    counted = xp.ones_like(mu.values) if mu.counted is None else mu.counted
     each = weight[:, None] * counted
-    weighted = each * found.values
-    squares = to_host(xp.sum(weighted * found.values, axis=0))
+    weighted = each * mu.values
+    squares = to_host(xp.sum(weighted * mu.values, axis=0))
     counts = to_host(xp.sum(counted, axis=0))
     if multipliers is None:
         gram = np.stack([Z.corner(each[:, j], head) for j in range(K)])
         deviance = float(family.deviance_terms(y, eta, weight, 0).deviance)
         return MeanSums(deviance, Z.products(weighted)[:, :head], squares, counts, gram)
-    assert found.first is not None
-    assert found.bend is not None
-    m = found.first.shape[2]
+    assert mu.first is not None
+    assert mu.bend is not None
+    m = mu.first.shape[2]
     rows = family.deviance_terms(y, eta, weight, 2)
     deviance = float(rows.deviance)
     curvature = rows.curvature
     assert rows.gradient is not None
     assert curvature is not None
     if multipliers.any():
-        curvature = curvature + found.bend(each * Z.times(multipliers.T))
+        curvature = curvature + mu.bend(each * Z.times(multipliers.T))
     jacobian = np.empty((K, head, m, k))
     for j in range(K):
         for c in range(m):
-            jacobian[j, :, c] = Z.leading(each[:, j] * found.first[:, j, c], head)[:, :k]
-    bent = xp.reshape(weighted[:, :, None] * found.first, (n, K * m))
+            jacobian[j, :, c] = Z.leading(each[:, j] * mu.first[:, j, c], head)[:, :k]
+    bent = xp.reshape(weighted[:, :, None] * mu.first, (n, K * m))
     # One product with the rows for all vectors.
     vectors = Z.products(joined([weighted, rows.gradient, bent], axis=1))[:, :k]
     products, gradient, of_squares = np.split(vectors, [K, K + m])
@@ -165,7 +142,7 @@ def block_means(
     return MeanSums(deviance, products[:, :head], squares, counts, None, slopes)
 
 
-def hessian_of(Z: Block, k: int, curvature: Floats) -> Floats:
+def hessian_of(Z: WrittenBlock, k: int, curvature: Floats) -> Floats:
     """Σ over rows of z curvature zᵀ, for curvatures of any sign."""
     m = curvature.shape[1]
     hessian = np.empty((m, k, m, k))
@@ -178,7 +155,7 @@ def hessian_of(Z: Block, k: int, curvature: Floats) -> Floats:
 
 
 def deviance_hessian(
-    Z: Block, k: int, curvature: Floats, coupling: Callable[[Floats], Floats] | None
+    Z: WrittenBlock, k: int, curvature: Floats, coupling: Callable[[Floats], Floats] | None
 ) -> Floats:
     """Σ over rows of z curvature zᵀ in the first k columns, for all pairs of linear predictors."""
     m = curvature.shape[1]

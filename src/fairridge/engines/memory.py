@@ -17,7 +17,7 @@ from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.means import MeanSums, block_means, deviance_hessian
 from fairridge.engines.moments import Moments, require_squares, triangular_factor
 from fairridge.engines.responses import DistinctResponses, null_sums
-from fairridge.engines.written import Block, WrittenRows
+from fairridge.engines.written import WrittenBlock, WrittenRows
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows
@@ -59,42 +59,35 @@ class MemoryEngine:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Encoded names of S, then of X."""
         return self.rows.names
 
     @property
     def response(self) -> Floats:
-        """What the family reads."""
         return self.rows.response
 
     @property
     def offset(self) -> Floats | None:
-        """Added to the linear predictor."""
         return self.rows.offset
 
     @property
     def n_sensitive(self) -> int:
-        """Number of encoded sensitive columns, q."""
         return self.rows.n_sensitive
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return self.rows.n_rows
 
     def initial_intercepts(self, family: Family) -> Floats:
-        """Return the intercepts from which a family starts."""
         return family.initial_intercepts(self.response, self.weights, self.offset)
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
-        """Return the log-likelihood of a model with this deviance."""
         return family.loglik(deviance, self.response, self.weights, dispersion)
 
     def moments(self) -> Moments:
         """Return the weighted moments of [S, X, y], in one pass.
 
         Each block is shifted by a typical row before it is multiplied, so a
-        mean far from zero costs no digits, and a constant column comes out
+        mean far from zero does not reduce precision, and a constant column comes out
         with a scatter of exactly zero.
         """
 
@@ -132,10 +125,9 @@ class MemoryEngine:
         square[: len(merged)] = merged
         return square
 
-    def residual_products(self, coefficients: Floats, center: Floats, level: float) -> Floats:
-        """Return Σ w z(y − level − zᵀb) for z = [S, X] − center, of shape (q+p,)."""
+    def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
         k = len(center)
-        shift = np.append(center, np.full(self._written.width - k, level))
+        shift = np.append(center, np.full(self._written.width - k, intercept))
 
         def products(block: slice) -> Floats:
             buffer = self._written.buffer(block)
@@ -148,7 +140,6 @@ class MemoryEngine:
         return self._sum(products, block_slices(self.rows.n_rows, self._written.width))
 
     def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
-        """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)² for columns z made of S."""
         key = distance, columns.key
         if key not in self._forms:
             self.passes += 1
@@ -157,13 +148,12 @@ class MemoryEngine:
         return self._forms[key]
 
     def sum_over_rows(
-        self, function: RowFunction, center: Floats, level: Floats, raw: Floats
+        self, function: RowFunction, center: Floats, intercept: Floats, raw: Floats
     ) -> Floats:
-        """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
         responses = None if raw.any() else self._responses
         if responses is not None:
-            return responses.sum_over_rows(function, level)
-        eta = self._eta(center, level, raw)
+            return responses.sum_over_rows(function, intercept)
+        eta = self._eta(center, intercept, raw)
         if isinstance(function, FamilyFunction):
             function = replace(function, family=self._prepared(function.family))
 
@@ -173,7 +163,6 @@ class MemoryEngine:
         return self._sum(work, self._written.slices)
 
     def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
-        """Return Σ function over blocks of rows, shown their columns [S, X] − center."""
         if hasattr(function, "family"):
             function = replace(function, family=self._prepared(function.family))  # type: ignore[type-var]
         offset = self.rows.offset
@@ -193,24 +182,23 @@ class MemoryEngine:
         self,
         family: Family,
         center: Floats,
-        level: Floats,
+        intercept: Floats,
         raw: Floats,
         order: int,
         others: Sequence[Place] = (),
     ) -> GLMSums:
-        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
         if not (raw.any() or others or self._moments is None or self.rows.offset is not None):
-            null = null_sums(family, self._moments, center, level)
+            null = null_sums(family, self._moments, center, intercept)
             if null is not None:
                 return null
-        eta, k = self._eta(center, level, raw), 1 + len(center)
+        eta, k = self._eta(center, intercept, raw), 1 + len(center)
         constant = [self._constant(family, *place) for place in others]
         at_others = [
             self._eta(center, *place)
             for place, sums in zip(others, constant, strict=True)
             if sums is None
         ]
-        known = None if order < 2 or raw.any() else self._common_hessian(family, level, k)
+        known = None if order < 2 or raw.any() else self._common_hessian(family, intercept, k)
         order = order if known is None else 1
         family = self._prepared(family)
 
@@ -231,29 +219,28 @@ class MemoryEngine:
 
         sums = self._sum(work, self._written.slices)
         sums = sums if known is None else replace(sums, hessian=known)
-        # The blocks are shifted by a typical row; the caller thinks in its own center.
+        # The blocks are shifted by a typical row; the caller has another center.
         sums = sums.recentered(self._written.typical_row[: len(center)] - center)
         summed = iter(sums.others)
-        return replace(sums, others=tuple(one or next(summed) for one in constant))
+        return replace(sums, others=tuple(null or next(summed) for null in constant))
 
-    def _constant(self, family: Family, level: Floats, raw: Floats) -> GLMSums | None:
-        """Return sums at one η for all rows, if counts of the responses tell them."""
+    def _constant(self, family: Family, intercept: Floats, raw: Floats) -> GLMSums | None:
+        """Return sums at one η for all rows, if counts of the responses suffice."""
         responses = None if raw.any() or not self._many_passes else self._responses
-        return None if responses is None else responses.sums(family, level, raw.shape[1])
+        return None if responses is None else responses.sums(family, intercept, raw.shape[1])
 
     def means(
         self,
         family: Family,
         means: MeansOfRows,
         center: Floats,
-        level: Floats,
+        intercept: Floats,
         raw: Floats,
         multipliers: Floats | None = None,
         beside: int | None = None,
     ) -> MeanSums:
-        """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
         beside = self.n_sensitive if beside is None else beside
-        eta, sizes = self._eta(center, level, raw), (1 + beside, 1 + len(center))
+        eta, sizes = self._eta(center, intercept, raw), (1 + beside, 1 + len(center))
         gap = self._written.typical_row[: len(center)] - center
         if multipliers is not None:  # they, too, come for columns about the caller's center
             multipliers = multipliers.copy()
@@ -277,27 +264,24 @@ class MemoryEngine:
             self._families[family] = family.on(self.response)
         return self._families[family]
 
-    def _common_hessian(self, family: Family, level: Floats, k: int) -> Floats | None:
+    def _common_hessian(self, family: Family, intercept: Floats, k: int) -> Floats | None:
         """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
         if self._gram is None or self._responses is None:
             return None
-        curvature = self._responses.curvature(family, level)
-        return (
-            None if curvature is None else np.einsum("ab,ij->aibj", curvature, self._gram[:k, :k])
-        )
+        return self._responses.hessian(family, intercept, self._gram[:k, :k])
 
     def _eta(
-        self, center: Floats, level: Floats, raw: Floats
-    ) -> Callable[[slice, Block | None], Floats]:
+        self, center: Floats, intercept: Floats, raw: Floats
+    ) -> Callable[[slice, WrittenBlock | None], Floats]:
         """Return a function from blocks, written out already or not, to linear predictors."""
         k, offset = len(center), self.rows.offset
-        shifted = level + raw @ (self._written.typical_row[:k] - center)
+        shifted = intercept + raw @ (self._written.typical_row[:k] - center)
         both = np.column_stack([shifted, raw]).T
         constant = not raw.any()
 
-        def eta(block: slice, written: Block | None) -> Floats:
+        def eta(block: slice, written: WrittenBlock | None) -> Floats:
             if constant:
-                out = np.tile(level, (block.stop - block.start, 1))
+                out = np.tile(intercept, (block.stop - block.start, 1))
             else:
                 out = (written or self._written.block(block)).times(both)
             return out if offset is None else out + offset[block, None]
@@ -323,11 +307,9 @@ class MemoryEngine:
 
     @property
     def categories(self) -> tuple[range, ...]:
-        """Positions of each categorical predictor's columns among those of X."""
         return self.rows.categories
 
     def outside(self, levels: tuple[RowLevel, ...]) -> MemoryEngine:
-        """Return an engine for the rows that have none of some levels."""
         rows = self.rows.take(np.flatnonzero(~self.rows.in_any(levels)))
         kept = MemoryEngine(rows, separable=self.separable, many_passes=self._many_passes)
         kept.passes = self.passes
@@ -339,7 +321,6 @@ class MemoryEngine:
         return function(self)
 
     def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return S, X, y and the weights as dense arrays."""
         rows = self.rows
         S, X = (dense(pieces, rows.n_rows) for pieces in (rows.sensitive, rows.predictors))
         return S, X, rows.response, self.weights
@@ -366,7 +347,6 @@ class MemoryEngine:
 
     @cached_property
     def weights(self) -> Floats:
-        """Sample weights, ones if none were given."""
         weight = self.rows.weight
         return np.ones(self.rows.n_rows) if weight is None else weight
 
@@ -377,7 +357,7 @@ def is_wide(engine: Any) -> TypeGuard[MemoryEngine]:
 
 
 def has_many_sparse(engine: Any, most: int | None = None) -> TypeGuard[MemoryEngine]:
-    """Whether rows in memory have so many sparse columns that no matrix of them is formed.
+    """Whether rows in memory have too many sparse columns to form a matrix of their size.
 
     Matrices of as many rows, or columns, as `most` are formed, by default `MOST_FORMED`.
     """

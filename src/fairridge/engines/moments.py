@@ -14,7 +14,7 @@ LEAST_SQUARES = 1e-290
 
 
 def binary_columns(means: Floats, variances: Floats) -> Booleans:
-    """Return which columns are 0 or 1 in every row, as far as two moments tell."""
+    """Return which columns are 0 or 1 in every row, as far as two moments show."""
     inside = (means >= 0.0) & (means <= 1.0)
     bounded = np.where(inside, means, 0.0)
     return inside & (np.abs(variances - bounded * (1.0 - bounded)) <= 1e-8 * bounded)
@@ -26,29 +26,18 @@ class Moments:
 
     Moments of disjoint sets of rows add; moments of a subset subtract. Both
     keep the scatter centered, so nothing is lost to means far from zero.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows counted.
-    weight : float
-        Sum of their weights.
-    mean : ndarray of shape (k,)
-        Weighted column means.
-    scatter : ndarray of shape (k, k)
-        Σ w (z − mean)(z − mean)ᵀ.
     """
 
-    n_rows: int
-    weight: float
-    mean: Floats
-    scatter: Floats
+    n_rows: int  # rows counted
+    weight: float  # sum of their weights
+    mean: Floats  # weighted column means, of shape (k,)
+    scatter: Floats  # Σ w (z − mean)(z − mean)ᵀ, of shape (k, k)
 
     @classmethod
     def from_raw(cls, n_rows: int, gram: Floats, shift: Floats) -> Moments:
         """Center the Gram matrix of [1, z − shift].
 
-        The shift is any point near the data; centering then costs no digits.
+        The shift is any point near the data; centering then does not reduce precision.
         """
         weight = float(gram[0, 0])
         first = gram[0, 1:] / weight

@@ -21,18 +21,10 @@ MOST_VALUES, ROWS_EACH = 256, 4
 
 @dataclass(frozen=True)
 class DistinctResponses:
-    """The values of a response, and the weight of the rows that have each.
+    """The values of a response, and the weight of the rows that have each."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (d, 1)
-        In ascending order.
-    weights : ndarray of shape (d,)
-        Sums of sample weights.
-    """
-
-    values: Floats
-    weights: Floats
+    values: Floats  # in ascending order, of shape (d, 1)
+    weights: Floats  # sums of sample weights, of shape (d,)
 
     @classmethod
     def of(cls, response: Floats, weights: Floats) -> DistinctResponses | None:
@@ -47,38 +39,43 @@ class DistinctResponses:
         places = np.searchsorted(values, response[:, 0])
         return cls(values[:, None], np.bincount(places, weights).astype(np.float64))
 
-    def sum_over_rows(self, function: RowFunction, level: Floats) -> Floats:
-        """Return Σ function over all rows at η = level."""
-        return function(self.values, self._eta(level), self.weights)
+    def sum_over_rows(self, function: RowFunction, intercept: Floats) -> Floats:
+        """Return Σ function over all rows at η = intercept."""
+        return function(self.values, self._eta(intercept), self.weights)
 
-    def sums(self, family: Family, level: Floats, n_columns: int) -> GLMSums:
-        """Return the deviance at η = level, with its derivatives in the level alone."""
-        terms = family.deviance_terms(self.values, self._eta(level), self.weights, 1)
+    def sums(self, family: Family, intercept: Floats, n_columns: int) -> GLMSums:
+        """Return the deviance at η = intercept, with its derivatives in the intercept alone."""
+        terms = family.deviance_terms(self.values, self._eta(intercept), self.weights, 1)
         assert terms.gradient is not None  # at order 1
-        gradient = np.zeros((len(level), 1 + n_columns))
+        gradient = np.zeros((len(intercept), 1 + n_columns))
         gradient[:, 0] = terms.gradient.sum(axis=0)
         return GLMSums(float(terms.deviance), gradient, None)
 
-    def slopes(self, family: Family, level: Floats) -> Floats:
+    def slopes(self, family: Family, intercept: Floats) -> Floats:
         """Return the derivatives (d, m) of a row of weight 1 with each response."""
         ones = np.ones(len(self.values))
-        each = family.deviance_terms(self.values, self._eta(level), ones, 1).gradient
+        each = family.deviance_terms(self.values, self._eta(intercept), ones, 1).gradient
         assert each is not None  # at order 1
         return each
 
-    def curvature(self, family: Family, level: Floats) -> Floats | None:
+    def curvature(self, family: Family, intercept: Floats) -> Floats | None:
         """Return the second derivative (m, m) that rows of weight 1 share; None if they do not."""
         ones = np.ones(len(self.values))
-        each = family.deviance_terms(self.values, self._eta(level), ones, 2).curvature
+        each = family.deviance_terms(self.values, self._eta(intercept), ones, 2).curvature
         assert each is not None  # at order 2
         return np.asarray(each[0]) if (each == each[0]).all() else None
 
-    def _eta(self, level: Floats) -> Floats:
-        return np.tile(level, (len(self.values), 1))
+    def hessian(self, family: Family, intercept: Floats, gram: Floats) -> Floats | None:
+        """Return the curvature times a Gram matrix of the rows; None if rows differ in it."""
+        curvature = self.curvature(family, intercept)
+        return None if curvature is None else np.einsum("ab,ij->aibj", curvature, gram)
+
+    def _eta(self, intercept: Floats) -> Floats:
+        return np.tile(intercept, (len(self.values), 1))
 
 
 def class_responses(family: Family, moments: Moments, n_columns: int) -> DistinctResponses | None:
-    """Return the weights of the classes, which moments of their indicators tell; else None."""
+    """Return the weights of the classes, which moments of their indicators give; else None."""
     shares = moments.mean[n_columns:]
     if family.reads != "classes" or not moments.binary[n_columns:].all():
         return None
@@ -86,7 +83,9 @@ def class_responses(family: Family, moments: Moments, n_columns: int) -> Distinc
     return DistinctResponses(np.arange(float(len(shares)))[:, None], moments.weight * shares)
 
 
-def null_sums(family: Family, moments: Moments, center: Floats, level: Floats) -> GLMSums | None:
+def null_sums(
+    family: Family, moments: Moments, center: Floats, intercept: Floats
+) -> GLMSums | None:
     """Return deviance, gradient and Hessian of classes at one η for all rows, from moments.
 
     Rows of a class have the same derivatives, so sums of the columns over each
@@ -101,8 +100,8 @@ def null_sums(family: Family, moments: Moments, center: Floats, level: Floats) -
         Of [S, X, y], y an indicator of the second class or of each class.
     center : ndarray of shape (q+p,)
         What the columns are centered at.
-    level : ndarray of shape (m,)
-        The linear predictors of all rows.
+    intercept : ndarray of shape (m,)
+        The linear predictor of all rows.
     """
     k = len(center)
     responses = class_responses(family, moments, k)
@@ -115,12 +114,11 @@ def null_sums(family: Family, moments: Moments, center: Floats, level: Floats) -
     by_target[1:] += moments.scatter[:k, k:]
     if by_target.shape[1] == 1:
         by_target = np.hstack([gram[:, :1] - by_target, by_target])
-    curvature = responses.curvature(family, level)
-    if curvature is None:
+    hessian = responses.hessian(family, intercept, gram)
+    if hessian is None:
         return None
-    hessian = np.einsum("ab,ij->aibj", curvature, gram)
-    gradient = responses.slopes(family, level).T @ by_target.T
-    return GLMSums(responses.sums(family, level, k).deviance, gradient, hessian)
+    gradient = responses.slopes(family, intercept).T @ by_target.T
+    return GLMSums(responses.sums(family, intercept, k).deviance, gradient, hessian)
 
 
 def intercepts_of_sums(

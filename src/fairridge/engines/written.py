@@ -43,36 +43,29 @@ def prefers_codes(pieces: Sequence[Piece]) -> bool:
     )
 
 
-class Block(Protocol):
+class WrittenBlock(Protocol):
     """Some rows of [1, z − shift]."""
 
     def gram(self, weight: Floats | None) -> Floats:
         """Σ w zzᵀ."""
-        ...
 
     def times(self, coefficients: Floats) -> Floats:
         """Z·coefficients, for coefficients of shape (k, m)."""
-        ...
 
     def products(self, vectors: Floats) -> Floats:
         """vectorsᵀZ, for vectors of shape (n, m)."""
-        ...
 
     def cross(self, weight: Floats) -> Floats:
         """Σ w zzᵀ for weights of any sign."""
-        ...
 
     def leading(self, weight: Floats, count: int) -> Floats:
         """Σ w zzᵀ for weights of any sign, its first rows only."""
-        ...
 
     def corner(self, weight: Floats, count: int) -> Floats:
         """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
-        ...
 
     def dense(self) -> Floats:
         """Write the rows out."""
-        ...
 
 
 class DenseBlock:
@@ -89,15 +82,12 @@ class DenseBlock:
         return weighted.T @ weighted
 
     def times(self, coefficients: Floats) -> Floats:
-        """Z·coefficients."""
         return self.values[:, : len(coefficients)] @ coefficients
 
     def products(self, vectors: Floats) -> Floats:
-        """vectorsᵀZ."""
         return vectors.T @ self.values
 
     def cross(self, weight: Floats) -> Floats:
-        """Σ w zzᵀ for weights of any sign."""
         below = weight < 0.0
         if not below.any():
             return self.gram(weight)
@@ -106,11 +96,9 @@ class DenseBlock:
         return self.gram(weight) - negative.T @ negative
 
     def leading(self, weight: Floats, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows only."""
         return (self.values[:, :count] * weight[:, None]).T @ self.values
 
     def corner(self, weight: Floats, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
         first = self.values[:, :count]
         return (first * weight[:, None]).T @ first
 
@@ -164,7 +152,6 @@ class SplitBlock:
         self._matrix = tabmat.SplitMatrix(matrices, places)
 
     def gram(self, weight: Floats | None) -> Floats:
-        """Σ w zzᵀ."""
         weight = np.ones(self._matrix.shape[0]) if weight is None else weight
         # Of a vector that is a column of an array tabmat would read the wrong numbers.
         return np.asarray(self._matrix.sandwich(np.ascontiguousarray(weight)))
@@ -172,11 +159,9 @@ class SplitBlock:
     cross = gram
 
     def leading(self, weight: Floats, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows only."""
         return self.gram(weight)[:count]
 
     def corner(self, weight: Floats, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
         return self.gram(weight)[:count, :count]
 
     def times(self, coefficients: Floats) -> Floats:
@@ -186,12 +171,10 @@ class SplitBlock:
         return np.column_stack([self._matrix.matvec(column) for column in full.T])
 
     def products(self, vectors: Floats) -> Floats:
-        """vectorsᵀZ."""
         columns = np.ascontiguousarray(vectors.T)
         return np.vstack([self._matrix.transpose_matvec(column) for column in columns])
 
     def dense(self) -> Floats:
-        """Write the rows out."""
         return np.asarray(self._matrix.toarray())
 
 
@@ -219,14 +202,14 @@ class WrittenRows:
         self.width = sum(piece.width for piece in pieces)
         self.split = separable and prefers_codes(pieces)
         self._keeps = keeps and 8 * (self.width + 1) * n_rows <= KEEP_BYTES
-        self._kept: dict[int, Block] = {}
+        self._kept: dict[int, WrittenBlock] = {}
         self._order = "C" if row_major(pieces) else "F"
 
-    def block(self, block: slice) -> Block:
+    def block(self, block: slice) -> WrittenBlock:
         """Write [1, z − typical row] for some rows, or return it if it was kept."""
         if block.start in self._kept:
             return self._kept[block.start]
-        written: Block
+        written: WrittenBlock
         if self.split:
             written = SplitBlock(self.pieces, block, self.typical_row)
         else:

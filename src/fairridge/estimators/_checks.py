@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fairridge._warnings import warn_user
+from fairridge.arguments import listed
 from fairridge.data import Design, Encoding, MappedEncoding
 from fairridge.estimators._model import Traits
 from fairridge.estimators._training import Training
@@ -144,9 +145,3 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
             "times; using the smallest penalty beyond which the bound always holds.",
             BoundWarning,
         )
-
-
-def listed(names: list[str], maximum: int = 5) -> str:
-    """Write the first names of a list, and how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:maximum])
-    return shown + (f" and {len(names) - maximum} more" if len(names) > maximum else "")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fairridge._warnings import warn_user
+from fairridge.arguments import listed
 from fairridge.data import Design, MappedEncoding, RowLevel
 from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import MemoryEngine
-from fairridge.estimators._checks import listed
 from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import resolve_definition

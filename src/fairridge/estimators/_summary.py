@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from fairridge.arguments import listed
 from fairridge.estimators._certifying import certificate_facts
-from fairridge.estimators._checks import listed
 from fairridge.estimators._model import attribute_facts, bound_text
 from fairridge.metrics import DIFFERENCES, WORDS
 from fairridge.reports import CoefficientRow, Summary

@@ -10,9 +10,9 @@ from sklearn.base import clone
 
 from fairridge._notebook import frame_html, lines_html
 from fairridge._typing import Floats
+from fairridge.arguments import listed
 from fairridge.data import make_frame
 from fairridge.estimators import _inferring
-from fairridge.estimators._checks import listed
 from fairridge.estimators._isolating import isolated_levels
 from fairridge.estimators._storing import refit_at
 from fairridge.estimators._training import Training

@@ -1,7 +1,7 @@
 """Values to JSON and back, exactly and without executing anything.
 
 Numbers, strings, booleans, None and lists are themselves. Everything else is
-an object with one telling key: ``array``, ``tuple``, ``dict``, ``float`` (for
+an object with one key that says its type: ``array``, ``tuple``, ``dict``, ``float`` (for
 infinity and NaN), ``object`` (a dataclass from the list of those known) or
 ``function`` (its name only).
 """
@@ -31,15 +31,9 @@ WHOLE = range(-(2**63), 2**64)
 
 @dataclass(frozen=True)
 class NotSaved:
-    """Stands for a callable, of which a file has only the name.
+    """Stands for a callable, since a file has only its name."""
 
-    Attributes
-    ----------
-    name : str
-        Where the function was defined.
-    """
-
-    name: str
+    name: str  # where the function was defined
 
     @property
     def __name__(self) -> str:

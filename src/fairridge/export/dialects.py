@@ -14,54 +14,27 @@ ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"}
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a database writes names, texts and numbers.
+    """How a database writes names, texts and numbers."""
 
-    Attributes
-    ----------
-    name : str
-        What users call it.
-    double, text : str
-        Names of the types for 64-bit floats and for strings.
-    number_form : str
-        A literal that is a 64-bit float, written around its digits.
-    text_form : str
-        A literal that is a string, written around its characters.
-    collation : str
-        What makes the comparison of a string exact: in some databases 'A' is
-        'a' by default.
-    quote : str
-        What encloses an identifier.
-    quote_inside : str or None
-        How the quote itself is written in an identifier; None if it cannot be.
-    folds_case : bool
-        Whether names that differ only in case are the same.
-    escapes : bool
-        Whether a backslash in a text is an escape.
-    variables : bool
-        Whether ${name} in a query is replaced before the query is parsed.
-    booleans : bool
-        Whether there are TRUE and FALSE, instead of 1 and 0.
-    blanks : {"differ", "pad", "null"}
-        Whether blanks at the end of a text are compared, or are padding; or
-        whether the empty text is NULL.
-    strict_exp : bool
-        Whether exp(x) of a very negative x is an error instead of 0.
-    """
-
-    name: str
+    name: str  # what users call it
+    # Names of the types for 64-bit floats and for strings.
     double: str = "DOUBLE"
     text: str = "VARCHAR"
-    number_form: str = "{}"
-    text_form: str = "'{}'"
+    number_form: str = "{}"  # A literal that is a 64-bit float, written around its digits
+    text_form: str = "'{}'"  # A literal that is a string, written around its characters
+    # What makes the comparison of a string exact: in some databases 'A' is 'a' by default.
     collation: str = ""
-    quote: str = '"'
+    quote: str = '"'  # what encloses an identifier
+    # How the quote itself is written in an identifier; None if it cannot be.
     quote_inside: str | None = '""'
-    folds_case: bool = True
-    escapes: bool = False
-    variables: bool = False
-    booleans: bool = True
+    folds_case: bool = True  # whether names that differ only in case are the same
+    escapes: bool = False  # whether a backslash in a text is an escape
+    variables: bool = False  # whether ${name} in a query is replaced before the query is parsed
+    booleans: bool = True  # whether there are TRUE and FALSE, instead of 1 and 0
+    # Whether blanks at the end of a text are compared, or are padding; or whether the empty
+    # text is NULL.
     blanks: Literal["differ", "pad", "null"] = "differ"
-    strict_exp: bool = False
+    strict_exp: bool = False  # whether exp(x) of a very negative x is an error instead of 0
 
     def identifier(self, name: str) -> str:
         """Quote a name."""
@@ -109,7 +82,7 @@ class Dialect:
         return self.text_form.format(doubled)
 
     def require_distinct(self, column: str, levels: Sequence[str]) -> None:
-        """Raise for levels that the database cannot tell from each other, or from NULL."""
+        """Raise for levels that the database cannot distinguish from each other, or from NULL."""
         if self.blanks == "null" and "" in levels:
             raise ValueError(
                 f"column {column!r} has an empty text as a level, which is NULL in {self.name}; "

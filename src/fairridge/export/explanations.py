@@ -52,7 +52,7 @@ def proxies(
     """Say how much S explains of every predictor, and through which predictors S enters η.
 
     With rows, also the other direction: how well each predictor, and all of
-    them together, tell each sensitive attribute on held-out rows.
+    them together, predict each sensitive attribute on held-out rows.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def proxies(
     training = form.training
     columns = [column for column in form.columns if not column.sensitive]
     labels = [""] if len(form.coefficients) == 1 else [str(label) for label in form.labels]
-    found = proxy_terms(
+    terms = proxy_terms(
         training.covariance,
         training.B,
         np.atleast_2d(model.alpha_),
@@ -86,8 +86,8 @@ def proxies(
         form.backend,
     )
     if X is None:
-        return found
-    return replace(found, telling=_telling(form, X, sensitive_features, n_folds))
+        return terms
+    return replace(terms, telling=_telling(form, X, sensitive_features, n_folds))
 
 
 def _telling(form: LinearForm, X: Any, sensitive_features: Any, n_folds: int) -> Telling:

@@ -73,10 +73,10 @@ class InputColumn:
             return {}
         base = self.levels.base
         values = np.insert(self.coefficients, base, 0.0, axis=1).T
-        found = dict(zip(self.levels.levels, values, strict=True))
+        by_level = dict(zip(self.levels.levels, values, strict=True))
         if self.levels.merges:
-            del found[self.levels.levels[base]]
-        return found
+            del by_level[self.levels.levels[base]]
+        return by_level
 
     @property
     def unseen(self) -> Floats | None:
@@ -145,15 +145,15 @@ class LinearForm:
     @cached_property
     def columns(self) -> tuple[InputColumn, ...]:
         """The input columns in the order of the coefficients: S, then X."""
-        found, start = [], 0
+        columns, start = [], 0
         for encoding, sensitive in ((self.design.sensitive, True), (self.design.predictors, False)):
             unknown = for_sensitive(self.unknown) if sensitive else self.unknown
             for column in encoding.columns:  # type: ignore[union-attr]
                 encoded = slice(start, start + len(column.encoded_names))
-                own = self.coefficients[:, encoded]
-                found.append(InputColumn(column, sensitive, encoded, own, unknown))
+                coefficients = self.coefficients[:, encoded]
+                columns.append(InputColumn(column, sensitive, encoded, coefficients, unknown))
                 start = encoded.stop
-        return tuple(found)
+        return tuple(columns)
 
     @cached_property
     def inputs(self) -> tuple[InputColumn, ...]:

@@ -22,7 +22,7 @@ FORMAT = 1
 # The frame library of the training data is a matter of the machine, not of the model; its moments
 # only save inference a pass.
 LEFT_OUT = {"_backend": None, "_moments": None}
-# What files of earlier versions lack, and what stands for it.
+# What files of earlier versions lack, and its default.
 ADDED: dict[str, Any] = {"_profiles": ()}
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
@@ -132,10 +132,10 @@ def _model(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
     return model
 
 
-def _require_keys(part: str, found: Any, allowed: Mapping[str, Any], otherwise: str) -> None:
-    if not isinstance(found, dict):
+def _require_keys(part: str, stored: Any, allowed: Mapping[str, Any], otherwise: str) -> None:
+    if not isinstance(stored, dict):
         raise ValueError(f"{part!r} must be an object of JSON.")
-    for key in found:
+    for key in stored:
         if key not in allowed:
             raise ValueError(f"{key!r} is {otherwise}.")
 

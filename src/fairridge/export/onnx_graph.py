@@ -169,8 +169,8 @@ def _outputs(graph: _Graph, form: LinearForm, eta: str) -> list[Any]:
         graph.node("Softmax", eta, output="probabilities", axis=1)
         codes = graph.node("ArgMax", eta, axis=1, keepdims=1)
     else:
-        one, zero = MEANS[form.link](graph, eta, None), COMPLEMENTS[form.link](graph, eta)
-        graph.node("Concat", zero, one, output="probabilities", axis=1)
+        first, zero = MEANS[form.link](graph, eta, None), COMPLEMENTS[form.link](graph, eta)
+        graph.node("Concat", zero, first, output="probabilities", axis=1)
         above = graph.node("Greater", eta, form.family.threshold)
         codes = graph.node("Cast", above, to=graph.onnx.TensorProto.INT64)
     kind, labels = _labels(form.classes)

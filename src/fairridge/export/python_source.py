@@ -153,18 +153,18 @@ def _prediction(form: LinearForm) -> str:
 
 def _levels(column: InputColumn) -> dict[Any, list[float]]:
     """Coefficients of every level, the base level included."""
-    found = {
+    by_level = {
         level.item() if isinstance(level, np.generic) else level: values.tolist()
         for level, values in column.level_values.items()
     }
-    strange = [level for level in found if not isinstance(level, (str, int, float))]
+    strange = [level for level in by_level if not isinstance(level, (str, int, float))]
     if strange:
         kind = type(strange[0]).__name__
         raise ValueError(
             f"the level {strange[0]!r} of column {column.name!r} is a {kind}, which a plain "
             "Python module cannot hold; use strings."
         )
-    return found
+    return by_level
 
 
 def _written(value: Any) -> str:

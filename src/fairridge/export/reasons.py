@@ -74,14 +74,14 @@ class Reasons:
 
     def to_frame(self) -> Any:
         """Return one row per reason, ranked from 1 within each row of the input."""
-        found = [
+        lines = [
             (row, rank, *reason)
             for row in range(len(self))
             for rank, reason in enumerate(self[row], start=1)
         ]
         names = ("row", "rank", "attribute", "value", "contribution")
         return make_frame(
-            {name: [line[k] for line in found] for k, name in enumerate(names)}, self._backend
+            {name: [line[k] for line in lines] for k, name in enumerate(names)}, self._backend
         )
 
     def _repr_html_(self) -> str:

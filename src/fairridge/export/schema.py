@@ -19,8 +19,8 @@ from sklearn.base import is_classifier
 from fairridge.data import Design, Missing, Unknown
 from fairridge.data.annotations import LARGEST, conforms, is_number
 from fairridge.export.soundness import (
-    Facts,
     Level,
+    ModelFacts,
     are_profiles,
     is_covariance,
     is_design,
@@ -33,11 +33,11 @@ from fairridge.penalties import resolve_penalty
 from fairridge.search import Status
 
 
-def _always(facts: Facts) -> bool:
+def _always(facts: ModelFacts) -> bool:
     return True
 
 
-def _has(name: str) -> Callable[[Facts], bool]:
+def _has(name: str) -> Callable[[ModelFacts], bool]:
     """Whether a model has an attribute that only some kinds have."""
     return lambda facts: hasattr(facts.model, name)
 
@@ -46,25 +46,14 @@ _survives = _has("predict_survival_function")
 
 
 @dataclass(frozen=True)
-class Rule:
-    """What one field must be.
+class FieldRule:
+    """What one field must be."""
 
-    Attributes
-    ----------
-    says : str
-        The rule in words, after "must be".
-    holds : callable
-        Whether a value keeps it; an error means that it does not.
-    when : callable
-        Whether a model has the field at all.
-    axes : str
-        Letters of the axes of an array, for the message.
-    """
-
-    says: str
-    holds: Callable[[Any, Facts], bool]
-    when: Callable[[Facts], bool] = _always
-    axes: str = ""
+    says: str  # the rule in words, after "must be"
+    # Whether a value keeps it; an error means that it does not.
+    holds: Callable[[Any, ModelFacts], bool]
+    when: Callable[[ModelFacts], bool] = _always  # whether a model has the field at all
+    axes: str = ""  # letters of the axes of an array, for the message
 
 
 def _numbers(
@@ -72,11 +61,11 @@ def _numbers(
     *,
     minimum: float = -np.inf,
     infinite: bool = False,
-    when: Callable[[Facts], bool] = _always,
-) -> Rule:
+    when: Callable[[ModelFacts], bool] = _always,
+) -> FieldRule:
     maximum = np.inf if infinite else LARGEST
 
-    def holds(value: Any, facts: Facts) -> bool:
+    def holds(value: Any, facts: ModelFacts) -> bool:
         array: NDArray[Any] = np.asarray(value)
         return (
             array.dtype == np.float64
@@ -86,11 +75,11 @@ def _numbers(
 
     size = "" if infinite else "finite "
     bound = "" if minimum == -np.inf else f" that are at least {minimum:g}"
-    return Rule(f"{size}64-bit floats{bound}", holds, when, axes)
+    return FieldRule(f"{size}64-bit floats{bound}", holds, when, axes)
 
 
-def _parameter(minimum: float, *, optional: bool = False) -> Rule:
-    return Rule(
+def _parameter(minimum: float, *, optional: bool = False) -> FieldRule:
+    return FieldRule(
         f"a number that is at least {minimum:g}{', or None' * optional}",
         lambda value, facts: (
             (optional and value is None) or (is_number(value) and bool(value >= minimum))
@@ -98,32 +87,34 @@ def _parameter(minimum: float, *, optional: bool = False) -> Rule:
     )
 
 
-def _each(rule: Rule) -> Rule:
+def _each(rule: FieldRule) -> FieldRule:
     """Return a rule for what models with bounds per attribute have one of for each."""
 
-    def holds(value: Any, facts: Facts) -> bool:
+    def holds(value: Any, facts: ModelFacts) -> bool:
         bounds = facts.model.unfairness
         if not isinstance(bounds, dict):
             return rule.holds(value, facts)
         same = isinstance(value, dict) and list(value) == list(bounds)
         return same and all(rule.holds(item, facts) for item in value.values())
 
-    return Rule(f"{rule.says}; as many as bounds, by name", holds)
+    return FieldRule(f"{rule.says}; as many as bounds, by name", holds)
 
 
-def _is_bound(value: Any, facts: Facts) -> bool:
+def _is_bound(value: Any, facts: ModelFacts) -> bool:
     bounds = value.values() if isinstance(value, dict) and value else [value]
     return all(is_number(r) and bool(r >= 0.0) for r in bounds) and (
         not isinstance(value, dict) or hasattr(facts.model, "definition")
     )
 
 
-def _typed(hint: Any, says: str, when: Callable[[Facts], bool] = _always) -> Rule:
-    return Rule(says, lambda value, facts: conforms(value, hint), when)
+def _typed(hint: Any, says: str, when: Callable[[ModelFacts], bool] = _always) -> FieldRule:
+    return FieldRule(says, lambda value, facts: conforms(value, hint), when)
 
 
-def _names(expected: Callable[[Design], Any], when: Callable[[Facts], bool] = _always) -> Rule:
-    return Rule(
+def _names(
+    expected: Callable[[Design], Any], when: Callable[[ModelFacts], bool] = _always
+) -> FieldRule:
+    return FieldRule(
         "the names of columns that '_design' describes",
         lambda value, facts: (
             isinstance(value, np.ndarray) and value.tolist() == list(expected(facts.design))
@@ -132,23 +123,23 @@ def _names(expected: Callable[[Design], Any], when: Callable[[Facts], bool] = _a
     )
 
 
-def _are_coefficients(value: Any, facts: Facts) -> bool:
+def _are_coefficients(value: Any, facts: ModelFacts) -> bool:
     reads = facts.model._fitted.reads
     names = [reads.encoded_names[k] for k in reads.input_order]
     return isinstance(value, np.ndarray) and value.tolist() == names
 
 
-def _resolved(resolve: Callable[[Any], Any], says: str) -> Rule:
-    return Rule(says, lambda value, facts: isinstance(resolve(value).name, str))
+def _resolved(resolve: Callable[[Any], Any], says: str) -> FieldRule:
+    return FieldRule(says, lambda value, facts: isinstance(resolve(value).name, str))
 
 
-def _are_columns(value: Any, facts: Facts) -> bool:
+def _are_columns(value: Any, facts: ModelFacts) -> bool:
     items = value.tolist() if isinstance(value, np.ndarray) else value
     items = list(items) if isinstance(items, list | tuple) else [items]
     return value is None or all(conforms(item, str | int) for item in items)
 
 
-def _is_family(value: Any, facts: Facts) -> bool:
+def _is_family(value: Any, facts: ModelFacts) -> bool:
     model = facts.model
     if is_classifier(model):
         return isinstance(value, Binomial) or (
@@ -159,7 +150,7 @@ def _is_family(value: Any, facts: Facts) -> bool:
     return resolve_regression_family(value) is value
 
 
-def _are_classes(value: Any, facts: Facts) -> bool:
+def _are_classes(value: Any, facts: ModelFacts) -> bool:
     return (
         isinstance(value, np.ndarray)
         and value.shape == (facts.sizes.get("m", 2),)
@@ -168,36 +159,36 @@ def _are_classes(value: Any, facts: Facts) -> bool:
     )
 
 
-def _is_certificate(value: Any, facts: Facts) -> bool:
+def _is_certificate(value: Any, facts: ModelFacts) -> bool:
     if value is None or facts.model.confidence is None:
         return value is None and facts.model.confidence is None
     numbers = [value.bound, value.training_bound, value.upper]
     return isinstance(value, Certificate) and all(0.0 <= number <= 1.0 for number in numbers)
 
 
-def _is_class_weight(value: Any, facts: Facts) -> bool:
+def _is_class_weight(value: Any, facts: ModelFacts) -> bool:
     if not isinstance(value, dict):
         return value is None or value == "balanced"
     return all(conforms(k, Level) and is_number(w) and w > 0.0 for k, w in value.items())
 
 
-def _is_predictor_penalty(value: Any, facts: Facts) -> bool:
+def _is_predictor_penalty(value: Any, facts: ModelFacts) -> bool:
     chosen = isinstance(value, str) and value == "cv" and hasattr(facts.model, "separation")
     return chosen or _parameter(0.0).holds(value, facts)
 
 
-PARAMETERS: dict[str, Rule] = {
-    "unfairness": Rule("a number that is at least 0, or several by name", _is_bound),
-    "sensitive": Rule("names or positions of columns", _are_columns),
+PARAMETERS: dict[str, FieldRule] = {
+    "unfairness": FieldRule("a number that is at least 0, or several by name", _is_bound),
+    "sensitive": FieldRule("names or positions of columns", _are_columns),
     "definition": _resolved(resolve_definition, "a definition of fairness"),
     "penalty": _resolved(resolve_penalty, "a penalty"),
     "family": _resolved(resolve_regression_family, "a family of numeric responses"),
-    "predictor_penalty": Rule("a number that is at least 0, or 'cv'", _is_predictor_penalty),
+    "predictor_penalty": FieldRule("a number that is at least 0, or 'cv'", _is_predictor_penalty),
     "ridge": _parameter(0.0),
     "standardize": _typed(bool, "True or False"),
     "blind": _typed(bool, "True or False"),
-    "controls": Rule("names or positions of columns", _are_columns),
-    "confidence": Rule(
+    "controls": FieldRule("names or positions of columns", _are_columns),
+    "confidence": FieldRule(
         "a number between 0 and 1, or None",
         lambda value, facts: value is None or (is_number(value) and bool(0.0 < value < 1.0)),
     ),
@@ -212,28 +203,30 @@ PARAMETERS: dict[str, Rule] = {
     "separation": _typed(Literal["isolate", "warn", "error"], "'isolate', 'warn' or 'error'"),
     "max_levels": _parameter(1.0, optional=True),
     "link": _typed(Literal["logit", "probit", "cloglog"], "'logit', 'probit' or 'cloglog'"),
-    "positive": Rule(
+    "positive": FieldRule(
         "None or a label", lambda value, facts: value is None or conforms(value, Level)
     ),
-    "class_weight": Rule("None, 'balanced' or numbers by label", _is_class_weight),
+    "class_weight": FieldRule("None, 'balanced' or numbers by label", _is_class_weight),
     "ties": _typed(Literal["breslow", "efron"], "'breslow' or 'efron'"),
     "bound": _typed(Literal["correlation", "covariance"], "'correlation' or 'covariance'"),
     "at_zero": _typed(Literal["project", "drop"], "'project' or 'drop'"),
     "gamma": _parameter(0.0, optional=True),
     "strength": _parameter(0.0, optional=True),
     "bins": _parameter(1.0),
-    "covariance": Rule("None or a function", lambda value, facts: value is None or callable(value)),
+    "covariance": FieldRule(
+        "None or a function", lambda value, facts: value is None or callable(value)
+    ),
 }
 
-FITTED: dict[str, Rule] = {
-    "_design": Rule("a description of the columns that fits together", is_design),
-    "classes_": Rule(
+FITTED: dict[str, FieldRule] = {
+    "_design": FieldRule("a description of the columns that fits together", is_design),
+    "classes_": FieldRule(
         "distinct labels, two or those of 'family_'",
         _are_classes,
         lambda facts: is_classifier(facts.model),
     ),
-    "family_": Rule("the family of such a model", _is_family),
-    "n_features_in_": Rule(
+    "family_": FieldRule("the family of such a model", _is_family),
+    "n_features_in_": FieldRule(
         "the number of columns",
         lambda value, facts: conforms(value, int) and value == facts.design.n_columns,
     ),
@@ -242,7 +235,7 @@ FITTED: dict[str, Rule] = {
     ),
     "sensitive_names_": _names(lambda design: design.sensitive.names),
     "predictor_names_": _names(lambda design: design.predictors.names),
-    "coef_names_": Rule("the names of the columns that predictions read", _are_coefficients),
+    "coef_names_": FieldRule("the names of the columns that predictions read", _are_coefficients),
     "sensitive_dropped_": _numbers(),
     "n_rows_": _typed(int, "a whole number"),
     "n_iter_": _typed(int, "a whole number"),
@@ -259,10 +252,10 @@ FITTED: dict[str, Rule] = {
     "mutual_information_": _typed(dict[str, float], "numbers by name", _has("gamma")),
     "isolated_": _typed(dict[str, int], "rows by level", _has("separation")),
     "predictor_penalty_": _numbers(minimum=0.0, when=_has("separation")),
-    "certificate_": Rule(
+    "certificate_": FieldRule(
         "a certificate if 'confidence' is given, else None", _is_certificate, _has("confidence")
     ),
-    "_posterior": Rule(
+    "_posterior": FieldRule(
         "None, or a covariance of the coefficients",
         lambda value, facts: (
             value is None or (_numbers("kk").holds(value, facts) and is_covariance(value))
@@ -277,8 +270,8 @@ FITTED: dict[str, Rule] = {
     "loglik_": _numbers(infinite=True),
     "explained_deviance_": _numbers(infinite=True),
     "explained_by_sensitive_": _numbers("p"),
-    "_training": Rule("moments of the training columns that fit together", is_training),
-    "_profiles": Rule("how the training columns were distributed", are_profiles),
+    "_training": FieldRule("moments of the training columns that fit together", is_training),
+    "_profiles": FieldRule("how the training columns were distributed", are_profiles),
     "event_times_": _numbers("e", when=_survives),
     "_log_hazard": _numbers("e", infinite=True, when=_survives),
     "cumulative_hazard_": _numbers("e", minimum=0.0, infinite=True, when=_survives),
@@ -296,14 +289,14 @@ def require_sound(model: Any) -> None:
     parameters = model.get_params(deep=False)
     learned = {key: value for key, value in vars(model).items() if key in FITTED}
     # All other rules refer to the columns.
-    facts = Facts(model, learned.get("_design"), {})
+    facts = ModelFacts(model, learned.get("_design"), {})
     _require("_design", FITTED["_design"], learned, facts)
     # What kind of model this is depends on sound parameters.
     for name in parameters:
         if name not in PARAMETERS:
             raise ValueError(f"the parameter {name!r} has no rule in the schema of model files.")
         _require(name, PARAMETERS[name], parameters, facts)
-    facts = Facts.of(model, learned["_design"])
+    facts = ModelFacts.of(model, learned["_design"])
     try:
         facts.sizes["c"] = len(model._fitted.reads.encoded_names)
     except ValueError as error:
@@ -315,7 +308,7 @@ def require_sound(model: Any) -> None:
             raise ValueError(f"{name!r} is nothing such a {type(model).__name__} learns.")
 
 
-def _require(name: str, rule: Rule, values: Mapping[str, Any], facts: Facts) -> None:
+def _require(name: str, rule: FieldRule, values: Mapping[str, Any], facts: ModelFacts) -> None:
     if name not in values:
         raise ValueError(f"{name!r} is missing.")
     try:

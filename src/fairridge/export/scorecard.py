@@ -204,11 +204,11 @@ def _favorable(form: LinearForm, label: Any) -> tuple[Any, float]:
 
 
 def _lines(form: LinearForm, column: InputColumn, unit: float) -> list[ScorecardLine]:
-    own = unit * column.coefficients[0]
+    points = unit * column.coefficients[0]
     if not column.levels:
         mean = float(form.center[column.encoded][0])
-        return [ScorecardLine(column.name, column.role, "", float(own[0]), mean)]
-    values = np.insert(own, column.levels.base, 0.0)
+        return [ScorecardLine(column.name, column.role, "", float(points[0]), mean)]
+    values = np.insert(points, column.levels.base, 0.0)
     return [
         ScorecardLine(column.name, column.role, str(level), float(value), float("nan"))
         for level, value in zip(column.levels.levels, values, strict=True)

@@ -19,28 +19,19 @@ Level = str | bool | int | float
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What the rules of one model refer to.
+class ModelFacts:
+    """What the rules of one model refer to."""
 
-    Attributes
-    ----------
-    model : estimator
-        Holds its parameters, and what it learned.
-    design : Design
-        Its columns.
-    sizes : dict of str to int
-        Lengths of axes by letter: q sensitive and p predictor columns, k = q + p,
-        m classes, o rows and c columns of `coef_`. Other letters mean the length of
-        the first axis that carries them. A model with one linear predictor
-        has no axis m, and no axis o unless it is a classifier.
-    """
-
-    model: Any
-    design: Any
+    model: Any  # holds its parameters, and what it learned
+    design: Any  # its columns (Design)
+    # Lengths of axes by letter: q sensitive and p predictor columns, k = q + p, m classes, o
+    # rows and c columns of `coef_`. Other letters mean the length of the first axis that
+    # carries them. A model with one linear predictor has no axis m, and no axis o unless it
+    # is a classifier.
     sizes: dict[str, int]
 
     @classmethod
-    def of(cls, model: Any, design: Design) -> Facts:
+    def of(cls, model: Any, design: Design) -> ModelFacts:
         """Read the sizes from the design and the classes."""
         q, p = len(design.sensitive.names), len(design.predictors.names)
         sizes = {"q": q, "p": p, "k": q + p}
@@ -67,7 +58,7 @@ class Facts:
         return "".join(k for k in axes if k in self.sizes or k not in "mo")
 
 
-def is_training(value: Any, facts: Facts) -> bool:
+def is_training(value: Any, facts: ModelFacts) -> bool:
     """Whether these are moments of the training columns."""
     if not isinstance(value, TrainingColumns):
         return False
@@ -93,19 +84,19 @@ def is_covariance(S: Floats) -> bool:
     return bool((S == S.T).all() and (np.linalg.eigvalsh(S) >= least).all())
 
 
-def are_profiles(value: Any, facts: Facts) -> bool:
+def are_profiles(value: Any, facts: ModelFacts) -> bool:
     """Whether these are distributions of columns of the model."""
     design = facts.design
     parts = (design.sensitive, design.predictors)
     known = {column.name for part in parts for column in part.columns}
     return (
         conforms(value, tuple[ColumnProfile, ...])
-        and all(one.name in known for one in value)
-        and all(one.is_sound for one in value)
+        and all(profile.name in known for profile in value)
+        and all(profile.is_sound for profile in value)
     )
 
 
-def is_design(design: Any, facts: Facts) -> bool:
+def is_design(design: Any, facts: ModelFacts) -> bool:
     """Whether this describes columns, each of them once and in its place."""
     if not isinstance(design, Design):
         return False

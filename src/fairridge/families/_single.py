@@ -37,21 +37,23 @@ class SinglePredictor(Family):
 
     def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return an intercept near that of the null model."""
-        level = float(self.to_eta(np.asarray(np.average(y[:, 0], weights=weight))))
-        return np.array([level - (0.0 if offset is None else np.average(offset, weights=weight))])
+        intercept = float(self.to_eta(np.asarray(np.average(y[:, 0], weights=weight))))
+        return np.array(
+            [intercept - (0.0 if offset is None else np.average(offset, weights=weight))]
+        )
 
     def null_level(self, y: Floats, weight: Floats, offset: Floats | None) -> float:
         """Return the intercept of the null model, which keeps the offset; it may be infinite."""
         with np.errstate(divide="ignore"):
-            level = float(self.to_eta(np.asarray(np.average(y[:, 0], weights=weight))))
-        if offset is None or not np.isfinite(level) or offset.min() == offset.max():
-            return level - (0.0 if offset is None else float(offset[0]))
+            intercept = float(self.to_eta(np.asarray(np.average(y[:, 0], weights=weight))))
+        if offset is None or not np.isfinite(intercept) or offset.min() == offset.max():
+            return intercept - (0.0 if offset is None else float(offset[0]))
 
         def slope(x: float) -> float:
             return float(weight @ self.derivatives(y[:, 0], x + offset)[0])
 
         # At the one end all means are below that of the response, at the other above it.
-        low, high = level - float(offset.max()), level - float(offset.min())
+        low, high = intercept - float(offset.max()), intercept - float(offset.min())
         if slope(low) >= 0.0:
             return low
         return high if slope(high) <= 0.0 else float(brentq(slope, low, high))

@@ -76,7 +76,7 @@ class Family(ABC):
     def unit(self, mean: float) -> float:
         """Return the unit of a row's deviance: 1, or a power of the mean response.
 
-        0 if only the deviance itself tells.
+        0 if only the deviance itself has a scale.
         """
         return 1.0
 

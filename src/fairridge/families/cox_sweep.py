@@ -100,8 +100,8 @@ class CoxSweep(Sweep):
         if self._order > 0:
             self._gradient = self._gradient + terms.gradient @ Z + hazard * self._first
         if self._order > 1:
-            own = (Z * terms.curvature[:, None]).T @ Z - terms.coupling(Z, self._first)
-            self._hessian = self._hessian + own + hazard * self._second
+            within = (Z * terms.curvature[:, None]).T @ Z - terms.coupling(Z, self._first)
+            self._hessian = self._hessian + within + hazard * self._second
             self._second = self._second * factor + (Z * r[:, None]).T @ Z
         self._first = self._first * factor + r @ Z
 

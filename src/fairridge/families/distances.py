@@ -52,18 +52,10 @@ SPAN = 300.0
 
 @dataclass(frozen=True)
 class ChangedColumns:
-    """Columns (S − center)·change.
+    """Columns (S − center)·change."""
 
-    Attributes
-    ----------
-    center : ndarray of shape (q,)
-        What to subtract.
-    change : ndarray of shape (q, k)
-        What to multiply with.
-    """
-
-    center: Floats
-    change: Floats
+    center: Floats  # what to subtract, of shape (q,)
+    change: Floats  # what to multiply with, of shape (q, k)
 
     def of(self, S: Floats) -> Floats:
         """Return the columns for S of shape (n, q)."""
@@ -80,7 +72,6 @@ class Distance(Protocol):
 
     def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
         """Return M for S of shape (n, q), responses of shape (n, m) and weights v."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -138,7 +129,7 @@ class ClassDifference:
 class SameOutcome:
     """d = 1[yᵢ = yⱼ] in O(n log n + nq²): pairs with the same outcome are compared.
 
-    So weighs Berk et al. (2017). The response must have ties, as classes and
+    These are the weights of Berk et al. (2017). The response must have ties, as classes and
     counts do.
     """
 
@@ -235,7 +226,7 @@ def squared_form(sums: Floats, q: int) -> Floats:
 
 
 def require_ties(n_rows: int, n_outcomes: int) -> None:
-    """Refuse responses of which no two are the same."""
+    """Refuse responses that are all different."""
     if n_rows == n_outcomes:
         raise ValueError(
             "SameOutcome compares rows with the same outcome, and no two rows have the same y; "
@@ -274,14 +265,14 @@ def _decayed(place: Floats, columns: Floats) -> Floats:
     Sums run from the first place of a span of them, and one span hands its sum
     to the next, so that no power leaves the range of numbers.
     """
-    found = np.empty_like(columns)
+    decayed = np.empty_like(columns)
     carried, first = np.zeros(columns.shape[1]), 0
     while first < len(place):
         stop = int(np.searchsorted(place, place[first] + SPAN, side="right"))
         power = np.exp(place[first:stop] - place[first])[:, None]
         sums = np.cumsum(np.vstack([carried, columns[first:stop] * power]), axis=0)
-        found[first:stop] = sums[:-1] / power
+        decayed[first:stop] = sums[:-1] / power
         if stop < len(place):
             carried = sums[-1] * np.exp(place[first] - place[stop])
         first = stop
-    return found
+    return decayed

@@ -42,7 +42,7 @@ class LogLink(SinglePredictor):
         return float(above - below)
 
     def log_sums(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
-        """Return the logarithms of the two sums that make the null level.
+        """Return the logarithms of the two sums that make the intercept of the null model.
 
         Those of disjoint rows merge by log(e^a + e^b).
         """

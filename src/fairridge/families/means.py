@@ -20,23 +20,13 @@ Slopes = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 @dataclass(frozen=True)
 class RowMeans:
-    """Means of some rows, and their derivatives in the m linear predictors.
+    """Means of some rows, and their derivatives in the m linear predictors."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n, K)
-        μ, less a reference.
-    first : ndarray of shape (n, K, m) or None
-        Their first derivatives.
-    bend : callable or None
-        Maps multipliers ρ of shape (n, K) to Σ_k ρ_k ∂²μ_k, of shape (n, m, m).
-    counted : ndarray of shape (n, K) or None
-        1 for rows that a mean is asked of, 0 for others; None if all are.
-    """
-
-    values: Floats
-    first: Floats | None = None
+    values: Floats  # μ, less a reference, of shape (n, K)
+    first: Floats | None = None  # their first derivatives, of shape (n, K, m)
+    # Maps multipliers ρ of shape (n, K) to Σ_k ρ_k ∂²μ_k, of shape (n, m, m).
     bend: Callable[[Floats], Floats] | None = None
+    # 1 for rows that a mean is asked of, 0 for others; None if all are, of shape (n, K).
     counted: Floats | None = None
 
     def among(self, counted: Floats, which: list[int]) -> RowMeans:
@@ -61,7 +51,6 @@ class MeansOfRows(Protocol):
 
     def __call__(self, y: Floats, eta: Floats, order: int) -> RowMeans:
         """Return the means of some rows; order 2 includes their derivatives."""
-        ...
 
 
 def _logit(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:
@@ -94,32 +83,24 @@ SLOPES: dict[str, Slopes] = {
 
 @dataclass(frozen=True)
 class PredictedMeans:
-    """The means that a model predicts: one per row, or one per row and class.
+    """The means that a model predicts: one per row, or one per row and class."""
 
-    Attributes
-    ----------
-    family : Family
-        The family of the response.
-    codes : tuple of int or None
-        Among rows of which class the mean of that class is asked for, one mean
-        per code; None for all means among all rows.
-    reference : float
-        Subtracted from every mean, so that means far from zero keep the digits
-        of their differences.
-    """
-
-    family: Any
+    family: Any  # the family of the response (Family)
+    # Classes whose mean is asked for among their own rows, one mean per code; None for all
+    # means among all rows.
     codes: tuple[int, ...] | None = None
+    # Subtracted from every mean, so that means far from zero keep the digits of their
+    # differences.
     reference: float = 0.0
 
     def __call__(self, y: Floats, eta: Floats, order: int) -> RowMeans:
         """Return the means of some rows; order 2 includes their derivatives."""
         several = self.family.n_predictors > 1
-        found = (self._of_classes if several else self._single)(eta, order)
+        means = (self._of_classes if several else self._single)(eta, order)
         if self.codes is None:
-            return found
+            return means
         counted = as_float64(y == to_device(np.array(self.codes, dtype=np.float64), y))
-        return found.among(counted, list(self.codes) if several else [0])
+        return means.among(counted, list(self.codes) if several else [0])
 
     def _single(self, eta: Floats, order: int) -> RowMeans:
         mu = self.family.mean(eta)

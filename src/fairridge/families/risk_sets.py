@@ -11,24 +11,17 @@ from fairridge._typing import Floats, Integers
 
 Ties = Literal["breslow", "efron"]
 
-# Risks that differ by a factor of e³⁰⁰ at most can be summed in one scale.
+# Risks that differ by at most a factor of e³⁰⁰ can be summed in one scale.
 SPAN = 300.0
 
 
 @dataclass(frozen=True)
 class RiskSets:
-    """Rows in order of decreasing time, and the ends of their ties.
+    """Rows in order of decreasing time, and the ends of their ties."""
 
-    Attributes
-    ----------
-    order : ndarray of int
-        Rows by decreasing time.
-    group, starts, ends : ndarray of int
-        Number of each row's distinct time; first and last position of each. The
-        risk set of a time is everything up to its end.
-    """
-
-    order: Integers
+    order: Integers  # rows by decreasing time
+    # Number of each row's distinct time; first and last position of each. The risk set of a
+    # time is everything up to its end.
     group: Integers
     starts: Integers
     ends: Integers
@@ -170,10 +163,10 @@ class CoxTerms:
         """Σ mass/risk, and Σ fraction·mass/risk, over each group's own and earlier times."""
         n_groups = len(self.sets.starts)
         ratio = self.mass / self.risk
-        own = _sums(self.event_group, ratio, n_groups)
+        at_times = _sums(self.event_group, ratio, n_groups)
         taken = _sums(self.event_group, ratio * self.fraction, n_groups)
         # Groups run by decreasing time: earlier times are later groups, with larger scales.
-        return self.scales.backward.cumulated(own[::-1])[::-1], taken
+        return self.scales.backward.cumulated(at_times[::-1])[::-1], taken
 
     def _row_hazard(self) -> Floats:
         """Cumulative hazard each row has been exposed to, times r."""

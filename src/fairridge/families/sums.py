@@ -18,7 +18,7 @@ from fairridge._typing import Floats
 RowFunction = Callable[[Floats, Floats, Floats], Floats]
 # Maps response (n, c), columns (n, q+p), weights and offset (n,) to anything that adds up.
 ColumnFunction = Callable[[Floats, Floats, Floats, Floats | None], Any]
-# Levels (m,) and raw coefficients (m, q+p) of the linear predictors.
+# Intercepts (m,) and raw coefficients (m, q+p) of the linear predictors.
 Place = tuple[Floats, Floats]
 
 
@@ -28,7 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def any_arrays(function: Function) -> Function:
     """Say that a `RowFunction` computes in the namespace of its arguments.
 
-    Rows on another device are shown to it there; other functions get NumPy arrays.
+    Rows on another device are passed to it there; other functions get NumPy arrays.
     """
     function.any_arrays = True  # type: ignore[attr-defined]
     return function
@@ -36,15 +36,9 @@ def any_arrays(function: Function) -> Function:
 
 @dataclass(frozen=True)
 class FamilyFunction(ABC):
-    """A `RowFunction` of a family; an engine replaces the family by that of its own rows.
+    """A `RowFunction` of a family; an engine replaces the family by that of its own rows."""
 
-    Attributes
-    ----------
-    family : Family
-        The family.
-    """
-
-    family: Any
+    family: Any  # the family (Family)
     any_arrays = True
 
     @abstractmethod
@@ -85,23 +79,14 @@ class RowSums:
 
 @dataclass(frozen=True)
 class GLMSums:
-    """The deviance and its derivatives in level and coefficients.
+    """The deviance and its derivatives in intercept and coefficients."""
 
-    Attributes
-    ----------
-    deviance : float
-        Σ over all rows.
-    gradient : ndarray of shape (m, 1+k)
-        Derivatives in the level and the k coefficients of each linear predictor.
-    hessian : ndarray of shape (m, 1+k, m, 1+k) or None
-        Second derivatives.
-    others : tuple of GLMSums
-        The same, without second derivatives, at other coefficients met in the same pass.
-    """
-
-    deviance: float
+    deviance: float  # Σ over all rows
+    # Derivatives in the intercept and the k coefficients of each linear predictor, of shape
+    # (m, 1+k).
     gradient: Floats
-    hessian: Floats | None
+    hessian: Floats | None  # second derivatives, of shape (m, 1+k, m, 1+k)
+    # The same, without second derivatives, at other coefficients met in the same pass.
     others: tuple[GLMSums, ...] = ()
 
     def __add__(self, other: GLMSums) -> GLMSums:

@@ -170,7 +170,7 @@ class Proxies:
         COV(x_jβ_j, Sα)/VAR(Sα): share of each term in what is left of S in η;
         with the last entry they sum to 1. NaN where nothing is left (α = 0).
     telling : Telling or None
-        How well each predictor tells each attribute on held-out rows, if rows
+        How well each predictor predicts each attribute on held-out rows, if rows
         were given.
     """
 

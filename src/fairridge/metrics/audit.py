@@ -76,8 +76,8 @@ def audit(
         Selection rates, impact ratios, true and false positive rates and
         precision are about it. By default the positive class and high
         predictions, unless a name such as default, bad, fraud, churn or arrest
-        tells that nobody wants them; the first line of the audit says what was
-        taken, and why.
+        suggests an unwanted outcome; the first line of the audit states the
+        choice and the reason.
     confidence : float, default=0.95
         Level of the intervals: Wilson's for rates, Student's for means,
         DeLong's for the AUC, Newcombe's for differences of rates, Welch's for
@@ -89,7 +89,7 @@ def audit(
         Groups of a numeric attribute.
     small : int, default=30
         Groups with fewer rows are listed and marked, but do not enter ratios
-        and differences between groups, where chance would rule.
+        and differences between groups, because they are too noisy.
     intersections : bool, default=False
         Whether to add the groups of all attributes crossed.
     reference : dict of str to level, optional
@@ -118,7 +118,7 @@ def audit(
     partitions = groupings(table, weight, bins=bins, intersections=intersections)
     references = _references(partitions, reference)
     ordered = SortedScores(outcomes.score, weight)
-    case = _Case(outcomes, ordered, _tenths(outcomes), confidence, int(small))
+    case = _AuditInputs(outcomes, ordered, _tenths(outcomes), confidence, int(small))
     strongest, attribution = _dependence(table, columns, outcomes)
     span = sensitive_span(columns[0], weight)
     return Audit(
@@ -130,7 +130,7 @@ def audit(
         small=case.small,
         overall=_measures(case, "", "all", np.ones(len(weight), dtype=bool), None),
         attributes=tuple(
-            _attribute(case, *one) for one in zip(partitions, references, strict=True)
+            _attribute(case, *pair) for pair in zip(partitions, references, strict=True)
         ),
         means_share=share_interval(outcomes.score[:, None], span, weight, confidence),
         strongest=strongest,
@@ -162,7 +162,7 @@ def _warn_of_ranking(outcomes: Outcomes) -> None:
 
 
 @dataclass(frozen=True)
-class _Case:
+class _AuditInputs:
     """What every group is measured by: outcomes, scores in order, and tenths of the scores."""
 
     outcomes: Outcomes
@@ -172,7 +172,7 @@ class _Case:
     small: int
 
 
-def _attribute(case: _Case, partition: Grouping, reference: int | None) -> AttributeAudit:
+def _attribute(case: _AuditInputs, partition: Grouping, reference: int | None) -> AttributeAudit:
     masks = [partition.codes == code for code in range(len(partition.labels))]
     groups = []
     for code, (label, rows) in enumerate(zip(partition.labels, masks, strict=True)):
@@ -189,7 +189,7 @@ def _attribute(case: _Case, partition: Grouping, reference: int | None) -> Attri
 
 
 def _measures(
-    case: _Case, attribute: str, label: str, rows: Booleans, apart: Distances | None
+    case: _AuditInputs, attribute: str, label: str, rows: Booleans, apart: Distances | None
 ) -> GroupMeasures:
     outcomes, confidence = case.outcomes, case.confidence
     weight, score = outcomes.weight[rows], outcomes.score[rows]
@@ -245,7 +245,7 @@ def _tenths(outcomes: Outcomes) -> Integers:
 
 
 def _calibration(
-    case: _Case, partition: Grouping, masks: list[Booleans]
+    case: _AuditInputs, partition: Grouping, masks: list[Booleans]
 ) -> Iterator[CalibrationBin]:
     """Compare responses with predictions within the same tenths of all predictions."""
     outcomes = case.outcomes
@@ -312,9 +312,9 @@ def _share_of_eta(
 def _references(
     partitions: tuple[Grouping, ...], reference: Mapping[str, Any] | None
 ) -> list[int | None]:
-    """Find the reference group of every attribute, where one was named."""
+    """Find the reference group of every attribute that has one."""
     places = {partition.attribute: k for k, partition in enumerate(partitions)}
-    found: list[int | None] = [None] * len(partitions)
+    positions: list[int | None] = [None] * len(partitions)
     for attribute, group in (reference or {}).items():
         if attribute not in places:
             names = ", ".join(map(repr, places))
@@ -325,5 +325,5 @@ def _references(
                 f"reference group {label!r} of {attribute!r} has no rows; the groups are "
                 f"{', '.join(map(repr, labels))}."
             )
-        found[places[attribute]] = labels.index(label)
-    return found
+        positions[places[attribute]] = labels.index(label)
+    return positions

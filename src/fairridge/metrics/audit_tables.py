@@ -62,10 +62,10 @@ class Audit(Between):
     _backend: Any = None
 
     def __getitem__(self, attribute: str) -> AttributeAudit:
-        for found in self.attributes:
-            if found.attribute == attribute:
-                return found
-        names = ", ".join(repr(found.attribute) for found in self.attributes)
+        for part in self.attributes:
+            if part.attribute == attribute:
+                return part
+        names = ", ".join(repr(part.attribute) for part in self.attributes)
         raise KeyError(f"no attribute {attribute!r}; there are {names}.")
 
     @property
@@ -106,8 +106,8 @@ class Audit(Between):
     @property
     def standardized_mean_difference(self) -> float:
         """Largest of a group, as an absolute value; small groups are left out."""
-        found = (g.distances.standardized_mean_difference for g in self._compared_groups)
-        return max(map(abs, _defined(found)), default=NAN)
+        differences = (g.distances.standardized_mean_difference for g in self._compared_groups)
+        return max(map(abs, _defined(differences)), default=NAN)
 
     @property
     def group_means(self) -> tuple[float, float]:
@@ -140,7 +140,7 @@ class Audit(Between):
 
     def calibration_frame(self) -> Any:
         """Return responses against predictions by group and tenth of the predictions."""
-        rows = [one.flat() for part in self.attributes for one in part.calibration]
+        rows = [tenth.flat() for part in self.attributes for tenth in part.calibration]
         if not rows:
             raise ValueError("there is no calibration without y_true; pass the responses to audit.")
         return make_frame(columns_of(rows), self._backend)
@@ -192,8 +192,8 @@ class Audit(Between):
         return [fact for fact in facts if fact]
 
 
-def _fact(label: str, found: Estimate) -> str:
-    return f"{label}: {found.words('.4f')}" if found.value == found.value else ""
+def _fact(label: str, estimate: Estimate) -> str:
+    return f"{label}: {estimate.words('.4f')}" if estimate.value == estimate.value else ""
 
 
 # Columns of the printed tables: name in the frame and heading.
@@ -242,10 +242,10 @@ def observed_less_predicted(row: dict[str, Any]) -> float:
     return value if abs(value) > 1e-12 * row["rmse"] else 0.0
 
 
-def _extreme(found: Sequence[Estimate], sign: float = 1.0) -> Estimate:
+def _extreme(estimates: Sequence[Estimate], sign: float = 1.0) -> Estimate:
     """Return the estimate with the largest value, or the smallest if the sign is negative."""
-    known = [one for one in found if one.value == one.value]
-    return max(known, key=lambda one: sign * one.value, default=UNDEFINED)
+    known = [estimate for estimate in estimates if estimate.value == estimate.value]
+    return max(known, key=lambda estimate: sign * estimate.value, default=UNDEFINED)
 
 
 def _defined(values: Iterable[Any]) -> list[Any]:

@@ -135,8 +135,8 @@ def _score(p1: Floats, n1: Floats, p2: Floats, n2: Floats, ratio: Floats) -> Flo
     """Return the score statistic of p₁ − θp₂."""
     gap = p1 - ratio * p2
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = gap / np.sqrt(np.maximum(ratio_variance(p1, n1, p2, n2, ratio), 0.0))
-    return np.where(gap == 0.0, 0.0, found)
+        score = gap / np.sqrt(np.maximum(ratio_variance(p1, n1, p2, n2, ratio), 0.0))
+    return np.where(gap == 0.0, 0.0, score)
 
 
 def ratio_variance(p1: Floats, n1: Floats, p2: Floats, n2: Floats, ratio: Floats) -> Floats:

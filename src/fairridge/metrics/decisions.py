@@ -41,11 +41,11 @@ class Decided:
     ) -> Decided:
         """Count rows by the class that each is given, from 0, and by group."""
         counts, weights = [], []
-        for one in groups:
-            cells, size = one.codes * n_classes + decided, one.size * n_classes
-            counts.append(np.bincount(one.codes, minlength=one.size))
+        for group in groups:
+            cells, size = group.codes * n_classes + decided, group.size * n_classes
+            counts.append(np.bincount(group.codes, minlength=group.size))
             sums: Floats = np.bincount(cells, weights=weight, minlength=size)  # type: ignore[assignment]
-            weights.append(sums.reshape(one.size, n_classes))
+            weights.append(sums.reshape(group.size, n_classes))
         return cls(tuple(counts), tuple(weights))
 
     def __add__(self, other: Decided) -> Decided:
@@ -57,12 +57,12 @@ class Decided:
     @property
     def _rates(self) -> list[Floats]:
         """Shares of each group's rows that are given each class; attributes of one group aside."""
-        found = []
+        rates = []
         for count, weight in zip(self.counts, self.weights, strict=True):
             compared = weight[(count >= SMALL) & weight.any(axis=1)]
             if len(compared) > 1:
-                found.append(compared / compared.sum(axis=1, keepdims=True))
-        return found
+                rates.append(compared / compared.sum(axis=1, keepdims=True))
+        return rates
 
     @property
     def gap(self) -> float:
@@ -78,18 +78,18 @@ class Decided:
 
         One number for each attribute that has two groups of at least 30 rows.
         """
-        rates = [one[:, decision] for one in self._rates]
-        return np.array([one.min() for one in rates]), np.array([one.max() for one in rates])
+        rates = [rate[:, decision] for rate in self._rates]
+        return np.array([rate.min() for rate in rates]), np.array([rate.max() for rate in rates])
 
     @property
     def impact_ratios(self) -> Floats:
         """For every class, the lowest share of a group that is given it over the highest.
 
-        The smallest over attributes; NaN if nobody is given the class, or if there is no gap.
+        The smallest over attributes; NaN if no row is given the class, or if there is no gap.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = [rates.min(axis=0) / rates.max(axis=0) for rates in self._rates]
-        return np.fmin.reduce(found) if found else np.full(self.weights[0].shape[1], np.nan)
+            ratios = [rates.min(axis=0) / rates.max(axis=0) for rates in self._rates]
+        return np.fmin.reduce(ratios) if ratios else np.full(self.weights[0].shape[1], np.nan)
 
 
 @dataclass(frozen=True)
@@ -98,15 +98,15 @@ class _Decide:
 
     family: ClassFamily
     raw: Floats
-    level: Floats
+    intercept: Floats
     n_classes: int
     cuts: tuple[Floats, ...] = ()
-    groups: Sequence[GroupCodes] | None = None  # if they cannot be told from the rows
+    groups: Sequence[GroupCodes] | None = None  # if the rows do not show them
 
     def __call__(self, engine: MemoryEngine) -> Decided:
         known = self.groups
         groups = codes_of(engine.rows.sensitive, self.cuts) if known is None else known
-        eta = engine.scores(self.raw) + self.level
+        eta = engine.scores(self.raw) + self.intercept
         eta = eta if engine.offset is None else eta + engine.offset[:, None]
         return Decided.of(self.family.likeliest(eta), groups, engine.weights, self.n_classes)
 
@@ -119,8 +119,10 @@ def decided_by(fit: Fit, engine: Engine, n_classes: int, unmapped: Rows | None =
     """
     basis = fit.basis
     raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-    level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive) - raw @ basis.center
+    intercept = (
+        np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive) - raw @ basis.center
+    )
     groups = None if unmapped is None else encoded_groups(unmapped)
     cuts = cuts_of(engine) if groups is None else ()
     family = cast(ClassFamily, fit.family)
-    return engine.sum_of(_Decide(family, raw, level, n_classes, cuts, groups))
+    return engine.sum_of(_Decide(family, raw, intercept, n_classes, cuts, groups))

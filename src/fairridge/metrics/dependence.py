@@ -65,14 +65,14 @@ def dependence(
     columns = _without_rounding(prediction.reshape(len(S), -1), targets)
     q, m = S.shape[1], columns.shape[1]
     joint = scatter_of(np.hstack([S, columns, targets]))
-    distances = [one for column in columns.T for one in _between(column, groups)]
+    distances = [apart for column in columns.T for apart in _between(column, groups)]
     return Dependence(
         explained_by_sensitive(joint, q, m),
         sequential_share(joint, q, m),
         _pairwise_difference(columns, S, distance, response),
         _largest_correlation(joint, q, m),
-        max((one.kolmogorov_smirnov for one in distances), default=0.0),
-        max((one.wasserstein for one in distances), default=0.0),
+        max((apart.kolmogorov_smirnov for apart in distances), default=0.0),
+        max((apart.wasserstein for apart in distances), default=0.0),
     )
 
 
@@ -108,8 +108,8 @@ def _between(scores: Floats, groups: Sequence[Grouping]) -> list[Distances]:
     """Compare every group with all other rows."""
     ordered = SortedScores(scores, np.ones(len(scores)))
     return [
-        ordered.between(one.codes == code, one.codes != code)
-        for one in groups
-        for code in range(len(one.labels))
-        if len(one.labels) > 1
+        ordered.between(grouping.codes == code, grouping.codes != code)
+        for grouping in groups
+        for code in range(len(grouping.labels))
+        if len(grouping.labels) > 1
     ]

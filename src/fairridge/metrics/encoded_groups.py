@@ -19,7 +19,7 @@ from fairridge.metrics.groups import BINS, quantile_edges
 
 # Distinct values that are kept apart; of more, neighbors share a cell.
 MOST_VALUES = 1 << 16
-# Binary digits of numbers, and how many fewer are tried next to tell cells apart.
+# Binary digits of numbers, and how many fewer are tried next to form cells.
 DIGITS, FEWER = 52, 4
 
 
@@ -110,7 +110,7 @@ class _Distributions:
     def of(cls, rows: Rows) -> _Distributions:
         """Count the values of the numeric columns of S."""
         weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-        return cls(tuple(ValueWeights.of(one, weight) for one in _numbers(rows.sensitive)))
+        return cls(tuple(ValueWeights.of(values, weight) for values in _numbers(rows.sensitive)))
 
     def cuts(self) -> tuple[Floats, ...]:
         """Return where each column is cut into groups."""
@@ -128,14 +128,14 @@ def _distributions(engine: MemoryEngine) -> _Distributions:
 
 def codes_of(pieces: Sequence[Piece], cuts: Sequence[Floats]) -> list[GroupCodes]:
     """Return the group of every row by each attribute, given where numbers are cut."""
-    found, left = [], iter(cuts)
+    groups, left = [], iter(cuts)
     for piece in pieces:
         if isinstance(piece, Indicators):
-            found.append(GroupCodes(piece.codes + 1, piece.width + 1))
+            groups.append(GroupCodes(piece.codes + 1, piece.width + 1))
             continue
         for column, edges in zip(_numbers([piece]), left, strict=False):
-            found.append(GroupCodes(np.searchsorted(edges, column), len(edges) + 1))
-    return found
+            groups.append(GroupCodes(np.searchsorted(edges, column), len(edges) + 1))
+    return groups
 
 
 def encoded_groups(rows: Rows) -> list[GroupCodes]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-# Beginnings of words that name an outcome nobody wants.
+# Beginnings of words that name an unwanted outcome.
 UNFAVORABLE = re.compile(
     r"(default|fraud|churn|arrest|recid|crim|delinq|bankrupt|overdue|foreclos|chargeoff|"
     r"convict|reject|refus|deni|deny|declin|dropout|attrition|layoff|fail|death|died|dead$|"
@@ -23,7 +23,7 @@ YES, NO = frozenset({"1", "true", "yes", "y", "t"}), frozenset({"0", "false", "n
 
 @dataclass(frozen=True)
 class Favorable:
-    """The outcome that people want, and who says so.
+    """The outcome that people want, and why it was chosen.
 
     Attributes
     ----------
@@ -88,9 +88,14 @@ def favorable_outcome(
         label = "high" if high else "low"
         what = score or (f"predictions of {response}" if response else "predictions")
         return Favorable(label, high, f"{label} {what}", reason)
-    others = [one for one in labels if one != positive]
-    label = positive if high else others[0] if len(others) == 1 else f"not {plain(positive)}"
+    others = [named for named in labels if named != positive]
+    label = positive if high else others[0] if len(others) == 1 else _negated(str(plain(positive)))
     return Favorable(label, high, f"{response or 'class'} = {plain(label)}", reason)
+
+
+def _negated(text: str) -> str:
+    """Return what is not this outcome, such as "promoted" for "not promoted"."""
+    return text[4:] if text.casefold().startswith("not ") else f"not {text}"
 
 
 def find_label(wanted: Any, labels: Sequence[Any]) -> Any:
@@ -111,14 +116,14 @@ def plain(label: Any) -> Any:
 
 def _is_high(favorable: Any, positive: Any, labels: Sequence[Any]) -> bool:
     """Whether the outcome that was named has high scores."""
-    found = find_label(favorable, labels)
-    if found is not None:
-        if len(labels) > 2 and found != positive:
+    named = find_label(favorable, labels)
+    if named is not None:
+        if len(labels) > 2 and named != positive:
             raise ValueError(
                 f"favorable={favorable!r}, but the scores are of {plain(positive)!r}, one of "
                 f"{len(labels)} classes; name the same class for both, or favorable='low'."
             )
-        return bool(found == positive)
+        return bool(named == positive)
     if isinstance(favorable, str) and favorable in ("low", "high"):
         return favorable == "high"
     known = ", ".join(repr(plain(label)) for label in labels)
@@ -127,12 +132,12 @@ def _is_high(favorable: Any, positive: Any, labels: Sequence[Any]) -> bool:
 
 
 def _guess(response: str, positive: Any, labels: Sequence[Any]) -> tuple[bool, str]:
-    """Whether high scores are favorable as far as names tell, and why."""
+    """Whether high scores are favorable as far as names suggest, and why."""
     if positive is None:
         if _unfavorable(response):
             return False, f"a guess from the name {response!r}"
         return True, "assumed"
-    others = [one for one in labels if one != positive]
+    others = [other for other in labels if other != positive]
     for label, high in ((positive, False), *(((others[0], True),) if len(others) == 1 else ())):
         text = str(plain(label))
         if text.casefold() in YES | NO:
@@ -145,7 +150,7 @@ def _guess(response: str, positive: Any, labels: Sequence[Any]) -> tuple[bool, s
 
 
 def _unfavorable(name: str) -> bool | None:
-    """Whether a name tells of something unwanted; False if it is negated, None if it does not."""
+    """Whether a name suggests an unwanted outcome; False if negated, None if it does not."""
     words = [
         word.casefold()
         for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+", str(name))

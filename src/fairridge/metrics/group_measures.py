@@ -47,7 +47,7 @@ class GroupMeasures:
     distances : Distances
         From the rest of the rows, or from the reference group.
     ranking : Ranking
-        How well scores tell the classes apart here.
+        How well scores separate the classes here.
     impact_ratio : Estimate
         Selection rate relative to the highest one, or to the reference group's.
     """
@@ -133,8 +133,8 @@ class CalibrationBin:
 
     def flat(self) -> dict[str, Any]:
         """Return one number per name; the estimate becomes three."""
-        own = vars(self) | self.mean_response.flat("mean_response")
-        return own | {"calibration": self.calibration}
+        row = vars(self) | self.mean_response.flat("mean_response")
+        return row | {"calibration": self.calibration}
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class AttributeAudit(Between):
     """All groups of one attribute, and how far they are apart.
 
     Differences and ratios leave small groups out; they are NaN with fewer
-    than two groups, or if nobody is selected. Their intervals hold for the
+    than two groups, or if no row is selected. Their intervals hold for the
     extremes over all pairs of groups; see `contrasts`.
 
     Attributes

@@ -55,10 +55,10 @@ def groupings(
 
     Numbers of more than `bins` values are cut at their weighted quantiles.
     """
-    found = [_grouping(table, k, weight, bins) for k in range(table.shape[1])]
-    if intersections and len(found) > 1:
-        found.append(_crossed(found))
-    return tuple(found)
+    parts = [_grouping(table, k, weight, bins) for k in range(table.shape[1])]
+    if intersections and len(parts) > 1:
+        parts.append(_crossed(parts))
+    return tuple(parts)
 
 
 def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int, ...]]:
@@ -71,17 +71,17 @@ def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int,
     owners : tuple of int
         The attribute each column belongs to.
     """
-    found: list[tuple[Floats, str, int]] = []
+    written: list[tuple[Floats, str, int]] = []
     for k in range(table.shape[1]):
         name, column = table.label(k), table.column(k)
         if isinstance(column, Levels):
-            found += [
+            written += [
                 ((column.codes == code).astype(np.float64), f"{name}[{column.levels[code]}]", k)
                 for code in np.unique(column.codes)
             ]
         else:
-            found.append((column.astype(np.float64), name, k))
-    columns, names, owners = zip(*found, strict=True)
+            written.append((column.astype(np.float64), name, k))
+    columns, names, owners = zip(*written, strict=True)
     return np.column_stack(columns), names, owners
 
 
@@ -103,25 +103,27 @@ def quantile_edges(values: Floats, weight: Floats, bins: int) -> Floats:
 
 def _grouping(table: Table, k: int, weight: Floats, bins: int) -> Grouping:
     name, column = table.label(k), table.column(k)
-    given: NDArray[Any] = column.codes if isinstance(column, Levels) else column.astype(np.float64)
-    if not (given >= 0 if isinstance(column, Levels) else np.isfinite(given)).all():
+    numbers: NDArray[Any] = (
+        column.codes if isinstance(column, Levels) else column.astype(np.float64)
+    )
+    if not (numbers >= 0 if isinstance(column, Levels) else np.isfinite(numbers)).all():
         raise ValueError(
             f"sensitive attribute {name!r} contains missing values or infinity; drop those rows, "
             "or give them a level of their own such as 'unknown'."
         )
     if isinstance(column, Levels):
-        present, codes = np.unique(given, return_inverse=True)
+        present, codes = np.unique(numbers, return_inverse=True)
         return Grouping(name, tuple(str(column.levels[code]) for code in present), codes)
     values, codes = np.unique(column, return_inverse=True)
     if len(values) <= max(bins, 2):
         return Grouping(name, tuple(_distinct(values.tolist()).values()), codes)
-    edges = quantile_edges(given, weight, bins)
+    edges = quantile_edges(numbers, weight, bins)
     ends = [float(values[0]), *edges.tolist(), float(values[-1])]
     text = _distinct(ends)
     labels = (
         f"{'(' if j else '['}{text[a]}, {text[b]}]" for j, (a, b) in enumerate(pairwise(ends))
     )
-    return Grouping(name, tuple(labels), np.searchsorted(edges, given, side="left"))
+    return Grouping(name, tuple(labels), np.searchsorted(edges, numbers, side="left"))
 
 
 def _distinct(numbers: Sequence[float]) -> dict[float, str]:

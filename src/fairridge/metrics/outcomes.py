@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats
-from fairridge.arguments import check_finite, check_option
+from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import as_native, is_missing, name_of, one_per_row, weights
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 
@@ -19,45 +19,23 @@ Kind = Literal["regression", "classification"]
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Responses and predictions as numbers, without the rows of zero weight.
+    """Responses and predictions as numbers, without the rows of zero weight."""
 
-    Attributes
-    ----------
-    kind : {"regression", "classification"}
-        What the numbers are.
-    response : ndarray of shape (n,) or None
-        The response; 1 for the positive class and 0 for the others.
-    score : ndarray of shape (n,)
-        Predicted number, or probability of the positive class (1 or 0 if
-        labels were predicted).
-    selected : ndarray of bool or None
-        Whether the favorable outcome is predicted: the score is above the
-        threshold, or not above it if low scores are favorable; None without a
-        threshold.
-    weight : ndarray of shape (n,)
-        Weights, ones if none were given.
-    keep : ndarray of int or slice
-        Which of the given rows these are.
-    positive : object
-        Label of the positive class; None for regression.
-    threshold : float or None
-        What scores are compared with.
-    favorable : Favorable
-        The outcome that people want.
-    labels : bool
-        Whether classes were predicted, not scores.
-    """
-
-    kind: Kind
+    kind: Kind  # what the numbers are
+    # The response; 1 for the positive class and 0 for the others, of shape (n,).
     response: Floats | None
+    # Predicted number, or probability of the positive class (1 or 0 if labels were
+    # predicted), of shape (n,).
     score: Floats
+    # Whether the favorable outcome is predicted: the score is above the threshold, or not
+    # above it if low scores are favorable; None without a threshold.
     selected: Booleans | None
-    weight: Floats
-    keep: Any
-    positive: Any
-    threshold: float | None
-    favorable: Favorable
-    labels: bool = False
+    weight: Floats  # weights, ones if none were given, of shape (n,)
+    keep: Any  # which of the given rows these are (ndarray of int or slice)
+    positive: Any  # label of the positive class; None for regression
+    threshold: float | None  # what scores are compared with
+    favorable: Favorable  # the outcome that people want
+    labels: bool = False  # whether classes were predicted, not scores
 
     @property
     def wanted(self) -> Booleans:
@@ -133,7 +111,7 @@ def _positive(
     if positive is None:
         if len(known) > 2:
             raise ValueError(
-                f"there are {len(known)} classes ({_listed(known)}); "
+                f"there are {len(known)} classes ({listed(known.tolist())}); "
                 "say which one the audit is about: positive=…"
             )
         positive = _second(known)
@@ -142,7 +120,9 @@ def _positive(
         and positive not in known.tolist()
         and not (labels and positive in predicted.tolist())
     ):
-        raise ValueError(f"positive={positive!r} is not a class of y_true: {_listed(known)}.")
+        raise ValueError(
+            f"positive={positive!r} is not a class of y_true: {listed(known.tolist())}."
+        )
     return positive, labels
 
 
@@ -192,11 +172,6 @@ def _are_labels(predicted: NDArray[Any], classes: NDArray[Any] | None) -> bool:
     return classes.dtype.kind in "buif" and bool(np.isin(predicted, classes).all())
 
 
-def _listed(classes: NDArray[Any], maximum: int = 5) -> str:
-    shown = ", ".join(map(repr, classes[:maximum].tolist()))
-    return shown + ("…" if len(classes) > maximum else "")
-
-
 def _second(classes: NDArray[Any]) -> Any:
     """Return the positive class if none is named: the one that classifiers model."""
     if classes.dtype.kind in "uif" and np.isin(classes, (0, 1)).all():
@@ -228,13 +203,15 @@ def _of_positive(
     """Pick the column of the positive class; columns are in the order of the sorted classes."""
     k = columns.shape[1]
     if classes is None or len(classes) != k:
-        found = "no y_true" if classes is None else f"{len(classes)} classes in y_true"
+        there = "no y_true" if classes is None else f"{len(classes)} classes in y_true"
         raise ValueError(
-            f"y_pred has {k} columns but there are {found}; pass the column of the class "
+            f"y_pred has {k} columns but there are {there}; pass the column of the class "
             "the audit is about, as a vector."
         )
     if positive not in classes.tolist():
-        raise ValueError(f"positive={positive!r} is not a class of y_true: {_listed(classes)}.")
+        raise ValueError(
+            f"positive={positive!r} is not a class of y_true: {listed(classes.tolist())}."
+        )
     column = columns[:, int(np.flatnonzero(classes == positive)[0])]
     return _vector(column, n_rows, "y_pred", keep)
 

@@ -19,24 +19,12 @@ from fairridge.metrics.contrasts import newcombe_limits, ratio_variance
 
 @dataclass(frozen=True)
 class Part:
-    """Values of one group.
+    """Values of one group."""
 
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    mean : float
-        Their weighted mean.
-    error : float
-        Squared standard error of the mean.
-    weighted : bool
-        Whether rows have different weights.
-    """
-
-    n_rows: int
-    mean: float
-    error: float
-    weighted: bool
+    n_rows: int  # number of rows
+    mean: float  # their weighted mean
+    error: float  # squared standard error of the mean
+    weighted: bool  # whether rows have different weights
 
 
 def part_of(values: Floats, weight: Floats) -> Part:

@@ -1,4 +1,4 @@
-"""How well scores tell two classes apart within a group: AUC, Gini and Kolmogorov–Smirnov."""
+"""How well scores separate two classes within a group: AUC, Gini and Kolmogorov–Smirnov."""
 
 from __future__ import annotations
 

@@ -49,15 +49,15 @@ def share_interval(predicted: Floats, span: Floats, weight: Floats, confidence: 
     )
     influence *= weight[:, None]
     covariance = influence.T @ influence / total**2 * n / (n - q - 1)
-    found = ExplainedScores(b.T.ravel(), T, covariance)
-    low, high = (odds / (1.0 + odds) for odds in _odds(found, confidence))
+    scores = ExplainedScores(b.T.ravel(), T, covariance)
+    low, high = (odds / (1.0 + odds) for odds in _odds(scores, confidence))
     return Estimate(value, low, high)
 
 
-def _odds(found: ExplainedScores, confidence: float) -> tuple[float, float]:
+def _odds(scores: ExplainedScores, confidence: float) -> tuple[float, float]:
     """Return the ends of the interval of ω."""
-    unit, q, tail = found.spread, len(found.coefficients), 0.5 - confidence / 2.0
-    seen = found.odds / unit
+    unit, q, tail = scores.spread, len(scores.coefficients), 0.5 - confidence / 2.0
+    seen = scores.odds / unit
     if seen > MANY:
         root, half = np.sqrt(seen - (q - 1)), norm.isf(tail)
         return float(max(root - half, 0.0) ** 2 * unit), float((root + half) ** 2 * unit)

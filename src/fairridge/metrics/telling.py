@@ -1,4 +1,4 @@
-"""How well predictors tell the sensitive attributes: the other direction of a proxy."""
+"""How well predictors predict the sensitive attributes: the other direction of a proxy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Column = Floats | Levels
 
 @dataclass(frozen=True)
 class Telling:
-    """How well each predictor tells each sensitive attribute, on held-out rows.
+    """How well each predictor predicts each sensitive attribute, on held-out rows.
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class Telling:
         What is measured of each attribute: "AUC" of its levels, each against
         the others and weighted by their rows; "R²" of a number.
     values : ndarray of shape (k+1, a)
-        AUC is 0.5 and R² 0 or less if the predictor tells nothing; 1 if it
-        tells everything. NaN if the attribute does not vary.
+        AUC is 0.5 and R² 0 or less if the predictor is uninformative; 1 if it
+        determines the attribute. NaN if the attribute does not vary.
     """
 
     predictors: tuple[str, ...]
@@ -55,8 +55,8 @@ class Telling:
         return make_frame({"predictor": list(self.predictors)} | self.columns, self._backend)
 
     def _repr_html_(self) -> str:
-        note = "On held-out rows; an AUC of 0.5 and an R² of 0 tell nothing."
-        return frame_html(self.to_frame(), "How well predictors tell S", [note])
+        note = "On held-out rows; an AUC of 0.5 and an R² of 0 are those of chance."
+        return frame_html(self.to_frame(), "How well predictors predict S", [note])
 
 
 def tell(
@@ -71,7 +71,7 @@ def tell(
     Numbers enter linearly. A categorical enters by the mean of the attribute
     in each level, shrunk towards the mean of all rows and found on other rows
     than those the model is fitted to (scikit-learn's ``TargetEncoder``), so
-    that 900 ZIP codes can show what they tell without telling each row's own
+    that 900 ZIP codes can be informative without repeating each row's own
     attribute.
 
     Parameters
@@ -113,10 +113,10 @@ def _area(codes: Sequence[bool], Z: Floats, y: Integers, n_folds: int) -> float:
     several = y.max() > 1
     kind = "multiclass" if several else "binary"
     model = _pipeline(codes, LogisticRegression(max_iter=1000), kind)
-    found = cross_val_predict(model, Z, y, cv=folds, method="predict_proba")
+    probabilities = cross_val_predict(model, Z, y, cv=folds, method="predict_proba")
     if several:
-        return float(roc_auc_score(y, found, multi_class="ovr", average="weighted"))
-    return float(roc_auc_score(y, found[:, 1]))
+        return float(roc_auc_score(y, probabilities, multi_class="ovr", average="weighted"))
+    return float(roc_auc_score(y, probabilities[:, 1]))
 
 
 def _r_squared(codes: Sequence[bool], Z: Floats, y: Floats, n_folds: int) -> float:

@@ -41,13 +41,13 @@ NOTHING = 1e-26
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _SensitiveColumns:
     """Columns of S, and how the K means of a model vary with them."""
 
     center: Floats  # means of the columns, of shape (q,)
     variance: Floats
     covariance: Floats  # COV(S, μ), of shape (K, q)
-    level: Floats  # means of μ, of shape (K,)
+    mean: Floats  # means of μ, of shape (K,)
     spread: Floats  # variances of μ
 
 
@@ -60,13 +60,13 @@ def shares_of_fit(fit: Fit) -> dict[str, float]:
     """
     sensitive = fit.sensitive_variance
     total = sensitive + fit.predictor_variance
-    found = {"share_of_eta": sensitive / total if total > 0.0 else 0.0}
+    shares = {"share_of_eta": sensitive / total if total > 0.0 else 0.0}
     if fit.family.least_squares:
-        return found | {"share_of_means": found["share_of_eta"]}
+        return shares | {"share_of_means": shares["share_of_eta"]}
     if fit.family.reads == "times":
-        return found
+        return shares
     with np.errstate(over="ignore", invalid="ignore"):
-        return found | {"share_of_means": MeanParity().value(fit)}
+        return shares | {"share_of_means": MeanParity().value(fit)}
 
 
 def group_differences(
@@ -93,67 +93,67 @@ def group_differences(
     if not np.isfinite(columns.spread).all():  # squares of means overflow
         return {}
     numeric, levels = _levels(encoding, columns)
-    varies = columns.spread > NOTHING * (columns.spread + columns.level**2)
+    varies = columns.spread > NOTHING * (columns.spread + columns.mean**2)
     spread = np.where(varies, columns.spread, np.inf)[:, None]
     size = np.sqrt(spread * np.where(columns.variance > 0.0, columns.variance, np.inf))
-    found = {"max_correlation": _largest(columns.covariance[:, numeric] / size[:, numeric])}
+    differences = {"max_correlation": _largest(columns.covariance[:, numeric] / size[:, numeric])}
     if not levels.shape[1]:
-        return found
+        return differences
     share, covariance = levels[0], levels[1:]
     binomial = share * (1.0 - share)
     correlation = np.clip(covariance / np.sqrt(spread * binomial), -1.0, 1.0)
-    found["max_correlation"] = max(found["max_correlation"], _largest(correlation))
+    differences["max_correlation"] = max(differences["max_correlation"], _largest(correlation))
     large = share * n_rows >= SMALL - 0.5
     with np.errstate(divide="ignore"):
         smd = correlation / np.sqrt((1.0 - correlation**2) * binomial)
     if large.any():
-        found["standardized_mean_difference"] = _largest(smd[:, large])
-    if len(columns.level) == 1 and large.any():
-        means = columns.level[0] + (covariance[0] / share)[large]
-        found |= {"lowest_group_mean": means.min(), "highest_group_mean": means.max()}
-    return {name: float(value) for name, value in found.items()}
+        differences["standardized_mean_difference"] = _largest(smd[:, large])
+    if len(columns.mean) == 1 and large.any():
+        means = columns.mean[0] + (covariance[0] / share)[large]
+        differences |= {"lowest_group_mean": means.min(), "highest_group_mean": means.max()}
+    return {name: float(value) for name, value in differences.items()}
 
 
 def _largest(values: Floats) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def _columns_of(fit: Fit) -> _Columns:
+def _columns_of(fit: Fit) -> _SensitiveColumns:
     """Return sums that a fit has made, divided by its weight."""
     basis, family = fit.basis, fit.family
     scatter = basis.sensitive.scatter() / basis.weight
     center, variance = basis.center_sensitive, np.diag(scatter)
-    if family.least_squares or family.reads == "times":  # η, of which U is orthogonal to S
-        level = np.atleast_1d(fit.intercept + fit.alpha @ center)
+    if family.least_squares or family.reads == "times":  # η = Sα + Uβ, and U is orthogonal to S
+        mean = np.atleast_1d(fit.intercept + fit.alpha @ center)
         spread = np.array([fit.sensitive_variance + fit.predictor_variance])
-        return _Columns(center, variance, np.atleast_2d(fit.alpha) @ scatter, level, spread)
+        return _SensitiveColumns(center, variance, np.atleast_2d(fit.alpha) @ scatter, mean, spread)
     means = cast(PredictedMeans, MeanParity().means(fit))
     sums = fit.mean_sums(means)
     assert sums.gram is not None
     weight = sums.gram[:, 0, 0]
-    level = sums.products[:, 0] / weight
+    mean = sums.products[:, 0] / weight
     place = sums.gram[:, 0, 1:] / weight[:, None]
-    covariance = sums.products[:, 1:] / weight[:, None] - level[:, None] * place
-    spread = np.maximum(sums.squares / weight - level**2, 0.0)
-    return _Columns(center, variance, covariance, level + means.reference, spread)
+    covariance = sums.products[:, 1:] / weight[:, None] - mean[:, None] * place
+    spread = np.maximum(sums.squares / weight - mean**2, 0.0)
+    return _SensitiveColumns(center, variance, covariance, mean + means.reference, spread)
 
 
-def _levels(encoding: Encoding, columns: _Columns) -> tuple[list[int], Floats]:
+def _levels(encoding: Encoding, columns: _SensitiveColumns) -> tuple[list[int], Floats]:
     """Return numeric columns, and of every level its share, and COV of its 0/1 column with μ."""
     numeric: list[int] = []
-    found: list[Floats] = []
+    rows: list[Floats] = []
     binary, start = binary_columns(columns.center, columns.variance), 0
     every = np.vstack([columns.center, columns.covariance])
     for column in encoding.columns:
-        own = slice(start, start + len(column.encoded_names))
-        start = own.stop
+        place = slice(start, start + len(column.encoded_names))
+        start = place.stop
         categorical = isinstance(column, CategoricalColumn)
-        if not categorical and not binary[own].all():
-            numeric += range(own.start, own.stop)
+        if not categorical and not binary[place].all():
+            numeric += range(place.start, place.stop)
             continue
-        rest = every[:, own].sum(axis=1)
+        rest = every[:, place].sum(axis=1)
         base = np.append(1.0 - rest[0], -rest[1:])
-        found += [base, *every[:, own].T]
-    levels = np.array(found).reshape(-1, len(every)).T
+        rows += [base, *every[:, place].T]
+    levels = np.array(rows).reshape(-1, len(every)).T
     # Empty levels, and a base that is empty but for rounding, are not groups.
     return numeric, levels[:, (levels[0] > 1e-12) & (levels[0] < 1.0 - 1e-12)]

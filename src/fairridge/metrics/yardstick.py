@@ -33,7 +33,7 @@ def share_explained(
 
     The same for every model: 1 − (1 − R²)(n − 1)/(n − q − 1), with q the rank
     of S in the n rows. NaN if n ≤ q + 1. In rows that a model was not fitted to,
-    S and U = X − SB are not orthogonal, so that α and β do not tell the share.
+    S and U = X − SB are not orthogonal, so that α and β do not give the share.
     `span` has independent columns with the span of S, as `sensitive_span` returns
     them; n is the number of rows whatever their weights.
     """

@@ -14,24 +14,19 @@ class Penalty(Protocol):
     @property
     def name(self) -> str:
         """How it is called in tables."""
-        ...
 
     @property
     def l1(self) -> float:
         """Weight of the absolute values; 0 for a smooth penalty."""
-        ...
 
     def quadratic(self, spectrum: Spectrum) -> Floats:
         """Return K, of shape (q, q)."""
-        ...
 
     def coefficients(self, spectrum: Spectrum, projection: Floats, lambda_: Floats) -> Floats:
         """Return the minimizer of ‖y − Sα‖² + penalty on the scaled columns, one row per λ."""
-        ...
 
     def ceiling(self, spectrum: Spectrum, projection: Floats) -> float:
         """Return the smallest λ with α = 0 in that problem."""
-        ...
 
 
 @runtime_checkable
@@ -42,4 +37,3 @@ class SecularPenalty(Penalty, Protocol):
         self, spectrum: Spectrum, projection: Floats, lambda_: Floats
     ) -> tuple[Floats, Floats]:
         """Return ‖Sα(λ)‖ and the derivative of its logarithm in λ."""
-        ...

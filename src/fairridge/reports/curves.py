@@ -14,18 +14,12 @@ MARKERS = "osD^vP*X<>"
 
 @dataclass(frozen=True)
 class ValidationCurve:
-    """One measure of one model over r.
+    """One measure of one model over r."""
 
-    Attributes
-    ----------
-    model, measure : str
-        Their names.
-    unfairness, mean, standard_error : ndarray
-        Bounds, mean over folds and its standard error.
-    """
-
+    # Their names.
     model: str
     measure: str
+    # Bounds, mean over folds and its standard error.
     unfairness: Floats
     mean: Floats
     standard_error: Floats
@@ -48,21 +42,13 @@ def plot_validation(curves: Sequence[ValidationCurve], ax: Any = None) -> Any:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """One model at several bounds.
+    """One model at several bounds."""
 
-    Attributes
-    ----------
-    model : str
-        Its name.
-    unfairness, score : ndarray of shape (k,)
-        What it reached, sorted by unfairness.
-    score_error, unfairness_error : ndarray of shape (k,)
-        Their standard errors; NaN or 0 if there are none.
-    """
-
-    model: str
+    model: str  # its name
+    # What it reached, sorted by unfairness, of shape (k,).
     unfairness: Floats
     score: Floats
+    # Their standard errors; NaN or 0 if there are none, of shape (k,).
     score_error: Floats
     unfairness_error: Floats
 

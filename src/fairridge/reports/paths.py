@@ -15,45 +15,31 @@ if TYPE_CHECKING:
 
 PathPlot = Literal["coefficients", "constraints", "accuracy"]
 
-# Okabe and Ito's colors, told apart by color-blind readers too.
+# Okabe and Ito's colors, which color-blind readers can distinguish, too.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
 
 
 @dataclass(frozen=True)
 class PathCurves:
-    """What a figure of a path shows, over the bounds r.
+    """What a figure of a path shows, over the bounds r."""
 
-    Attributes
-    ----------
-    unfairness, achieved : ndarray of shape (m,)
-        Bounds, and what the models achieve.
-    alpha, beta : ndarray of shape (m, q) and (m, p)
-        Coefficients times their column's standard deviation, so that they compare.
-    components : dict of str to ndarray
-        The components of the definition.
-    accuracy : ndarray of shape (m,)
-        Goodness of fit in training.
-    sensitive_names, predictor_names : sequence of str
-        Names of the coefficients.
-    definition, accuracy_name : str
-        Names for labels.
-    note : str
-        Stands below the figure.
-    bands : tuple of (ndarray, ndarray)
-        Lower, then upper ends of bands around α and β; empty without bands.
-    """
-
+    # Bounds, and what the models achieve, of shape (m,).
     unfairness: Floats
     achieved: Floats
+    # Coefficients times their column's standard deviation, so that they compare, of shape
+    # (m, q) and (m, p).
     alpha: Floats
     beta: Floats
-    components: dict[str, Floats]
-    accuracy: Floats
+    components: dict[str, Floats]  # the components of the definition
+    accuracy: Floats  # goodness of fit in training, of shape (m,)
+    # Names of the coefficients.
     sensitive_names: Sequence[str]
     predictor_names: Sequence[str]
+    # Names for labels.
     definition: str
     accuracy_name: str
-    note: str = ""
+    note: str = ""  # stands below the figure
+    # Lower, then upper ends of bands around α and β; empty without bands.
     bands: tuple[tuple[Floats, Floats], ...] = ()
 
 

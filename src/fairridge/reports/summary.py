@@ -66,8 +66,8 @@ class Summary:
     def to_frame(self) -> Any:
         """Return the coefficient table as a frame."""
         columns = {
-            one.name: [getattr(row, one.name) for row in self.coefficients]
-            for one in fields(CoefficientRow)
+            column.name: [getattr(row, column.name) for row in self.coefficients]
+            for column in fields(CoefficientRow)
         }
         columns["explained_by_sensitive"] = columns.pop("explained")
         return make_frame(columns, self.backend)

@@ -45,35 +45,18 @@ BEHIND = 8
 
 @dataclass(frozen=True)
 class Means:
-    """Deviance and means at one θ.
+    """Deviance and means at one θ."""
 
-    Attributes
-    ----------
-    theta : ndarray of shape (N,)
-        Coordinates.
-    deviance : float
-        Deviance, as users see it.
-    gradient, hessian : ndarray of shape (N,) and (N, N)
-        Derivatives of the penalized deviance, halved and per row; the second
-        derivatives of the means, times the multipliers, are in the Hessian.
-    explained : list of ndarray
-        a of each form, in units of the standard deviation of the means.
-    jacobians : list of ndarray
-        Their derivatives.
-    variance : float
-        V in the same units.
-    slope : ndarray of shape (N,)
-        Its derivative.
-    """
-
-    theta: Floats
-    deviance: float
+    theta: Floats  # coordinates, of shape (N,)
+    deviance: float  # deviance, as users see it
+    # Derivatives of the penalized deviance, halved and per row; the second derivatives of the
+    # means, times the multipliers, are in the Hessian, of shape (N,) and (N, N).
     gradient: Floats
     hessian: Floats
-    explained: Sequence[Floats]
-    jacobians: Sequence[Floats]
-    variance: float
-    slope: Floats
+    explained: Sequence[Floats]  # a of each form, in units of the standard deviation of the means
+    jacobians: Sequence[Floats]  # their derivatives
+    variance: float  # V in the same units
+    slope: Floats  # its derivative, of shape (N,)
 
     def shares(self) -> Floats:
         """Return R² of each form."""
@@ -249,27 +232,15 @@ def _aim(goal: float, share: float) -> float:
 
 @dataclass(frozen=True)
 class _Equations:
-    """Linearized equations of one form, in the step, its multipliers and its penalty.
+    """Linearized equations of one form, in the step, its multipliers and its penalty."""
 
-    Attributes
-    ----------
-    jacobian : ndarray of shape (s, N)
-        J.
-    of_step, of_multipliers : ndarray of shape (s, N) and (s, s)
-        Coefficients in the equations for a.
-    of_penalty : ndarray of shape (s, 1) or (s, 0)
-        The same of a change of ℓ, if ℓ is finite.
-    right : ndarray of shape (s,)
-        Their right-hand sides.
-    bound, excess : ndarray of shape (1, N) or (0, N), and (1,) or (0,)
-        The equation for the share.
-    """
-
-    jacobian: Floats
+    jacobian: Floats  # J, of shape (s, N)
+    # Coefficients in the equations for a, of shape (s, N) and (s, s).
     of_step: Floats
     of_multipliers: Floats
-    of_penalty: Floats
-    right: Floats
+    of_penalty: Floats  # the same of a change of ℓ, if ℓ is finite, of shape (s, 1) or (s, 0)
+    right: Floats  # their right-hand sides, of shape (s,)
+    # The equation for the share, of shape (1, N) or (0, N), and (1,) or (0,).
     bound: Floats
     excess: Floats
 

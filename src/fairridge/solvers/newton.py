@@ -52,34 +52,18 @@ STEEPER = 1e10
 
 @dataclass(frozen=True)
 class Point:
-    """A point, its deviance and derivatives (of the deviance alone).
+    """A point, its deviance and derivatives (of the deviance alone)."""
 
-    Attributes
-    ----------
-    theta : ndarray of shape (N,)
-        Coordinates.
-    deviance : float
-        Deviance there.
-    gradient : ndarray of shape (N,)
-        Its gradient there.
-    hessian : ndarray of shape (N, N)
-        Its Hessian, there or at an earlier point.
-    converged : bool
-        Whether it is the minimum it was meant to be, or its deviance the limit.
-    separated : ndarray of shape (s, N) or None
-        Directions in which the deviance falls forever, if there are any;
-        orthonormal.
-    passes : int
-        Evaluations on the way there.
-    """
-
-    theta: Floats
-    deviance: float
-    gradient: Floats
-    hessian: Floats
+    theta: Floats  # coordinates, of shape (N,)
+    deviance: float  # deviance there
+    gradient: Floats  # its gradient there, of shape (N,)
+    hessian: Floats  # its Hessian, there or at an earlier point, of shape (N, N)
+    # Whether it is the minimum it was meant to be, or its deviance the limit.
     converged: bool = True
+    # Directions in which the deviance falls forever, if there are any; orthonormal, of shape
+    # (s, N).
     separated: Floats | None = None
-    passes: int = 0
+    passes: int = 0  # evaluations on the way there
 
     def after(self, step: Floats) -> Point:
         """Return the point after a short step, with what its derivatives say of the deviance."""
@@ -94,36 +78,20 @@ class Point:
 
 @dataclass(frozen=True)
 class Objective:
-    """Deviance + θᵀQθ + Σ l1ⱼ|θⱼ|, over the free coordinates.
+    """Deviance + θᵀQθ + Σ l1ⱼ|θⱼ|, over the free coordinates."""
 
-    Attributes
-    ----------
-    evaluate : callable
-        Maps θ and an order to (deviance, gradient, Hessian or None).
-    quadratic : ndarray of shape (N, N)
-        Q.
-    l1 : ndarray of shape (N,)
-        Weights of the absolute values; zero for smooth penalties.
-    free : ndarray of int
-        Coordinates that may move; the others stay where they are.
-    zero : ndarray of int
-        Coordinates that must be zero.
-    null : float
-        Deviance of the null model; 0 if a perfect fit is nothing to end at.
-    curvature : ndarray of shape (N,) or None
-        Its second derivative in each coordinate; None for that of the start.
-    unit : float
-        What deviances are measured in: a decrease is small relative to this and
-        to the deviance, whatever the scale of weights and responses.
-    """
-
+    # Maps θ and an order to (deviance, gradient, Hessian or None).
     evaluate: Callable[[Floats, int], tuple[float, Floats, Floats | None]]
-    quadratic: Floats
-    l1: Floats
-    free: Integers
-    zero: Integers
+    quadratic: Floats  # Q, of shape (N, N)
+    l1: Floats  # weights of the absolute values; zero for smooth penalties, of shape (N,)
+    free: Integers  # coordinates that may move; the others stay where they are
+    zero: Integers  # coordinates that must be zero
+    # Deviance of the null model; 0 if a perfect fit is nothing to end at.
     null: float = field(default=0.0, kw_only=True)
+    # Its second derivative in each coordinate; None for that of the start, of shape (N,).
     curvature: Floats | None = field(default=None, kw_only=True)
+    # What deviances are measured in: a decrease is small relative to this and to the
+    # deviance, whatever the scale of weights and responses.
     unit: float = field(default=1.0, kw_only=True)
 
     def value(self, point: Point) -> float:
@@ -206,7 +174,7 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class _State:
+class _NewtonState:
     """A point, what Newton's method proposes there, and how it proceeds.
 
     `renew` says that every step takes a new Hessian; `length` is more than 1
@@ -221,7 +189,7 @@ class _State:
     length: float = 1.0
 
     @classmethod
-    def at(cls, objective: Objective, point: Point, *, renew: bool) -> _State:
+    def at(cls, objective: Objective, point: Point, *, renew: bool) -> _NewtonState:
         """Ask the objective for a step."""
         return cls(point, *objective.step(point), objective.unit, renew)
 
@@ -248,7 +216,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
     if objective.curvature is None:
         objective = replace(objective, curvature=np.diag(start.hessian))
     point = _restricted(objective, start)
-    state = _State.at(objective, point, renew=False)
+    state = _NewtonState.at(objective, point, renew=False)
     if state.decrease > FAR * state.scale:
         # Far from the minimum every step wants its own Hessian; near it an old one will do.
         state = replace(state, renew=True)
@@ -270,13 +238,13 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
     return replace(state.point, converged=False)
 
 
-def _advanced(objective: Objective, state: _State, close: float) -> _State | None:
+def _advanced(objective: Objective, state: _NewtonState, close: float) -> _NewtonState | None:
     """Take one step; None if no step lowers the objective."""
     # A step that promises to climb comes from a Hessian that rounding has left indefinite.
     trial, length = _search(objective, state) if state.decrease > 0.0 else (None, 0.0)
     if trial is None:
         return _renewed(objective, state.point) if not state.renew else None
-    after = _State.at(objective, trial, renew=state.renew)
+    after = _NewtonState.at(objective, trial, renew=state.renew)
     if not state.renew:
         slow = _passes_left(after, state.decrease, close) > HESSIAN_COSTS
         return (
@@ -292,27 +260,27 @@ def _advanced(objective: Objective, state: _State, close: float) -> _State | Non
     return replace(after, renew=renew, length=max(2.0 * length, 4.0) if renew and short else 1.0)
 
 
-def _nothing_left_to_gain(objective: Objective, state: _State) -> bool:
+def _nothing_left_to_gain(objective: Objective, state: _NewtonState) -> bool:
     """Whether there is next to nothing left to gain."""
     explained = abs(objective.value(state.point)) <= EXPLAINED * abs(objective.null)
     return explained or abs(state.decrease) <= LIMIT * state.scale
 
 
-def _freeze_flat_directions(objective: Objective, state: _State) -> _State:
+def _freeze_flat_directions(objective: Objective, state: _NewtonState) -> _NewtonState:
     """Leave directions without curvature alone, if there are any."""
     if state.point.separated is not None:
         return state
     point = replace(state.point, separated=objective.flat(state.point))
-    return _State.at(objective, point, renew=False)
+    return _NewtonState.at(objective, point, renew=False)
 
 
-def _renewed(objective: Objective, point: Point) -> _State:
+def _renewed(objective: Objective, point: Point) -> _NewtonState:
     """Go on from the same point with its own Hessian."""
     point = _evaluated(objective, point, point.theta, 2)
-    return _State.at(objective, point, renew=True)
+    return _NewtonState.at(objective, point, renew=True)
 
 
-def _passes_left(state: _State, before: float, close: float) -> float:
+def _passes_left(state: _NewtonState, before: float, close: float) -> float:
     """How many more steps like the last one reach the goal."""
     new, goal = state.decrease, close * state.scale
     if new <= goal:
@@ -320,7 +288,7 @@ def _passes_left(state: _State, before: float, close: float) -> float:
     return np.inf if new >= before else float(np.log(new / goal) / np.log(before / new))
 
 
-def _finished(state: _State, *, last: bool) -> Point:
+def _finished(state: _NewtonState, *, last: bool) -> Point:
     """Take the last step unseen, unless it is long: along a flat direction."""
     point, step = state.point, state.step
     small = np.abs(step).max(initial=0.0) <= 1e-6 * (1.0 + np.abs(point.theta).max(initial=0.0))
@@ -330,12 +298,12 @@ def _finished(state: _State, *, last: bool) -> Point:
     return point.after(step)
 
 
-def _settled(objective: Objective, state: _State) -> bool:
+def _settled(objective: Objective, state: _NewtonState) -> bool:
     """Whether directions that were left alone have indeed nothing left to gain."""
     if state.point.separated is None:
         return True
     point = replace(state.point, separated=None)
-    return _nothing_left_to_gain(objective, _State.at(objective, point, renew=False))
+    return _nothing_left_to_gain(objective, _NewtonState.at(objective, point, renew=False))
 
 
 def _restricted(objective: Objective, start: Point) -> Point:
@@ -363,7 +331,7 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
     )
 
 
-def _search(objective: Objective, state: _State) -> tuple[Point | None, float]:
+def _search(objective: Objective, state: _NewtonState) -> tuple[Point | None, float]:
     """Shorten the step until the objective falls; no point if it never does."""
     point, order = state.point, 2 if state.renew else 1
     before = objective.value(point)

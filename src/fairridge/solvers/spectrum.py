@@ -28,23 +28,13 @@ class Spectrum:
 
     Directions of zero variance are left out, which makes every estimate the
     minimum-norm one.
-
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (rank,)
-        l, the nonzero eigenvalues of the scaled ZᵀZ, largest first.
-    vectors : ndarray of shape (k, rank)
-        A, in the scaled columns.
-    scale : ndarray of shape (k,)
-        What the columns were divided by.
-    dependent : tuple of int
-        Columns that are constant, or linear combinations of the others.
     """
 
+    # l, the nonzero eigenvalues of the scaled ZᵀZ, largest first, of shape (rank,).
     eigenvalues: Floats
-    vectors: Floats
-    scale: Floats
-    dependent: tuple[int, ...]
+    vectors: Floats  # A, in the scaled columns, of shape (k, rank)
+    scale: Floats  # what the columns were divided by, of shape (k,)
+    dependent: tuple[int, ...]  # columns that are constant, or linear combinations of the others
 
     @property
     def rank(self) -> int:

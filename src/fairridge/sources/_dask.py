@@ -8,7 +8,7 @@ from typing import Any
 
 from fairridge.engines import one_blas_thread
 from fairridge.sources.batch import Batch, add, located
-from fairridge.sources.predictions import Predictor
+from fairridge.sources.predictions import BatchPredictor
 from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
@@ -41,12 +41,12 @@ class DaskRows(RowSource):
 
     def predictions(self, model: Any, method: str) -> Any:
         """Return predictions as a lazy series, or a frame if there is one column per class."""
-        predictor = Predictor.of(model, method, self.roles)
+        predictor = BatchPredictor.of(model, method, self.roles)
         chosen = self._collection[list(predictor.columns)]
-        found = chosen.map_partitions(
+        predicted = chosen.map_partitions(
             partial(_predicted, predictor), meta=_predicted(predictor, chosen._meta)
         )
-        return found[found.columns[0]] if len(found.columns) == 1 else found
+        return predicted[predicted.columns[0]] if len(predicted.columns) == 1 else predicted
 
 
 def _summed(work: Callable[[Batch], Any], frame: Any, number: int) -> Any:
@@ -54,7 +54,7 @@ def _summed(work: Callable[[Batch], Any], frame: Any, number: int) -> Any:
     return located(work, batch) if len(frame) else None
 
 
-def _predicted(predictor: Predictor, frame: Any) -> Any:
+def _predicted(predictor: BatchPredictor, frame: Any) -> Any:
     import pandas as pd
 
     columns = predictor(frame) if len(frame) else predictor.example()

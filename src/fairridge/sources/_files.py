@@ -29,33 +29,15 @@ ADVICE = (
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file, and what its footer says.
+    """One file, and what its footer says."""
 
-    Attributes
-    ----------
-    path : str
-        Its name, for messages.
-    place : str
-        Its name within the file system.
-    system : pyarrow FileSystem
-        Where it is.
-    n_rows : int
-        Rows in it.
-    types : dict of str to ColumnType
-        Its columns.
-    problem : str or None
-        Why it cannot be read.
-    state : tuple
-        What tells this version of it from others; see `_state`.
-    """
-
-    path: str
-    place: str
-    system: Any
-    n_rows: int = 0
-    types: dict[str, ColumnType] | None = None
-    problem: str | None = None
-    state: tuple[Any, ...] = ()
+    path: str  # its name, for messages
+    place: str  # its name within the file system
+    system: Any  # where it is (pyarrow FileSystem)
+    n_rows: int = 0  # rows in it
+    types: dict[str, ColumnType] | None = None  # its columns
+    problem: str | None = None  # why it cannot be read
+    state: tuple[Any, ...] = ()  # identifies this version of it; see `_state`
 
 
 def wanted_paths(path_or_glob: Any) -> tuple[str, ...]:
@@ -66,17 +48,17 @@ def wanted_paths(path_or_glob: Any) -> tuple[str, ...]:
 
 def find_files(path_or_glob: Any) -> list[DataFile]:
     """Find files by path, folder, pattern, URI, or a list of these, each file once."""
-    found = [file for path in wanted_paths(path_or_glob) for file in _found(path)]
-    if not found:
+    files = [file for path in wanted_paths(path_or_glob) for file in _found(path)]
+    if not files:
         raise FileNotFoundError(f"no Parquet files at {path_or_glob!r}.")
-    return _once(found)
+    return _once(files)
 
 
 def require_same_files(paths: tuple[str, ...], files: list[DataFile]) -> None:
     """Raise, naming a file, if files have been added or removed."""
     now = _once([file for path in paths for file in _found(path)])
-    known, found = ({file.path for file in some} for some in (files, now))
-    for what, names in (("removed", known - found), ("added", found - known)):
+    known, present = ({file.path for file in some} for some in (files, now))
+    for what, names in (("removed", known - present), ("added", present - known)):
         if names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             raise ValueError(
@@ -91,7 +73,7 @@ def require_unchanged(file: DataFile, opened: Any) -> None:
 
 
 def _state(file: DataFile, opened: Any) -> tuple[Any, ...]:
-    """Return what tells one version of an open file from another without reading its rows.
+    """Return what identifies a version of an open file without reading its rows.
 
     That is its size, the time of the last change, if the file system knows it, and a digest of
     the footer, which holds the places, sizes and extremes of all column chunks.

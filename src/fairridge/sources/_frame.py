@@ -10,7 +10,7 @@ import narwhals as nw
 
 from fairridge.data import as_native, make_frame
 from fairridge.sources.batch import Batch, add, located, rows_per_batch
-from fairridge.sources.predictions import Predictor
+from fairridge.sources.predictions import BatchPredictor
 from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
@@ -39,7 +39,7 @@ class FrameRows(RowSource):
 
     def predictions(self, model: Any, method: str) -> Any:
         """Return predictions as a frame of the same library."""
-        predictor = Predictor.of(model, method, self.roles)
+        predictor = BatchPredictor.of(model, method, self.roles)
         columns = predictor(self._frame.select(predictor.columns).to_native())
         return make_frame(columns, self._frame.implementation)
 

@@ -23,7 +23,7 @@ from fairridge.sources._files import (
     wanted_paths,
 )
 from fairridge.sources.batch import Batch, add, located, prefetched, rows_per_batch
-from fairridge.sources.predictions import Predictor
+from fairridge.sources.predictions import BatchPredictor
 from fairridge.sources.roles import assign_roles
 from fairridge.sources.source import RowSource
 
@@ -103,7 +103,7 @@ class ParquetRows(RowSource):
 
     def predictions(self, model: Any, method: str) -> ParquetPredictions:
         """Return predictions that are made when they are written or iterated over."""
-        predictor = Predictor.of(model, method, self.roles)
+        predictor = BatchPredictor.of(model, method, self.roles)
         self.require(predictor.columns)
         return ParquetPredictions(self, predictor)
 
@@ -154,11 +154,11 @@ class ParquetPredictions:
     ----------
     source : ParquetRows
         The rows.
-    predictor : Predictor
+    predictor : BatchPredictor
         The model.
     """
 
-    def __init__(self, source: ParquetRows, predictor: Predictor) -> None:
+    def __init__(self, source: ParquetRows, predictor: BatchPredictor) -> None:
         self._source = source
         self._predictor = predictor
 
@@ -170,9 +170,9 @@ class ParquetPredictions:
 
         wanted = tuple(dict.fromkeys((*self._predictor.columns, *keep)))
         for batch in prefetched(self._source.batches(wanted, as_codes=False)):
-            found = located(lambda batch: self._predictor(batch.frame), batch)
+            predicted = located(lambda batch: self._predictor(batch.frame), batch)
             kept = {name: batch.frame.column(name) for name in keep}
-            yield pa.table(kept | found)
+            yield pa.table(kept | predicted)
 
     def _kept(self, keep: str | Sequence[str]) -> tuple[str, ...]:
         """Check the names of columns to write beside the predictions."""

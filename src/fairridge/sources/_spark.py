@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fairridge.sources.batch import Batch, add, located, rows_per_batch
-from fairridge.sources.predictions import Predictor
+from fairridge.sources.predictions import BatchPredictor
 from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
@@ -38,7 +38,7 @@ class SparkRows(RowSource):
 
     @cached_property
     def _n_partitions(self) -> int | None:
-        """Return the number of partitions; None if Spark Connect does not tell."""
+        """Return the number of partitions; None if Spark Connect does not say."""
         try:
             return int(self._data.rdd.getNumPartitions())
         except Exception:  # Connect has its own kinds of errors for what it lacks
@@ -48,7 +48,7 @@ class SparkRows(RowSource):
         """Return the rows with the predictions beside them, as a lazy DataFrame."""
         from pyspark.sql import types
 
-        predictor = Predictor.of(model, method, self.roles)
+        predictor = BatchPredictor.of(model, method, self.roles)
         schema = types.StructType(list(self._data.schema.fields))
         for name, values in predictor.example().items():
             schema = schema.add(name, _spark_type(values.dtype, types))
@@ -126,7 +126,7 @@ def _joined(records: Iterator[Any], size: int) -> Iterator[Any]:
     waiting: list[Any] = []
     for batch in records:
         waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= size:
+        if sum(record.num_rows for record in waiting) >= size:
             yield pa.Table.from_batches(waiting).combine_chunks()
             waiting = []
     table = pa.Table.from_batches(waiting).combine_chunks() if waiting else None
@@ -135,7 +135,7 @@ def _joined(records: Iterator[Any], size: int) -> Iterator[Any]:
 
 
 def _predicting(
-    predictor: Predictor, names: tuple[str, ...]
+    predictor: BatchPredictor, names: tuple[str, ...]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def predicted(records: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa

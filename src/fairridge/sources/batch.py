@@ -21,24 +21,12 @@ BATCH_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows as a native frame.
+    """Some rows as a native frame."""
 
-    Attributes
-    ----------
-    frame : pyarrow, pandas or polars frame
-        The rows.
-    part : int
-        Number of the file or partition they belong to.
-    start : int
-        Position of the first of them in it.
-    where : str
-        How to call the place in a message.
-    """
-
-    frame: Any
-    part: int
-    start: int
-    where: str
+    frame: Any  # the rows (pyarrow, pandas or polars frame)
+    part: int  # number of the file or partition they belong to
+    start: int  # position of the first of them in it
+    where: str  # how to call the place in a message
 
 
 def rows_per_batch(n_columns: int) -> int:
@@ -55,7 +43,7 @@ def located(work: Callable[[Batch], Any], batch: Batch) -> Any:
 
 
 def add(a: Any, b: Any) -> Any:
-    """Add two sums, either of which may be of no rows at all."""
+    """Add two sums; None is the sum of no rows."""
     if a is None or b is None:
         return b if a is None else a
     return a + b

@@ -20,59 +20,36 @@ from fairridge.sources.roles import Roles
 
 @dataclass(frozen=True)
 class Placed:
-    """Encoded rows of one batch, and their positions.
+    """Encoded rows of one batch, and their positions."""
 
-    Attributes
-    ----------
-    rows : Rows
-        The rows of positive weight.
-    part : int
-        Number of the file or partition.
-    positions : ndarray of int
-        Positions of the rows in it.
-    """
-
-    rows: Rows
-    part: int
-    positions: Integers
+    rows: Rows  # the rows of positive weight
+    part: int  # number of the file or partition
+    positions: Integers  # positions of the rows in it
 
 
 @dataclass(frozen=True)
 class BatchEncoder:
-    """Encodes batches by a design that is known; a pure function that travels.
+    """Encodes batches by a design that is known; a pure function that travels."""
 
-    Attributes
-    ----------
-    roles : Roles
-        Which columns are what.
-    design : Design
-        How S and X are encoded.
-    reader : ResponseReader
-        How the response is read.
-    sensitive, predictors : bool
-        Whether S and X are read.
-    isolated : tuple of RowLevel
-        Levels whose rows are left out.
-    """
-
-    roles: Roles
-    design: Design
-    reader: ResponseReader
+    roles: Roles  # which columns are what
+    design: Design  # how S and X are encoded
+    reader: ResponseReader  # how the response is read
+    # Whether S and X are read.
     sensitive: bool = True
     predictors: bool = True
-    isolated: tuple[RowLevel, ...] = ()
+    isolated: tuple[RowLevel, ...] = ()  # levels whose rows are left out
 
     @property
     def categories(self) -> tuple[range, ...]:
         """Positions of each categorical predictor's columns among those of X."""
         encoding = self.design.predictors
         assert isinstance(encoding, Encoding)  # maps need the rows in memory
-        found = (
+        by_column = (
             encoding.places[column.name]
             for column in encoding.columns
             if isinstance(column, CategoricalColumn)
         )
-        return tuple(range(places[0], places[-1] + 1) for places in found if places)
+        return tuple(range(places[0], places[-1] + 1) for places in by_column if places)
 
     @property
     def _inputs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -133,17 +110,10 @@ def _pieces(
 
 @dataclass(frozen=True)
 class OnRows:
-    """A function of encoded rows, as a function of a batch; it travels.
+    """A function of encoded rows, as a function of a batch; it travels."""
 
-    Attributes
-    ----------
-    encode : BatchEncoder
-        How the batch becomes rows.
-    function : callable
-        Maps `Placed` to what adds up; batches without rows of positive weight add nothing.
-    """
-
-    encode: BatchEncoder
+    encode: BatchEncoder  # how the batch becomes rows
+    # Maps `Placed` to what adds up; batches without rows of positive weight add nothing.
     function: Callable[[Placed], Any]
 
     def __call__(self, batch: Batch) -> Any:

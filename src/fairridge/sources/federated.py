@@ -75,7 +75,9 @@ class RowMoments:
         if not isinstance(other, RowMoments):
             raise TypeError(other_summand("moments", other))
         same = self.level_counts.roles.same_columns(other.level_counts.roles)
-        ours, theirs = ((one.design.sensitive, one.design.predictors) for one in (self, other))
+        ours, theirs = (
+            (moments.design.sensitive, moments.design.predictors) for moments in (self, other)
+        )
         if not same or ours != theirs:
             raise ValueError(
                 "these moments are of differently encoded columns. Name the same columns in "
@@ -97,9 +99,9 @@ class RowMoments:
             with np.load(BytesIO(content), allow_pickle=False) as stored:
                 counts = LevelCounts.from_dict(json.loads(str(stored["level_counts"])))
                 n_rows, weight = stored["n_rows"].item(), stored["weight"].item()
-                found = cls(counts, Moments(n_rows, weight, stored["mean"], stored["scatter"]))
-                found._require_sound()
-                return found
+                loaded = cls(counts, Moments(n_rows, weight, stored["mean"], stored["scatter"]))
+                loaded._require_sound()
+                return loaded
         except (*UNREADABLE, BadZipFile, EOFError) as error:
             raise ValueError(
                 f"{path} does not hold moments; load a file that RowMoments.save wrote: {error}"
@@ -164,6 +166,6 @@ def rows_of_party(source: RowSource, known: LevelCounts) -> StreamEngine:
             "the level counts are of other columns, or of other types, than these rows."
         )
     design = known.design
-    # The counts tell the order of the columns; a party may have another.
+    # The counts fix the order of the columns; a party may have another.
     encode = BatchEncoder(known.roles, design, Numbers(less_offset=True))
     return StreamEngine(source, encode, design.encoded_names, len(design.sensitive.names))

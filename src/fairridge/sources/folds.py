@@ -89,13 +89,13 @@ class StreamedFolds:
     def _sums(self, function: Summed) -> tuple[tuple[Any, ...], ...]:
         sums = partial(_per_fold, seeds=self._seeds, n_folds=self._n_folds, function=function)
         task = OnRows(self._encode, sums)
-        found: _PerFold | None = self._source.map_batches(task, self._encode.columns)
-        if found is None or any(part is None for parts in found.sums for part in parts):
+        total: _PerFold | None = self._source.map_batches(task, self._encode.columns)
+        if total is None or any(part is None for parts in total.sums for part in parts):
             raise ValueError(
                 f"cv={self._n_folds} leaves a fold without rows: use fewer folds, or rows in "
                 "memory."
             )
-        return found.sums
+        return total.sums
 
     @cached_property
     def moments(self) -> tuple[tuple[Moments, ...], ...]:

@@ -109,7 +109,7 @@ class LevelCounts:
         if name not in self.levels:
             return NumericColumn(name)
         counts = self.levels[name]
-        if self.roles.kinds[name] == "text":  # of which nothing was declared
+        if self.roles.kinds[name] == "text":  # no levels were declared
             counts = {level: counts[level] for level in sorted(counts) if counts[level] > 0}
         if not any(weight > 0 for weight in counts.values()):  # none is missing, as was found
             raise ValueError("there are no rows with a positive weight.")
@@ -182,18 +182,10 @@ class LevelCounts:
 
 @dataclass(frozen=True)
 class LevelCounter:
-    """Counts the levels of a batch; a pure function that travels.
+    """Counts the levels of a batch; a pure function that travels."""
 
-    Attributes
-    ----------
-    roles : Roles
-        Which columns are what.
-    labels : bool
-        Whether to look at the response, too.
-    """
-
-    roles: Roles
-    labels: bool = False
+    roles: Roles  # which columns are what
+    labels: bool = False  # whether to look at the response, too
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -203,9 +195,9 @@ class LevelCounter:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns it reads; none if all are numbers."""
-        found = (*self.levels, *(self.roles.response if self.labels else ()))
+        columns = (*self.levels, *(self.roles.response if self.labels else ()))
         weight = self.roles.weight
-        return found if not found or weight is None else (*found, weight)
+        return columns if not columns or weight is None else (*columns, weight)
 
     def nothing(self) -> LevelCounts:
         """Return the counts of no rows."""

@@ -20,27 +20,17 @@ BOTH = "predictions and probabilities"
 
 
 @dataclass(frozen=True)
-class Predictor:
-    """A fitted model as a function of frames; it travels to where the rows are.
+class BatchPredictor:
+    """A fitted model as a function of frames; it travels to where the rows are."""
 
-    Attributes
-    ----------
-    model : estimator
-        The fitted model.
-    method : str
-        "predict", "predict_proba", "decision_function", or `BOTH`: predictions
-        and, of classifiers, the probability of the second of two classes, or
-        of each of several.
-    offset : str or None
-        Column to add to the linear predictor.
-    """
-
-    model: Any
+    model: Any  # the fitted model
+    # "predict", "predict_proba", "decision_function", or `BOTH`: predictions and, of
+    # classifiers, the probability of the second of two classes, or of each of several.
     method: str
-    offset: str | None
+    offset: str | None  # column to add to the linear predictor
 
     @classmethod
-    def of(cls, model: Any, method: str, roles: Roles) -> Predictor:
+    def of(cls, model: Any, method: str, roles: Roles) -> BatchPredictor:
         """Check that the rows have what the model needs."""
         predictor = cls(model, method, roles.offset)
         if roles.offset in (*predictor.inputs[0], *predictor.inputs[1]):
@@ -96,12 +86,12 @@ class Predictor:
         """Name the columns of one method, or of both."""
         if self.method != BOTH:
             return self._named(self.method, np.asarray(values_of(self.method)))
-        found = self._named("predict", np.asarray(values_of("predict")))
+        predicted = self._named("predict", np.asarray(values_of("predict")))
         if not hasattr(self.model, "predict_proba"):
-            return found
+            return predicted
         named = self._named("predict_proba", np.asarray(values_of("predict_proba")))
         # Probabilities of two classes say the same twice.
-        return found | dict(list(named.items())[len(named) == 2 :])
+        return predicted | dict(list(named.items())[len(named) == 2 :])
 
     def _named(self, method: str, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
         stem = NAMES[method]

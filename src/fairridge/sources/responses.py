@@ -23,25 +23,18 @@ class ResponseReader(Protocol):
     @property
     def less_offset(self) -> bool:
         """Whether the offset is subtracted from the response."""
-        ...
 
     def __call__(
         self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
     ) -> tuple[Floats, Floats]:
         """Return what the family reads, of shape (n, c), and the targets, of shape (n, m)."""
-        ...
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A numeric response.
+    """A numeric response."""
 
-    Attributes
-    ----------
-    less_offset : bool
-        Whether the offset is subtracted, which is all it means in a gaussian model.
-    """
-
+    # Whether the offset is subtracted, which is all it means in a gaussian model.
     less_offset: bool = False
 
     def __call__(
@@ -58,15 +51,9 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Labels:
-    """A response with known classes.
+    """A response with known classes."""
 
-    Attributes
-    ----------
-    classes : ndarray
-        The labels; the second of two is the one that is modeled.
-    """
-
-    classes: NDArray[Any]
+    classes: NDArray[Any]  # the labels; the second of two is the one that is modeled
     less_offset = False
 
     def __call__(

@@ -39,29 +39,19 @@ def _kind(dtype: Any, polars: bool) -> Kind | None:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of a model.
+    """The columns of a model."""
 
-    Attributes
-    ----------
-    response : tuple of str
-        One column, (time, event), or none if there is nothing to learn from.
-    sensitive, predictors : tuple of str
-        S and X.
-    weight, offset : str or None
-        Columns of numbers.
-    names : tuple of str
-        S and X together, in the order of the data.
-    kinds : dict of str to str
-        "number", "text" or "categorical", for every column. Rows to predict
-        for may have columns that no model can use; those have no kind.
-    """
-
+    # One column, (time, event), or none if there is nothing to learn from.
     response: tuple[str, ...]
+    # S and X.
     sensitive: tuple[str, ...]
     predictors: tuple[str, ...]
+    # Columns of numbers.
     weight: str | None
     offset: str | None
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # S and X together, in the order of the data
+    # "number", "text" or "categorical", for every column. Rows to predict for may have
+    # columns that no model can use; those have no kind.
     kinds: dict[str, Kind]
 
     @property
@@ -121,8 +111,8 @@ def assign_roles(
         As in `fairridge.sources.parquet`.
     """
     roles = ("response", "sensitive", "predictors", "weight", "offset")
-    given = (response, sensitive, predictors, weight, offset)
-    named = dict(zip(roles, map(_listed, given), strict=True))
+    arguments = (response, sensitive, predictors, weight, offset)
+    named = dict(zip(roles, map(_column_names, arguments), strict=True))
     owner: dict[str, str] = {}
     for role, columns in named.items():
         for name in columns:
@@ -152,15 +142,15 @@ def assign_roles(
     )
 
 
-def _listed(names: Any) -> tuple[str, ...]:
+def _column_names(names: Any) -> tuple[str, ...]:
     if names is None:
         return ()
     single = isinstance(names, str) or not isinstance(names, Sequence)
-    listed = (names,) if single else tuple(names)
-    for name in listed:
+    columns = (names,) if single else tuple(names)
+    for name in columns:
         if not isinstance(name, str):
             raise TypeError(f"{name!r} is not the name of a column.")
-    return listed
+    return columns
 
 
 def _usable(name: str, column: ColumnType) -> Kind:

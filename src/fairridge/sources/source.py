@@ -65,8 +65,8 @@ class RowSource(ABC):
         """Count the levels of columns that are not numbers, and the labels of the response."""
         self.roles.require_training()
         counter = LevelCounter(self.roles, labels)
-        found = self.map_batches(counter, counter.columns) if counter.columns else None
-        return counter.nothing() if found is None else found
+        counts = self.map_batches(counter, counter.columns) if counter.columns else None
+        return counter.nothing() if counts is None else counts
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(

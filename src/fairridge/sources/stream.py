@@ -44,31 +44,16 @@ NOT_SWEPT = (
 
 @dataclass(frozen=True)
 class FirstPass:
-    """What the first pass over the rows leaves behind.
+    """What the first pass over the rows leaves behind."""
 
-    Attributes
-    ----------
-    moments : Moments
-        Of [S, X, y].
-    low, high : ndarray of shape (c,)
-        Smallest and largest response.
-    response : ndarray of shape (c,)
-        Σ w response.
-    offset : float
-        Σ w offset.
-    log_sums : ndarray
-        Logarithms of sums from which a family with the log link starts.
-    sample : NumberSample
-        Some rows of the numeric columns.
-    """
-
-    moments: Moments
+    moments: Moments  # of [S, X, y]
+    # Smallest and largest response, of shape (c,).
     low: Floats
     high: Floats
-    response: Floats
-    offset: float
-    log_sums: Floats
-    sample: NumberSample
+    response: Floats  # Σ w response, of shape (c,)
+    offset: float  # Σ w offset
+    log_sums: Floats  # logarithms of sums from which a family with the log link starts
+    sample: NumberSample  # some rows of the numeric columns
 
     @classmethod
     def of(cls, engine: MemoryEngine, family: Family | None) -> FirstPass:
@@ -163,12 +148,10 @@ class StreamEngine:
         return self._pass(partial(FirstPass.of, family=self._family))
 
     def moments(self) -> Moments:
-        """Return the weighted moments of [S, X, y]."""
         return self.first.moments
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return self.moments().n_rows
 
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
@@ -178,24 +161,22 @@ class StreamEngine:
         square[: len(merged.R)] = merged.R
         return square
 
-    def residual_products(self, coefficients: Floats, center: Floats, level: float) -> Floats:
-        """Return Σ w z(y − level − zᵀb) for z = [S, X] − center."""
-        return self._pass(methodcaller("residual_products", coefficients, center, level))
+    def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
+        return self._pass(methodcaller("residual_products", coefficients, center, intercept))
 
     def sum_over_rows(
-        self, function: RowFunction, center: Floats, level: Floats, raw: Floats
+        self, function: RowFunction, center: Floats, intercept: Floats, raw: Floats
     ) -> Floats:
-        """Return Σ function over blocks of rows, at η = level + ([S, X] − center)rawᵀ + offset."""
         if not self._separable:
             if not hasattr(function, "sweep"):
                 raise ValueError(NOT_SWEPT)
-            return self._swept(function.sweep(), center, level, raw)
+            return self._swept(function.sweep(), center, intercept, raw)
         encode = self._encode
         if not raw.any():  # then neither S nor X need be read
             if self._responses is not None:
-                return self._responses.sum_over_rows(function, level)
+                return self._responses.sum_over_rows(function, intercept)
             encode, center, raw = encode.only(sensitive=False), center[:0], raw[:, :0]
-        return self._pass(methodcaller("sum_over_rows", function, center, level, raw), encode)
+        return self._pass(methodcaller("sum_over_rows", function, center, intercept, raw), encode)
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:
@@ -205,7 +186,6 @@ class StreamEngine:
         return class_responses(self._family, self.moments(), len(self.names))
 
     def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
-        """Return Σ function over blocks of rows, shown their columns [S, X] − center."""
         if not self._separable:
             raise ValueError("a Cox model needs the rows in memory for this.")
         return self._pass(methodcaller("sum_over_columns", function, center))
@@ -214,42 +194,42 @@ class StreamEngine:
         self,
         family: Family,
         center: Floats,
-        level: Floats,
+        intercept: Floats,
         raw: Floats,
         order: int,
         others: Sequence[Place] = (),
     ) -> GLMSums:
-        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
         if not self._separable:
-            return self._swept(cast(Cox, family).sweep(order), center, level, raw)
+            return self._swept(cast(Cox, family).sweep(order), center, intercept, raw)
         if not (raw.any() or others or self._has_offset):
-            known = null_sums(family, self.moments(), center, level)
+            known = null_sums(family, self.moments(), center, intercept)
             if known is not None:
                 return known
-        return self._pass(methodcaller("derivatives", family, center, level, raw, order, others))
+        return self._pass(
+            methodcaller("derivatives", family, center, intercept, raw, order, others)
+        )
 
     def means(
         self,
         family: Family,
         means: MeansOfRows,
         center: Floats,
-        level: Floats,
+        intercept: Floats,
         raw: Floats,
         multipliers: Floats | None = None,
         beside: int | None = None,
     ) -> MeanSums:
-        """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
         return self._pass(
-            methodcaller("means", family, means, center, level, raw, multipliers, beside)
+            methodcaller("means", family, means, center, intercept, raw, multipliers, beside)
         )
 
-    def _swept(self, sweep: Sweep, center: Floats, level: Floats, raw: Floats) -> Any:
+    def _swept(self, sweep: Sweep, center: Floats, intercept: Floats, raw: Floats) -> Any:
         """Show the rows to a sweep, in their order."""
 
         def step(placed: Placed) -> None:
             engine = MemoryEngine(placed.rows)
             Z = engine.centered(center)
-            eta = Z @ np.column_stack([level, raw]).T
+            eta = Z @ np.column_stack([intercept, raw]).T
             if engine.offset is not None:
                 eta += engine.offset[:, None]
             sweep.add(engine.response, Z, eta, engine.weights)
@@ -261,11 +241,9 @@ class StreamEngine:
 
     @property
     def categories(self) -> tuple[range, ...]:
-        """Positions of each categorical predictor's columns among those of X."""
         return self._encode.categories
 
     def outside(self, levels: tuple[RowLevel, ...]) -> StreamEngine:
-        """Return an engine for the rows that have none of some levels."""
         kept = StreamEngine(
             self._source,
             replace(self._encode, isolated=(*self._encode.isolated, *levels)),
@@ -294,7 +272,6 @@ class StreamEngine:
     # ------------------------------------------------------------ the response
 
     def initial_intercepts(self, family: Family) -> Floats:
-        """Return the intercepts from which a family starts."""
         first = self.first
         offset = first.offset if self._has_offset else None
         return intercepts_of_sums(family, first.moments, len(self.names), offset, first.log_sums)
@@ -305,12 +282,12 @@ class StreamEngine:
         That is a function of the deviance, and of the rows a sum of constants;
         one more pass over the response if the family has any.
         """
-        one = np.ones((1, 1))
+        single = np.ones((1, 1))
         if family.least_squares:  # which has a variance to estimate, from the deviance and n
             total = np.array([self.moments().weight])
-            return family.loglik(deviance, one[:0], total, dispersion)
-        value = family.loglik(deviance, one[:0], one[:0, 0], dispersion)
-        if family.loglik(0.0, one, one[0], dispersion) == 0.0:
+            return family.loglik(deviance, single[:0], total, dispersion)
+        value = family.loglik(deviance, single[:0], single[:0, 0], dispersion)
+        if family.loglik(0.0, single, single[0], dispersion) == 0.0:
             return value
         constants = partial(_constants, family=family, dispersion=dispersion)
         return value + float(self._pass(constants, self._encode.only(sensitive=False)))
@@ -318,22 +295,18 @@ class StreamEngine:
     # -------------------------------------------------------- what is not there
 
     def dense_columns(self) -> NoReturn:
-        """Refuse: the rows are not in memory."""
         raise ValueError(NOT_IN_MEMORY)
 
     @property
     def response(self) -> NoReturn:
-        """Refuse: the rows are not in memory."""
         self.dense_columns()
 
     @property
     def weights(self) -> NoReturn:
-        """Refuse: the rows are not in memory."""
         self.dense_columns()
 
     @property
     def offset(self) -> NoReturn:
-        """Refuse: the rows are not in memory."""
         self.dense_columns()
 
 

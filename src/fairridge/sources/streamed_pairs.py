@@ -90,10 +90,10 @@ def streamed_form(
         return squared_form(sum_over(partial(_squares, columns=columns, mean=mean), encode), width)
     if isinstance(distance, AbsoluteDifference):
         transform, response = distance.transform, encode.only(sensitive=False)
-        sample: _Sample = sum_over(partial(_sample, transform=transform), response)
+        sample: _ResponseSample = sum_over(partial(_sample, transform=transform), response)
         cuts = sample.cuts(int(np.clip(GROUP_NUMBERS // (width * width), 64, MOST_GROUPS)))
         group = partial(_grouped, transform=transform, columns=columns, cuts=cuts)
-        groups: _Groups = sum_over(group, encode)
+        groups: _GroupSums = sum_over(group, encode)
         _say_error(groups, len(cuts) + 1)
         return groups.form
     raise ValueError(
@@ -146,11 +146,11 @@ def _by_class(placed: Placed, columns: ChangedColumns) -> _ByClass:
     S, v = _changed(placed.rows, columns)
     values, codes = np.unique(placed.rows.response, axis=0, return_inverse=True)
     chosen = [codes.ravel() == code for code in range(len(values))]
-    found = {
+    sums = {
         tuple(value.tolist()): _moments(S[rows], v[rows])
         for value, rows in zip(values, chosen, strict=True)
     }
-    return _ByClass(_few(found))
+    return _ByClass(_few(sums))
 
 
 def _moments(S: Floats, v: Floats) -> Moments:
@@ -159,13 +159,13 @@ def _moments(S: Floats, v: Floats) -> Moments:
     return Moments(len(S), float(v.sum()), mean, (centered * v[:, None]).T @ centered)
 
 
-def _few(found: dict[Any, Any]) -> dict[Any, Any]:
-    if len(found) > MOST_CLASSES:
+def _few(by_class: dict[Any, Any]) -> dict[Any, Any]:
+    if len(by_class) > MOST_CLASSES:
         raise ValueError(
             f"individual fairness by class found more than {MOST_CLASSES:,} different responses; "
             "use distance 'absolute' or 'squared' for numbers."
         )
-    return found
+    return by_class
 
 
 # ------------------------------------------------------ absolute differences
@@ -177,26 +177,26 @@ def _values(rows: Rows, transform: Vectorized | None) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Sample:
+class _ResponseSample:
     """Responses and weights of the rows with the smallest keys."""
 
     keys: NDArray[np.uint64]
     values: Floats
     weights: Floats
 
-    def __add__(self, other: _Sample) -> _Sample:
-        return _Sample(
+    def __add__(self, other: _ResponseSample) -> _ResponseSample:
+        return _ResponseSample(
             np.concatenate([self.keys, other.keys]),
             np.concatenate([self.values, other.values]),
             np.concatenate([self.weights, other.weights]),
         ).smallest()
 
-    def smallest(self) -> _Sample:
+    def smallest(self) -> _ResponseSample:
         """Keep at most `SAMPLE` rows."""
         if len(self.keys) <= SAMPLE:
             return self
         kept = np.argpartition(self.keys, SAMPLE)[:SAMPLE]
-        return _Sample(self.keys[kept], self.values[kept], self.weights[kept])
+        return _ResponseSample(self.keys[kept], self.values[kept], self.weights[kept])
 
     def cuts(self, n_groups: int) -> Floats:
         """Return increasing cuts between groups: between all values if they are few."""
@@ -212,29 +212,22 @@ class _Sample:
         return middles[ends]
 
 
-def _sample(placed: Placed, transform: Vectorized | None) -> _Sample:
+def _sample(placed: Placed, transform: Vectorized | None) -> _ResponseSample:
     keys = row_keys(0, placed.part, placed.positions)
-    return _Sample(keys, _values(placed.rows, transform), _weights(placed.rows)).smallest()
+    return _ResponseSample(keys, _values(placed.rows, transform), _weights(placed.rows)).smallest()
 
 
 @dataclass(frozen=True)
-class _Groups:
-    """Sums within groups of neighboring responses.
+class _GroupSums:
+    """Sums within groups of neighboring responses."""
 
-    Attributes
-    ----------
-    low, high : ndarray of shape (K,)
-        Smallest and largest g; ∞ and −∞ in empty groups.
-    sums : ndarray of shape (K, 2, 1 + q + q²)
-        Σv(1, g) × (1, s, ssᵀ).
-    """
-
+    # Smallest and largest g; ∞ and −∞ in empty groups, of shape (K,).
     low: Floats
     high: Floats
-    sums: Floats
+    sums: Floats  # Σv(1, g) × (1, s, ssᵀ), of shape (K, 2, 1 + q + q²)
 
-    def __add__(self, other: _Groups) -> _Groups:
-        return _Groups(
+    def __add__(self, other: _GroupSums) -> _GroupSums:
+        return _GroupSums(
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             self.sums + other.sums,
@@ -291,7 +284,7 @@ class _Groups:
 
 def _grouped(
     placed: Placed, transform: Vectorized | None, columns: ChangedColumns, cuts: Floats
-) -> _Groups:
+) -> _GroupSums:
     S, v = _changed(placed.rows, columns)
     g = _values(placed.rows, transform)
     # A common origin costs nothing in differences, and saves digits.
@@ -301,7 +294,7 @@ def _grouped(
     return _grouped_sums(groups[order], g[order] - origin, S[order], v[order], len(cuts))
 
 
-def _grouped_sums(groups: Integers, g: Floats, S: Floats, v: Floats, n_cuts: int) -> _Groups:
+def _grouped_sums(groups: Integers, g: Floats, S: Floats, v: Floats, n_cuts: int) -> _GroupSums:
     """Sum over rows that are sorted by group, some at a time."""
     q = S.shape[1]
     low, high = np.full(n_cuts + 1, np.inf), np.full(n_cuts + 1, -np.inf)
@@ -316,10 +309,10 @@ def _grouped_sums(groups: Integers, g: Floats, S: Floats, v: Floats, n_cuts: int
         columns = np.column_stack([v[rows], S[rows] * v[rows, None], outer * v[rows, None]])
         sums[present, 0] += np.add.reduceat(columns, first, axis=0)
         sums[present, 1] += np.add.reduceat(columns * g[rows, None], first, axis=0)
-    return _Groups(low, high, sums)
+    return _GroupSums(low, high, sums)
 
 
-def _say_error(groups: _Groups, n_groups: int) -> None:
+def _say_error(groups: _GroupSums, n_groups: int) -> None:
     error = groups.error
     if error > 1e-12:
         warn_user(

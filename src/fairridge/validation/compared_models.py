@@ -78,15 +78,15 @@ def chosen_models(models: Any, task: str, options: Mapping[str, Any]) -> dict[st
             "models must be a dict name → estimator, or a list of names and estimators, not a "
             f"{type(models).__name__}; pass models={{name: model}}."
         )
-    found: dict[str, Any] = {}
+    chosen: dict[str, Any] = {}
     for model in models:
         by_name = isinstance(model, str)
         name = in_words(_known_name(model, known)) if by_name else type(model).__name__
-        if name in found:
+        if name in chosen:
             raise ValueError(f"models has {name} twice; name them in a dict name → estimator.")
-        found[name] = known[_known_name(model, known)](**options) if by_name else model
-    check_models(found)
-    return found
+        chosen[name] = known[_known_name(model, known)](**options) if by_name else model
+    check_models(chosen)
+    return chosen
 
 
 def _known_name(name: str, known: Mapping[str, Any]) -> str:
@@ -128,8 +128,8 @@ def grouped(data: ForeignData, sensitive: Any) -> tuple[ForeignData, dict[str, t
     for column, numeric, partition in zip(columns, many, partitions, strict=True):
         if numeric:
             cut[partition.attribute] = partition.labels
-        own = np.array(partition.labels)[partition.codes] if numeric else level_names(column)
-        values.append(np.array([str(value) for value in own], dtype=object))
+        groups = np.array(partition.labels)[partition.codes] if numeric else level_names(column)
+        values.append(np.array([str(value) for value in groups], dtype=object))
     X = data.X
     if data.S is None:
         design = learn_design(as_table(X), None, sensitive)

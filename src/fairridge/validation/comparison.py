@@ -70,8 +70,8 @@ def compare(
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, as in the constructors.
     unfairness : float or array-like, default=0.05
-        The bounds. What a bound means is each model's own affair; the table
-        measures all models alike.
+        The bounds. Its meaning depends on the model; the table measures
+        all models alike.
     models : list of str and estimators, or dict of str to estimator, optional
         Names are those of this library: "FRRM", "NCLM", "ZLM", "Steinberg",
         "barycenter" and "convex" for regression; "FGRRM", "ZLRM",
@@ -92,7 +92,7 @@ def compare(
     missing : {"error", "level"}, default="error"
         How to handle missing values of S and X, as in the constructors, for the
         unconstrained model and those that are known by name. Numbers of S may
-        not be missing: nobody knows which quarter such a person is in.
+        not be missing: such a person belongs to no quarter.
 
     Notes
     -----
@@ -116,19 +116,19 @@ def compare(
         X, {"": free}, y=y, sensitive_features=sensitive_features,
         cv=cv, repeats=1, folds=folds, random_state=random_state,
     )  # fmt: skip
-    case = _Case(data, replace(folded, favorable=wanted), task)
+    case = _ComparisonData(data, replace(folded, favorable=wanted), task)
     case = replace(case, base=case.dependence(_fitted(free, data, 1.0)[0]).individual)
     by_group, cut = grouped(data, sensitive)
     records, skipped, warned = [], {}, {}
     n_folds = len(folded.places)
     with Progress((1 + len(chosen)) * n_folds, progress) as bar:
         for done, (name, model) in enumerate({REFERENCE: free, **chosen}.items(), start=1):
-            own, here = np.ones(1) if name == REFERENCE else bounds, case
+            tested, here = np.ones(1) if name == REFERENCE else bounds, case
             if cut and needs_groups(model):
                 model, here = clone(model).set_params(sensitive=None), case.on(by_group)
             try:
-                found, warned[name] = here.records(name, model, own, n_jobs, bar)
-                records += found
+                new, warned[name] = here.records(name, model, tested, n_jobs, bar)
+                records += new
             except (ImportError, TypeError, ValueError) as reason:
                 skipped[name] = str(reason)
             bar.reach(done * n_folds)
@@ -144,7 +144,7 @@ def compare(
 
 
 @dataclass(frozen=True)
-class _Case:
+class _ComparisonData:
     """What every model is fitted to and measured by: all rows, and the same in folds.
 
     `base` is the individual unfairness of the unconstrained model.
@@ -155,7 +155,7 @@ class _Case:
     task: str
     base: float = 0.0
 
-    def on(self, data: ForeignData) -> _Case:
+    def on(self, data: ForeignData) -> _ComparisonData:
         """Return the same rows in another form."""
         return replace(self, data=data, folded=replace(self.folded, foreign=data))
 
@@ -166,11 +166,11 @@ class _Case:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fits = [_fitted(model, self.data, float(r)) for r in bounds]
-            found, _ = fold_records(name, model, self.folded, bounds, n_jobs, bar)
-        texts = [str(one.message) for one in caught]
+            scores, _ = fold_records(name, model, self.folded, bounds, n_jobs, bar)
+        texts = [str(warning.message) for warning in caught]
         records = []
         for k, (r, (fitted, seconds)) in enumerate(zip(bounds, fits, strict=True)):
-            validated = found[k :: len(bounds)]  # a fold has one bound after the other
+            validated = scores[k :: len(bounds)]  # a fold has one bound after the other
             texts += _unmet(float(r), validated)
             measured = self._of(fitted, validated) | {"seconds": seconds}
             records.append({"model": name, "unfairness": float(r)} | measured)
@@ -185,7 +185,7 @@ class _Case:
             if "accuracy" in values:
                 values["log_loss"] = values["loss"] / 2.0
         names, nan = ["loss", *SCORES, *WORDS, *RATES], float("nan")
-        held_out = np.array([[one.get(name, nan) for name in names] for one in validated])
+        held_out = np.array([[fold.get(name, nan) for name in names] for fold in validated])
         record = {"status": getattr(fitted, "status_", "converged")}
         for name, mean, error in zip(names, *mean_and_error(held_out), strict=True):
             train = in_training.get(name, nan)
@@ -193,13 +193,13 @@ class _Case:
                 record[name] = float(mean)
                 record[f"{name}_error"] = float(error) if mean == mean else nan
                 record[f"train_{name}"] = train
-        found = self.dependence(fitted)
+        dependence = self.dependence(fitted)
         return record | {
-            "equality_of_opportunity": found.equality_of_opportunity,
-            "individual": found.individual / self.base if self.base > 0.0 else 0.0,
-            "max_correlation": found.correlation,
-            "kolmogorov_smirnov": found.kolmogorov_smirnov,
-            "wasserstein": found.wasserstein,
+            "equality_of_opportunity": dependence.equality_of_opportunity,
+            "individual": dependence.individual / self.base if self.base > 0.0 else 0.0,
+            "max_correlation": dependence.correlation,
+            "kolmogorov_smirnov": dependence.kolmogorov_smirnov,
+            "wasserstein": dependence.wasserstein,
         }
 
     def dependence(self, model: Any) -> Dependence:
@@ -220,7 +220,7 @@ class _Case:
 
 def _unmet(r: float, validated: Sequence[dict[str, Any]]) -> list[str]:
     """Say in how many folds a bound is not met, which their own warnings are about."""
-    counts = Counter(one["status"] for one in validated if one["status"] not in MET)
+    counts = Counter(fold["status"] for fold in validated if fold["status"] not in MET)
     return [
         f"unfairness={r:g} is {status} in {count} of {len(validated)} folds"
         for status, count in counts.items()
@@ -248,10 +248,10 @@ def _task(y: Any) -> str:
 
 def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
     """Fit for one bound, and say how long it took."""
-    own = clone(model).set_params(unfairness=r)
+    fitted = clone(model).set_params(unfairness=r)
     start = time.perf_counter()
-    own.fit(data.X, data.y, **data.for_fit)
-    return own, time.perf_counter() - start
+    fitted.fit(data.X, data.y, **data.for_fit)
+    return fitted, time.perf_counter() - start
 
 
 def _favorable(favorable: Any, y: Any, response: str, task: str) -> Favorable | None:

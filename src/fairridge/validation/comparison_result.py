@@ -153,7 +153,7 @@ class Comparison:
         return [
             *([] if self.favorable is None else [str(self.favorable)]),
             *self.notes,
-            *(f"{name}: {text}" for name, found in self.warnings.items() for text in found),
+            *(f"{name}: {text}" for name, texts in self.warnings.items() for text in texts),
             *(f"left out {name}: {reason}" for name, reason in self.skipped.items()),
         ]
 
@@ -177,10 +177,10 @@ class Comparison:
         check_option("score", score, known)
         curves = []
         for model in dict.fromkeys(record["model"] for record in self.records):
-            own = [r for r in self.records if r["model"] == model and _known(r, measure)]
-            own.sort(key=lambda record: float(record[measure]))
-            x, y = (_column(own, name) for name in (measure, score))
-            errors = [_column(own, f"{name}_error", 0.0) for name in (score, measure)]
+            points = [r for r in self.records if r["model"] == model and _known(r, measure)]
+            points.sort(key=lambda record: float(record[measure]))
+            x, y = (_column(points, name) for name in (measure, score))
+            errors = [_column(points, f"{name}_error", 0.0) for name in (score, measure)]
             curves.append(TradeOff(model, x, y, *errors))
         words, high = SCORES[score]
         in_training = measure not in (*WORDS, "opportunity_difference")

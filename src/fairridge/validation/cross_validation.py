@@ -70,19 +70,19 @@ class CrossValidation:
         estimates the dependence in the population without bias by chance,
         which R² of the held-out rows of all folds together does not.
         """
-        found: dict[str, dict[float, list[float]]] = {}
+        by_model: dict[str, dict[float, list[float]]] = {}
         for record in self.records:
             value = record.get(measure)
             if isinstance(value, float) and not np.isnan(value):
-                by_bound = found.setdefault(record["model"], {})
+                by_bound = by_model.setdefault(record["model"], {})
                 by_bound.setdefault(record["unfairness"], []).append(value)
-        if not found:
+        if not by_model:
             known = {name for r in self.records for name in r if isinstance(r[name], float)}
             raise ValueError(
                 f"measure={measure!r} is not known; use one of {', '.join(sorted(known))}."
             )
         curves = []
-        for model, by_bound in found.items():
+        for model, by_bound in by_model.items():
             bounds = sorted(by_bound)
             means, errors = np.array([mean_and_error(np.array(by_bound[r])) for r in bounds]).T
             name = self.loss_name[model] if measure in ("loss", "train_loss") else measure
@@ -152,7 +152,7 @@ def cross_validate(
     folds : list of (train, test), or list of such lists, optional
         Row positions or Boolean masks, used instead of `cv`; one list per repeat.
     n_jobs : int, optional
-        Processes for models that go the general way.
+        Processes for models that are refitted in every fold.
     random_state : int, RandomState or None
         Seed of the folds.
     sample_weight : array-like of shape (n,), optional
@@ -224,11 +224,11 @@ def fold_records(
     """
     records = []
     with quiet_fits():
-        found, loss_name = data.scores(name, model, bounds, n_jobs)
-        for (repeat, number), scores in zip(data.places, found, strict=True):
+        by_fold, loss_name = data.scores(name, model, bounds, n_jobs)
+        for (repeat, number), scores in zip(data.places, by_fold, strict=True):
             records += [
-                {"model": name, "unfairness": float(r), "repeat": repeat, "fold": number} | one
-                for r, one in zip(bounds, scores, strict=True)
+                {"model": name, "unfairness": float(r), "repeat": repeat, "fold": number} | measures
+                for r, measures in zip(bounds, scores, strict=True)
             ]
             bar.step()
     return records, loss_name
@@ -236,27 +236,19 @@ def fold_records(
 
 @dataclass(frozen=True)
 class FoldedData:
-    """Rows in memory, divided into folds.
+    """Rows in memory, divided into folds."""
 
-    Attributes
-    ----------
-    X, y, sensitive_features, sample_weight, offset : object
-        As in `cross_validate`.
-    repeated : list of list of (train, test)
-        Positions among the rows with a positive weight, one list per repeat.
-    favorable : Favorable, optional
-        The outcome that people want: then selection rates are compared, too.
-    foreign : ForeignData, optional
-        The rows in another form, which models are fitted to by nothing but fit and predict.
-    """
-
+    # As in `cross_validate`.
     X: Any
     y: Any
     sensitive_features: Any
     sample_weight: Floats | None
     offset: Any
+    # Positions among the rows with a positive weight, one list per repeat.
     repeated: list[list[Fold]]
+    # The outcome that people want: then selection rates are compared, too.
     favorable: Favorable | None = None
+    # The rows in another form, which models are fitted to by nothing but fit and predict.
     foreign: ForeignData | None = None
 
     @classmethod
@@ -293,19 +285,19 @@ class FoldedData:
     ) -> tuple[Iterable[list[Scores]], str]:
         """Return the scores of a model in every fold, one dict per bound, and what the loss is."""
         jobs = Parallel(n_jobs=n_jobs, return_as="generator")
-        folds = [fold for one in self.repeated for fold in one]
+        folds = [fold for repeat in self.repeated for fold in repeat]
         if isinstance(model, LinearModel) and self.foreign is None:
             training = read_training(
                 model, self.X, self.y, self.sensitive_features, self.sample_weight, self.offset
             )
             gaussian = training.response.family.least_squares
-            found = _linear_folds(model, training, folds, bounds, jobs, self.favorable)
+            by_fold = _linear_folds(model, training, folds, bounds, jobs, self.favorable)
         else:
             data, gaussian = self.foreign or self._foreign(name, model), not is_classifier(model)
-            found = jobs(
+            by_fold = jobs(
                 delayed(foreign_fold)(model, data, fold, bounds, self.favorable) for fold in folds
             )
-        return found, "RMSE" if gaussian else "mean deviance"
+        return by_fold, "RMSE" if gaussian else "mean deviance"
 
     def _foreign(self, name: str, model: Any) -> ForeignData:
         """Return the rows with a positive weight for a model known by its predictions only."""

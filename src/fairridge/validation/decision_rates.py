@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairridge._typing import Floats, Integers
 from fairridge.metrics import Decided, Favorable, GroupCodes, weighted_quantiles
 
-# What is said of decisions beside their gap if an outcome is favorable.
+# Measures of decisions beside their gap if an outcome is favorable.
 RATES = {
     "selection_rate": "Share selected",
     "lowest_selection_rate": "Lowest share selected of a group",
@@ -24,38 +24,31 @@ RATES = {
 
 @dataclass(frozen=True)
 class DecisionRates:
-    """How decisions are compared between groups.
+    """How decisions are compared between groups."""
 
-    Attributes
-    ----------
-    groups : tuple of GroupCodes
-        Groups of the rows, by each attribute.
-    favorable : int, optional
-        Code of the favorable decision: a class, or for numbers 1 above the
-        threshold and 0 otherwise. Without it decisions have a gap only.
-    """
-
-    groups: tuple[GroupCodes, ...]
+    groups: tuple[GroupCodes, ...]  # groups of the rows, by each attribute
+    # Code of the favorable decision: a class, or for numbers 1 above the threshold and 0
+    # otherwise. Without it decisions have a gap only.
     favorable: int | None = None
 
     def take(self, rows: Integers) -> DecisionRates:
         """Return these rows only."""
-        return replace(self, groups=tuple(one.take(rows) for one in self.groups))
+        return replace(self, groups=tuple(group.take(rows) for group in self.groups))
 
     def of_classes(
         self, decided: Integers, truth: Integers, weight: Floats, n_classes: int
     ) -> dict[str, float]:
         """Compare decisions for classes: codes of the class that rows are given, and their own."""
         counted = Decided.of(decided, self.groups, weight, n_classes)
-        found = self._of(counted)
+        rates = self._of(counted)
         if self.favorable is None:
-            return found
-        own = truth == self.favorable
-        among = self.take(np.flatnonzero(own)).groups
-        true = Decided.of(decided[own], among, weight[own], n_classes)
+            return rates
+        favored = truth == self.favorable
+        among = self.take(np.flatnonzero(favored)).groups
+        true = Decided.of(decided[favored], among, weight[favored], n_classes)
         # As in audits, a group is small by all of its rows.
         lowest, highest = replace(true, counts=counted.counts).shares(self.favorable)
-        return found | {"opportunity_difference": _largest(highest - lowest)}
+        return rates | {"opportunity_difference": _largest(highest - lowest)}
 
     def of_numbers(self, predicted: Floats, threshold: float, weight: Floats) -> dict[str, float]:
         """Compare decisions by a threshold of predicted numbers."""
@@ -63,12 +56,12 @@ class DecisionRates:
         return self._of(Decided.of(decided, self.groups, weight, 2))
 
     def _of(self, counted: Decided) -> dict[str, float]:
-        found = {"decision_gap": counted.gap}
+        rates = {"decision_gap": counted.gap}
         if self.favorable is None:
-            return found
+            return rates
         lowest, highest = counted.shares(self.favorable)
         total = counted.weights[0].sum(axis=0)
-        return found | {
+        return rates | {
             "selection_rate": float(total[self.favorable] / total.sum()),
             "lowest_selection_rate": -_largest(-lowest),
             "highest_selection_rate": _largest(highest),

@@ -60,17 +60,17 @@ def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> d
     """
     by_predictor = family.to_contrasts(eta.T).T
     deviance = float(family.deviance_terms(response, by_predictor, weight, 0).deviance)
-    found = {"loss": loss(family, deviance, size(family, response, weight))}
+    measures = {"loss": loss(family, deviance, size(family, response, weight))}
     if family.reads == "times":
-        return found | {"concordance": _concordance(response, eta[:, 0], weight)}
+        return measures | {"concordance": _concordance(response, eta[:, 0], weight)}
     if family.reads == "numbers":
         mean = family.mean(by_predictor)[:, 0]
-        return found | regression_scores(response[:, 0], mean, weight)
+        return measures | regression_scores(response[:, 0], mean, weight)
     classes = cast(ClassFamily, family)
     # Of two classes η ranks rows that have the same probability to rounding.
     ranks = eta if eta.shape[1] == 1 else classes.probabilities(eta)
     codes = response[:, 0].astype(np.intp)
-    return found | classification_scores(codes, classes.likeliest(eta), ranks, weight)
+    return measures | classification_scores(codes, classes.likeliest(eta), ranks, weight)
 
 
 def regression_scores(y: Floats, mean: Floats, weight: Floats) -> dict[str, float]:
@@ -102,8 +102,8 @@ def classification_scores(
     k = max(ranks.shape[1], 2)
     counts: Floats = np.bincount(k * codes + predicted, weights=weight, minlength=k * k)  # type: ignore[assignment]
     table = counts.reshape(k, k)
-    hits, true, said = np.diag(table), table.sum(axis=1), table.sum(axis=0)
-    wanted = np.array([1]) if k == 2 else np.flatnonzero(true + said > 0.0)
+    hits, true, assigned = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    wanted = np.array([1]) if k == 2 else np.flatnonzero(true + assigned > 0.0)
 
     def mean_share(part: Floats, whole: Floats) -> float:
         shares = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0.0)
@@ -114,8 +114,8 @@ def classification_scores(
     areas = [area_under_curve(codes == code, column, weight) for code, column in columns]
     return {
         "accuracy": float(hits.sum() / table.sum()),
-        "f1": mean_share(2.0 * hits, true + said),
-        "precision": mean_share(hits, said),
+        "f1": mean_share(2.0 * hits, true + assigned),
+        "precision": mean_share(hits, assigned),
         "recall": mean_share(hits, true),
         "auc": float(np.mean(areas)),
     }

@@ -51,8 +51,8 @@ def make_folds(
     and the positions are those among the rows kept.
     """
     if folds is not None:
-        given = _given_folds(folds, n)
-        return given if kept is None else [_among(kept, n, one) for one in given]
+        lists = _given_folds(folds, n)
+        return lists if kept is None else [_among(kept, n, each) for each in lists]
     if kept is not None:
         n, y = len(kept), None if y is None else _safe_indexing(y, kept)
     repeats, rows = check_count("repeats", repeats), np.zeros((n, 1))
@@ -68,25 +68,25 @@ def make_folds(
     splitter = StratifiedKFold if stratified else KFold
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=repeats)
     drawn = [splitter(int(cv), shuffle=True, random_state=int(seed)) for seed in seeds]
-    return [list(one.split(rows, y if stratified else None)) for one in drawn]
+    return [list(each.split(rows, y if stratified else None)) for each in drawn]
 
 
 def _given_folds(folds: Any, n: int) -> list[list[Fold]]:
     try:
-        given = [one if hasattr(one, "__len__") else list(one) for one in folds]
-        nested = bool(given) and _is_nested(given)
+        lists = [each if hasattr(each, "__len__") else list(each) for each in folds]
+        nested = bool(lists) and _is_nested(lists)
     except TypeError as error:
         raise ValueError(f"folds={_shortened(folds)}: {HOW}.") from error
-    if not given:
+    if not lists:
         raise ValueError(f"folds is empty; {HOW}.")
-    return [_checked(list(one), n) for one in (given if nested else [given])]
+    return [_checked(list(each), n) for each in (lists if nested else [lists])]
 
 
 def _among(kept: Integers, n: int, folds: list[Fold]) -> list[Fold]:
     """Return the positions of folds of n rows among the rows kept."""
     places = np.full(n, -1)
     places[kept] = np.arange(len(kept))
-    found = []
+    pairs = []
     for number, fold in enumerate(folds):
         train, test = (places[part][places[part] >= 0] for part in fold)
         if not len(train) or not len(test):
@@ -94,8 +94,8 @@ def _among(kept: Integers, n: int, folds: list[Fold]) -> list[Fold]:
                 f"fold {number} has no training or no validation rows with a positive weight; "
                 "leave it out, or choose other folds."
             )
-        found.append((train, test))
-    return found
+        pairs.append((train, test))
+    return pairs
 
 
 def _is_nested(folds: Sequence[Any]) -> bool:
@@ -106,14 +106,14 @@ def _is_nested(folds: Sequence[Any]) -> bool:
 
 def _checked(pairs: Sequence[Any], n: int) -> list[Fold]:
     """Return pairs of positions of n rows."""
-    found = []
+    folds = []
     for number, pair in enumerate(pairs):
         if not hasattr(pair, "__len__") or isinstance(pair, str) or len(pair) != 2:
             raise ValueError(f"fold {number} is {_shortened(pair)}: {HOW}.")
         train = _positions(pair[0], f"the training rows of fold {number}", n)
         test = _positions(pair[1], f"the validation rows of fold {number}", n)
-        found.append((train, test))
-    return found
+        folds.append((train, test))
+    return folds
 
 
 def _positions(rows: Any, what: str, n: int) -> Integers:

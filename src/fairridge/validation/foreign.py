@@ -33,26 +33,15 @@ from fairridge.validation.linear import Scores
 
 @dataclass(frozen=True)
 class ForeignData:
-    """Data as they were passed, and S as numbers.
+    """Data as they were passed, and S as numbers."""
 
-    Attributes
-    ----------
-    X, y, S : object
-        As in `fit`; S is None if it is in X.
-    attributes : Table
-        Sensitive attributes.
-    columns : ndarray of shape (n, q)
-        The same, encoded.
-    sample_weight : ndarray of shape (n,) or None
-        Positive weights.
-    """
-
+    # As in `fit`; S is None if it is in X.
     X: Any
     y: NDArray[Any]
     S: Any
-    attributes: Table
-    columns: Floats
-    sample_weight: Floats | None = None
+    attributes: Table  # sensitive attributes
+    columns: Floats  # the same, encoded, of shape (n, q)
+    sample_weight: Floats | None = None  # positive weights, of shape (n,)
 
     @classmethod
     def of(
@@ -98,7 +87,9 @@ class ForeignData:
     @property
     def groups(self) -> tuple[GroupCodes, ...]:
         """The group of every row by each attribute."""
-        return tuple(GroupCodes(one.codes, len(one.labels)) for one in self.groupings)
+        return tuple(
+            GroupCodes(grouping.codes, len(grouping.labels)) for grouping in self.groupings
+        )
 
     @property
     def for_predict(self) -> dict[str, Any]:
@@ -115,10 +106,10 @@ class ForeignData:
 def _filled(table: Table) -> Table:
     """Return a table whose missing categories are a level of their own."""
     columns = [table.column(k) for k in range(table.shape[1])]
-    if not any(isinstance(one, Levels) and (one.codes < 0).any() for one in columns):
+    if not any(isinstance(column, Levels) and (column.codes < 0).any() for column in columns):
         return table
-    found = as_table(like(table, [level_names(one) for one in columns]))
-    return replace(found, names=table.names, prefix=table.prefix)
+    filled = as_table(like(table, [level_names(column) for column in columns]))
+    return replace(filled, names=table.names, prefix=table.prefix)
 
 
 def level_names(column: NDArray[Any] | Levels) -> NDArray[Any]:
@@ -142,14 +133,14 @@ def foreign_fold(
 ) -> list[Scores]:
     """Fit to the training rows for every bound, and measure on the validation rows."""
     train, test = (data.take(rows) for rows in fold)
-    groups = tuple(one.take(fold[1]) for one in data.groups)
-    found = []
+    groups = tuple(group.take(fold[1]) for group in data.groups)
+    by_bound = []
     for r in bounds:
         fitted = clone(model).set_params(unfairness=float(r))
         fitted.fit(train.X, train.y, **train.for_fit)
         of_train = measures(fitted, train, adjusted=False)
         of_test = measures(fitted, test, adjusted=True)
-        own = {
+        of_model = {
             "n": len(test.y),
             "train_loss": of_train["loss"],
             "loss": of_test["loss"],
@@ -158,8 +149,8 @@ def foreign_fold(
             **decision_rates(fitted, test, groups, train, favorable),
             "status": getattr(fitted, "status_", "converged"),
         }
-        found.append(own | of_test)
-    return found
+        by_bound.append(of_model | of_test)
+    return by_bound
 
 
 def decision_rates(
@@ -202,16 +193,16 @@ def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, floa
     if isinstance(model, LinearModel):
         eta = model._linear_predictor(data.X, data.S, None)
         shares["share_of_eta"] = eta.reshape(len(eta), -1)
-    found = {
+    dependence = {
         name: share_explained(values, span, weight, adjusted=adjusted)
         for name, values in shares.items()
     }
     if predicted.ndim == 1:
         scores = evaluate.regression_scores(data.y, predicted, weight)
-        return found | {"loss": scores["rmse"]} | scores
+        return dependence | {"loss": scores["rmse"]} | scores
     codes = _codes(data.y, model.classes_)
     scores = evaluate.classification_scores(codes, predicted.argmax(axis=1), columns, weight)
-    return found | {"loss": evaluate.log_loss(codes, predicted, weight)} | scores
+    return dependence | {"loss": evaluate.log_loss(codes, predicted, weight)} | scores
 
 
 def _codes(y: NDArray[Any], classes: NDArray[Any]) -> Integers:

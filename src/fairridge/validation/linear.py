@@ -30,28 +30,16 @@ Scores = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class WrittenRows:
-    """Rows in memory, written out once for all bounds.
+class DenseRows:
+    """Rows in memory, written out once for all bounds."""
 
-    Attributes
-    ----------
-    engine : MemoryEngine
-        Where the rows are.
-    center : ndarray of shape (q+p,)
-        Means of [S, X].
-    columns : ndarray of shape (n, q+p)
-        [S, X] less those.
-    span : ndarray of shape (n, rank)
-        Orthonormal columns with the span of S.
-    """
-
-    engine: MemoryEngine
-    center: Floats
-    columns: Floats
-    span: Floats
+    engine: MemoryEngine  # where the rows are
+    center: Floats  # means of [S, X], of shape (q+p,)
+    columns: Floats  # [S, X] less those, of shape (n, q+p)
+    span: Floats  # orthonormal columns with the span of S, of shape (n, rank)
 
     @classmethod
-    def of(cls, engine: MemoryEngine) -> WrittenRows:
+    def of(cls, engine: MemoryEngine) -> DenseRows:
         """Write the rows of an engine out."""
         S, X, _, weight = engine.dense_columns()
         columns = np.hstack([S, X])
@@ -62,8 +50,8 @@ class WrittenRows:
     def eta(self, basis: FairBasis, fit: Fit) -> Floats:
         """Return linear predictors of shape (n, K), without the offset."""
         raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-        level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
-        return level + raw @ (self.center - basis.center) + self.columns @ raw.T
+        intercept = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
+        return intercept + raw @ (self.center - basis.center) + self.columns @ raw.T
 
     def with_offset(self, eta: Floats) -> Floats:
         """Add the offset of the rows."""
@@ -127,12 +115,12 @@ def row_fold(
     train, test = training.fold(*fold)
     _require_response(training, train)
     problem = whole.problem(train, test if divides(fold, training.n_rows) else None)
-    rows, own = WrittenRows.of(test), None if rates is None else rates.take(fold[1])
+    rows, test_rates = DenseRows.of(test), None if rates is None else rates.take(fold[1])
     decides = training.response.family.reads == "numbers"
     threshold = median_of(train.response[:, 0], train.weights) if decides else None
     return [
-        _row_scores(model, problem, one, rows, own, threshold)
-        for one in model._solve(problem, bounds)
+        _row_scores(model, problem, solution, rows, test_rates, threshold)
+        for solution in model._solve(problem, bounds)
     ]
 
 
@@ -156,7 +144,7 @@ def _row_scores(
     model: LinearModel,
     problem: Problem,
     solution: Solution,
-    rows: WrittenRows,
+    rows: DenseRows,
     rates: DecisionRates | None,
     threshold: float | None,
 ) -> Scores:

@@ -1,4 +1,4 @@
-"""The fast way of gaussian models: a fold from moments.
+"""Gaussian models in one fold, quickly: from moments.
 
 Under statistical parity or equality of opportunity a fold costs no pass over
 its training rows. Their moments are those of all rows less the fold's, and
@@ -91,12 +91,12 @@ def moment_folds(
 
 def _deciding(training: Training, fold: Fold, test: MemoryEngine, rates: DecisionRates) -> Decide:
     """Return a function of coefficients that compares decisions between groups of a fold."""
-    engine, own = cast(MemoryEngine, training.engine), rates.take(fold[1])
+    engine, test_rates = cast(MemoryEngine, training.engine), rates.take(fold[1])
     threshold = median_of(engine.response[fold[0], 0], engine.weights[fold[0]])
 
-    def decided(raw: Floats, level: Floats) -> list[dict[str, float]]:
-        scores = test.scores(raw) + level
-        return [own.of_numbers(column, threshold, test.weights) for column in scores.T]
+    def decided(raw: Floats, intercept: Floats) -> list[dict[str, float]]:
+        scores = test.scores(raw) + intercept
+        return [test_rates.of_numbers(column, threshold, test.weights) for column in scores.T]
 
     return decided
 
@@ -130,7 +130,7 @@ def moment_fold(
     root: Floats | None = None,
     decide: Decide | None = None,
 ) -> list[Scores]:
-    """Fit to training rows, and measure on others, of both of which only moments are known.
+    """Fit to training rows, and measure on others; only moments of both are known.
 
     `part` are the moments of the validation rows. Their scatter is RᵀR with the
     `root` R, if it is given, which carries more digits.
@@ -139,15 +139,15 @@ def moment_fold(
     solutions, basis = model._solve(problem, bounds), problem.basis
     fits = [solution.fit for solution in solutions]
     raw = np.array([basis.raw_coefficients(fit.alpha, fit.beta) for fit in fits])
-    level = np.array([fit.intercept + fit.alpha @ basis.center_sensitive for fit in fits])
-    found = [
-        _moment_scores(model, problem, *one, part, root)
-        for one in zip(solutions, raw, level, strict=True)
+    intercepts = np.array([fit.intercept + fit.alpha @ basis.center_sensitive for fit in fits])
+    scored = [
+        _moment_scores(model, problem, *at_bound, part, root)
+        for at_bound in zip(solutions, raw, intercepts, strict=True)
     ]
     if decide is None:
-        return found
-    decided = decide(raw, level - raw @ basis.center)
-    return [scores | rates for scores, rates in zip(found, decided, strict=True)]
+        return scored
+    decided = decide(raw, intercepts - raw @ basis.center)
+    return [scores | rates for scores, rates in zip(scored, decided, strict=True)]
 
 
 def _moment_scores(
@@ -155,12 +155,12 @@ def _moment_scores(
     problem: Problem,
     solution: Solution,
     raw: Floats,
-    level: float,
+    intercept: float,
     part: Moments,
     root: Floats | None,
 ) -> Scores:
     fit, basis, k = solution.fit, problem.basis, len(part.mean) - 1
-    bias = float(part.mean[k] - level - (part.mean[:k] - basis.center) @ raw)
+    bias = float(part.mean[k] - intercept - (part.mean[:k] - basis.center) @ raw)
     squares = _form(np.append(-raw, 1.0), part.scatter, root) + part.weight * bias**2
     span = np.eye(len(fit.alpha)) if root is None else _orthonormal(root[:, : len(fit.alpha)])
     q = span.shape[1]

@@ -36,15 +36,9 @@ from fairridge.validation.moments import (
 
 @dataclass(frozen=True)
 class StreamedData:
-    """Rows that are not in memory, divided into folds.
+    """Rows that are not in memory, divided into folds."""
 
-    Attributes
-    ----------
-    places : list of (repeat, fold)
-        Numbers of the folds.
-    """
-
-    places: list[tuple[int, int]]
+    places: list[tuple[int, int]]  # numbers of the folds
     _design: Design
     _folds: StreamedFolds
     backend = None

@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from fairridge._warnings import warn_user
-from fairridge.arguments import check_count, check_number, check_option
+from fairridge.arguments import check_count, check_number, check_option, listed
 from fairridge.engines import Engine
 from fairridge.estimators import _labels, _means
-from fairridge.estimators._checks import listed
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Response

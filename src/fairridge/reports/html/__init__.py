@@ -4,7 +4,6 @@ from fairridge.reports.html.contents import (
     Crossed,
     Curve,
     Decisions,
-    Predictor,
     Refits,
     ReportContents,
     Sample,
@@ -12,21 +11,19 @@ from fairridge.reports.html.contents import (
     Subject,
     Term,
 )
-from fairridge.reports.html.evidence import CoefficientError, ScoreTerm, Scoring, Uncertainty
+from fairridge.reports.html.evidence import ScoreTerm, Scoring, coefficient_errors
 from fairridge.reports.html.page import AuditReport, NewRowsReport, render_report
-from fairridge.reports.html.validation_contents import Drift, Measure, NewRowsContents
+from fairridge.reports.html.validation_contents import Drift, NewRowsContents, NewRowsMeasure
 
 __all__ = [
     "AuditReport",
-    "CoefficientError",
     "Crossed",
     "Curve",
     "Decisions",
     "Drift",
-    "Measure",
     "NewRowsContents",
+    "NewRowsMeasure",
     "NewRowsReport",
-    "Predictor",
     "Refits",
     "ReportContents",
     "Sample",
@@ -35,6 +32,6 @@ __all__ = [
     "Sighted",
     "Subject",
     "Term",
-    "Uncertainty",
+    "coefficient_errors",
     "render_report",
 ]

@@ -45,12 +45,12 @@ def alternatives(contents: ReportContents) -> tuple[Alternative, ...]:
     worse = free - values if curve.larger_is_better else values - free
     # Differences that no reader can see are none.
     invisible = 1e-9 * max(abs(free), 1.0)
-    found = [
+    fairest = [
         Alternative(words, int(np.argmax(worse <= amount + invisible)))
         for words, amount in allowed.items()
     ]
-    found = [one for one in found if np.isfinite(values[one.position])]
-    return tuple(sorted(found, key=lambda one: -one.position))
+    fairest = [model for model in fairest if np.isfinite(values[model.position])]
+    return tuple(sorted(fairest, key=lambda model: -model.position))
 
 
 def worst_group(audit: Audit) -> GroupMeasures | None:

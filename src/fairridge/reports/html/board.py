@@ -56,9 +56,9 @@ class Board:
         if all(other == first for other in others):
             return self.text(first)
         key = self._key()
-        for view, own in zip(self._by_view.values(), texts, strict=True):
+        for view, by_bound in zip(self._by_view.values(), texts, strict=True):
             # One text stands for the same text at every bound.
-            view[key] = own if len(set(own)) > 1 else own[:1]
+            view[key] = by_bound if len(set(by_bound)) > 1 else by_bound[:1]
         return element("span", first[self.contents.chosen], data_t=key)
 
     def payload(self) -> dict[str, Any]:

@@ -7,54 +7,34 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.metrics import AttributeAudit, Attribution, Audit
-from fairridge.reports.html.evidence import Scoring, Uncertainty
+from fairridge.inference import Certificate, Inference, Interval
+from fairridge.metrics import AttributeAudit, Attribution, Audit, Proxies
+from fairridge.reports.html.evidence import Scoring
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What was modeled, and how.
-
-    Attributes
-    ----------
-    title, model, family, definition, response : str
-        Names.
-    reads, link : str
-        What the family reads, and how it links linear predictors to predictions.
-    outcome : str
-        The class or event that scores are of; "" for numbers.
-    n_rows : int
-        Rows of positive weight.
-    sensitive, predictors : tuple of str
-        Columns as they were given.
-    needs_sensitive : bool
-        Whether predictions need the sensitive attributes.
-    rule : str
-        In words, who counts as selected.
-    favorable : str
-        Which outcome counts as favorable, and who says so; "" if each of several
-        classes has its turn.
-    record : tuple of (str, str)
-        Data, fingerprint and fit, for the record.
-    settings, versions : tuple of (str, str)
-        Parameters of the model, and of the software.
-    """
+    """What was modeled, and how."""
 
     title: str
-    model: str
+    model: str  # names of the model, its family and its definition of unfairness
     family: str
-    reads: str
-    link: str
+    reads: str  # what the family reads
+    link: str  # how it links linear predictors to predictions
     definition: str
-    response: str
-    outcome: str
-    n_rows: int
+    response: str  # name of the response
+    outcome: str  # the class or event that scores are of; "" for numbers
+    n_rows: int  # rows of positive weight
+    # Columns as they were given.
     sensitive: tuple[str, ...]
     predictors: tuple[str, ...]
-    needs_sensitive: bool
-    rule: str
+    needs_sensitive: bool  # whether predictions need the sensitive attributes
+    rule: str  # in words, who counts as selected
+    # Which outcome counts as favorable, and why; "" if each of several classes has
+    # its turn.
     favorable: str
-    record: tuple[tuple[str, str], ...]
+    record: tuple[tuple[str, str], ...]  # data, fingerprint and fit, for the record
+    # Parameters of the model, and of the software.
     settings: tuple[tuple[str, str], ...]
     versions: tuple[tuple[str, str], ...]
 
@@ -66,25 +46,14 @@ class Subject:
 
 @dataclass(frozen=True)
 class Curve:
-    """One measure over the bounds.
+    """One measure over the bounds."""
 
-    Attributes
-    ----------
-    name : str
-        What is measured.
-    training : ndarray of shape (m,)
-        In the training rows.
-    held_out, error : ndarray of shape (m,) or None
-        Mean over held-out folds, and its standard error.
-    larger_is_better : bool
-        Whether more of it is better.
-    """
-
-    name: str
-    training: Floats
+    name: str  # what is measured
+    training: Floats  # in the training rows, of shape (m,)
+    # Mean over held-out folds, and its standard error, of shape (m,).
     held_out: Floats | None = None
     error: Floats | None = None
-    larger_is_better: bool = True
+    larger_is_better: bool = True  # whether more of it is better
 
     @property
     def best_known(self) -> Floats:
@@ -94,39 +63,24 @@ class Curve:
 
 @dataclass(frozen=True)
 class Refits:
-    """How unfair models are that were refitted to resampled rows with the same bound.
+    """How unfair models are that were refitted to resampled rows with the same bound."""
 
-    Attributes
-    ----------
-    low, high : float
-        The middle 95 % of them, measured on all rows.
-    count : int
-        How many refits.
-    """
-
+    # The middle 95 % of them, measured on all rows.
     low: float
     high: float
-    count: int
+    count: int  # how many refits
 
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions at every bound, against those of the unconstrained model.
+    """Decisions at every bound, against those of the unconstrained model."""
 
-    Attributes
-    ----------
-    selected : ndarray of shape (m,)
-        How many rows are selected.
-    gained, lost : ndarray of shape (m, g)
-        For every group (all attributes, one after the other), how many are
-        selected only here, and how many only by the unconstrained model.
-    all_gained, all_lost : ndarray of shape (m,)
-        The same for all rows.
-    """
-
-    selected: Integers
+    selected: Integers  # how many rows are selected, of shape (m,)
+    # For every group (all attributes, one after the other), how many are selected only here,
+    # and how many only by the unconstrained model, of shape (m, g).
     gained: Integers
     lost: Integers
+    # The same for all rows, of shape (m,).
     all_gained: Integers
     all_lost: Integers
 
@@ -138,119 +92,53 @@ class Decisions:
 
 @dataclass(frozen=True)
 class Sample:
-    """Group metrics of one outcome on one kind of rows, at every bound.
+    """Group metrics of one outcome on one kind of rows, at every bound."""
 
-    Attributes
-    ----------
-    rows : str
-        "held-out" or "training".
-    outcome : str
-        The class; "" if there is only one outcome.
-    audits : tuple of Audit
-        One per bound.
-    decisions : Decisions or None
-        None if nobody is selected.
-    """
-
-    rows: str
-    outcome: str
-    audits: tuple[Audit, ...]
-    decisions: Decisions | None
+    rows: str  # "held-out" or "training"
+    outcome: str  # the class; "" if there is only one outcome
+    audits: tuple[Audit, ...]  # one per bound
+    decisions: Decisions | None  # None if no decisions are compared
 
 
 @dataclass(frozen=True)
 class Crossed:
-    """Groups of two attributes together.
+    """Groups of two attributes together."""
 
-    Attributes
-    ----------
-    chosen, free : AttributeAudit
-        At the chosen bound, and without one.
-    """
-
+    # At the chosen bound, and without one.
     chosen: AttributeAudit
     free: AttributeAudit
 
 
 @dataclass(frozen=True)
 class Term:
-    """One coefficient over the bounds.
+    """One coefficient over the bounds."""
 
-    Attributes
-    ----------
-    name, outcome : str
-        Encoded column, and class for models that have several.
-    sensitive : bool
-        Whether it is in α, not in β.
-    values, standardized : ndarray of shape (m,)
-        Coefficient, and times its column's standard deviation.
-    """
-
+    # Encoded column, and class for models that have several.
     name: str
     outcome: str
-    sensitive: bool
+    sensitive: bool  # whether it is in α, not in β
+    # Coefficient, and times its column's standard deviation, of shape (m,).
     values: Floats
     standardized: Floats
 
 
 @dataclass(frozen=True)
-class Predictor:
-    """How much S knows of one predictor.
-
-    Attributes
-    ----------
-    name : str
-        Column as it was given.
-    explained : float
-        Share of its variance that S explains.
-    carries : float
-        Of the variance that S explains of the unconstrained scores, the part
-        that runs through this predictor; NaN if that is not defined.
-    """
-
-    name: str
-    explained: float
-    carries: float
-
-
-@dataclass(frozen=True)
 class Sighted:
-    """The model that uses S, at the bound of a blind one.
+    """The model that uses S, at the bound of a blind one."""
 
-    Attributes
-    ----------
-    yardstick : dict of str to Curve
-        The numbers that every model is described by, at this bound only.
-    accuracy : tuple of Curve
-        Measures of accuracy, at this bound only.
-    """
-
-    yardstick: dict[str, Curve]
-    accuracy: tuple[Curve, ...]
+    yardstick: dict[str, Curve]  # the numbers that every model is described by, at this bound only
+    accuracy: tuple[Curve, ...]  # measures of accuracy, at this bound only
 
 
 @dataclass(frozen=True, kw_only=True)
 class Audited:
-    """Groups of rows that one or more models are judged on.
+    """Groups of rows that one or more models are judged on."""
 
-    Attributes
-    ----------
-    subject : Subject
-        What was modeled.
-    unfairness : ndarray of shape (m,)
-        Bounds, increasing.
-    chosen : int
-        Position of the bound that was chosen.
-    samples : tuple of Sample
-        Group metrics.
-    intersections : tuple of Crossed
-        Groups of two attributes together, in the rows of `main`.
-    """
-
-    subject: Subject
-    unfairness: Floats
-    chosen: int
-    samples: tuple[Sample, ...]
+    subject: Subject  # what was modeled
+    unfairness: Floats  # bounds, increasing, of shape (m,)
+    chosen: int  # position of the bound that was chosen
+    samples: tuple[Sample, ...]  # group metrics
+    # Groups of two attributes together, in the rows of `main`.
     intersections: tuple[Crossed, ...] = ()
 
     @property
@@ -261,66 +149,34 @@ class Audited:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportContents(Audited):
-    """Everything that an audit report shows, beside its groups; the last bound is none.
+    """Everything that an audit report shows, beside its groups; the last bound is none."""
 
-    Attributes
-    ----------
-    achieved : ndarray of shape (m,)
-        What the bound is on, in training.
-    lambda_ : ndarray of shape (m,)
-        λ(r).
-    status : tuple of str
-        How each search ended.
-    dependence : Curve
-        The dependence of scores on S, measured alike in all rows.
-    dependence_name : str
-        What that is, in words.
-    yardstick : dict of str to Curve
-        The numbers that every model is described by; see `metrics.yardstick`.
-    accuracy : tuple of Curve
-        Measures of accuracy, the most telling one first.
-    folds : int
-        Held-out folds; 0 for none.
-    refits : Refits or None
-        The bootstrap.
-    terms : tuple of Term
-        Coefficients.
-    left_out : int
-        Terms that are not shown because there are so many.
-    attribution : tuple of Attribution
-        R²_S split over attributes, one per bound; empty if there is none.
-    predictors : tuple of Predictor
-        How much S knows of each, most first.
-    isolated : dict of str to int
-        Rows by level that the model and its bound are without.
-    separating : tuple of str
-        Columns that decide the response in the chosen model.
-    sighted : Sighted or None
-        The same model with S, if this one is blind.
-    uncertainty : Uncertainty
-        Standard errors of the chosen model, and what they say of the population.
-    scoring : Scoring or None
-        How one score is computed.
-    """
-
-    achieved: Floats
-    lambda_: Floats
-    status: tuple[str, ...]
-    dependence: Curve
-    dependence_name: str
+    achieved: Floats  # what the bound is on, in training, of shape (m,)
+    lambda_: Floats  # λ(r), of shape (m,)
+    status: tuple[str, ...]  # how each search ended
+    dependence: Curve  # the dependence of scores on S, measured alike in all rows
+    dependence_name: str  # what that is, in words
+    # The numbers that every model is described by; see `metrics.yardstick`.
     yardstick: dict[str, Curve]
-    accuracy: tuple[Curve, ...]
-    folds: int
-    refits: Refits | None
-    terms: tuple[Term, ...]
-    left_out: int
+    accuracy: tuple[Curve, ...]  # measures of accuracy, the most informative one first
+    folds: int  # held-out folds; 0 for none
+    refits: Refits | None  # the bootstrap
+    terms: tuple[Term, ...]  # coefficients
+    left_out: int  # terms that are not shown because there are so many
+    # R²_S split over attributes, one per bound; empty if there is none.
     attribution: tuple[Attribution, ...]
-    predictors: tuple[Predictor, ...]
+    # How S enters the linear predictor of the unconstrained model through the predictors.
+    proxies: Proxies
+    # Rows by level that the model and its bound are without.
     isolated: dict[str, int] = field(default_factory=dict)
-    separating: tuple[str, ...] = ()
-    sighted: Sighted | None = None
-    uncertainty: Uncertainty = field(default_factory=Uncertainty)
-    scoring: Scoring | None = None
+    separating: tuple[str, ...] = ()  # columns that decide the response in the chosen model
+    sighted: Sighted | None = None  # the same model with S, if this one is blind
+    inference: Inference | None = None  # standard errors of the chosen model
+    no_inference: str = ""  # why there are none; "" if there are
+    population: Interval | None = None  # R² of the linear predictor on S in the population
+    no_population: str = ""  # why there is no such interval; "" if there is one
+    certificate: Certificate | None = None  # what the bound promises, if `confidence` was set
+    scoring: Scoring | None = None  # how one score is computed
 
     @property
     def free(self) -> int:

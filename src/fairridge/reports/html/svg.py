@@ -21,31 +21,16 @@ BOUNDED = 0.88
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a chart.
+    """One line of a chart."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (m,)
-        Over the bounds.
-    style : str
-        CSS classes: a color ``c0`` … ``c7``, and "dashed" or "dotted".
-    label : str
-        Name, for a tooltip.
-    low, high : ndarray of shape (m,), optional
-        A band around it.
-    term : int, optional
-        The row of a table that it belongs to.
-    view : str, optional
-        The view in which it is shown; always by default.
-    """
-
-    values: Floats
-    style: str
-    label: str
+    values: Floats  # over the bounds, of shape (m,)
+    style: str  # CSS classes: a color ``c0`` … ``c7``, and "dashed" or "dotted"
+    label: str  # name, for a tooltip
+    # A band around it, of shape (m,).
     low: Floats | None = None
     high: Floats | None = None
-    term: int | None = None
-    view: str | None = None
+    term: int | None = None  # the row of a table that it belongs to
+    view: str | None = None  # the view in which it is shown; always by default
 
 
 class PathScale:
@@ -205,7 +190,7 @@ def upright(label: str, middle: float) -> Html:
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Return round numbers within an interval."""
     rough = (high - low) / about
-    # Ticks have twelve digits, which must tell them apart.
+    # Ticks have twelve digits, in which they must differ.
     if not (math.isfinite(rough) and rough > 1e-10 * max(abs(low), abs(high))):
         return [low]
     size = 10.0 ** math.floor(math.log10(rough))
@@ -216,7 +201,7 @@ def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def tick_labels(ticks: Sequence[float], *, as_percent: bool = False) -> list[str]:
-    """Write ticks with as many places as tell them apart, the same for all."""
+    """Write ticks with as many places as keep them distinct, the same for all."""
     scaled = [100.0 * tick if as_percent else tick for tick in ticks]
     unit = " %" if as_percent else ""
     largest = max((abs(tick) for tick in scaled), default=0.0)

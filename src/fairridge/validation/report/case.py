@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
+from fairridge.arguments import listed
 from fairridge.data.columns import OTHER
-from fairridge.estimators._checks import listed
 from fairridge.estimators._choosing import quiet_fits, with_chosen_penalty
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._isolating import isolated_levels
@@ -31,7 +31,7 @@ SMALL_BOUNDS = (0.005, 0.01)
 
 
 @dataclass(frozen=True)
-class ReportOptions:
+class ReportSettings:
     """What a user may say about a report; see `report`."""
 
     title: str | None = None
@@ -67,8 +67,8 @@ class Case:
         """Bounds in training; smaller than those in the population, if these are certified."""
         return np.array(
             [
-                float(r) if one.certificate is None else one.certificate.training_bound
-                for r, one in zip(self.bounds, self.solutions, strict=True)
+                float(r) if solution.certificate is None else solution.certificate.training_bound
+                for r, solution in zip(self.bounds, self.solutions, strict=True)
             ]
         )
 
@@ -80,7 +80,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Found:
+class Findings:
     """What was measured: in training, on held-out rows, by refits, and between groups."""
 
     training: Measured
@@ -168,7 +168,7 @@ def _isolated(problem: Problem, training: Training) -> list[str]:
     if not levels:
         return []
     return [
-        f"{sum(levels.values()):,} row(s) of {listed(list(levels))} are isolated, since all rows "
+        f"{sum(levels.values()):,} row(s) of {listed(levels)} are isolated, since all rows "
         "of such a level have the same outcome: the model is fitted to the other rows, the bound "
         "is about those, and each of these levels has a coefficient of its own."
     ]
@@ -182,7 +182,7 @@ def _merged(training: Training, model: Any) -> list[str]:
         return []
     return [
         f"Rare levels of {listed(names)} are merged into {OTHER!r} "
-        f"(min_frequency={model.min_frequency:g}), which takes levels that were not there, too."
+        f"(min_frequency={model.min_frequency:g}), which unseen levels belong to, too."
     ]
 
 
@@ -191,8 +191,8 @@ def _require_same_model(
 ) -> None:
     """Raise if a fitted model is not what these data give.
 
-    The deviance tells, while coefficients of collinear or separating columns
-    may differ between two ways to the same model.
+    The deviance decides: coefficients of collinear or separating columns may
+    differ between two fits of the same model.
     """
     if not hasattr(model, "deviance_"):
         return

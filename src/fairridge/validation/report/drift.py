@@ -21,7 +21,7 @@ from fairridge.reports.html import Drift
 
 # Shares below this count as this: an empty level would be infinitely far away.
 FLOOR = 1e-4
-# Averages stand for these, of which no shares can be told.
+# Unknown levels are encoded as averages, which have no shares.
 UNKNOWN_LEVELS = "Columns are not compared: some rows have levels unknown to the model."
 NOTHING_KEPT = (
     "The model remembers nothing of {} that new rows could be compared with: its file was written "
@@ -50,7 +50,7 @@ def drift_of(
     known = {profile.name: profile for profile in facts.profiles}
     levels = iter(level_shares(columns, pieces, weight))
     numbers, at = NumberSample.of(pieces, n_rows, weight, most=max(n_rows, 1)), 0
-    found, unknown = [], []
+    changes, unknown = [], []
     for k, column in enumerate(columns):
         profile = known.get(column.name)
         if isinstance(column, CategoricalColumn):
@@ -62,10 +62,10 @@ def drift_of(
         if profile is None:
             unknown.append(column.name)
         else:
-            found.append(_drift(profile, shares, n_rows, k < n_sensitive))
-    found.sort(key=lambda one: -one.psi)
-    what = "its columns" if not found else f"some columns ({', '.join(unknown[:6])})"
-    return tuple(found), NOTHING_KEPT.format(what) if unknown else ""
+            changes.append(_drift(profile, shares, n_rows, k < n_sensitive))
+    changes.sort(key=lambda each: -each.psi)
+    what = "its columns" if not changes else f"some columns ({', '.join(unknown[:6])})"
+    return tuple(changes), NOTHING_KEPT.format(what) if unknown else ""
 
 
 def stability_index(before: Floats, now: Floats) -> float:

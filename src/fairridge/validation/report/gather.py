@@ -19,21 +19,27 @@ from fairridge.families import Family
 from fairridge.metrics import WORDS
 from fairridge.reports.html import Curve, ReportContents, Sample, Sighted
 from fairridge.validation.folds import Fold, make_folds
-from fairridge.validation.report.case import Case, Found, ReportOptions, read_case, sighted_case
-from fairridge.validation.report.groups import Audience, Rule, audited, crossed, decision_rule
+from fairridge.validation.report.case import Case, Findings, ReportSettings, read_case, sighted_case
+from fairridge.validation.report.groups import (
+    Audience,
+    DecisionRule,
+    audited,
+    crossed,
+    decision_rule,
+)
 from fairridge.validation.report.record import case_subject
 from fairridge.validation.report.rows import measure_folds, measure_training, refit
 from fairridge.validation.report.terms import (
     attributions,
     coefficient_terms,
-    known_of_predictors,
+    inference_of,
+    proxies_of,
     scoring_of,
-    uncertainty_of,
 )
 
 Progress = Callable[[str, int, int], None]
 
-# Measures of accuracy, the most telling one first, by what the family reads.
+# Measures of accuracy, the most informative one first, by what the family reads.
 MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "numbers": (("r_squared", "R²", True),),
     "classes": (("auc", "AUC", True), ("accuracy", "Accuracy", True)),
@@ -62,7 +68,7 @@ def gather(
     sensitive_features: Any,
     sample_weight: Any,
     offset: Any,
-    options: ReportOptions,
+    options: ReportSettings,
     progress: Progress | None,
 ) -> ReportContents:
     """Fit the path, hold rows out, refit, and compare groups."""
@@ -71,45 +77,47 @@ def gather(
     audience = Audience.of(training.design, case.inputs, training.response, options)
     name = options.response or name_of(y)
     rule = decision_rule(audience, name)
-    found = _measured(case, audience, rule, progress)
+    findings = _measured(case, audience, rule, progress)
     terms, left_out = coefficient_terms(fits, training, audience.labels)
     return ReportContents(
-        subject=case_subject(case, name or "the response", audience, rule, found),
+        subject=case_subject(case, name or "the response", audience, rule, findings),
         unfairness=case.bounds,
         chosen=case.chosen,
         achieved=np.array([solution.achieved for solution in case.solutions]),
         lambda_=np.array([fit.lambda_ for fit in fits]),
         status=tuple(solution.choice.status for solution in case.solutions),
-        dependence=_curve(found, "dependence", "dependence on S", False),
+        dependence=_curve(findings, "dependence", "dependence on S", False),
         dependence_name=_dependence_name(case.model),
-        yardstick=_yardstick(found),
-        accuracy=_accuracy_curves(audience.family, found),
-        folds=found.folds,
-        refits=found.refits,
+        yardstick=_yardstick(findings),
+        accuracy=_accuracy_curves(audience.family, findings),
+        folds=findings.folds,
+        refits=findings.refits,
         terms=terms,
         left_out=left_out,
         attribution=attributions(fits, training),
-        predictors=known_of_predictors(fits[-1], training),
-        samples=found.samples,
+        proxies=proxies_of(fits[-1], training),
+        samples=findings.samples,
         isolated=isolated_levels(case.problem, training.design),
         separating=tuple(case.solutions[case.chosen].separating),
         sighted=_sighted(case, audience, rule),
-        uncertainty=uncertainty_of(case),
         scoring=scoring_of(case.fitted),
-        intersections=found.intersections,
+        intersections=findings.intersections,
+        **inference_of(case),
     )
 
 
-def _sighted(case: Case, audience: Audience, rule: Rule) -> Sighted | None:
+def _sighted(case: Case, audience: Audience, rule: DecisionRule) -> Sighted | None:
     """Return the model that uses S at the same bound, if this one is blind."""
     if not getattr(case.model, "blind", False):
         return None
     without_refits = replace(audience, options=replace(audience.options, bootstrap=0))
-    found = _measured(sighted_case(case), without_refits, rule, None)
-    return Sighted(_yardstick(found), _accuracy_curves(audience.family, found))
+    findings = _measured(sighted_case(case), without_refits, rule, None)
+    return Sighted(_yardstick(findings), _accuracy_curves(audience.family, findings))
 
 
-def _measured(case: Case, audience: Audience, rule: Rule, progress: Progress | None) -> Found:
+def _measured(
+    case: Case, audience: Audience, rule: DecisionRule, progress: Progress | None
+) -> Findings:
     """Do the work that takes time."""
     options = audience.options
     folds, n_refits = _folds(case, options), _replicates(case, options.bootstrap)
@@ -138,10 +146,10 @@ def _measured(case: Case, audience: Audience, rule: Rule, progress: Progress | N
                 samples += audited(audience, rule, measured.eta, rows, partial(step, "groups"))
         eta = (in_training if held_out is None else held_out).eta
         pairs = crossed(audience, rule, eta[case.chosen], eta[-1])
-    return Found(in_training, held_out, refits, samples, len(folds), pairs)
+    return Findings(in_training, held_out, refits, samples, len(folds), pairs)
 
 
-def _folds(case: Case, options: ReportOptions) -> list[Fold]:
+def _folds(case: Case, options: ReportSettings) -> list[Fold]:
     """Divide the rows; into as many parts as the rarest class and the columns of S allow."""
     n, classes = case.training.n_rows, case.training.response.classes
     codes = case.training.response.values[:, 0]
@@ -165,23 +173,25 @@ def _replicates(case: Case, wanted: int | None) -> int:
     return int(np.clip(REFIT_WORK / work, 20, 400 if closed else 100))
 
 
-def _curve(found: Found, key: str, name: str, larger: bool) -> Curve:
+def _curve(findings: Findings, key: str, name: str, larger: bool) -> Curve:
     """Return a measure in training and held out."""
-    held = found.held_out
-    means, errors = ({}, {}) if held is None else (held.measures, held.errors)
-    return Curve(name, found.training.measures[key], means.get(key), errors.get(key), larger)
+    held_out = findings.held_out
+    means, errors = ({}, {}) if held_out is None else (held_out.measures, held_out.errors)
+    return Curve(name, findings.training.measures[key], means.get(key), errors.get(key), larger)
 
 
-def _yardstick(found: Found) -> dict[str, Curve]:
+def _yardstick(findings: Findings) -> dict[str, Curve]:
     """Return the numbers that every model is described by, without errors."""
     curves = {
-        key: replace(_curve(found, key, name, False), error=None)
+        key: replace(_curve(findings, key, name, False), error=None)
         for key, name in WORDS.items()
-        if key in found.training.measures
+        if key in findings.training.measures
     }
-    gaps, held = (_gaps(found.samples, rows) for rows in ("training", "held-out"))
+    gaps, held_out = (_gaps(findings.samples, rows) for rows in ("training", "held-out"))
     if gaps is not None:
-        curves["decision_gap"] = Curve(WORDS["decision_gap"], gaps, held, larger_is_better=False)
+        curves["decision_gap"] = Curve(
+            WORDS["decision_gap"], gaps, held_out, larger_is_better=False
+        )
     return curves
 
 
@@ -205,9 +215,11 @@ def _dependence_name(model: Any) -> str:
             "share of the sensitive attributes in what they and then the response explain of "
             "the linear predictor"
         )
-    return f"{name}, as the model bounds it"
+    return f"bounded quantity ({name.replace('-', ' ')})"
 
 
-def _accuracy_curves(family: Family, found: Found) -> tuple[Curve, ...]:
-    known = found.training.measures
-    return tuple(_curve(found, *one) for one in measures_of(family) if one[0] in known)
+def _accuracy_curves(family: Family, findings: Findings) -> tuple[Curve, ...]:
+    known = findings.training.measures
+    return tuple(
+        _curve(findings, *measure) for measure in measures_of(family) if measure[0] in known
+    )

@@ -26,7 +26,7 @@ from fairridge.metrics import (
     sensitive_table,
 )
 from fairridge.reports.html import Crossed, Decisions, Sample
-from fairridge.validation.report.case import ReportOptions
+from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.rows import Step
 
 # Pairs of attributes whose groups are crossed.
@@ -36,29 +36,18 @@ RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precisio
 
 @dataclass(frozen=True)
 class Audience:
-    """Who the predictions are about.
+    """Who the predictions are about."""
 
-    Attributes
-    ----------
-    attributes : Table
-        Sensitive attributes, as they were given.
-    design : Design
-        How the model reads the rows.
-    inputs, response : Inputs and Response
-        The rows.
-    options : ReportOptions
-        What the user says about the report.
-    """
-
-    attributes: Table
-    design: Design
+    attributes: Table  # sensitive attributes, as they were given
+    design: Design  # how the model reads the rows
+    # The rows.
     inputs: Inputs
     response: Response
-    options: ReportOptions
+    options: ReportSettings  # what the user says about the report
 
     @classmethod
     def of(
-        cls, design: Design, inputs: Inputs, response: Response, options: ReportOptions
+        cls, design: Design, inputs: Inputs, response: Response, options: ReportSettings
     ) -> Audience:
         """Describe rows of a model with this design."""
         attributes = sensitive_table(design, inputs.table, inputs.attributes)
@@ -89,25 +78,15 @@ class Audience:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Who counts as selected.
+class DecisionRule:
+    """Who counts as selected."""
 
-    Attributes
-    ----------
-    outcomes : tuple of int
-        Classes to report on, by position; (0,) for numbers.
-    threshold : float
-        Scores above are selected, or those not above if low scores are
-        favorable; not used if the likeliest class wins.
-    words : str
-        The rule for readers.
-    favorable : Favorable or None
-        The outcome that people want; None if each of several classes has its turn.
-    """
-
-    outcomes: tuple[int, ...]
+    outcomes: tuple[int, ...]  # classes to report on, by position; (0,) for numbers
+    # Scores above are selected, or those not above if low scores are favorable; not used if
+    # the likeliest class wins.
     threshold: float
-    words: str
+    words: str  # the rule for readers
+    # The outcome that people want; None if each of several classes has its turn.
     favorable: Favorable | None
 
     @property
@@ -116,7 +95,7 @@ class Rule:
         return self.favorable is None or self.favorable.high
 
 
-def decision_rule(audience: Audience, response: str) -> Rule:
+def decision_rule(audience: Audience, response: str) -> DecisionRule:
     """Choose who counts as selected if the user did not say."""
     options, labels = audience.options, audience.labels
     threshold = check_finite("threshold", options.threshold)
@@ -143,10 +122,12 @@ def decision_rule(audience: Audience, response: str) -> Rule:
             level, median = float(np.median(audience.numbers)), ", the median response"
     level = level if threshold is None else threshold
     side = "above" if wanted.high else "not above"
-    return Rule((class_,), level, f"{score} is {side} {level:g}{median}", wanted)
+    return DecisionRule((class_,), level, f"{score} is {side} {level:g}{median}", wanted)
 
 
-def _of_several(labels: tuple[str, ...], positive: Any, favorable: Any, response: str) -> Rule:
+def _of_several(
+    labels: tuple[str, ...], positive: Any, favorable: Any, response: str
+) -> DecisionRule:
     """Decide for the likeliest of more than two classes."""
     if positive is None:
         if favorable is not None:
@@ -154,15 +135,17 @@ def _of_several(labels: tuple[str, ...], positive: Any, favorable: Any, response
                 f"favorable={favorable!r} is not one of the classes "
                 f"{', '.join(map(repr, labels))}; name one of them."
             )
-        return Rule(tuple(range(len(labels))), np.nan, "the class is the most likely one", None)
+        return DecisionRule(
+            tuple(range(len(labels))), np.nan, "the class is the most likely one", None
+        )
     wanted = favorable_outcome(favorable, response, str(positive), labels)
     side = "" if wanted.high else "not "
     words = f"{positive} is {side}the most likely class"
-    return Rule((labels.index(str(positive)),), np.nan, words, wanted)
+    return DecisionRule((labels.index(str(positive)),), np.nan, words, wanted)
 
 
 def audited(
-    audience: Audience, rule: Rule, eta: Floats, rows: str, step: Step
+    audience: Audience, rule: DecisionRule, eta: Floats, rows: str, step: Step
 ) -> tuple[Sample, ...]:
     """Compare groups at every bound, once for each outcome.
 
@@ -171,7 +154,7 @@ def audited(
     """
     bins = audience.options.bins
     partitions = groupings(audience.attributes, audience.inputs.weights, bins=bins)
-    scored = [_scores(audience, one) for one in eta]
+    scored = [_scores(audience, predictors) for predictors in eta]
     decided = np.array([_decided(audience, rule, scores) for scores in scored])
     audits = []
     for scores, selected in zip(scored, decided, strict=True):
@@ -181,29 +164,31 @@ def audited(
         Sample(
             rows,
             audience.labels[k] if len(audience.labels) > 2 else "",
-            own,
+            of_outcome,
             _changes(decided[:, k], decided[-1, k], partitions),
         )
-        for k, own in zip(rule.outcomes, zip(*audits, strict=True), strict=True)
+        for k, of_outcome in zip(rule.outcomes, zip(*audits, strict=True), strict=True)
     )
 
 
-def crossed(audience: Audience, rule: Rule, chosen: Floats, free: Floats) -> tuple[Crossed, ...]:
+def crossed(
+    audience: Audience, rule: DecisionRule, chosen: Floats, free: Floats
+) -> tuple[Crossed, ...]:
     """Compare groups of two attributes at a time, for the first outcome.
 
     `chosen` and `free` are the linear predictors at the chosen bound, and without one.
     """
     both = [_scores(audience, eta) for eta in (chosen, free)]
     decided = [_decided(audience, rule, scores) for scores in both]
-    found = []
+    crossings = []
     for pair in list(combinations(range(audience.attributes.shape[1]), 2))[:MOST_PAIRS]:
-        own = replace(audience, attributes=audience.attributes.select(pair))
+        pair_audience = replace(audience, attributes=audience.attributes.select(pair))
         audits = [
-            _audit(own, rule, *one, rule.outcomes[0], intersections=True)
-            for one in zip(both, decided, strict=True)
+            _audit(pair_audience, rule, *scored, rule.outcomes[0], intersections=True)
+            for scored in zip(both, decided, strict=True)
         ]
-        found.append(Crossed(*(one.attributes[-1] for one in audits)))
-    return tuple(found)
+        crossings.append(Crossed(*(scored.attributes[-1] for scored in audits)))
+    return tuple(crossings)
 
 
 def _scores(audience: Audience, eta: Floats) -> Floats:
@@ -218,7 +203,7 @@ def _scores(audience: Audience, eta: Floats) -> Floats:
     return (score + audience.shift)[None]
 
 
-def _decided(audience: Audience, rule: Rule, scores: Floats) -> Booleans:
+def _decided(audience: Audience, rule: DecisionRule, scores: Floats) -> Booleans:
     """Return who is selected, by class."""
     if len(audience.labels) > 2:
         return (scores.argmax(axis=0) == np.arange(len(scores))[:, None]) == rule.high
@@ -227,7 +212,7 @@ def _decided(audience: Audience, rule: Rule, scores: Floats) -> Booleans:
 
 def _audit(
     audience: Audience,
-    rule: Rule,
+    rule: DecisionRule,
     scores: Floats,
     selected: Booleans,
     k: int,

@@ -18,12 +18,12 @@ from fairridge.estimators._training import engine_of, read_inputs
 from fairridge.fairness import is_variance_share
 from fairridge.families import Family
 from fairridge.metrics import WORDS, share_explained
-from fairridge.reports.html import Measure, NewRowsContents, Sample
-from fairridge.validation.linear import WrittenRows
-from fairridge.validation.report.case import ReportOptions
+from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
+from fairridge.validation.linear import DenseRows
+from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of
 from fairridge.validation.report.gather import measures_of
-from fairridge.validation.report.groups import Audience, Rule, audited, decision_rule
+from fairridge.validation.report.groups import Audience, DecisionRule, audited, decision_rule
 from fairridge.validation.report.record import subject_of
 
 NAN = float("nan")
@@ -38,7 +38,7 @@ def gather_new_rows(
     sensitive_features: Any,
     sample_weight: Any,
     offset: Any,
-    options: ReportOptions,
+    options: ReportSettings,
 ) -> NewRowsContents:
     """Score new rows, measure the bound on them, compare groups, and compare columns."""
     check_is_fitted(model)
@@ -53,8 +53,8 @@ def gather_new_rows(
     )
     response = _response(model, y, inputs)
     rows = _written(design, design.map(pieces), response, inputs)
-    own = inputs.attributes if needs_sensitive else None
-    eta = np.asarray(model._linear_predictor(inputs.table, own, None)).reshape(len(rows.span), -1)
+    S = inputs.attributes if needs_sensitive else None
+    eta = np.asarray(model._linear_predictor(inputs.table, S, None)).reshape(len(rows.span), -1)
     audience = Audience.of(design, inputs, response, options)
     name = options.response or name_of(y) or "the response"
     rule = decision_rule(audience, name)
@@ -84,7 +84,7 @@ def gather_new_rows(
     )
 
 
-def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) -> WrittenRows:
+def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) -> DenseRows:
     """Write rows out as the model reads them."""
     family = response.family
     linear = not family.least_squares and family.n_predictors == 1
@@ -92,7 +92,7 @@ def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) ->
     rows = Rows(
         S, Z, design.encoded_names, response.values, response.targets, inputs.weight, offset
     )
-    return WrittenRows.of(engine_of(rows, family))
+    return DenseRows.of(engine_of(rows, family))
 
 
 def _response(model: Any, y: Any, inputs: Inputs) -> Response:
@@ -115,11 +115,11 @@ def _response(model: Any, y: Any, inputs: Inputs) -> Response:
     return Response(model.family_, codes, several if len(classes) > 2 else codes, classes)
 
 
-def _samples(audience: Audience, rule: Rule, eta: Floats) -> tuple[Sample, ...]:
+def _samples(audience: Audience, rule: DecisionRule, eta: Floats) -> tuple[Sample, ...]:
     with one_blas_thread():
-        found = audited(audience, rule, eta[None], "new", step=lambda: None)
+        samples = audited(audience, rule, eta[None], "new", step=lambda: None)
     # There is no other model whose decisions these could differ from.
-    return tuple(replace(one, decisions=None) for one in found)
+    return tuple(replace(sample, decisions=None) for sample in samples)
 
 
 def _bounded(model: Any) -> str:
@@ -133,15 +133,15 @@ def _bounded(model: Any) -> str:
 
 
 def _measures(
-    model: Any, rows: WrittenRows, eta: Floats, samples: tuple[Sample, ...], draws: int, seed: int
-) -> tuple[Measure, ...]:
+    model: Any, rows: DenseRows, eta: Floats, samples: tuple[Sample, ...], draws: int, seed: int
+) -> tuple[NewRowsMeasure, ...]:
     family, training = model.family_, getattr(model, "dependence_", {})
     ends = _intervals(rows, family, eta, draws, seed)
     values = rows.yardstick(family, eta)
-    gaps = [audit.demographic_parity_difference for one in samples for audit in one.audits]
+    gaps = [audit.demographic_parity_difference for sample in samples for audit in sample.audits]
     values["decision_gap"] = max((gap for gap in gaps if gap == gap), default=NAN)
     return tuple(
-        Measure(
+        NewRowsMeasure(
             key, name, float(training.get(key, NAN)), values[key], *ends.get(key, (NAN, NAN)), True
         )
         for key, name in WORDS.items()
@@ -150,31 +150,31 @@ def _measures(
 
 
 def _intervals(
-    rows: WrittenRows, family: Family, eta: Floats, draws: int, seed: int
+    rows: DenseRows, family: Family, eta: Floats, draws: int, seed: int
 ) -> dict[str, tuple[float, float]]:
     """Resample the rows: the model is given, only its measures vary."""
     columns, rng, n = rows.predicted(family, eta), np.random.default_rng(seed), len(eta)
-    found = []
+    shares = []
     for _ in range(draws):
         drawn = rows.engine.weights * rng.multinomial(n, np.full(n, 1.0 / n))
-        found.append([share_explained(values, rows.span, drawn) for values in columns.values()])
-    if not found:
+        shares.append([share_explained(values, rows.span, drawn) for values in columns.values()])
+    if not shares:
         return {}
-    ends = np.nanpercentile(found, (2.5, 97.5), axis=0)
+    ends = np.nanpercentile(shares, (2.5, 97.5), axis=0)
     return {key: (float(low), float(high)) for key, low, high in zip(columns, *ends, strict=True)}
 
 
-def _draws(wanted: int | None, rows: WrittenRows) -> int:
+def _draws(wanted: int | None, rows: DenseRows) -> int:
     if wanted is not None:
         return int(wanted)
     work = rows.span.shape[0] * (rows.span.shape[1] + 2) ** 2
     return int(np.clip(WORK / work, 20, DRAWS))
 
 
-def _accuracy(family: Family, rows: WrittenRows, eta: Floats) -> tuple[Measure, ...]:
-    found = rows.accuracy(family, eta)
+def _accuracy(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
+    measures = rows.accuracy(family, eta)
     return tuple(
-        Measure(key, name, NAN, found[key], NAN, NAN, is_share=key == "accuracy")
+        NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")
         for key, name, _ in measures_of(family)
-        if key in found
+        if key in measures
     )

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from fairridge._typing import Floats
 from fairridge.data import Levels, MappedEncoding, Table
 from fairridge.reports.html import Subject
-from fairridge.validation.report.case import Case, Found
-from fairridge.validation.report.groups import Audience, Rule
+from fairridge.validation.report.case import Case, Findings
+from fairridge.validation.report.groups import Audience, DecisionRule
 
 
-def case_subject(case: Case, name: str, audience: Audience, rule: Rule, found: Found) -> Subject:
+def case_subject(
+    case: Case, name: str, audience: Audience, rule: DecisionRule, findings: Findings
+) -> Subject:
     """Describe a model that was fitted to the rows, and how the report was made."""
     solution, mapped = case.solutions[case.chosen], case.training.design.sensitive
     seed = f"seed {audience.options.random_state}"
@@ -28,8 +30,8 @@ def case_subject(case: Case, name: str, audience: Audience, rule: Rule, found: F
         "Penalty λ(r)": f"{solution.fit.lambda_:.6g}",
         "Search": solution.choice.status,
         "Deviance explained, D²": f"{case.fitted.explained_deviance_:.4g}",
-        "Held-out rows": f"{found.folds} folds, {seed}" if found.folds else "none",
-        "Refits": f"{found.refits.count}, {seed}" if found.refits else "none",
+        "Held-out rows": f"{findings.folds} folds, {seed}" if findings.folds else "none",
+        "Refits": f"{findings.refits.count}, {seed}" if findings.refits else "none",
         "Variance of S dropped by its map": (
             f"{mapped.dropped:.4g}" if isinstance(mapped, MappedEncoding) else None
         ),
@@ -50,7 +52,7 @@ def case_subject(case: Case, name: str, audience: Audience, rule: Rule, found: F
 def subject_of(
     model: Any,
     audience: Audience,
-    rule: Rule,
+    rule: DecisionRule,
     *,
     title: str,
     name: str,
@@ -124,8 +126,8 @@ def _needs_sensitive(case: Case) -> bool:
     fits = [solution.fit for solution in case.solutions]
     raw = [case.problem.basis.raw_coefficients(fit.alpha, fit.beta) for fit in fits]
     q = len(case.training.design.sensitive.names)
-    largest = max(float(np.abs(one).max(initial=0.0)) for one in raw)
-    return any(float(np.abs(one[..., :q]).max(initial=0.0)) > 1e-9 * largest for one in raw)
+    largest = max(float(np.abs(coef).max(initial=0.0)) for coef in raw)
+    return any(float(np.abs(coef[..., :q]).max(initial=0.0)) > 1e-9 * largest for coef in raw)
 
 
 def _versions() -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,7 @@ from fairridge.reports.html import Refits
 from fairridge.search import Problem, Solution
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold
-from fairridge.validation.linear import WrittenRows
+from fairridge.validation.linear import DenseRows
 
 # Called as one more step of the work is done.
 Step = Callable[[], None]
@@ -29,22 +29,13 @@ INTERVAL = (2.5, 97.5)
 
 @dataclass(frozen=True)
 class Measured:
-    """All bounds on the same rows.
+    """All bounds on the same rows."""
 
-    Attributes
-    ----------
-    eta : ndarray of shape (m, n, K)
-        Linear predictors, with the offset.
-    measures : dict of str to ndarray of shape (m,)
-        Scores, shares, and `dependence`: how far η depends on S, which the model
-        bounds. On held-out rows means over folds, as in `cross_validate`.
-    errors : dict of str to ndarray of shape (m,)
-        Their standard errors; empty in training.
-    """
-
-    eta: Floats
+    eta: Floats  # linear predictors, with the offset, of shape (m, n, K)
+    # Scores, shares, and `dependence`: how far η depends on S, which the model bounds. On
+    # held-out rows means over folds, as in `cross_validate`. Of shape (m,).
     measures: dict[str, Floats]
-    errors: dict[str, Floats]
+    errors: dict[str, Floats]  # their standard errors; empty in training, of shape (m,)
 
 
 def in_memory(training: Training) -> Training:
@@ -63,9 +54,9 @@ def measure_training(
     model: Any, training: Training, problem: Problem, solutions: list[Solution]
 ) -> Measured:
     """Measure every solution on the rows it was fitted to."""
-    rows = WrittenRows.of(_rows_of(training))
-    found = _measure(model, problem, solutions, rows, adjusted=False)
-    return Measured(found.pop("eta"), found, {})
+    rows = DenseRows.of(_rows_of(training))
+    measures = _measure(model, problem, solutions, rows, adjusted=False)
+    return Measured(measures.pop("eta"), measures, {})
 
 
 def measure_folds(
@@ -77,37 +68,37 @@ def measure_folds(
     step: Step,
 ) -> Measured:
     """Measure models on rows that they were not fitted to, every row once."""
-    found = []
+    measured = []
     for fold in folds:
         if not _can_be_fitted(training, fold[0]):
             raise ValueError(
                 "the training rows of a fold lack a class, or events; use fewer folds: cv=…"
             )
         train, test = training.fold(*fold)
-        own, solutions = _solve(model, training, problem, train, bounds)
-        found.append(_measure(model, own, solutions, WrittenRows.of(test), adjusted=True))
+        fold_problem, solutions = _solve(model, training, problem, train, bounds)
+        measured.append(_measure(model, fold_problem, solutions, DenseRows.of(test), adjusted=True))
         step()
-    eta = np.empty((len(bounds), training.n_rows, found[0]["eta"].shape[2]))
-    for (_, test_rows), one in zip(folds, found, strict=True):
-        eta[:, test_rows] = one.pop("eta")
+    eta = np.empty((len(bounds), training.n_rows, measured[0]["eta"].shape[2]))
+    for (_, test_rows), each in zip(folds, measured, strict=True):
+        eta[:, test_rows] = each.pop("eta")
     means, errors = {}, {}
-    for name in found[0]:
-        means[name], errors[name] = mean_and_error(np.array([one[name] for one in found]))
+    for name in measured[0]:
+        means[name], errors[name] = mean_and_error(np.array([each[name] for each in measured]))
     return Measured(eta, means, errors)
 
 
 def _measure(
-    model: Any, problem: Problem, solutions: list[Solution], rows: WrittenRows, *, adjusted: bool
+    model: Any, problem: Problem, solutions: list[Solution], rows: DenseRows, *, adjusted: bool
 ) -> dict[str, Floats]:
     """Return `eta` and `dependence` of every bound, its shares of η and means, and its scores."""
-    found = []
+    measures = []
     for solution in solutions:
         eta = rows.eta(problem.basis, solution.fit)
         dependence = rows.achieved(model._traits.definition, solution.fit, eta, adjusted=adjusted)
         measured = {"eta": rows.with_offset(eta), "dependence": dependence}
         measured |= rows.yardstick(problem.family, eta, adjusted=adjusted)
-        found.append(measured | rows.accuracy(problem.family, eta))
-    return {name: np.array([one[name] for one in found]) for name in found[0]}
+        measures.append(measured | rows.accuracy(problem.family, eta))
+    return {name: np.array([at_bound[name] for at_bound in measures]) for name in measures[0]}
 
 
 def refit(
@@ -126,7 +117,7 @@ def refit(
     were sampled from. Resampling n rows with replacement is weighting them by
     multinomial counts.
     """
-    part = WrittenRows.of(_rows_of(training))
+    part = DenseRows.of(_rows_of(training))
     rows, values = part.engine.rows, []
     for _ in range(count):
         counts = rng.multinomial(rows.n_rows, np.full(rows.n_rows, 1.0 / rows.n_rows))
@@ -135,9 +126,9 @@ def refit(
             weight = counts[drawn] * (1.0 if rows.weight is None else rows.weight[drawn])
             sample = replace(rows.take(drawn), weight=weight.astype(np.float64))
             engine = engine_of(sample, training.response.family)
-            own, solutions = _solve(model, training, problem, engine, np.array([bound]))
+            refitted, solutions = _solve(model, training, problem, engine, np.array([bound]))
             fit = solutions[0].fit
-            eta = part.eta(own.basis, fit)
+            eta = part.eta(refitted.basis, fit)
             values.append(part.achieved(model._traits.definition, fit, eta, adjusted=False))
         step()
     low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
@@ -152,10 +143,10 @@ def _solve(
     if hasattr(rough, "tol"):
         rough.set_params(tol=max(rough.tol, ROUGH))
     with quiet_fits():
-        own = rough._problem_on(engine, training.response)
+        part = rough._problem_on(engine, training.response)
         if training.unmapped is None:
-            own.start_from(problem.warm_start())
-        return own, rough._solve(own, bounds)
+            part.start_from(problem.warm_start())
+        return part, rough._solve(part, bounds)
 
 
 def _can_be_fitted(training: Training, rows: Integers) -> bool:

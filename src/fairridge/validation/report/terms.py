@@ -14,17 +14,10 @@ from fairridge.data.profiles import ColumnProfile
 from fairridge.engines import one_blas_thread, threads_for_passes
 from fairridge.estimators._inferring import inference_on
 from fairridge.estimators._training import Training
-from fairridge.inference import Estimates, Inference
-from fairridge.metrics import Attribution, lmg, proxy_terms
+from fairridge.metrics import Attribution, Proxies, lmg, proxy_terms
 from fairridge.models import Fit
-from fairridge.reports.html import (
-    CoefficientError,
-    Predictor,
-    ScoreTerm,
-    Scoring,
-    Term,
-    Uncertainty,
-)
+from fairridge.reports.html import ScoreTerm, Scoring, Term
+from fairridge.reports.html.evidence import CONFIDENCE
 from fairridge.search import PenalizedProblem
 from fairridge.validation import evaluate
 from fairridge.validation.report.case import Case
@@ -32,8 +25,10 @@ from fairridge.validation.report.case import Case
 # Coefficients that readers can still look at; the largest ones are shown.
 MOST_TERMS = 120
 MOST_ATTRIBUTES = 8
-# Level of the intervals.
-LEVEL = 0.95
+NO_POPULATION = (
+    "the interval is for the share of the variance of the linear predictor that S explains, which "
+    "this definition does not bound."
+)
 
 
 def coefficient_terms(
@@ -51,13 +46,19 @@ def coefficient_terms(
     def terms_of(values: Floats, spectrum: Any, names: Sequence[str], is_alpha: bool) -> list[Term]:
         deviation = np.sqrt(spectrum.squares() / basis.weight)
         return [
-            Term(name, labels[k] if several else "", is_alpha, own, own * deviation[j])
+            Term(
+                name,
+                labels[k] if several else "",
+                is_alpha,
+                path,
+                path * deviation[j],
+            )
             for k in range(values.shape[1])
-            for j, (name, own) in enumerate(zip(names, values[:, k].T, strict=True))
+            for j, (name, path) in enumerate(zip(names, values[:, k].T, strict=True))
         ]
 
     terms = terms_of(beta, basis.predictors, design.predictors.names, False)
-    terms.sort(key=lambda one: -float(np.abs(one.standardized).max()))
+    terms.sort(key=lambda term: -float(np.abs(term.standardized).max()))
     terms = terms_of(alpha, basis.sensitive, design.sensitive.names, True) + terms
     return tuple(terms[:MOST_TERMS]), max(0, len(terms) - MOST_TERMS)
 
@@ -81,12 +82,12 @@ def attributions(fits: Sequence[Fit], training: Training) -> tuple[Attribution, 
         )
 
 
-def known_of_predictors(free: Fit, training: Training) -> tuple[Predictor, ...]:
-    """Return how much S explains of each predictor, most first."""
+def proxies_of(free: Fit, training: Training) -> Proxies:
+    """Return how S enters the unconstrained model through the predictors."""
     basis, design = free.basis, training.design
     covariance = basis.sensitive.scatter() / basis.weight
     alpha, beta = np.atleast_2d(free.alpha), np.atleast_2d(free.beta)
-    found = proxy_terms(
+    return proxy_terms(
         covariance,
         basis.B,
         alpha,
@@ -95,11 +96,6 @@ def known_of_predictors(free: Fit, training: Training) -> tuple[Predictor, ...]:
         *_owners(design.predictors),
         design.sensitive.names,
         [""] * len(alpha),
-    )
-    shares = found.shares[0] if len(alpha) == 1 else np.full(len(found.explained), np.nan)
-    return tuple(
-        Predictor(found.predictors[k], float(found.explained[k]), float(shares[k]))
-        for k in np.argsort(-found.explained, kind="stable")
     )
 
 
@@ -112,9 +108,9 @@ def _owners(encoding: Encoding | MappedEncoding) -> tuple[list[int], list[str]]:
 
 
 def scoring_of(model: Any) -> Scoring | None:
-    """Score a typical row; None if columns are mapped to features, or not known well enough.
+    """Score a synthetic row; None if columns are mapped to features, or not known well enough.
 
-    The row is not anybody's: it has medians, and the commonest level of every column.
+    The row has medians, and the commonest level of every categorical column.
     """
     facts = model._fitted
     design: Design = facts.reads
@@ -149,47 +145,30 @@ def _encoded(column: Any, profiles: dict[str, ColumnProfile]) -> list[float]:
     if isinstance(column, CategoricalColumn):
         others = (level for k, level in enumerate(column.levels) if k != column.base)
         return [float(str(level) == typical) for level in others]
-    # Beside a number that may be missing stands a column that says so.
+    # A number that may be missing has a second column, which is 1 where it is.
     return [float(typical), *(0.0 for _ in column.encoded_names[1:])]
 
 
-def uncertainty_of(case: Case) -> Uncertainty:
-    """Return standard errors and the interval of unfairness, or why there are none."""
-    model, certificate = case.fitted, case.solutions[case.chosen].certificate
+def inference_of(case: Case) -> dict[str, Any]:
+    """Return standard errors and the interval of unfairness, or why there are none.
+
+    They are fields of `ReportContents`.
+    """
+    model = case.fitted
+    known: dict[str, Any] = {"certificate": case.solutions[case.chosen].certificate}
     if not hasattr(type(model), "inference"):
-        reason = f"{type(model).__name__} has no standard errors."
-        return Uncertainty(reason, certificate=certificate)
+        return known | {"no_inference": f"{type(model).__name__} has no standard errors."}
     try:
         with threads_for_passes(case.training.engine, case.training.response.family):
-            found = inference_on(model, case.training, cast(PenalizedProblem, case.problem))
+            inference = inference_on(model, case.training, cast(PenalizedProblem, case.problem))
     except ValueError as error:
-        return Uncertainty(_line(error), certificate=certificate)
-    population, reason = _population(found, model.confidence or LEVEL)
-    return Uncertainty(
-        "",
-        LEVEL,
-        found.facts.covariance,
-        _errors(found.fair, found.facts.df),
-        _errors(found.raw, found.facts.df),
-        population,
-        reason,
-        certificate,
-    )
-
-
-def _population(found: Inference, confidence: float) -> tuple[Any, str]:
+        return known | {"no_inference": _line(error)}
+    known["inference"] = inference
     try:
-        return found.population_unfairness(confidence), ""
-    except ValueError as error:
-        return None, _line(error)
-
-
-def _errors(estimates: Estimates, df: float | None) -> dict[str, CoefficientError]:
-    ends, errors = estimates.interval(LEVEL, df), estimates.standard_errors
-    return {
-        name: CoefficientError(float(error), float(low), float(high))
-        for name, error, (low, high) in zip(estimates.names, errors, ends, strict=True)
-    }
+        population = inference.population_unfairness(model.confidence or CONFIDENCE)
+    except ValueError:  # its message is for programmers
+        return known | {"no_population": NO_POPULATION}
+    return known | {"population": population}
 
 
 def _line(error: ValueError) -> str:

@@ -9,7 +9,7 @@ from fairridge.arguments import check_count, check_flag
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import writing
 from fairridge.reports.html import AuditReport, NewRowsReport
-from fairridge.validation.report.case import ReportOptions
+from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.gather import gather
 from fairridge.validation.report.new_rows import gather_new_rows
 
@@ -101,7 +101,7 @@ def report(
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
     if bootstrap is not None:
         check_count("bootstrap", bootstrap, minimum=0)
-    options = ReportOptions(
+    options = ReportSettings(
         title, response, cv, bootstrap, random_state, threshold, positive, favorable, bins,
         small, source, date,
     )  # fmt: skip

@@ -54,5 +54,5 @@ def price_table(contents: ReportContents) -> list[Html | None]:
 
 
 def _share(curve: Curve, k: int) -> str:
-    held = "" if curve.held_out is None else f"{percent(curve.held_out[k], 2)} held out, "
-    return f"{held}{percent(curve.training[k], 2)} in training"
+    held_out = "" if curve.held_out is None else f"{percent(curve.held_out[k], 2)} held out, "
+    return f"{held_out}{percent(curve.training[k], 2)} in training"

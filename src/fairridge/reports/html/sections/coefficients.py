@@ -6,6 +6,7 @@ import numpy as np
 
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents, Term
+from fairridge.reports.html.evidence import CONFIDENCE, CoefficientError, coefficient_errors
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import number, signed
 from fairridge.reports.html.sections.parts import (
@@ -47,17 +48,18 @@ def coefficients_section(contents: ReportContents, board: Board, scale: PathScal
 
 
 def _about_errors(contents: ReportContents) -> str:
-    found = contents.uncertainty
-    if not found.fair:
-        return f"There are no standard errors: {found.refusal}" if found.refusal else ""
+    if contents.inference is None:
+        reason = contents.no_inference
+        return f"There are no standard errors: {reason}" if reason else ""
+    covariance = contents.inference.facts.covariance
     return (
-        f"Intervals are at {100 * found.level:g} % ({found.covariance}) and for the chosen bound; "
+        f"Intervals are at {100 * CONFIDENCE:g} % ({covariance}) and for the chosen bound; "
         "they are about this fair model, not about effects without the bound."
     )
 
 
-def _label(one: Term) -> str:
-    return f"{one.name} → {one.outcome}" if one.outcome else one.name
+def _label(coef: Term) -> str:
+    return f"{coef.name} → {coef.outcome}" if coef.outcome else coef.name
 
 
 def _profile(contents: ReportContents, scale: PathScale) -> Html:
@@ -66,14 +68,14 @@ def _profile(contents: ReportContents, scale: PathScale) -> Html:
         key=lambda item: (not item[1].sensitive, -np.abs(item[1].standardized).max()),
     )[:MOST_LINES]
     lines, entries, color = [], [], 0
-    for k, one in order:
+    for k, coef in order:
         style = "faint"
-        if one.sensitive:
+        if coef.sensitive:
             style = f"c{color % COLORS}{' dashed' if color >= COLORS else ''}"
             if color < 2 * COLORS:
-                entries.append((style, _label(one)))
+                entries.append((style, _label(coef)))
             color += 1
-        lines.append(Line(one.standardized, style, _label(one), term=k))
+        lines.append(Line(coef.standardized, style, _label(coef), term=k))
     entries.append(("faint", "predictors"))
     # Predictors first, so that the sensitive attributes lie on top.
     drawing = chart(
@@ -88,16 +90,17 @@ def _profile(contents: ReportContents, scale: PathScale) -> Html:
 
 
 def _table(contents: ReportContents, board: Board) -> Html:
-    largest = max(np.abs(one.standardized).max() for one in contents.terms)
+    largest = max(np.abs(coef.standardized).max() for coef in contents.terms)
+    errors = coefficient_errors(contents.inference, "fair")
     head = [
         "Column",
         term("Coefficient"),
-        *([term("95 % interval")] if contents.uncertainty.fair else []),
+        *([term("95 % interval")] if errors else []),
         term("Standardized"),
         term("Against no bound"),
         "Role",
     ]
-    rows = [_row(contents, board, k, largest) for k in range(len(contents.terms))]
+    rows = [_row(contents, board, k, largest, errors) for k in range(len(contents.terms))]
     shown, more = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
     caption = "Coefficients at the slider's bound"
     parts = [table(caption, head, shown, class_="coefficients")]
@@ -108,22 +111,28 @@ def _table(contents: ReportContents, board: Board) -> Html:
     return element("div", parts)
 
 
-def _row(contents: ReportContents, board: Board, k: int, largest: float) -> Html:
-    one, chosen = contents.terms[k], contents.chosen
-    free, errors = one.standardized[contents.free], contents.uncertainty.fair
-    key = f"{one.outcome}: {one.name}" if one.outcome else one.name
+def _row(
+    contents: ReportContents,
+    board: Board,
+    k: int,
+    largest: float,
+    errors: dict[str, CoefficientError],
+) -> Html:
+    coef, chosen = contents.terms[k], contents.chosen
+    free = coef.standardized[contents.free]
+    key = f"{coef.outcome}: {coef.name}" if coef.outcome else coef.name
     return element(
         "tr",
-        element("th", _label(one), scope="row"),
-        element("td", board.text([number(v, 4) for v in one.values])),
+        element("th", _label(coef), scope="row"),
+        element("td", board.text([number(v, 4) for v in coef.values])),
         element("td", interval_text(errors.get(key)), class_="interval") if errors else None,
         bar(
-            board.text([signed(v) for v in one.standardized]),
+            board.text([signed(v) for v in coef.standardized]),
             largest,
-            one.standardized[chosen],
+            coef.standardized[chosen],
             both_ways=True,
         ),
-        element("td", board.text([signed(v - free) for v in one.standardized])),
-        element("td", "sensitive" if one.sensitive else "predictor"),
+        element("td", board.text([signed(v - free) for v in coef.standardized])),
+        element("td", "sensitive" if coef.sensitive else "predictor"),
         data_term=k,
     )

@@ -67,18 +67,18 @@ def _measures(contents: ReportContents) -> list[tuple[str, Callable[[int], str]]
         return "training" if curve.held_out is None else "held-out rows"
 
     curve = contents.dependence
-    found = [(f"{contents.subject.definition}, training", amounts(contents.achieved))]
+    bounded = [(f"{contents.subject.definition}, training", amounts(contents.achieved))]
     if not contents.bounds_eta:
-        found.append((f"The same, {where(curve)}", amounts(curve.best_known)))
+        bounded.append((f"The same, {where(curve)}", amounts(curve.best_known)))
     return [
-        *found,
+        *bounded,
         *(
-            (f"{one.name}, {where(curve)}", percents(one.best_known))
-            for one in contents.yardstick.values()
+            (f"{measure.name}, {where(curve)}", percents(measure.best_known))
+            for measure in contents.yardstick.values()
         ),
         *(
-            (f"{one.name}, {where(one)}", partial(measure_with_error, one))
-            for one in contents.accuracy
+            (f"{measure.name}, {where(measure)}", partial(measure_with_error, measure))
+            for measure in contents.accuracy
         ),
     ]
 

@@ -33,25 +33,13 @@ MOST_CROSSED = 24
 
 
 @dataclass(frozen=True)
-class _Column:
-    """One column of a group table.
+class _TableColumn:
+    """One column of a group table."""
 
-    Attributes
-    ----------
-    name : str
-        Heading, one of `MEANINGS`.
-    text : callable
-        What a cell shows.
-    interval : callable, optional
-        What it shows below that.
-    bar : bool
-        Whether the cell has a bar.
-    """
-
-    name: str
-    text: Callable[[GroupMeasures], str]
-    interval: Callable[[GroupMeasures], str] | None = None
-    bar: bool = False
+    name: str  # heading, one of `MEANINGS`
+    text: Callable[[GroupMeasures], str]  # what a cell shows
+    interval: Callable[[GroupMeasures], str] | None = None  # what it shows below that
+    bar: bool = False  # whether the cell has a bar
 
 
 def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> Html:
@@ -64,7 +52,7 @@ def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> 
     )
     marks = (
         f"▼ below four fifths of the highest selection rate. † fewer than {audit.small} rows: "
-        "left out of the highest rate and of comparisons, because chance would rule."
+        "left out of the highest rate and of comparisons, because they are too noisy."
     )
     # As many groups of an attribute as keep the file small.
     texts = sum(2 if column.interval else 1 for column in columns) + 1
@@ -87,7 +75,7 @@ def _attribute(
     contents: Audited,
     board: Board,
     scale: PathScale | None,
-    columns: Sequence[_Column],
+    columns: Sequence[_TableColumn],
     position: int,
     maximum: int,
 ) -> Html:
@@ -124,7 +112,7 @@ def _name_and_size(group: GroupMeasures) -> list[Html]:
 def _table(
     contents: Audited,
     board: Board,
-    columns: Sequence[_Column],
+    columns: Sequence[_TableColumn],
     position: int,
     shown: Sequence[int],
 ) -> Html:
@@ -143,7 +131,7 @@ def _table(
     return table(f"Groups of {part.attribute}", head, rows, class_="groups")
 
 
-def _cell(contents: Audited, board: Board, column: _Column, position: int, group: int) -> Html:
+def _cell(contents: Audited, board: Board, column: _TableColumn, position: int, group: int) -> Html:
     def of(sample: Sample, k: int) -> GroupMeasures:
         return sample.audits[k].attributes[position].groups[group]
 
@@ -165,7 +153,7 @@ def _changed(group: int, sample: Sample, k: int) -> str:
     return f"+{count(gained)} / −{count(lost)}"
 
 
-def _columns(contents: Audited) -> list[_Column]:
+def _columns(contents: Audited) -> list[_TableColumn]:
     """Columns that are defined somewhere."""
     classes = contents.main.audits[0].kind == "classification"
     write = percent if classes else number
@@ -177,15 +165,15 @@ def _columns(contents: Audited) -> list[_Column]:
     # The columns that matter most come first: a phone shows no more.
     columns = [
         _estimated("Selected", "selection_rate", True, bar=True),
-        _Column("Ratio", _ratio),
+        _TableColumn("Ratio", _ratio),
         _estimated("Predicted", "mean_prediction", classes),
-        _Column("Observed", lambda g: write(g.mean_response.value)),
+        _TableColumn("Observed", lambda g: write(g.mean_response.value)),
         _estimated("TPR", "true_positive_rate", True),
         _estimated("FPR", "false_positive_rate", True),
-        _Column("Cali\u00adbration", points),
-        _Column("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
-        _Column("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),
-        _Column("Wasser\u00adstein", lambda g: number(g.distances.wasserstein)),
+        _TableColumn("Cali\u00adbration", points),
+        _TableColumn("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
+        _TableColumn("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),
+        _TableColumn("Wasser\u00adstein", lambda g: number(g.distances.wasserstein)),
     ]
     groups = [
         group
@@ -196,7 +184,7 @@ def _columns(contents: Audited) -> list[_Column]:
     return [column for column in columns if any(column.text(g) != MISSING for g in groups)]
 
 
-def _estimated(heading: str, name: str, shares: bool, *, bar: bool = False) -> _Column:
+def _estimated(heading: str, name: str, shares: bool, *, bar: bool = False) -> _TableColumn:
     """Show an estimate of every group and its interval."""
     write = percent if shares else number
 
@@ -204,7 +192,7 @@ def _estimated(heading: str, name: str, shares: bool, *, bar: bool = False) -> _
         estimate = getattr(group, name)
         return span(estimate.low, estimate.high, shares=shares)
 
-    return _Column(heading, lambda group: write(getattr(group, name).value), interval, bar)
+    return _TableColumn(heading, lambda group: write(getattr(group, name).value), interval, bar)
 
 
 def _ratio(group: GroupMeasures) -> str:
@@ -212,7 +200,7 @@ def _ratio(group: GroupMeasures) -> str:
 
 
 def _chart(contents: Audited, scale: PathScale, position: int, shown: Sequence[int]) -> Html:
-    """Draw selection rates, or mean predictions if nobody is selected, over the bounds."""
+    """Draw selection rates, or mean predictions without decisions, over the bounds."""
     selected = contents.main.decisions is not None
     what = "selection_rate" if selected else "mean_prediction"
     part = contents.main.audits[0].attributes[position]
@@ -221,7 +209,7 @@ def _chart(contents: Audited, scale: PathScale, position: int, shown: Sequence[i
     for sample in contents.samples:
         for (style, group), k in zip(entries, shown, strict=True):
             groups = [audit.attributes[position].groups[k] for audit in sample.audits]
-            values = np.array([getattr(one, what).value for one in groups])
+            values = np.array([getattr(measured, what).value for measured in groups])
             lines.append(Line(values, style, group, view=view_of(sample)))
     name = "Selected" if selected else "Mean prediction"
     drawing = chart(
@@ -249,7 +237,7 @@ def _intersections(contents: Audited) -> list[Html]:
             "bound and without one. A bound on each attribute's linear part says nothing of "
             "their combinations.",
         ),
-        *(_crossed_table(contents, one) for one in contents.intersections),
+        *(_crossed_table(contents, pair) for pair in contents.intersections),
     ]
 
 

@@ -122,12 +122,6 @@ def changed_text(sample: Sample, k: int) -> str:
     return MISSING if sample.decisions is None else count(sample.decisions.changed[k])
 
 
-def names_shown(names: Sequence[str], maximum: int) -> str:
-    """List names, and count those that would make the list too long."""
-    more = len(names) - maximum
-    return ", ".join(names[:maximum]) + (f" and {more} more" if more > 0 else "")
-
-
 def sentence(text: str) -> str:
     """Begin a text with a capital letter, and end it with a period; "" stays."""
     return f"{text[0].upper()}{text[1:]}." if text else ""

@@ -13,42 +13,42 @@ from fairridge.reports.html.sections.parts import amount
 
 def population_text(contents: ReportContents) -> str:
     """Say what is known of the unfairness in the population; "" if nothing is."""
-    found = contents.uncertainty.population
-    parts = []
-    if found is not None:
+    interval, parts = contents.population, []
+    if interval is not None:
         parts.append(
             f"For people from the same population who are not in these rows, the sensitive "
-            f"attributes explain between {percent(found.lower, 2)} and {percent(found.upper, 2)} "
-            f"of the variance of the linear predictor of this model, with "
-            f"{100 * found.confidence:g} % confidence."
+            f"attributes explain between {percent(interval.lower, 2)} and "
+            f"{percent(interval.upper, 2)} of the variance of the linear predictor of this model, "
+            f"with {100 * interval.confidence:g} % confidence."
         )
-    if contents.uncertainty.certificate is not None:
-        parts.append(certificate_text(contents, contents.uncertainty.certificate))
+    if contents.certificate is not None:
+        parts.append(certificate_text(contents, contents.certificate))
     return " ".join(parts)
 
 
 def population_fact(contents: ReportContents) -> str:
     """Write the interval of unfairness in the population, or why there is none."""
-    found, one = contents.uncertainty, contents.uncertainty.population
-    if one is None:
-        return f"not known: {found.no_population or found.refusal}"
-    ends = f"{percent(one.lower, 2)} to {percent(one.upper, 2)}"
-    return f"{ends} ({100 * one.confidence:g} % interval)"
+    interval = contents.population
+    if interval is None:
+        return f"not known: {contents.no_population or contents.no_inference}"
+    ends = f"{percent(interval.lower, 2)} to {percent(interval.upper, 2)}"
+    return f"{ends} ({100 * interval.confidence:g} % interval)"
 
 
-def certificate_text(contents: ReportContents, found: Certificate) -> str:
+def certificate_text(contents: ReportContents, certificate: Certificate) -> str:
     """Say what a certificate promises."""
-    sure, upper = f"{100 * found.confidence:g} % confidence", amount(contents, found.upper)
-    if found.granted:
+    sure = f"{100 * certificate.confidence:g} % confidence"
+    upper = amount(contents, certificate.upper)
+    if certificate.granted:
         return (
             f"The bound is certified: with {sure} it holds in the population, too. For that the "
-            f"model was fitted with the bound {number(found.training_bound)} in training."
+            f"model was fitted with the bound {number(certificate.training_bound)} in training."
         )
     rows = (
-        "no number of rows is known to be enough"
-        if found.rows_needed is None
-        else f"about {count(found.rows_needed)} rows would be needed, and there are "
-        f"{count(found.n_rows)}"
+        "no known sample size suffices"
+        if certificate.rows_needed is None
+        else f"about {count(certificate.rows_needed)} rows would be needed, and there are "
+        f"{count(certificate.n_rows)}"
     )
     return (
         f"The bound is not certified with {sure}: {rows}. The model is the fit at r = 0, whose "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fairridge.arguments import listed
 from fairridge.reports.html.contents import Audited, ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.sections.parts import names_shown, section
+from fairridge.reports.html.sections.parts import section
 from fairridge.reports.html.sections.promises import population_fact
 
 MOST_NAMES = 60
@@ -19,7 +20,7 @@ def record_section(contents: Audited) -> Html:
         ("Definition of unfairness", subject.definition),
         ("Response", subject.modeled),
         ("Sensitive attributes", ", ".join(subject.sensitive)),
-        ("Predictors", names_shown(subject.predictors, MOST_NAMES)),
+        ("Predictors", listed(subject.predictors, MOST_NAMES, str)),
         ("Selected when", subject.rule),
         *subject.record,
     )

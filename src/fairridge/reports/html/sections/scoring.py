@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fairridge._typing import Floats
 from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.evidence import CoefficientError, Scoring
+from fairridge.reports.html.evidence import CoefficientError, Scoring, coefficient_errors
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, number
 from fairridge.reports.html.sections.parts import remark, table
 from fairridge.reports.html.sections.words import term
 
-# A score that is computed from so many digits is right to about five.
+# A score computed from this many digits is right to about five.
 DIGITS = 7
 INTERCEPT = "(intercept)"
 LINKS = {
@@ -36,9 +36,9 @@ def scoring_part(contents: ReportContents) -> list[Html | None]:
         element("h3", "One score by hand"),
         element(
             "p",
-            "Intercept plus coefficients times columns as they come, at the chosen bound. A level "
-            "of a category has a column that is 1 in its rows and 0 in all others. The row is "
-            "typical, and nobody's: medians, and the commonest level of every column. ",
+            "Intercept plus coefficients times columns in their original form, at the chosen "
+            "bound. A level of a category has a column that is 1 in its rows and 0 in all others. "
+            "The row is synthetic: medians, and the commonest level of every column. ",
             HAZARD if times else LINKS[contents.subject.link],
             " The row's offset, here 0, is added to the sum." if offset else "",
         ),
@@ -56,14 +56,16 @@ def scoring_part(contents: ReportContents) -> list[Html | None]:
 def _worked(contents: ReportContents, scoring: Scoring) -> Html:
     several = len(scoring.outcomes) > 1
     head: list[Html | str] = ["Column", "Value"]
-    head += [f"× coefficient, {one}" if several else "× coefficient" for one in scoring.outcomes]
+    head += [
+        f"× coefficient, {column}" if several else "× coefficient" for column in scoring.outcomes
+    ]
     rows: list[list[Html | str]] = []
     if contents.subject.reads != "times":
         rows.append(["Intercept", "1", *map(_exact, scoring.intercept)])
-    for one in scoring.terms:
-        if one.value != 0.0:
-            cells = [_product(b, one.value) for b in one.coefficients]
-            rows.append([one.name, _exact(one.value), *cells])
+    for column in scoring.terms:
+        if column.value != 0.0:
+            cells = [_product(b, column.value) for b in column.coefficients]
+            rows.append([column.name, _exact(column.value), *cells])
     rows.append(["Sum (linear predictor η)", "", *map(_exact, scoring.eta)])
     if contents.subject.reads != "times":
         rows.append(["Prediction", "", *map(_exact, scoring.prediction)])
@@ -77,8 +79,8 @@ def _product(coefficient: float, value: float) -> Html:
 
 def _raw(contents: ReportContents, scoring: Scoring) -> Html:
     """List all raw coefficients, with their errors if they are known."""
-    known, several = contents.uncertainty.raw, len(scoring.outcomes) > 1
-    values: list[tuple[str, Floats]] = [(one.name, one.coefficients) for one in scoring.terms]
+    known, several = coefficient_errors(contents.inference, "raw"), len(scoring.outcomes) > 1
+    values: list[tuple[str, Floats]] = [(each.name, each.coefficients) for each in scoring.terms]
     if contents.subject.reads != "times":
         values.insert(0, (INTERCEPT, scoring.intercept))
     rows: list[list[Html | str]] = []
@@ -89,7 +91,7 @@ def _raw(contents: ReportContents, scoring: Scoring) -> Html:
             if known:
                 error = known.get(f"{outcome}: {name}" if several else name)
                 rows[-1] += [
-                    MISSING if error is None else number(error.error),
+                    MISSING if error is None else number(error[0]),
                     interval_text(error),
                 ]
     head: list[Html | str] = ["Column", term("Raw")]
@@ -98,11 +100,12 @@ def _raw(contents: ReportContents, scoring: Scoring) -> Html:
     return element("details", summary, table("Raw coefficients at the chosen bound", head, rows))
 
 
-def interval_text(one: CoefficientError | None) -> str:
+def interval_text(known: CoefficientError | None) -> str:
     """Write an interval; levels that are isolated have none."""
-    if one is None:
+    if known is None:
         return MISSING
-    return "isolated" if one.error != one.error else f"{number(one.low)} to {number(one.high)}"
+    error, low, high = known
+    return "isolated" if error != error else f"{number(low)} to {number(high)}"
 
 
 def _exact(value: float) -> str:

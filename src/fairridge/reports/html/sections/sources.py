@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
@@ -25,20 +25,20 @@ def sources_section(contents: ReportContents, board: Board) -> Html:
 
 
 def _attributes(contents: ReportContents, board: Board) -> list[Html]:
-    split = contents.attribution
-    if not split:
+    splits = contents.attribution
+    if not splits:
         return []
-    total = board.text([percent(one.total, 2) for one in split])
-    largest = max(100.0 * one.shares.max() for one in split)
+    total = board.text([percent(split.total, 2) for split in splits])
+    largest = max(100.0 * split.shares.max() for split in splits)
     rows = []
-    for j, name in enumerate(split[0].attributes):
-        shares = board.text([percent(one.shares[j], 2) for one in split])
+    for j, name in enumerate(splits[0].attributes):
+        shares = board.text([percent(split.shares[j], 2) for split in splits])
         rows.append(
             [
                 name,
-                bar(shares, largest, 100.0 * split[contents.chosen].shares[j]),
-                board.text([percent(one.alone[j], 2) for one in split]),
-                board.text([percent(one.last[j], 2) for one in split]),
+                bar(shares, largest, 100.0 * splits[contents.chosen].shares[j]),
+                board.text([percent(split.alone[j], 2) for split in splits]),
+                board.text([percent(split.last[j], 2) for split in splits]),
             ]
         )
     head = ["Attribute", term("Its share"), term("Alone"), term("Added last")]
@@ -55,20 +55,24 @@ def _attributes(contents: ReportContents, board: Board) -> list[Html]:
 
 
 def _predictors(contents: ReportContents) -> list[Html | None]:
-    shown = contents.predictors[:MOST_PREDICTORS]
+    proxies = contents.proxies
+    order = np.argsort(-proxies.explained, kind="stable")
+    shown = order[:MOST_PREDICTORS].tolist()
     if not shown:
         return []
     head = ["Predictor", term("S explains")]
-    largest = 100.0 * shown[0].explained
+    largest = 100.0 * float(proxies.explained[shown[0]])
     rows: list[list[Html | str]] = []
-    for one in shown:
-        text = element("span", percent(one.explained))
-        rows.append([one.name, bar(text, largest, 100.0 * one.explained)])
-    if any(math.isfinite(one.carries) for one in shown):
+    for k in shown:
+        share = float(proxies.explained[k])
+        text = element("span", percent(share))
+        rows.append([proxies.predictors[k], bar(text, largest, 100.0 * share)])
+    # With several classes each has its own shares.
+    if len(proxies.labels) == 1 and np.isfinite(proxies.shares[0, shown]).any():
         head.append(term("Carries without a bound"))
-        for row, one in zip(rows, shown, strict=True):
-            row.append(percent(one.carries))
-    left = len(contents.predictors) - len(shown)
+        for row, k in zip(rows, shown, strict=True):
+            row.append(percent(float(proxies.shares[0, k])))
+    left = len(order) - len(shown)
     return [
         element("h3", "Through which predictors"),
         element(

@@ -69,29 +69,29 @@ def _key_figures(contents: ReportContents, board: Board) -> list[Html]:
 
 
 def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
-    held = contents.dependence.held_out
+    held_out = contents.dependence.held_out
     yield "Bound", partial(name_of_bound, contents), lambda k: STATUS[contents.status[k]]
     yield (
         "Achieved",
         lambda k: amount(contents, contents.achieved[k]),
         lambda k: f"in training{_refitted(contents, k, not contents.bounds_eta)}",
     )
-    if not contents.bounds_eta and held is not None:
-        yield "The same, held out", lambda k: amount(contents, held[k]), lambda k: ""
+    if not contents.bounds_eta and held_out is not None:
+        yield "The same, held out", lambda k: amount(contents, held_out[k]), lambda k: ""
 
 
 def _of_yardstick(contents: ReportContents) -> Iterator[KeyFigure]:
-    def share(one: Curve, k: int) -> str:
-        return percent(one.best_known[k], 2)
+    def share(curve: Curve, k: int) -> str:
+        return percent(curve.best_known[k], 2)
 
-    def beside(one: Curve, bounded: bool, k: int) -> str:
-        training = f"training {percent(one.training[k], 2)}"
-        where = "in training" if one.held_out is None else f"held out; {training}"
+    def beside(curve: Curve, bounded: bool, k: int) -> str:
+        training = f"training {percent(curve.training[k], 2)}"
+        where = "in training" if curve.held_out is None else f"held out; {training}"
         return where + _refitted(contents, k, bounded)
 
-    for key, one in contents.yardstick.items():
+    for key, curve in contents.yardstick.items():
         bounded = contents.bounds_eta and key == "share_of_eta"
-        yield one.name, partial(share, one), partial(beside, one, bounded)
+        yield curve.name, partial(share, curve), partial(beside, curve, bounded)
 
 
 def _of_accuracy(contents: ReportContents) -> Iterator[KeyFigure]:
@@ -144,7 +144,7 @@ def _asked(contents: ReportContents) -> str:
         f"This {family} model of {subject.modeled} rests on {count(subject.n_rows)} rows and "
         f"{len(subject.predictors)} predictors. "
     )
-    names = listed(subject.sensitive)
+    names = enumerated(subject.sensitive)
     if k == contents.free:
         return (
             f"{text}Its unfairness is not bounded: {subject.definition} is "
@@ -155,7 +155,7 @@ def _asked(contents: ReportContents) -> str:
         f"({subject.definition}) with respect to {names}: 0 would leave no "
         "linear dependence on them, 1 is no bound at all. "
     )
-    levels = listed(contents.separating) if contents.separating else "some levels"
+    levels = enumerated(contents.separating) if contents.separating else "some levels"
     came_to = {
         "inactive": "The bound changes nothing, because the model stays below it by itself.",
         "infeasible": "No model of this kind meets the bound; this one comes as near as possible.",
@@ -172,7 +172,7 @@ def _isolated(contents: ReportContents) -> str:
     """Say which rows the model and its bound are without."""
     if not contents.isolated:
         return ""
-    rows, levels = sum(contents.isolated.values()), listed(tuple(contents.isolated))
+    rows, levels = sum(contents.isolated.values()), enumerated(tuple(contents.isolated))
     return (
         f"{count(rows)} row{'s' if rows > 1 else ''} of {levels} are isolated, since all rows of "
         "such a level have the same outcome: the model is fitted to the other rows, and the bound "
@@ -184,7 +184,9 @@ def _came_out(contents: ReportContents) -> str:
     k, curve, refits = contents.chosen, contents.dependence, contents.refits
     text = f"In training it achieves {amount(contents, contents.achieved[k])}. "
     if not contents.bounds_eta:
-        text += f"The {contents.dependence_name} is {amount(contents, curve.training[k])} there"
+        text += (
+            f"The {contents.dependence_name} is {amount(contents, curve.training[k])} on these rows"
+        )
         if curve.held_out is not None:
             text += f", and {amount(contents, curve.held_out[k])} on rows that were held out"
         text += ". "
@@ -201,24 +203,24 @@ def _came_out(contents: ReportContents) -> str:
 
 def _yardstick(contents: ReportContents) -> str:
     """Say the numbers that every model is described by."""
-    k, found = contents.chosen, contents.yardstick
+    k, curves = contents.chosen, contents.yardstick
 
     def both(key: str, places: int) -> str:
-        curve = found[key]
+        curve = curves[key]
         text = percent(curve.best_known[k], places)
         if curve.held_out is None:
             return text
         return f"{text} ({percent(curve.training[k], places)} in training)"
 
     names = {"share_of_eta": "the linear predictor", "share_of_means": "the predicted means"}
-    if contents.subject.link == "identity" and "share_of_means" in found:
+    if contents.subject.link == "identity" and "share_of_means" in curves:
         names = {"share_of_means": "the predictions"}
     shares = [
-        f"{both(key, 2)} of the variance of {name}" for key, name in names.items() if key in found
+        f"{both(key, 2)} of the variance of {name}" for key, name in names.items() if key in curves
     ]
     where = "In training" if contents.folds == 0 else "On rows that were held out"
     text = f"{where} the sensitive attributes explain {' and '.join(shares)}"
-    if "decision_gap" in found:
+    if "decision_gap" in curves:
         gap = both("decision_gap", 1)
         text += f"; the share of rows that are selected differs by up to {gap} between groups"
     return f"{text}."
@@ -272,7 +274,7 @@ def _groups(contents: ReportContents) -> str:
     )
 
 
-def listed(names: tuple[str, ...], maximum: int = 6) -> str:
+def enumerated(names: tuple[str, ...], maximum: int = 6) -> str:
     """Write names as a reader says them."""
     shown = list(names[:maximum])
     if len(names) > maximum:

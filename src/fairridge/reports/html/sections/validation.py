@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
+from fairridge.arguments import listed
 from fairridge.reports.html.alternatives import worst_group
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
-from fairridge.reports.html.sections.parts import bar, names_shown, remark, section, sentence, table
+from fairridge.reports.html.sections.parts import bar, remark, section, sentence, table
 from fairridge.reports.html.sections.promises import largest_miscalibration, shown_calibration
 from fairridge.reports.html.sections.words import term
-from fairridge.reports.html.validation_contents import Drift, Measure, NewRowsContents
+from fairridge.reports.html.validation_contents import Drift, NewRowsContents, NewRowsMeasure
 
 STABLE, SHIFTED = 0.1, 0.25
 # Of ten equal parts the index is below this many times its mean in 98 of 100 samples.
@@ -36,7 +37,7 @@ def new_rows_sentences(contents: NewRowsContents) -> list[str]:
 
 def measures_section(contents: NewRowsContents) -> Html:
     """Return the findings, and the numbers they rest on."""
-    rows = [_row(one) for one in (*contents.measures, *contents.accuracy)]
+    rows = [_row(measure) for measure in (*contents.measures, *contents.accuracy)]
     note = (
         "Shares explained by S are adjusted for chance on the new rows, and can be negative there. "
     )
@@ -56,7 +57,7 @@ def measures_section(contents: NewRowsContents) -> Html:
 
 def drift_section(contents: NewRowsContents) -> Html:
     """Return how each column has changed since the fit."""
-    rows = [_drift_row(contents, one) for one in contents.drift]
+    rows = [_drift_row(contents, column) for column in contents.drift]
     head = ["Column", term("PSI"), term("By chance"), "Verdict", "Changed most", "Then", "Now",
             "Role"]  # fmt: skip
     return section(
@@ -72,17 +73,17 @@ def drift_section(contents: NewRowsContents) -> Html:
     )
 
 
-def _row(one: Measure) -> list[Html | str]:
+def _row(measure: NewRowsMeasure) -> list[Html | str]:
     interval = MISSING
-    if math.isfinite(one.low):
-        interval = f"{_text(one, one.low)} to {_text(one, one.high)}"
-    return [one.name, _text(one, one.training), _text(one, one.value), interval]
+    if math.isfinite(measure.low):
+        interval = f"{_text(measure, measure.low)} to {_text(measure, measure.high)}"
+    return [measure.name, _text(measure, measure.training), _text(measure, measure.value), interval]
 
 
-def _text(one: Measure, value: float) -> str:
-    if one.is_share:
+def _text(measure: NewRowsMeasure, value: float) -> str:
+    if measure.is_share:
         return percent(value, 2)
-    return ratio(value) if one.key in ("auc", "r_squared", "concordance") else number(value, 4)
+    return ratio(value) if measure.key in ("auc", "r_squared", "concordance") else number(value, 4)
 
 
 def _bound(contents: NewRowsContents) -> str:
@@ -97,33 +98,33 @@ def _bound(contents: NewRowsContents) -> str:
         )
     if not contents.bounded:
         shares = " and ".join(
-            f"{percent(one.value, 2)} of the {WHAT[one.key]}, against "
-            f"{percent(one.training, 2)} in training"
-            for one in contents.measures
-            if one.key.startswith("share")
+            f"{percent(measure.value, 2)} of the {WHAT[measure.key]}, against "
+            f"{percent(measure.training, 2)} in training"
+            for measure in contents.measures
+            if measure.key.startswith("share")
         )
         return (
             f"{text}What it is on is not measured on other rows. On these {count(subject.n_rows)} "
             f"new rows the sensitive attributes explain {shares}."
         )
-    one = next(one for one in contents.measures if one.key == contents.bounded)
+    measure = next(measure for measure in contents.measures if measure.key == contents.bounded)
     interval = ""
-    if math.isfinite(one.low):
-        interval = f" (95 % interval {percent(one.low, 2)} to {percent(one.high, 2)})"
+    if math.isfinite(measure.low):
+        interval = f" (95 % interval {percent(measure.low, 2)} to {percent(measure.high, 2)})"
     return (
         f"{text}On these {count(subject.n_rows)} new rows the sensitive attributes explain "
-        f"{percent(one.value, 2)}{interval} of the {WHAT[one.key]}, against "
-        f"{percent(one.training, 2)} in training: {verdict(one, r)}."
+        f"{percent(measure.value, 2)}{interval} of the {WHAT[measure.key]}, against "
+        f"{percent(measure.training, 2)} in training: {verdict(measure, r)}."
     )
 
 
-def verdict(one: Measure, r: float) -> str:
+def verdict(measure: NewRowsMeasure, r: float) -> str:
     """Compare a measure on new rows with the bound."""
-    if one.value <= r:
+    if measure.value <= r:
         return "within the bound"
-    if not math.isfinite(one.low):
+    if not math.isfinite(measure.low):
         return "above the bound"
-    if one.low > r:
+    if measure.low > r:
         return "above the bound, and by more than chance explains"
     return "above the bound, by no more than chance may explain"
 
@@ -160,9 +161,9 @@ def _drift(contents: NewRowsContents) -> str:
     }
     total, parts = len(contents.drift), []
     for change, words in changes.items():
-        found = [one.name for one in contents.drift if _change(one) == change]
-        if found:
-            parts.append(f"{len(found)} of {total} columns {words}: {names_shown(found, 6)}")
+        names = [column.name for column in contents.drift if _change(column) == change]
+        if names:
+            parts.append(f"{len(names)} of {total} columns {words}: {listed(names, 6, str)}")
     if parts:
         return f"{'; '.join(parts)}."
     return (
@@ -171,22 +172,22 @@ def _drift(contents: NewRowsContents) -> str:
     )
 
 
-def _change(one: Drift) -> str:
+def _change(column: Drift) -> str:
     """Name a change; few rows make the index large by themselves."""
-    if one.psi < STABLE or one.psi < CHANCE * one.by_chance:
+    if column.psi < STABLE or column.psi < CHANCE * column.by_chance:
         return "stable"
-    return "shifted" if one.psi >= SHIFTED else "changed"
+    return "shifted" if column.psi >= SHIFTED else "changed"
 
 
-def _drift_row(contents: NewRowsContents, one: Drift) -> list[Html | str]:
+def _drift_row(contents: NewRowsContents, column: Drift) -> list[Html | str]:
     largest = max(contents.drift[0].psi, SHIFTED)
     return [
-        one.name,
-        bar(element("span", ratio(one.psi)), largest, one.psi),
-        ratio(one.by_chance),
-        _change(one),
-        one.part,
-        percent(one.before),
-        percent(one.now),
-        "sensitive" if one.sensitive else "predictor",
+        column.name,
+        bar(element("span", ratio(column.psi)), largest, column.psi),
+        ratio(column.by_chance),
+        _change(column),
+        column.part,
+        percent(column.before),
+        percent(column.now),
+        "sensitive" if column.sensitive else "predictor",
     ]

@@ -34,7 +34,7 @@ MEANINGS: dict[str, str] = {
     "the chosen bound; it accounts for the estimation of what S explains and of λ(r)",
     "Standardized": "coefficient times the standard deviation of its column",
     "Against no bound": "standardized, less that of the model without a bound",
-    "Raw": "what a column as it comes is multiplied by",
+    "Raw": "coefficient of the column in its original form",
     "Its share": "mean of what the attribute adds, over all orders of the attributes (Shapley)",
     "Alone": "what the attribute explains by itself",
     "Added last": "what the attribute adds to all the others",
