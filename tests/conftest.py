@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 HERE = Path(__file__).parent
 SHARED = HERE.parent.parent / "shared" / "reference"
 
+os.environ.setdefault("MPLBACKEND", "agg")  # for pictures that nobody looks at
 settings.register_profile(
     "fairridge", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )

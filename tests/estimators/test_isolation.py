@@ -5,13 +5,15 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from scipy.special import expit
-from statsmodels.duration.hazard_regression import PHReg
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
 from fairridge.exceptions import DataWarning
+from tests.zoo import LateModule
+
+hazard_regression = LateModule("statsmodels.duration.hazard_regression")
+sm = LateModule("statsmodels.api")
 
 N, RARE = 1500, 11
 FAMILIES = [
@@ -206,7 +208,7 @@ def test_without_a_bound_others_have_the_limit_of_maximum_likelihood():
     times = respond("cox", eta, rare)
     model = FairRidgeSurvival(1.0, sensitive="s").fit(frame, times)
     D = D.drop(columns="one")
-    theirs = PHReg(times[~rare, 0], D, status=times[~rare, 1]).fit(tol=1e-12)
+    theirs = hazard_regression.PHReg(times[~rare, 0], D, status=times[~rare, 1]).fit(tol=1e-12)
     score, limit = model.predict(frame[~rare]), D.to_numpy() @ theirs.params
     np.testing.assert_allclose(score - score.mean(), limit - limit.mean(), atol=1e-7)
 
@@ -334,7 +336,9 @@ def test_deviances_are_of_all_rows():
             null = sm.GLM(y, np.ones(N), sm.families.Binomial()).fit().deviance
             assert model.explained_deviance_ == pytest.approx(1 + 2 * likelihood / null, rel=1e-9)
         else:
-            likelihood = PHReg(y[:, 0], score[:, None], status=y[:, 1]).loglike(np.ones(1))
+            likelihood = hazard_regression.PHReg(y[:, 0], score[:, None], status=y[:, 1]).loglike(
+                np.ones(1)
+            )
         assert model.deviance_ == pytest.approx(-2.0 * likelihood, rel=1e-9)
         assert model.loglik_ == pytest.approx(likelihood, rel=1e-9)
 

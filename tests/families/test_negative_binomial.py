@@ -2,18 +2,20 @@
 
 from decimal import Decimal, localcontext
 
-import dask
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from scipy import stats
 
 import fairridge
 from fairridge import FairRidgeRegressor, cross_validate, load, sources
 from fairridge.export import to_onnx, to_sklearn, to_sql
 from fairridge.families import NegativeBinomial, Poisson
+from tests.zoo import LateModule
+
+dask = LateModule("dask")
+dd = LateModule("dask.dataframe")
+sm = LateModule("statsmodels.api")
 
 NAMES = list("stxz")
 

@@ -2,11 +2,9 @@
 
 import pickle
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from sklearn.base import clone
 
 from fairridge import (
@@ -21,8 +19,12 @@ from fairridge.fairness import IndividualFairness
 from fairridge.families import Poisson
 from fairridge.inference.passes import row_terms
 from fairridge.penalties import Ridge
+from tests.zoo import LateModule
 
 from .problems import analyzed, draw
+
+dd = LateModule("dask.dataframe")
+sm = LateModule("statsmodels.api")
 
 
 def make_people(n=900, seed=4):

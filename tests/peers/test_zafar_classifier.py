@@ -1,6 +1,5 @@
 """Zafar et al.'s bounds for logistic regression: a conic solver, optimality, separation."""
 
-import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +11,9 @@ from sklearn.linear_model import LogisticRegression
 
 from fairridge import ZafarClassifier
 from fairridge.exceptions import BoundWarning, DataWarning
+from tests.zoo import LateModule
+
+cp = LateModule("cvxpy")
 
 
 def generated(seed, n=200, q=2, p=4, strength=0.7):
