@@ -1,6 +1,9 @@
 """Helpers that many tests share: late imports, responses, models and plain statistics."""
 
 import importlib
+from itertools import combinations, product
+
+import pytest
 
 
 class LateModule:
@@ -13,6 +16,38 @@ class LateModule:
         if attribute.startswith("_"):  # pytest looks for its own marks on everything it collects
             raise AttributeError(attribute)
         return getattr(importlib.import_module(self._name), attribute)
+
+
+def pairwise(*choices, allowed=lambda *row: True):
+    """Return rows of the product of all choices in which every two values meet that may meet.
+
+    A greedy covering array: the pairs that the fewest rows have come first, and of the rows with
+    such a pair the one is taken that has most of those still missing.
+    """
+    rows_of = {}
+    for row in product(*choices):
+        if allowed(*row):
+            for pair in _pairs(row):
+                rows_of.setdefault(pair, []).append(row)
+    missing, chosen = set(rows_of), []
+    for pair in sorted(rows_of, key=lambda pair: len(rows_of[pair])):
+        if pair in missing:
+            chosen.append(max(rows_of[pair], key=lambda row: len(missing & set(_pairs(row)))))
+            missing -= set(_pairs(chosen[-1]))
+    return chosen
+
+
+def _pairs(row):
+    return combinations(enumerate(row), 2)
+
+
+def crossed(*, allowed=lambda *row: True, **choices):
+    """Parametrize a test by all combinations; the quick tests have those of `pairwise`."""
+    rows = [row for row in product(*choices.values()) if allowed(*row)]
+    quick = set(pairwise(*choices.values(), allowed=allowed))
+    marks = [() if row in quick else pytest.mark.slow for row in rows]
+    params = [pytest.param(*row, marks=mark) for row, mark in zip(rows, marks, strict=True)]
+    return pytest.mark.parametrize(tuple(choices), params)
 
 
 def statsmodels_family(name, power=1.5, dispersion=1.0):
