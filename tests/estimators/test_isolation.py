@@ -10,7 +10,7 @@ from scipy.special import expit
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
 from fairridge.exceptions import DataWarning
-from tests.zoo import LateModule
+from tests.zoo import LateModule, crossed
 
 hazard_regression = LateModule("statsmodels.duration.hazard_regression")
 sm = LateModule("statsmodels.api")
@@ -92,9 +92,7 @@ def assert_half_an_event(model, frame, y, rare):
         assert predicted.mean() == pytest.approx((m + 0.5) / (m + 1), rel=1e-10)
 
 
-@pytest.mark.parametrize("r", [0.05, 1.0])
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("family", FAMILIES)
+@crossed(family=FAMILIES, place=PLACES, r=[0.05, 1.0])
 def test_others_get_the_model_without_these_rows(family, place, r):
     frame, eta, rare = make(place)
     y = respond(family, eta, rare)
@@ -120,20 +118,15 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("r", [0.02, pytest.param(1.0, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(
-    "family",
-    [
-        "binomial",
-        *(pytest.param(f, marks=pytest.mark.slow) for f in ("multinomial", "poisson")),
-        "cox",
-    ],
+@crossed(
+    kind=OTHERS,
+    family=["binomial", "multinomial", "poisson", "cox"],
+    place=PLACES,
+    r=[0.02, 1.0],
+    # Cox models predict no means.
+    allowed=lambda kind, family, place, r: family != "cox" or "mean" not in kind,
 )
-@pytest.mark.parametrize("kind", OTHERS)
 def test_blind_models_and_those_with_controls_isolate_too(kind, family, place, r):
-    if family == "cox" and "mean" in kind:
-        pytest.skip("Cox models predict no means")
     frame, eta, rare = make(place)
     y = respond(family, eta, rare)
     model = fair(family, r, **OTHERS[kind]).fit(frame, y)
