@@ -3,7 +3,11 @@
 import importlib
 from itertools import combinations, product
 
+import numpy as np
 import pytest
+from scipy.special import expit
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 
 
 class LateModule:
@@ -65,3 +69,56 @@ def statsmodels_family(name, power=1.5, dispersion=1.0):
         "quasi-binomial": lambda: families.Binomial(),
         "tweedie": lambda: families.Tweedie(links.Log(), var_power=power),
     }[name]()
+
+
+def responses(eta, seed, slope=0.4, labels=("no", "yes")):
+    """Draw a response of every family, with linear predictor η (slope·η for logarithms)."""
+    rng, eta = np.random.default_rng(seed), np.asarray(eta, dtype=float)
+    n, mean = len(eta), np.exp(slope * eta)
+    noisy = eta + rng.logistic(size=n)
+    counts, amounts = rng.poisson(mean).astype(float), rng.gamma(2.0, mean / 2.0)
+    return {
+        "binomial": np.where(noisy > 0.0, labels[1], labels[0]),
+        "cox": np.column_stack([rng.exponential(1.0 / mean), rng.random(n) < 0.7]),
+        "gamma": amounts,
+        "gaussian": eta + rng.normal(size=n),
+        "multinomial": np.digitize(noisy, [-1.0, 1.0]),
+        "negative-binomial": rng.negative_binomial(3, 3.0 / (3.0 + mean)).astype(float),
+        "poisson": counts,
+        "quasi-binomial": rng.binomial(6, expit(eta)) / 6.0,
+        "quasi-poisson": 2.0 * counts,
+        "tweedie": np.where(rng.random(n) < 0.3, 0.0, amounts),
+    }
+
+
+def model_of(family, unfairness=0.05, **options):
+    """Return the model of a family, or of two classes and a link, by its name."""
+    if family in ("cox", "efron"):
+        ties = "efron" if family == "efron" else "breslow"
+        return FairRidgeSurvival(unfairness, ties=ties, **options)
+    if family in ("probit", "cloglog"):
+        return FairRidgeClassifier(unfairness, link=family, **options)
+    if family in ("binomial", "multinomial"):
+        return FairRidgeClassifier(unfairness, **options)
+    return FairRidgeRegressor(unfairness, family=family, **options)
+
+
+def means(model, X, **given):
+    """Return the predicted means as columns: of classes all probabilities, of two classes one."""
+    if not hasattr(model, "predict_proba"):
+        return model.predict(X, **given)[:, None]
+    found = model.predict_proba(X, **given)
+    return found[:, 1:] if found.shape[1] == 2 else found
+
+
+def r_squared(values, columns, weight=None, given=None):
+    """Return the share of columns of values that least squares explain, beyond what is given."""
+    values = np.asarray(values, dtype=float).reshape(len(values), -1)
+    root = np.sqrt(np.ones(len(values)) if weight is None else weight)[:, None]
+    given = [np.ones(len(values))] if given is None else [np.ones(len(values)), given]
+
+    def left(*sides):
+        A = root * np.column_stack(sides)
+        return np.sum((root * values - A @ np.linalg.lstsq(A, root * values, rcond=None)[0]) ** 2)
+
+    return 1.0 - left(*given, columns) / left(*given)

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, compare, cross_validate
+from fairridge import FairRidgeClassifier, compare, cross_validate
+from tests import zoo
 
 # Levels that decide the response are warned of, and are what is difficult here.
 pytestmark = [
@@ -37,10 +38,7 @@ def people():
 
 
 def model_of(family, definition):
-    options = {"sensitive": ["sex", "age"], "definition": definition}
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(**options)
-    return FairRidgeRegressor(family=family, **options)
+    return zoo.model_of(family, sensitive=["sex", "age"], definition=definition)
 
 
 def columns_for(definition, X):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp, softmax, xlogy
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, families
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, families
 from fairridge.exceptions import BoundWarning
 from fairridge.fairness import (
     Combined,
@@ -15,7 +15,7 @@ from fairridge.fairness import (
     StatisticalParity,
 )
 from fairridge.penalties import ElasticNet
-from tests.zoo import crossed, pairwise
+from tests.zoo import crossed, model_of, pairwise
 
 # Families of the package and what they are called here; Gaussian models have tests of their own.
 NAMED = {
@@ -104,18 +104,12 @@ class Data:
         return {"sample_weight": self.weight, "offset": self.offset}
 
     def model(self, r=0.05, **options):
-        options = {"sensitive": [0, 1], **options}
-        if self.family in ("binomial", "multinomial"):
-            return FairRidgeClassifier(r, **options)
-        if self.family in ("cox", "efron"):
-            ties = "efron" if self.family == "efron" else "breslow"
-            return FairRidgeSurvival(r, ties=ties, **options)
         objects = {
             "tweedie": families.Tweedie(POWER),
             "negative-binomial": families.NegativeBinomial(KAPPA),
         }
-        family = objects.get(self.family, self.family)
-        return FairRidgeRegressor(r, family=family, **options)
+        options = {"sensitive": [0, 1], **options}
+        return model_of(objects.get(self.family, self.family), r, **options)
 
     def fit(self, r=0.05, **options):
         return self.model(r, **options).fit(self.Z, self.y, **self.arguments)

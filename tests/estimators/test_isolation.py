@@ -10,6 +10,7 @@ from scipy.special import expit
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
 from fairridge.exceptions import DataWarning
+from tests import zoo
 from tests.zoo import LateModule, crossed
 
 hazard_regression = LateModule("statsmodels.duration.hazard_regression")
@@ -63,13 +64,7 @@ def respond(family, eta, rare, seed=5):
 
 
 def fair(family, r, **options):
-    options = {"sensitive": "s"} | options
-    if family == "cox":
-        return FairRidgeSurvival(r, **options)
-    if family in ("poisson", "tweedie", "quasi-binomial"):
-        return FairRidgeRegressor(r, family=family, **options)
-    link = family if family in ("probit", "cloglog") else "logit"
-    return FairRidgeClassifier(r, link=link, **options)
+    return zoo.model_of(family, r, **{"sensitive": "s"} | options)
 
 
 def means(model, frame):

@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.exceptions import DataWarning
 from fairridge.families import Gamma, Poisson, QuasiBinomial, Tweedie
+from tests import zoo
 from tests.zoo import LateModule, statsmodels_family
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
@@ -33,15 +34,7 @@ def columns():
 
 @pytest.fixture(scope="module")
 def responses(columns):
-    rng = np.random.default_rng(61)
-    eta = columns @ [0.4, -0.3, 0.3, 0.0, -0.2] + 0.3
-    counts = rng.poisson(np.exp(eta))
-    return {
-        "poisson": counts * 1.0,
-        "gamma": rng.gamma(3.0, np.exp(eta) / 3.0),
-        "tweedie": np.array([rng.gamma(2.0, 0.5, k).sum() for k in counts]),
-        "quasi-binomial": rng.binomial(6, expit(eta)) / 6.0,
-    }
+    return zoo.responses(columns @ [0.4, -0.3, 0.3, 0.0, -0.2] + 0.3, 61, slope=1.0)
 
 
 @pytest.fixture(params=FAMILIES)

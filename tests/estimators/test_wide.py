@@ -12,7 +12,6 @@ import pytest
 from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
-    FairRidgeSurvival,
     cross_validate,
 )
 from fairridge.engines import columns as column_module
@@ -22,6 +21,7 @@ from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
 from fairridge.families import NegativeBinomial
 from fairridge.penalties import resolve_penalty
 from fairridge.search import CompressedProblem, ModelSettings, gaussian_problem, glm_problem, solve
+from tests.zoo import model_of
 
 N, P = 24, 40
 
@@ -45,14 +45,6 @@ def wide():
         cox=np.column_stack([np.exp(-0.3 * y), rng.random(N) < 0.8]),
         weight=rng.uniform(0.5, 2.0, N),
     )
-
-
-def model_of(family, unfairness=0.05, **options):
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(unfairness, **options)
-    if family == "cox":
-        return FairRidgeSurvival(unfairness, **options)
-    return FairRidgeRegressor(unfairness, family=family, **options)
 
 
 def in_columns(model, X, y, S, weight=None):

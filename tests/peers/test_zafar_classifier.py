@@ -91,7 +91,7 @@ def test_covariances_equal_a_conic_solver(seed, share):
     st.floats(-5.0, -0.01),
     st.sampled_from(["correlation", "covariance"]),
 )
-@pytest.mark.filterwarnings("ignore:only the intercept", "ignore:the definition crosses")
+@pytest.mark.filterwarnings("ignore:only the intercept")
 def test_bounds_are_met_never_exceeded_and_optimal(seed, q, p, exponent, bound):
     S, X, y = generated(seed, q=q, p=p, strength=0.3)
     r = 10.0**exponent
