@@ -8,10 +8,7 @@ from fairridge import FairRidgeClassifier, compare, cross_validate
 from tests import zoo
 
 # Levels that decide the response are warned of, and are what is difficult here.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning"),
-    pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 LISTS = ([1.0], [0.0, 1.0], [1.0, 0.3, 0.02], [0.02], [0.5, 0.02, 1.0])
 DEFINITIONS = ("statistical-parity", "equality-of-opportunity", "individual", "mean-parity")
 FAMILIES = ["gaussian", "binomial"]

@@ -715,7 +715,6 @@ HILLS = [("poisson", 77), ("poisson", 46), ("poisson", 58), ("poisson", 105), ("
          ("binomial", 119)]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 @pytest.mark.parametrize("height", [-0.5, 0.1, 0.5, 0.9])
 @pytest.mark.parametrize(("family", "seed"), HILLS)
 def test_the_smallest_penalty_from_which_on_the_bound_holds(family, seed, height):
@@ -758,7 +757,6 @@ def test_a_bound_above_the_hill_is_inactive(family, seed):
 LARGE = [("poisson", 14), ("poisson", 57), ("binomial", 13), ("binomial", 17), ("binomial", 82)]
 
 
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 @pytest.mark.parametrize("r", [0.05, 0.9, 0.999])
 @pytest.mark.parametrize(("family", "seed"), LARGE)
 def test_a_share_above_one_is_bounded(family, seed, r):

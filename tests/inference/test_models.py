@@ -247,7 +247,6 @@ def make_isolated():
 
 
 @pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 def test_isolated_levels_have_no_standard_errors(definition):
     frame, y = make_isolated()
     frame.loc[:7, "g"], y[:8] = "z", False
@@ -272,7 +271,6 @@ def test_isolated_levels_have_no_standard_errors(definition):
     assert np.isfinite(found.linear_predictor([[0.0, 0.0, 1.0, 0.0]])).all()
 
 
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 def test_a_base_level_that_is_isolated():
     frame, y = make_isolated()
     frame.loc[:7, "g"], y[:8] = "0", False
