@@ -1,6 +1,8 @@
 """Helpers that many tests share: late imports, responses, models and plain statistics."""
 
+import copy
 import importlib
+import warnings
 from itertools import combinations, product
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from scipy.special import expit
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
+from fairridge.exceptions import DataWarning
 
 
 class LateModule:
@@ -20,6 +23,39 @@ class LateModule:
         if attribute.startswith("_"):  # pytest looks for its own marks on everything it collects
             raise AttributeError(attribute)
         return getattr(importlib.import_module(self._name), attribute)
+
+
+# Functions from columns by name to a frame of each library.
+LIBRARIES = {
+    "pandas": lambda columns: LateModule("pandas").DataFrame(columns),
+    "polars": lambda columns: LateModule("polars").DataFrame(columns),
+    "pyarrow": lambda columns: LateModule("pyarrow").table(columns),
+}
+
+
+def quietly(function, *arguments, **options):
+    """Call with warnings about data recorded; no other warning may come."""
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        result = function(*arguments, **options)
+    assert {w.category for w in record} <= {DataWarning}, [str(w.message) for w in record]
+    return result
+
+
+REMOVED = object()
+
+
+def with_changed_field(document, place, value):
+    """Return a copy of nested dicts and lists in which one field is another, or is `REMOVED`."""
+    changed = copy.deepcopy(document)
+    inside = changed
+    for key in place[:-1]:
+        inside = inside[key]
+    if value is REMOVED:
+        del inside[place[-1]]
+    else:
+        inside[place[-1]] = value
+    return changed
 
 
 def pairwise(*choices, allowed=lambda *row: True):

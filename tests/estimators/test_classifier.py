@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 
 from fairridge import FairRidgeClassifier
 from fairridge.exceptions import DataWarning
-from tests.zoo import LateModule
+from tests.zoo import LateModule, quietly
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
 sm = LateModule("statsmodels.api")
@@ -427,15 +427,6 @@ def test_a_search_over_the_bound(two):
 
 
 # --------------------------------------------------------------------- defects
-
-
-def quietly(function, *arguments, **options):
-    """Call with warnings about data recorded; no other warning may come."""
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        result = function(*arguments, **options)
-    assert {w.category for w in record} <= {DataWarning}, [str(w.message) for w in record]
-    return result
 
 
 @pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.exceptions import DataWarning
 from fairridge.families import Gamma, Poisson, QuasiBinomial, Tweedie
 from tests import zoo
-from tests.zoo import LateModule, statsmodels_family
+from tests.zoo import LateModule, quietly, statsmodels_family
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
 sm = LateModule("statsmodels.api")
@@ -267,15 +266,6 @@ def test_counts_may_be_integers_or_truth_values(columns, responses):
 
 
 # --------------------------------------------------------------------- defects
-
-
-def quietly(function, *arguments, **options):
-    """Call with warnings about data recorded; no other warning may come."""
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        result = function(*arguments, **options)
-    assert {w.category for w in record} <= {DataWarning}, [str(w.message) for w in record]
-    return result
 
 
 def assert_sound(model, Z, r):

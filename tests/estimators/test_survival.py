@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from fairridge import FairRidgeSurvival
 from fairridge.datasets import load_rossi
 from fairridge.exceptions import DataWarning
 from fairridge.metrics import concordance_index
-from tests.zoo import LateModule
+from tests.zoo import LateModule, quietly
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
 hazard_regression = LateModule("statsmodels.duration.hazard_regression")
@@ -372,15 +371,6 @@ def test_every_check_of_scikit_learn_passes():
 
 
 # --------------------------------------------------------------------- defects
-
-
-def quietly(function, *arguments, **options):
-    """Call with warnings about data recorded; no other warning may come."""
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        result = function(*arguments, **options)
-    assert {w.category for w in record} <= {DataWarning}, [str(w.message) for w in record]
-    return result
 
 
 def assert_sound(model, Z, r):

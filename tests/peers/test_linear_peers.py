@@ -5,8 +5,6 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from scipy.special import expit
 from sklearn.base import clone, is_classifier
@@ -24,7 +22,7 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.validation import cross_validation
-from tests.zoo import LateModule
+from tests.zoo import LIBRARIES, LateModule
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
 plt = LateModule("matplotlib.pyplot")
@@ -46,7 +44,6 @@ MODELS = {
 }
 BLIND = [name for name in MODELS if not name.startswith("komiyama")]
 GAUSSIAN = [name for name in MODELS if "logistic" not in name]
-LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 
 @pytest.fixture(params=MODELS)
