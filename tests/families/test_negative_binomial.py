@@ -43,7 +43,7 @@ def rows_of(family, y, eta, order=0):
 
 def exactly(y, eta, kappa):
     """Deviance, slope and curvature with as many digits as it takes."""
-    with localcontext(prec=600):
+    with localcontext(prec=320):  # more digits change none of the floats
         y, mu, k = Decimal(y), Decimal(eta).exp(), Decimal(kappa)
         below = 1 + k * mu
         deviance = -(y + 1 / k) * ((1 + k * y) / below).ln()
