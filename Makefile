@@ -10,6 +10,10 @@ LOWEST := .venv-lowest
 PYTHONS := 3.11 3.12 3.13 3.14
 TESTS  ?= tests
 BROWSERS := chromium chromium-browser google-chrome chrome
+# Tests run in one process per core: each has one thread, and compiled files are kept for all of
+# them and for the commands that they start, even where the environment says otherwise.
+ALONE  := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
+PYTEST := -m pytest -n auto --dist worksteal
 # Spark is a large package, and its tests run only where Java is.
 COMMA  := ,
 EXTRAS := dev$(if $(shell command -v java 2>/dev/null),$(COMMA)spark)
@@ -57,11 +61,11 @@ demo: $(DEMO)
 	$(BIN)/fairridge demo
 
 test: $(READY)
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
+	$(ALONE) $(BIN)/python $(PYTEST) -m "not slow" $(TESTS)
 
 # The site has tests, too: formulas, links and search.
 test-all: $(READY) $(DOCS) browser
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal $(TESTS)
+	$(ALONE) $(BIN)/python $(PYTEST) $(TESTS)
 
 # The lower bounds of pyproject.toml are promises, too.
 test-lowest:
@@ -70,7 +74,7 @@ test-lowest:
 	$(LOWEST)/bin/python -m pip install --quiet --upgrade pip
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
 		--editable ".[dev]"
-	SCIPY_ARRAY_API=1 $(LOWEST)/bin/python -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
+	$(ALONE) $(LOWEST)/bin/python $(PYTEST) -m "not slow" $(TESTS)
 
 test-pythons:
 	@for version in $(PYTHONS); do \

@@ -12,9 +12,12 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.zoo import LIBRARIES
+
 HERE = Path(__file__).parent
 SHARED = HERE.parent.parent / "shared" / "reference"
 
+os.environ.setdefault("MPLBACKEND", "agg")  # for pictures that nobody looks at
 settings.register_profile(
     "fairridge", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -70,6 +73,18 @@ def paper_example():
     X, S = Z[:, :3], Z[:, 3:]
     y = X @ [2.0, 3.0, 4.0] + S @ [5.0, 6.0, 7.0] + rng.normal(scale=10.0, size=1000)
     return S, X, y
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request):
+    """Name of a frame library."""
+    return request.param
+
+
+@pytest.fixture
+def frame_of(library):
+    """Return a function from a dict of columns to a frame of each library in turn."""
+    return LIBRARIES[library]
 
 
 @pytest.fixture

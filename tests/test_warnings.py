@@ -11,6 +11,7 @@ import fairridge
 from fairridge import compare, cross_validate, sources
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.peers.komiyama.estimator import auxiliary_ridge_bias
+from fairridge.validation.report import case
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,8 @@ def test_columns_without_names(people, method):
     assert_points_here(lambda: getattr(model, method)(X.to_numpy(), *y), UserWarning)
 
 
-def test_functions(people):
+def test_functions(people, monkeypatch):
+    monkeypatch.setattr(case, "POINTS", 5)
     frame, wage, _ = people
     options = {"sensitive": "s", "models": {}, "cv": 2}
     assert_points_here(lambda: compare(frame, wage, **options), DataWarning)
@@ -105,7 +107,7 @@ def test_functions(people):
         lambda: auxiliary_ridge_bias(frame, wage, penalties=[1.0], sensitive="s"), DataWarning
     )
     model = fairridge.FairRidgeRegressor(0.05, sensitive="s")
-    assert_points_here(lambda: fairridge.report(model, frame, wage, bootstrap=0), DataWarning)
+    assert_points_here(lambda: fairridge.report(model, frame, wage, cv=2, bootstrap=0), DataWarning)
 
 
 def test_rows_that_are_not_in_memory(people):

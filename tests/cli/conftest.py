@@ -1,9 +1,11 @@
 """Commands, run as a user runs them."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import pandas as pd
 import pytest
+import typer.main
 
 from fairridge.cli import main
 
@@ -13,6 +15,14 @@ class Result:
     code: int
     out: str
     error: str
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_built_once():
+    """Typer builds all commands at each call: a user's process does it once, these tests often."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture

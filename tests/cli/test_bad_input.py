@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,9 +156,10 @@ COMMANDS = {
 }
 
 
-@pytest.fixture
-def files(folder):
+@pytest.fixture(scope="module")
+def bad_files(tmp_path_factory):
     """Files with every defect."""
+    folder = tmp_path_factory.mktemp("bad_files")
     (folder / "folder").mkdir()
     texts = {
         "empty.csv": "",
@@ -179,23 +181,29 @@ def files(folder):
     (folder / "binary.csv").write_bytes(np.random.default_rng(0).bytes(500) + b"\0")
     ok = pd.DataFrame({"y": [1, 2, 3, 4, 5, 0.5], "s": list("ababab"),
                        "x": [2, 1, 4, 3, 7, 2.5]})  # fmt: skip
-    ok.to_csv("ok.csv", index=False)
-    ok.to_parquet("ok.parquet")
-    ok.assign(y=-ok["y"]).to_csv("negative.csv", index=False)
-    ok.assign(x=ok["x"] ** 2).to_csv("other.csv", index=False)
-    ok.assign(e=[0, 1, 1, 0, 1, 1]).to_csv("more.csv", index=False)
-    ok.drop(columns="x").to_csv("few.csv", index=False)
-    ok.assign(s="zzz").to_csv("unseen.csv", index=False)
+    ok.to_csv(folder / "ok.csv", index=False)
+    ok.to_parquet(folder / "ok.parquet")
+    ok.assign(y=-ok["y"]).to_csv(folder / "negative.csv", index=False)
+    ok.assign(x=ok["x"] ** 2).to_csv(folder / "other.csv", index=False)
+    ok.assign(e=[0, 1, 1, 0, 1, 1]).to_csv(folder / "more.csv", index=False)
+    ok.drop(columns="x").to_csv(folder / "few.csv", index=False)
+    ok.assign(s="zzz").to_csv(folder / "unseen.csv", index=False)
     model = FairRidgeRegressor(sensitive=["s"]).fit(ok[["s", "x"]], ok["y"])
-    fairridge.save(model, "model.json")
-    fairridge.save(
-        FairRidgeClassifier(sensitive=["s"]).fit(ok[["s", "x"]], list("abbaab")), "classes.json"
-    )
+    fairridge.save(model, folder / "model.json")
+    classes = FairRidgeClassifier(sensitive=["s"]).fit(ok[["s", "x"]], list("abbaab"))
+    fairridge.save(classes, folder / "classes.json")
     text = (folder / "model.json").read_text()
     (folder / "cut.json").write_text(text[:300])
     document = json.loads(text)
     document["parameters"]["unfairness"] = 0.5
     (folder / "changed.json").write_text(json.dumps(document))
+    return folder
+
+
+@pytest.fixture
+def files(bad_files, folder):
+    """A copy of them for one test."""
+    shutil.copytree(bad_files, folder, dirs_exist_ok=True)
     return folder
 
 

@@ -3,14 +3,16 @@
 import json
 import pickle
 
-import duckdb
 import numpy as np
-import onnxruntime
 import pandas as pd
 import pytest
 
 from fairridge import load
 from fairridge.export import reasons, scorecard
+from tests.zoo import LateModule
+
+duckdb = LateModule("duckdb")
+onnxruntime = LateModule("onnxruntime")
 
 COLUMNS = ["sex", "skill", "town"]
 

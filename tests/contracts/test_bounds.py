@@ -4,13 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, compare, cross_validate
+from fairridge import FairRidgeClassifier, compare, cross_validate
+from tests import zoo
 
 # Levels that decide the response are warned of, and are what is difficult here.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning"),
-    pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 LISTS = ([1.0], [0.0, 1.0], [1.0, 0.3, 0.02], [0.02], [0.5, 0.02, 1.0])
 DEFINITIONS = ("statistical-parity", "equality-of-opportunity", "individual", "mean-parity")
 FAMILIES = ["gaussian", "binomial"]
@@ -37,10 +35,7 @@ def people():
 
 
 def model_of(family, definition):
-    options = {"sensitive": ["sex", "age"], "definition": definition}
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(**options)
-    return FairRidgeRegressor(family=family, **options)
+    return zoo.model_of(family, sensitive=["sex", "age"], definition=definition)
 
 
 def columns_for(definition, X):

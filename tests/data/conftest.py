@@ -5,20 +5,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
-
-
-@pytest.fixture(params=LIBRARIES)
-def library(request):
-    """Name of a frame library."""
-    return request.param
-
-
-@pytest.fixture
-def frame_of(library):
-    """Return a function from a dict of columns to a frame of each library in turn."""
-    return LIBRARIES[library]
-
 
 @pytest.fixture
 def categorical_of(library):

@@ -8,15 +8,14 @@ import shlex
 import warnings
 from pathlib import Path
 
-import matplotlib
-import matplotlib.pyplot as plt
 import pytest
 from threadpoolctl import threadpool_limits
 
 from fairridge import datasets
 from fairridge.cli import main
+from tests.zoo import LateModule
 
-matplotlib.use("Agg")
+plt = LateModule("matplotlib.pyplot")
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT.parent / "shared" / "reference"

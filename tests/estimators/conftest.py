@@ -9,22 +9,9 @@ import pyarrow as pa
 import pytest
 from scipy.optimize import brentq
 
-LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 RANKS = ("low", "mid", "high")
 # What is nothing but rounding, in a dense computation with centered, scaled columns.
 NOTHING = 1e-9
-
-
-@pytest.fixture(params=LIBRARIES)
-def library(request):
-    """Name of a frame library."""
-    return request.param
-
-
-@pytest.fixture
-def frame_of(library):
-    """Return a function from a dict of columns to a frame of each library in turn."""
-    return LIBRARIES[library]
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from sklearn.preprocessing import PolynomialFeatures
 
 import fairridge
 from fairridge import (
-    FairRidgeClassifier,
     FairRidgeRegressor,
     FairRidgeSurvival,
     Monitor,
@@ -25,6 +24,8 @@ from fairridge import (
     rules,
     sources,
 )
+from tests import zoo
+from tests.zoo import means, r_squared
 
 N = 400
 S = ["sex", "age", "race"]
@@ -45,41 +46,17 @@ def people():
 
 
 def respond(family, eta):
-    rng = np.random.default_rng(2)
-    if family == "gaussian":
-        return eta + rng.normal(size=len(eta))
-    if family == "poisson":
-        return rng.poisson(np.exp(eta / 3)).astype(float)
-    if family == "multinomial":
-        return np.digitize(eta + rng.logistic(size=len(eta)), [-0.5, 1.0])
-    return (rng.random(len(eta)) < expit(eta)).astype(int)
+    return zoo.responses(eta, 2, labels=(0, 1))[family]
 
 
 def fair(family, bounds, **options):
-    options = {"sensitive": S, "definition": "mean-parity"} | options
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(bounds, **options)
-    return FairRidgeRegressor(bounds, family=family, **options)
-
-
-def means(model, frame):
-    found = model.predict_proba(frame) if hasattr(model, "classes_") else model.predict(frame)
-    return (
-        found[:, 1:] if found.ndim == 2 and found.shape[1] == 2 else found.reshape(len(frame), -1)
-    )
+    return zoo.model_of(family, bounds, **{"sensitive": S, "definition": "mean-parity"} | options)
 
 
 def share(mu, frame, name, weight=None):
     """R² by least squares, added over classes."""
     columns = frame[[name] if isinstance(name, str) else list(name)]
-    A = pd.get_dummies(columns, drop_first=True).to_numpy(float)
-    root = np.sqrt(np.ones(len(mu)) if weight is None else weight)[:, None]
-    one = np.ones((len(mu), 1))
-    left, total = (
-        root * mu - Z @ np.linalg.lstsq(Z, root * mu, rcond=None)[0]
-        for Z in (root * np.hstack([one, A]), root)
-    )
-    return 1.0 - np.sum(left**2) / np.sum(total**2)
+    return r_squared(mu, pd.get_dummies(columns, drop_first=True).to_numpy(float), weight)
 
 
 @pytest.mark.parametrize("blind", [False, True])

@@ -231,7 +231,6 @@ def test_what_cannot_be_chosen_is_refused(people, tmp_path):
         KomiyamaRegressor(sensitive="sex", predictor_penalty="cv").fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore:unfairness=0.3 is not certified")
 def test_rows_kept_from_the_fit_certify_it(people):
     X, y = people
     model = FairRidgeRegressor(0.3, confidence=0.9, certification="held-out", **CV).fit(X, y)

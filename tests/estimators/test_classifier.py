@@ -9,17 +9,19 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import statsmodels.api as sm
 from scipy.special import expit, softmax
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import check_estimator
 
 from fairridge import FairRidgeClassifier
 from fairridge.exceptions import DataWarning
+from tests.zoo import LateModule, quietly
+
+estimator_checks = LateModule("sklearn.utils.estimator_checks")
+sm = LateModule("statsmodels.api")
 
 WORDS = np.array(["low", "middle", "high"])
 
@@ -372,7 +374,7 @@ def without_warnings(function):
 
 
 def failures(model):
-    results = check_estimator(model, on_skip=None, on_fail=None)
+    results = estimator_checks.check_estimator(model, on_skip=None, on_fail=None)
     assert len(results) > 45
     allowed = {"passed"} if os.environ.get("SCIPY_ARRAY_API") else {"passed", "skipped"}
     return {check["check_name"] for check in results if check["status"] not in allowed}
@@ -425,15 +427,6 @@ def test_a_search_over_the_bound(two):
 
 
 # --------------------------------------------------------------------- defects
-
-
-def quietly(function, *arguments, **options):
-    """Call with warnings about data recorded; no other warning may come."""
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        result = function(*arguments, **options)
-    assert {w.category for w in record} <= {DataWarning}, [str(w.message) for w in record]
-    return result
 
 
 @pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])

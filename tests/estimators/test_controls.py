@@ -8,13 +8,13 @@ from sklearn.linear_model import LinearRegression
 from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
-    FairRidgeSurvival,
     cross_validate,
     load,
     save,
     sources,
 )
 from fairridge.fairness import StatisticalParity
+from tests import zoo
 
 N = 250
 CONTROLS = [1, 2]
@@ -32,24 +32,12 @@ def rows():
 
 
 def responses(eta):
-    rng = np.random.default_rng(8)
-    return {
-        "gaussian": eta + rng.normal(size=N),
-        "poisson": rng.poisson(np.exp(0.3 * eta)).astype(float),
-        "binomial": (rng.random(N) < 1.0 / (1.0 + np.exp(-eta))).astype(float),
-        "cox": np.column_stack([rng.exponential(np.exp(-0.5 * eta)), rng.random(N) < 0.8]),
-    }
+    return zoo.responses(eta, 8, labels=(0.0, 1.0))
 
 
 def fitted(rows, family, r, **options):
     S, Z, eta = rows
-    options = {"controls": CONTROLS} | options
-    if family == "cox":
-        model = FairRidgeSurvival(r, **options)
-    elif family == "binomial":
-        model = FairRidgeClassifier(r, **options)
-    else:
-        model = FairRidgeRegressor(r, family=family, **options)
+    model = zoo.model_of(family, r, **{"controls": CONTROLS} | options)
     return model.fit(Z, responses(eta)[family], sensitive_features=S)
 
 

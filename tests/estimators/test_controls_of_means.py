@@ -7,14 +7,14 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from fairridge import (
-    FairRidgeClassifier,
-    FairRidgeRegressor,
     FairRidgeSurvival,
     cross_validate,
     load,
     save,
     sources,
 )
+from tests import zoo
+from tests.zoo import means, r_squared
 
 N = 300
 S, C = ["sex", "age"], ["level", "years"]
@@ -39,46 +39,22 @@ def people():
 
 
 def respond(family, eta):
-    rng = np.random.default_rng(4)
-    if family == "gaussian":
-        return eta + rng.normal(size=len(eta))
-    if family == "poisson":
-        return rng.poisson(np.exp(eta / 2)).astype(float)
-    if family == "multinomial":
-        return np.digitize(eta + rng.logistic(size=len(eta)), [-0.5, 1.0])
-    return (rng.random(len(eta)) < expit(eta)).astype(int)
+    return zoo.responses(eta, 4, labels=(0, 1))[family]
 
 
 def fair(family, r, **options):
-    options = {"sensitive": S, "controls": C, "definition": "mean-parity"} | options
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(r, **options)
-    return FairRidgeRegressor(r, family=family, **options)
-
-
-def means(model, frame):
-    found = model.predict_proba(frame) if hasattr(model, "classes_") else model.predict(frame)
-    return (
-        found[:, 1:] if found.ndim == 2 and found.shape[1] == 2 else found.reshape(len(frame), -1)
-    )
+    fixed = {"sensitive": S, "controls": C, "definition": "mean-parity"}
+    return zoo.model_of(family, r, **fixed | options)
 
 
 def dummies(frame, names):
     return pd.get_dummies(frame[names], drop_first=True).to_numpy(float)
 
 
-def left_of(values, columns, weight):
-    root = np.sqrt(weight)[:, None]
-    Z = root * np.column_stack([np.ones(len(values)), *columns])
-    return np.sum((root * values - Z @ np.linalg.lstsq(Z, root * values, rcond=None)[0]) ** 2)
-
-
 def share(mu, frame, names=S, controls=C, weight=None):
-    """Partial R² by two least squares, added over classes."""
-    w = np.ones(len(mu)) if weight is None else weight
-    given = [dummies(frame, controls)] if controls else []
-    less, all_of = (left_of(mu, columns, w) for columns in (given, [*given, dummies(frame, names)]))
-    return 1.0 - all_of / less
+    """Partial R², added over classes."""
+    given = dummies(frame, controls) if controls else None
+    return r_squared(mu, dummies(frame, names), weight, given)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -96,10 +72,7 @@ def test_users_measure_the_partial_r_squared(people, family, r):
     whole = share(means(model, frame), frame, controls=())
     assert parts["r_squared_unconditional"] == pytest.approx(whole, abs=1e-9)
     assert whole > r or r == 1.0
-    explained = [
-        1.0 - left_of(c[:, None], [dummies(frame, S)], np.ones(N)) / (N * c.var())
-        for c in dummies(frame, ["level", "years"]).T
-    ]
+    explained = [r_squared(c, dummies(frame, S)) for c in dummies(frame, ["level", "years"]).T]
     assert parts["controls_explained_by_sensitive"] == pytest.approx(np.mean(explained))
 
 

@@ -5,15 +5,18 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from scipy.special import expit
 from sklearn.base import clone
-from statsmodels.duration.hazard_regression import PHReg
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import StatisticalParity
+from tests import zoo
+from tests.zoo import LateModule, crossed
+
+hazard_regression = LateModule("statsmodels.duration.hazard_regression")
+sm = LateModule("statsmodels.api")
 
 N, RARE = 1500, 11
 FAMILIES = [
@@ -63,13 +66,7 @@ def respond(family, eta, rare, seed=5):
 
 
 def fair(family, r, **options):
-    options = {"sensitive": "s"} | options
-    if family == "cox":
-        return FairRidgeSurvival(r, **options)
-    if family in ("poisson", "tweedie", "quasi-binomial"):
-        return FairRidgeRegressor(r, family=family, **options)
-    link = family if family in ("probit", "cloglog") else "logit"
-    return FairRidgeClassifier(r, link=link, **options)
+    return zoo.model_of(family, r, **{"sensitive": "s"} | options)
 
 
 def means(model, frame):
@@ -92,9 +89,7 @@ def assert_half_an_event(model, frame, y, rare):
         assert predicted.mean() == pytest.approx((m + 0.5) / (m + 1), rel=1e-10)
 
 
-@pytest.mark.parametrize("r", [0.05, 1.0])
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("family", FAMILIES)
+@crossed(family=FAMILIES, place=PLACES, r=[0.05, 1.0])
 def test_others_get_the_model_without_these_rows(family, place, r):
     frame, eta, rare = make(place)
     y = respond(family, eta, rare)
@@ -120,20 +115,15 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("r", [0.02, pytest.param(1.0, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(
-    "family",
-    [
-        "binomial",
-        *(pytest.param(f, marks=pytest.mark.slow) for f in ("multinomial", "poisson")),
-        "cox",
-    ],
+@crossed(
+    kind=OTHERS,
+    family=["binomial", "multinomial", "poisson", "cox"],
+    place=PLACES,
+    r=[0.02, 1.0],
+    # Cox models predict no means.
+    allowed=lambda kind, family, place, r: family != "cox" or "mean" not in kind,
 )
-@pytest.mark.parametrize("kind", OTHERS)
 def test_blind_models_and_those_with_controls_isolate_too(kind, family, place, r):
-    if family == "cox" and "mean" in kind:
-        pytest.skip("Cox models predict no means")
     frame, eta, rare = make(place)
     y = respond(family, eta, rare)
     model = fair(family, r, **OTHERS[kind]).fit(frame, y)
@@ -208,7 +198,7 @@ def test_without_a_bound_others_have_the_limit_of_maximum_likelihood():
     times = respond("cox", eta, rare)
     model = FairRidgeSurvival(1.0, sensitive="s").fit(frame, times)
     D = D.drop(columns="one")
-    theirs = PHReg(times[~rare, 0], D, status=times[~rare, 1]).fit(tol=1e-12)
+    theirs = hazard_regression.PHReg(times[~rare, 0], D, status=times[~rare, 1]).fit(tol=1e-12)
     score, limit = model.predict(frame[~rare]), D.to_numpy() @ theirs.params
     np.testing.assert_allclose(score - score.mean(), limit - limit.mean(), atol=1e-7)
 
@@ -336,7 +326,9 @@ def test_deviances_are_of_all_rows():
             null = sm.GLM(y, np.ones(N), sm.families.Binomial()).fit().deviance
             assert model.explained_deviance_ == pytest.approx(1 + 2 * likelihood / null, rel=1e-9)
         else:
-            likelihood = PHReg(y[:, 0], score[:, None], status=y[:, 1]).loglike(np.ones(1))
+            likelihood = hazard_regression.PHReg(y[:, 0], score[:, None], status=y[:, 1]).loglike(
+                np.ones(1)
+            )
         assert model.deviance_ == pytest.approx(-2.0 * likelihood, rel=1e-9)
         assert model.loglik_ == pytest.approx(likelihood, rel=1e-9)
 

@@ -1,11 +1,8 @@
 """Probit and complementary log-log models: statsmodels' answers, bounds, files, exports."""
 
-import duckdb
 import numpy as np
-import onnxruntime
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from sklearn.metrics import accuracy_score, log_loss
 
 import fairridge
@@ -13,8 +10,13 @@ from fairridge import FairRidgeClassifier, cross_validate, load, sources
 from fairridge.export import scorecard, to_onnx, to_sklearn, to_sql
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Binomial, QuasiBinomial
+from tests.zoo import LateModule, statsmodels_family
 
-THEIRS = {"probit": sm.families.links.Probit(), "cloglog": sm.families.links.CLogLog()}
+duckdb = LateModule("duckdb")
+onnxruntime = LateModule("onnxruntime")
+sm = LateModule("statsmodels.api")
+
+LINKS = ["probit", "cloglog"]
 NAMES = ["x0", "x1", "x2", "x3"]
 
 
@@ -27,7 +29,7 @@ def data():
     return Z, np.array(["no", "yes"])[y * 1], rng.integers(1, 4, 300), 0.4 * rng.normal(size=300)
 
 
-@pytest.fixture(params=["probit", "cloglog"])
+@pytest.fixture(params=LINKS)
 def link(request):
     return request.param
 
@@ -44,7 +46,7 @@ def test_the_unconstrained_model_is_the_glm_of_statsmodels(data, link, extras):
     theirs = sm.GLM(
         y == "yes",
         sm.add_constant(Z),
-        sm.families.Binomial(THEIRS[link]),
+        statsmodels_family(link),
         offset=offset,
         freq_weights=weight,
     ).fit(tol=1e-14, maxiter=200)
@@ -183,7 +185,7 @@ def test_a_query_has_the_same_probabilities(data, dialect):
 
 def test_exports_that_cannot_express_a_link_say_so(data):
     Z, y, _, _ = data
-    for link in THEIRS:
+    for link in LINKS:
         model = fair(link).fit(Z, y)
         with pytest.raises(ValueError, match=f"scikit-learn has no model with the {link} link"):
             to_sklearn(model)

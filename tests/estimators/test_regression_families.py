@@ -2,30 +2,25 @@
 
 import os
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from scipy.special import expit
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import d2_tweedie_score
-from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import column_or_1d
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.exceptions import DataWarning
 from fairridge.families import Gamma, Poisson, QuasiBinomial, Tweedie
+from tests import zoo
+from tests.zoo import LateModule, quietly, statsmodels_family
 
-LOG = sm.families.links.Log()
-STATSMODELS = {
-    "poisson": sm.families.Poisson(),
-    "gamma": sm.families.Gamma(LOG),
-    "tweedie": sm.families.Tweedie(LOG, var_power=1.5),
-    "quasi-binomial": sm.families.Binomial(),
-}
-FAMILIES = list(STATSMODELS)
+estimator_checks = LateModule("sklearn.utils.estimator_checks")
+sm = LateModule("statsmodels.api")
+
+FAMILIES = ["poisson", "gamma", "tweedie", "quasi-binomial"]
 LOGARITHMIC = FAMILIES[:3]
 POWERS = {"poisson": 1.0, "gamma": 2.0, "tweedie": 1.5}
 
@@ -38,15 +33,7 @@ def columns():
 
 @pytest.fixture(scope="module")
 def responses(columns):
-    rng = np.random.default_rng(61)
-    eta = columns @ [0.4, -0.3, 0.3, 0.0, -0.2] + 0.3
-    counts = rng.poisson(np.exp(eta))
-    return {
-        "poisson": counts * 1.0,
-        "gamma": rng.gamma(3.0, np.exp(eta) / 3.0),
-        "tweedie": np.array([rng.gamma(2.0, 0.5, k).sum() for k in counts]),
-        "quasi-binomial": rng.binomial(6, expit(eta)) / 6.0,
-    }
+    return zoo.responses(columns @ [0.4, -0.3, 0.3, 0.0, -0.2] + 0.3, 61, slope=1.0)
 
 
 @pytest.fixture(params=FAMILIES)
@@ -74,7 +61,7 @@ def test_the_unconstrained_model_is_the_glm_of_statsmodels(columns, family, y, w
     offset = 0.5 * rng.normal(size=180) if shifted else None
     ours = fair(family, 1.0).fit(columns, y, sample_weight=weight, offset=offset)
     theirs = sm.GLM(
-        y, sm.add_constant(columns), STATSMODELS[family], offset=offset, freq_weights=weight
+        y, sm.add_constant(columns), statsmodels_family(family), offset=offset, freq_weights=weight
     ).fit(tol=1e-14, maxiter=200)
     found = np.append(ours.intercept_, ours.coef_)
     np.testing.assert_allclose(found, theirs.params, atol=1e-6)
@@ -114,7 +101,7 @@ def test_without_S_it_is_the_ridge_of_scikit_learn(columns, responses, family, p
 def test_the_power_of_a_tweedie_model_is_given(columns, responses, power):
     y = responses["tweedie"]
     ours = fair(Tweedie(power), 1.0).fit(columns, y)
-    theirs = sm.GLM(y, sm.add_constant(columns), sm.families.Tweedie(LOG, var_power=power)).fit(
+    theirs = sm.GLM(y, sm.add_constant(columns), statsmodels_family("tweedie", power)).fit(
         tol=1e-14, maxiter=200
     )
     np.testing.assert_allclose(ours.coef_, theirs.params[1:], atol=1e-6)
@@ -176,7 +163,7 @@ def test_counts_with_an_exposure_are_weighted_rates(columns, responses, r):
 def test_the_offset_belongs_to_the_null_model_too(columns, family, y):
     offset = np.random.default_rng(64).normal(size=180)
     model = fair(family, 0.2).fit(columns, y, offset=offset)
-    null = sm.GLM(y, np.ones(180), STATSMODELS[family], offset=offset).fit(tol=1e-14)
+    null = sm.GLM(y, np.ones(180), statsmodels_family(family), offset=offset).fit(tol=1e-14)
     expected = 1.0 - model.deviance_ / null.deviance
     assert model.explained_deviance_ == pytest.approx(expected, rel=1e-7)
     assert model.score(columns, y, offset=offset) == pytest.approx(expected, rel=1e-7)
@@ -281,15 +268,6 @@ def test_counts_may_be_integers_or_truth_values(columns, responses):
 # --------------------------------------------------------------------- defects
 
 
-def quietly(function, *arguments, **options):
-    """Call with warnings about data recorded; no other warning may come."""
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        result = function(*arguments, **options)
-    assert {w.category for w in record} <= {DataWarning}, [str(w.message) for w in record]
-    return result
-
-
 def assert_sound(model, Z, r):
     # A third of the rows in a level without events are too many to be isolated.
     assert model.converged_ == (model.status_ != "separated")
@@ -314,7 +292,7 @@ def test_a_level_of_zeros_reaches_the_right_deviance(columns, responses, family,
     if r == 1.0:
         rows = g < 2
         D = np.column_stack([np.ones(180), columns[:, 0], columns[:, 2], g == 1])[rows]
-        limit = sm.GLM(y[rows], D, STATSMODELS[family]).fit(tol=1e-14, maxiter=200).deviance
+        limit = sm.GLM(y[rows], D, statsmodels_family(family)).fit(tol=1e-14, maxiter=200).deviance
         assert model.deviance_ == pytest.approx(limit, rel=1e-8)
 
 
@@ -358,7 +336,7 @@ def test_a_predictor_that_explains_nothing_does_not_break_the_bound():
     y = rng.poisson(np.exp(0.5 + 0.5 * S[:, 0])) * 1.0
     # Take out of U what it explains of y beside S.
     D = np.column_stack([np.ones(200), S])
-    mu = sm.GLM(y, D, STATSMODELS["poisson"]).fit(tol=1e-14).fittedvalues
+    mu = sm.GLM(y, D, statsmodels_family("poisson")).fit(tol=1e-14).fittedvalues
     U = U - D @ np.linalg.lstsq(D, U, rcond=None)[0]
     null = y - y.mean()
     U = U - null[:, None] * (null @ U) / (null @ null) * (1.0 - 1e-4)
@@ -376,7 +354,7 @@ def test_a_predictor_that_explains_nothing_does_not_break_the_bound():
 
 
 def failures(model):
-    results = check_estimator(model, on_skip=None, on_fail=None)
+    results = estimator_checks.check_estimator(model, on_skip=None, on_fail=None)
     allowed = {"passed"} if os.environ.get("SCIPY_ARRAY_API") else {"passed", "skipped"}
     assert len(results) > 45
     return {check["check_name"] for check in results if check["status"] not in allowed}

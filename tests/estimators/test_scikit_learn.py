@@ -19,9 +19,11 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from tests.zoo import LateModule
+
+estimator_checks = LateModule("sklearn.utils.estimator_checks")
 
 CV = KFold(4, shuffle=True, random_state=0)
 
@@ -39,7 +41,9 @@ def routing():
 
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 def test_every_check_of_scikit_learn_passes():
-    results = check_estimator(FairRidgeRegressor(sensitive=[0]), on_skip=None, on_fail="raise")
+    results = estimator_checks.check_estimator(
+        FairRidgeRegressor(sensitive=[0]), on_skip=None, on_fail="raise"
+    )
     skipped = {check["check_name"] for check in results if check["status"] != "passed"}
     without_array_api = {"check_array_api_input"}
     assert skipped == (set() if os.environ.get("SCIPY_ARRAY_API") else without_array_api)
@@ -73,7 +77,9 @@ def test_every_check_passes_for_other_bounds(estimator, options, expected):
     # It would not determine the coefficients of controls.
     penalty = 0.0 if "controls" in options else 1.0
     model = estimator(sensitive=[0], predictor_penalty=penalty, **options)
-    results = check_estimator(model, expected_failed_checks=expected, on_skip=None, on_fail="raise")
+    results = estimator_checks.check_estimator(
+        model, expected_failed_checks=expected, on_skip=None, on_fail="raise"
+    )
     failed = {check["check_name"] for check in results if check["status"] == "xfail"}
     assert failed == set(expected)
     assert len(results) > 40

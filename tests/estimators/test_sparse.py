@@ -23,6 +23,7 @@ from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
 from fairridge.families import NegativeBinomial
 from fairridge.search import setup as limits
 from fairridge.search.sparse import SparseProblem
+from tests.zoo import model_of
 
 N, P = 150, 40
 
@@ -62,12 +63,6 @@ def rows():
 def many(monkeypatch):
     """Take more than 10 columns for many, which are solved by iteration."""
     monkeypatch.setattr(memory, "MOST_FORMED", 10)
-
-
-def model_of(family, unfairness=0.05, **options):
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(unfairness, **options)
-    return FairRidgeRegressor(unfairness, family=family, **options)
 
 
 def assert_same(model, expected, rtol=1e-8):

@@ -2,21 +2,22 @@
 
 import os
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import column_or_1d
-from statsmodels.duration.hazard_regression import PHReg
 
 from fairridge import FairRidgeSurvival
 from fairridge.datasets import load_rossi
 from fairridge.exceptions import DataWarning
 from fairridge.metrics import concordance_index
+from tests.zoo import LateModule, quietly
+
+estimator_checks = LateModule("sklearn.utils.estimator_checks")
+hazard_regression = LateModule("statsmodels.duration.hazard_regression")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def test_no_attribute_means_the_model_of_the_others_where_rows_leave_early(data)
     S = Z[:, :2] - Z[:, :2].mean(0)
     U = Z[:, 2:] - Z[:, 2:].mean(0)
     U -= S @ np.linalg.lstsq(S, U, rcond=None)[0]
-    score = PHReg(y[:, 0], U, status=y[:, 1]).score(model.beta_)
+    score = hazard_regression.PHReg(y[:, 0], U, status=y[:, 1]).score(model.beta_)
     assert np.abs(score).max() < 1e-8
 
 
@@ -65,7 +66,7 @@ def test_the_unconstrained_model_is_that_of_statsmodels(data, ties, shifted):
     Z, y = data
     offset = np.random.default_rng(71).normal(size=150) if shifted else None
     ours = fair(1.0, ties=ties).fit(Z, y, offset=offset)
-    theirs = PHReg(y[:, 0], Z, status=y[:, 1], ties=ties, offset=offset)
+    theirs = hazard_regression.PHReg(y[:, 0], Z, status=y[:, 1], ties=ties, offset=offset)
     fitted = theirs.fit(tol=1e-12)
     np.testing.assert_allclose(ours.coef_, fitted.params, atol=1e-6)
     assert ours.loglik_ == pytest.approx(theirs.loglike(ours.coef_), rel=1e-12)
@@ -233,7 +234,9 @@ def test_the_cumulative_hazard_is_breslows(data):
 def test_the_unconstrained_hazard_is_that_of_statsmodels(data):
     Z, y = data
     model = fair(1.0).fit(Z, y)
-    fitted = PHReg(y[:, 0], Z - Z.mean(0), status=y[:, 1], ties="breslow").fit(tol=1e-12)
+    fitted = hazard_regression.PHReg(y[:, 0], Z - Z.mean(0), status=y[:, 1], ties="breslow").fit(
+        tol=1e-12
+    )
     time, before, _ = fitted.baseline_cumulative_hazard[0]  # just before each time
     at = model.predict_cumulative_hazard_function(Z.mean(0)[None], times=time)[0]
     np.testing.assert_allclose(at[:-1], before[1:], rtol=1e-6)
@@ -361,22 +364,13 @@ class Lifetimes(FairRidgeSurvival):
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 def test_every_check_of_scikit_learn_passes():
     model = Lifetimes(sensitive=[0], predictor_penalty=1.0)
-    results = check_estimator(model, on_skip=None, on_fail=None)
+    results = estimator_checks.check_estimator(model, on_skip=None, on_fail=None)
     allowed = {"passed"} if os.environ.get("SCIPY_ARRAY_API") else {"passed", "skipped"}
     assert {r["check_name"] for r in results if r["status"] not in allowed} == set()
     assert len(results) > 40
 
 
 # --------------------------------------------------------------------- defects
-
-
-def quietly(function, *arguments, **options):
-    """Call with warnings about data recorded; no other warning may come."""
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        result = function(*arguments, **options)
-    assert {w.category for w in record} <= {DataWarning}, [str(w.message) for w in record]
-    return result
 
 
 def assert_sound(model, Z, r):
@@ -397,7 +391,7 @@ def test_one_time_for_all_rows(data, ties, r):
     assert_sound(model, Z, r)
     assert model.event_times_.tolist() == [3.0]
     if r == 1.0:
-        theirs = PHReg(np.full(150, 3.0), Z, status=y[:, 1], ties=ties)
+        theirs = hazard_regression.PHReg(np.full(150, 3.0), Z, status=y[:, 1], ties=ties)
         assert np.abs(theirs.score(model.coef_)).max() < 1e-8
 
 
@@ -436,7 +430,7 @@ def test_a_level_without_events_reaches_the_right_deviance(sensitive, r, ties):
     if r == 1.0:
         rows = g < 2
         others = np.column_stack([s, x, g == 1])[rows]
-        theirs = PHReg(time[rows], others, status=event[rows], ties=ties)
+        theirs = hazard_regression.PHReg(time[rows], others, status=event[rows], ties=ties)
         limit = -2.0 * theirs.loglike(theirs.fit(tol=1e-12).params)
         assert model.deviance_ == pytest.approx(limit, rel=1e-8)
 

@@ -12,7 +12,6 @@ import pytest
 from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
-    FairRidgeSurvival,
     cross_validate,
 )
 from fairridge.engines import columns as column_module
@@ -25,6 +24,7 @@ from fairridge.penalties import resolve_penalty
 from fairridge.search import GaussianProblem, GLMProblem, ModelSettings
 from fairridge.search.gaussian import RidgeOnSensitive
 from fairridge.search.penalized_glm import penalized_glm
+from tests.zoo import model_of
 
 N, P = 24, 40
 
@@ -48,14 +48,6 @@ def wide():
         cox=np.column_stack([np.exp(-0.3 * y), rng.random(N) < 0.8]),
         weight=rng.uniform(0.5, 2.0, N),
     )
-
-
-def model_of(family, unfairness=0.05, **options):
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(unfairness, **options)
-    if family == "cox":
-        return FairRidgeSurvival(unfairness, **options)
-    return FairRidgeRegressor(unfairness, family=family, **options)
 
 
 def in_columns(model, X, y, S, weight=None):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.families import Tweedie
+from tests.zoo import model_of
 
 NASTY = {
     'a"b': ["it's", 'say "hi"', "back\\slash"],
@@ -59,12 +59,7 @@ FAMILIES = ("gaussian", "poisson", "gamma", "tweedie", "quasi-binomial", "binomi
 
 
 def make_model(family, **options):
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(0.1, **options)
-    if family == "cox":
-        return FairRidgeSurvival(0.1, **options)
-    chosen = Tweedie(power=1.3) if family == "tweedie" else family
-    return FairRidgeRegressor(0.1, family=chosen, **options)
+    return model_of(Tweedie(power=1.3) if family == "tweedie" else family, 0.1, **options)
 
 
 @pytest.fixture(scope="session")

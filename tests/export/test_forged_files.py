@@ -26,6 +26,7 @@ from fairridge.export import reasons, scorecard, to_onnx, to_sklearn, to_sql
 from fairridge.fairness import Combined, IndividualFairness
 from fairridge.families import Tweedie
 from fairridge.penalties import ElasticNet
+from tests.zoo import REMOVED, with_changed_field
 
 MIXED = Combined(["statistical-parity", IndividualFairness("squared")], weights=(0.5, 0.5))
 KINDS = {
@@ -47,7 +48,6 @@ KINDS = {
     "convex": (ConvexFairRegressor(0.1), "gaussian"),
     "convex classes": (ConvexFairClassifier(0.1), "binomial"),
 }
-REMOVED = object()
 FORGED = (
     None, -1, 0, 7, 2.5, 1e308, 10**400, "x", "inf", True, [], {}, [[1]], [1.5, 2.5, 3.5],
     {"float": "nan"}, {"float": "inf"}, {"object": "Gaussian"}, {"tuple": []}, {"tuple": "ab"},
@@ -91,14 +91,7 @@ def places(value, above=()):
 
 def forge(document, place, value):
     """Change one field and give the file the right checksum again."""
-    forged = copy.deepcopy(document)
-    inside = forged
-    for key in place[:-1]:
-        inside = inside[key]
-    if value is REMOVED:
-        del inside[place[-1]]
-    else:
-        inside[place[-1]] = value
+    forged = with_changed_field(document, place, value)
     forged.pop("checksum")
     text = json.dumps(forged, sort_keys=True, separators=(",", ":"))
     return json.dumps({**forged, "checksum": hashlib.sha256(text.encode()).hexdigest()})

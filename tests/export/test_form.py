@@ -1,6 +1,5 @@
 """Linear forms, and what every export does at the edges."""
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +18,9 @@ from fairridge import (
 )
 from fairridge.exceptions import DataWarning
 from fairridge.export import linear_form, reasons, scorecard, to_onnx, to_sklearn, to_sql
+from tests.zoo import LateModule
+
+duckdb = LateModule("duckdb")
 
 
 @pytest.fixture

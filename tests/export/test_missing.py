@@ -1,13 +1,15 @@
 """Missing values and unseen levels do in exports what they do in the model."""
 
-import duckdb
 import numpy as np
-import onnxruntime
 import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.export import reasons, scorecard, to_onnx, to_python, to_sklearn, to_sql
+from tests.zoo import LateModule
+
+duckdb = LateModule("duckdb")
+onnxruntime = LateModule("onnxruntime")
 
 N = 120
 

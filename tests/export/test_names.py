@@ -1,6 +1,5 @@
 """A level and a column of the same encoded name, in everything that a model becomes."""
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +7,9 @@ import pytest
 import fairridge
 from fairridge import FairRidgeClassifier, sources
 from fairridge.export import scorecard, to_sklearn, to_sql
+from tests.zoo import LateModule
+
+duckdb = LateModule("duckdb")
 
 NAMES = ["sex", "reg[b]_2", "reg[c]", "reg[b]"]
 

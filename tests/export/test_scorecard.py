@@ -78,7 +78,7 @@ def test_the_table_has_points_of_levels_and_of_units(card, fitted, workers):
     row = workers.X.iloc[0]
     total = np.rint(card.base_points)
     for line in card.lines:
-        if line.level == "" and line.reference == line.reference:
+        if line.level == "" and not np.isnan(line.reference):
             total += np.rint(line.points * (float(row[line.attribute]) - line.reference))
         elif row[line.attribute] == line.level:
             total += np.rint(line.points)

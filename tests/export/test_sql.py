@@ -2,12 +2,10 @@
 
 import re
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +13,10 @@ import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.export import scorecard, to_onnx, to_sklearn, to_sql
 from fairridge.export.dialects import DIALECTS
+from tests.zoo import LateModule
+
+duckdb = LateModule("duckdb")
+sqlglot = LateModule("sqlglot")
 
 
 def run(query, frame, name="data"):

@@ -4,12 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from scipy.special import expit
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined
+from tests.zoo import LateModule
+
+sm = LateModule("statsmodels.api")
 
 FAMILIES = ["binomial", "multinomial", "poisson", "cox"]
 

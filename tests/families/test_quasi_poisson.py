@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from fairridge import FairRidgeRegressor
+from tests.zoo import LateModule
+
+sm = LateModule("statsmodels.api")
 
 
 @pytest.fixture(scope="module")

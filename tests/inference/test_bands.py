@@ -1,6 +1,5 @@
 """Bands that hold for all models of a path at once."""
 
-import matplotlib
 import numpy as np
 import pytest
 
@@ -8,11 +7,12 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
 from fairridge.penalties import Ridge
+from tests.zoo import LateModule
 
 from .problems import analyzed, draw
 from .test_models import COLUMNS, SENSITIVE, make_people
 
-matplotlib.use("Agg")
+plt = LateModule("matplotlib.pyplot")
 
 BOUNDS = np.array([0.0, 0.01, 0.05, 0.2, 0.5, 1.0])
 
@@ -93,7 +93,7 @@ def test_bands_of_classes_and_kinds(people, options):
     ).all()
     ax = path.plot(bands=True)
     assert len(ax.collections) == 8  # one per color
-    matplotlib.pyplot.close(ax.figure)
+    plt.close(ax.figure)
 
 
 def test_bands_of_survival_models(people):
@@ -111,7 +111,7 @@ def test_figures_shade_bands(path):
     deviation = path._deviations[0][0]
     assert shaded.max() == pytest.approx(deviation * found.upper[:, 1].max())
     assert shaded.min() == pytest.approx(deviation * found.lower[:, 1].min())
-    matplotlib.pyplot.close(ax.figure)
+    plt.close(ax.figure)
 
 
 def test_what_has_no_bands(people, path):

@@ -2,11 +2,9 @@
 
 import pickle
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from sklearn.base import clone
 
 from fairridge import (
@@ -21,8 +19,12 @@ from fairridge.fairness import IndividualFairness
 from fairridge.families import Poisson
 from fairridge.inference.passes import row_terms
 from fairridge.penalties import Ridge
+from tests.zoo import LateModule
 
 from .problems import analyzed, draw
+
+dd = LateModule("dask.dataframe")
+sm = LateModule("statsmodels.api")
 
 
 def make_people(n=900, seed=4):
@@ -245,7 +247,6 @@ def make_isolated():
 
 
 @pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 def test_isolated_levels_have_no_standard_errors(definition):
     frame, y = make_isolated()
     frame.loc[:7, "g"], y[:8] = "z", False
@@ -270,7 +271,6 @@ def test_isolated_levels_have_no_standard_errors(definition):
     assert np.isfinite(found.linear_predictor([[0.0, 0.0, 1.0, 0.0]])).all()
 
 
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 def test_a_base_level_that_is_isolated():
     frame, y = make_isolated()
     frame.loc[:7, "g"], y[:8] = "0", False

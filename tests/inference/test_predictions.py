@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
+from tests.zoo import LateModule
 
 from .test_models import COLUMNS, SENSITIVE, make_people
+
+sm = LateModule("statsmodels.api")
 
 
 @pytest.fixture(scope="module")

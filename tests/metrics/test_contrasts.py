@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.proportion import confint_proportions_2indep
 
 from fairridge.metrics import audit, sensitive_span
 from fairridge.metrics.contrasts import (
@@ -20,6 +19,9 @@ from fairridge.metrics.contrasts import (
 from fairridge.metrics.intervals import mean_interval, rate_interval
 from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval
+from tests.zoo import LateModule
+
+proportion = LateModule("statsmodels.stats.proportion")
 
 
 def rate(hits, n, confidence=0.95):
@@ -37,12 +39,12 @@ def test_two_groups_have_the_intervals_of_statsmodels(first, second, confidence)
     a, b = rate(*first), rate(*second)
     found = rate_ratio(a, b, confidence)
     options = {"alpha": 1 - confidence}
-    low, high = confint_proportions_2indep(
+    low, high = proportion.confint_proportions_2indep(
         *first, *second, compare="ratio", method="score", **options
     )
     np.testing.assert_allclose([found.low, found.high], [low, high], rtol=1e-5)
     gap = largest_rate_difference([[a, b]], confidence)
-    low, high = confint_proportions_2indep(
+    low, high = proportion.confint_proportions_2indep(
         *first, *second, compare="diff", method="newcomb", **options
     )
     assert gap.value == pytest.approx(abs(a.value - b.value))
@@ -53,7 +55,7 @@ def test_two_groups_have_the_intervals_of_statsmodels(first, second, confidence)
 
 def test_nobody_selected_in_a_group():
     found = rate_ratio(rate(0, 40), rate(20, 40), 0.95)
-    _, high = confint_proportions_2indep(0, 40, 20, 40, compare="ratio", method="score")
+    _, high = proportion.confint_proportions_2indep(0, 40, 20, 40, compare="ratio", method="score")
     assert found.value == found.low == 0.0
     assert found.high == pytest.approx(high, rel=1e-5)
     assert np.isnan(rate_ratio(rate(3, 40), rate(0, 40), 0.95).value)
@@ -101,7 +103,7 @@ def test_weights_count_with_their_effective_number():
     hits, weight = rng.random(80) < 0.4, rng.integers(1, 5, 80).astype(float)
     first, second = (rate_interval(hits[k::2], weight[k::2], 0.95) for k in (0, 1))
     n = [weight[k::2].sum() ** 2 / (weight[k::2] ** 2).sum() for k in (0, 1)]
-    low, high = confint_proportions_2indep(
+    low, high = proportion.confint_proportions_2indep(
         first.value * n[0], n[0], second.value * n[1], n[1], compare="ratio", method="score"
     )
     found = rate_ratio(first, second, 0.95)

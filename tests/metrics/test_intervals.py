@@ -5,16 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
 from fairridge.metrics.intervals import effective_size, mean_interval, rate_interval
+from tests.zoo import LateModule
+
+proportion = LateModule("statsmodels.stats.proportion")
 
 
 @given(n=st.integers(1, 300), hits=st.integers(0, 300), confidence=st.floats(0.5, 0.999))
 def test_rates_have_wilsons_interval(n, hits, confidence):
     hits = min(hits, n)
     found = rate_interval(np.arange(n) < hits, np.ones(n), confidence)
-    low, high = proportion_confint(hits, n, alpha=1 - confidence, method="wilson")
+    low, high = proportion.proportion_confint(hits, n, alpha=1 - confidence, method="wilson")
     assert found.value == hits / n
     np.testing.assert_allclose([found.low, found.high], [low, high], atol=1e-12)
     assert 0.0 <= found.low <= found.value <= found.high <= 1.0
@@ -46,7 +48,7 @@ def test_unequal_weights_count_as_fewer_rows():
     weight = np.array([1.0, 1.0, 2.0])
     assert effective_size(weight) == 16.0 / 6.0
     found = rate_interval(np.array([True, False, True]), weight, 0.9)
-    low, high = proportion_confint(0.75 * 16 / 6, 16 / 6, alpha=0.1, method="wilson")
+    low, high = proportion.proportion_confint(0.75 * 16 / 6, 16 / 6, alpha=0.1, method="wilson")
     np.testing.assert_allclose([found.value, found.low, found.high], [0.75, low, high], rtol=1e-12)
 
 

@@ -15,6 +15,7 @@ from fairridge import (
 from fairridge.data import as_table
 from fairridge.metrics import groupings
 from fairridge.metrics.encoded_groups import MOST_VALUES, ValueWeights
+from tests import zoo
 
 N = 500
 SENSITIVE = ["race", "member"]
@@ -31,15 +32,8 @@ def frame():
     )
 
 
-def responses(frame, seed=12):
-    rng = np.random.default_rng(seed)
-    eta = 0.8 * frame["skill"].to_numpy() - 0.5
-    return {
-        "gaussian": eta + rng.normal(size=N),
-        "binomial": np.where(eta + rng.logistic(size=N) > 0, "yes", "no"),
-        "poisson": rng.poisson(np.exp(eta)),
-        "cox": np.column_stack([rng.exponential(np.exp(-eta)), rng.random(N) < 0.7]),
-    }
+def responses(frame, seed=13):
+    return zoo.responses(0.8 * frame["skill"] - 0.5, seed)
 
 
 MODELS = {

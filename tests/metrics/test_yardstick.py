@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
 
 from fairridge import (
@@ -18,6 +17,7 @@ from fairridge import (
     sources,
 )
 from fairridge.metrics import Decided, GroupCodes
+from tests import zoo
 
 N = 400
 SENSITIVE = ["sex", "age"]
@@ -34,25 +34,13 @@ def frame():
 
 @pytest.fixture(scope="module")
 def responses(frame):
-    rng = np.random.default_rng(82)
-    eta = 0.8 * frame["skill"].to_numpy() + 0.5 * (frame["sex"] == "m").to_numpy() - 1.5
-    return {
-        "gaussian": eta + rng.normal(size=N),
-        "binomial": np.where(eta + rng.logistic(size=N) > 0, "yes", "no"),
-        "multinomial": np.digitize(eta + rng.logistic(size=N), [-1.0, 1.0]),
-        "poisson": rng.poisson(np.exp(0.5 * eta)).astype(float),
-        "gamma": rng.gamma(2.0, np.exp(0.5 * eta)),
-        "cox": np.column_stack([rng.exponential(np.exp(-eta)), rng.random(N) < 0.7]),
-    }
+    eta = 0.8 * frame["skill"] + 0.5 * (frame["sex"] == "m") - 1.5
+    return zoo.responses(eta, 82)
 
 
 def share(values, frame, weight):
     """R² of the user's own regression on S."""
-    S = np.column_stack([frame["sex"] == "m", frame["age"]])
-    values = np.asarray(values, dtype=float).reshape(N, -1)
-    left = values - LinearRegression().fit(S, values, sample_weight=weight).predict(S)
-    total = values - np.average(values, axis=0, weights=weight)
-    return 1.0 - np.sum(weight @ left**2) / np.sum(weight @ total**2)
+    return zoo.r_squared(values, np.column_stack([frame["sex"] == "m", frame["age"]]), weight)
 
 
 MODELS = {

@@ -6,7 +6,6 @@ import pickle
 import warnings
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,7 +15,6 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import check_estimator
 
 import fairridge
 from fairridge import (
@@ -30,6 +28,10 @@ from fairridge import (
 )
 from fairridge.data import as_table
 from fairridge.exceptions import DataWarning
+from tests.zoo import LateModule
+
+estimator_checks = LateModule("sklearn.utils.estimator_checks")
+plt = LateModule("matplotlib.pyplot")
 
 pytestmark = pytest.mark.slow
 
@@ -163,7 +165,9 @@ CHECKED = {
 @pytest.mark.parametrize("name", CHECKED)
 def test_the_checks_of_scikit_learn_pass(name):
     model, expected = CHECKED[name]
-    results = check_estimator(model, expected_failed_checks=expected, on_skip=None, on_fail="raise")
+    results = estimator_checks.check_estimator(
+        model, expected_failed_checks=expected, on_skip=None, on_fail="raise"
+    )
     status = {check["check_name"]: check["status"] for check in results}
     skipped = {check for check, found in status.items() if found == "skipped"}
     assert {check for check, found in status.items() if found == "xfail"} == set(expected)

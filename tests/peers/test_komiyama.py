@@ -1,6 +1,5 @@
 """Komiyama et al.'s model: closed form against a conic solver, penalties, covariances, edges."""
 
-import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +10,9 @@ from sklearn.covariance import EmpiricalCovariance, LedoitWolf, ShrunkCovariance
 
 from fairridge import FairRidgeRegressor, KomiyamaRegressor
 from fairridge.exceptions import BoundWarning, DataWarning
+from tests.zoo import LateModule
+
+cp = LateModule("cvxpy")
 
 
 def generated(seed, n=90, q=2, p=3, noise=1.0):

@@ -3,19 +3,14 @@
 import os
 import pickle
 
-import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from scipy.special import expit
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from fairridge import (
     BlindExactRegressor,
@@ -27,6 +22,10 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.validation import cross_validation
+from tests.zoo import LIBRARIES, LateModule
+
+estimator_checks = LateModule("sklearn.utils.estimator_checks")
+plt = LateModule("matplotlib.pyplot")
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +44,6 @@ MODELS = {
 }
 BLIND = [name for name in MODELS if not name.startswith("komiyama")]
 GAUSSIAN = [name for name in MODELS if "logistic" not in name]
-LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 
 @pytest.fixture(params=MODELS)
@@ -96,7 +94,9 @@ def test_every_check_of_scikit_learn_passes(model):
         # Separated classes leave nothing determined, and a constant model has ties.
         model.set_params(predictor_penalty=1.0, unfairness=0.9)
     sensitive = [0] if isinstance(model, KomiyamaRegressor) else [-1]
-    results = check_estimator(model.set_params(sensitive=sensitive), on_skip=None, on_fail="raise")
+    results = estimator_checks.check_estimator(
+        model.set_params(sensitive=sensitive), on_skip=None, on_fail="raise"
+    )
     skipped = {check["check_name"] for check in results if check["status"] != "passed"}
     without_array_api = {"check_array_api_input"}
     assert skipped == (set() if os.environ.get("SCIPY_ARRAY_API") else without_array_api)
@@ -359,7 +359,6 @@ def test_a_whole_path_is_fair_from_end_to_end(model, data):
 
 
 def test_a_path_is_drawn(model, data):
-    matplotlib.use("Agg")
     frame, y = data
     path = named(model).path(frame, y, unfairness=[0.0, 0.1, 0.4, 1.0])
     for kind in ("coefficients", "constraints", "accuracy"):

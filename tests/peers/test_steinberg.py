@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -14,6 +13,9 @@ from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.peers.steinberg.descent import descend
 from fairridge.peers.steinberg.mutual_information import mutual_information
+from tests.zoo import LateModule
+
+sm = LateModule("statsmodels.api")
 
 SENSITIVE = ["sex", "race"]
 

@@ -1,6 +1,5 @@
 """Zafar et al.'s bounds for least squares: a conic solver, optimality, both forms, edges."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -9,6 +8,9 @@ from scipy.optimize import brentq
 
 from fairridge import FairRidgeRegressor, ZafarRegressor, cross_validate
 from fairridge.exceptions import BoundWarning, DataWarning
+from tests.zoo import LateModule
+
+cp = LateModule("cvxpy")
 
 
 def generated(seed, n=80, q=2, p=4):

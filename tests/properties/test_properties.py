@@ -35,7 +35,6 @@ def fit(S, X, y, r, definition="statistical-parity", **options):
 
 
 @given(problems(), bounds, definitions, st.sampled_from([0.0, 10.0]))
-@pytest.mark.filterwarnings("ignore:the definition crosses")
 def test_the_bound_is_met(problem, r, definition, ridge):
     model = fit(*problem, r, definition, predictor_penalty=ridge)
     assert model.unfairness_ <= r + 1e-10
@@ -56,7 +55,6 @@ def test_decorrelated_predictors_are_orthogonal_to_S(problem, r):
 
 @pytest.mark.slow
 @given(problems(), bounds, definitions, st.randoms(use_true_random=False))
-@pytest.mark.filterwarnings("ignore:the definition crosses")
 def test_the_order_of_rows_and_columns_does_not_matter(problem, r, definition, random):
     S, X, y = problem
     plain = fit(S, X, y, r, definition)
@@ -70,7 +68,6 @@ def test_the_order_of_rows_and_columns_does_not_matter(problem, r, definition, r
 
 @pytest.mark.slow
 @given(problems(), bounds, definitions, st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
-@pytest.mark.filterwarnings("ignore:the definition crosses")
 def test_units_and_origin_of_S_do_not_matter(problem, r, definition, origin, unit):
     S, X, y = problem
     plain = fit(S, X, y, r, definition)
@@ -81,7 +78,6 @@ def test_units_and_origin_of_S_do_not_matter(problem, r, definition, origin, uni
 
 @pytest.mark.slow
 @given(problems(), bounds, definitions, st.integers(0, 10_000))
-@pytest.mark.filterwarnings("ignore:the definition crosses")
 def test_integer_weights_equal_repeated_rows(problem, r, definition, seed):
     S, X, y = problem
     counts = np.random.default_rng(seed).integers(0, 4, len(y))

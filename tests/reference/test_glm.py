@@ -4,19 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
+from fairridge import FairRidgeSurvival
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Cox
+from tests.zoo import model_of
 
 FAMILIES = ("binomial", "poisson", "cox", "multinomial")
-
-
-def model_of(family, r, **options):
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(r, **options)
-    if family == "cox":
-        return FairRidgeSurvival(r, **options)
-    return FairRidgeRegressor(r, family=family, **options)
 
 
 def response_of(frame, family):
@@ -74,7 +67,9 @@ def compare_people(people, X, answers, definition):
 
 def select(answers, *key):
     names = ("model", "family", "definition", "lambda", "sensitive_centred")
-    return [a for a in answers if tuple(a[name] for name in names) == key]
+    found = [a for a in answers if tuple(a[name] for name in names) == key]
+    assert found
+    return found
 
 
 @pytest.mark.slow

@@ -34,6 +34,25 @@ def people_X(people):
     return people[COLUMNS]
 
 
+def small(model, X, y):
+    """Report few bounds and folds, for tests that any report serves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report_case, "POINTS", 8)
+        return fairridge.report(model, X, y, cv=2, bootstrap=2)
+
+
+@pytest.fixture(scope="session")
+def small_report(people, people_X):
+    model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
+    return small(model, people_X, people["gaussian"])
+
+
+@pytest.fixture(scope="session")
+def small_report_of_classes(people, people_X):
+    model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
+    return small(model, people_X, people["binomial"])
+
+
 @pytest.fixture(scope="session")
 def gaussian_report(people, people_X):
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])

@@ -14,10 +14,10 @@ from fairridge.reports.html import coefficient_errors, numbers
 ROUGH = {"cv": 0, "bootstrap": 0}
 
 
-def test_intervals_are_those_of_inference(gaussian_report, people, people_X):
+def test_intervals_are_those_of_inference(small_report, people, people_X):
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"]).fit(people_X, people["gaussian"])
     inference = model.inference(people_X, people["gaussian"])
-    contents = gaussian_report.contents
+    contents = small_report.contents
     for kind in ("raw", "fair"):
         table = inference.to_frame(kind).set_index("term")
         for name, known in coefficient_errors(contents.inference, kind).items():
@@ -28,9 +28,9 @@ def test_intervals_are_those_of_inference(gaussian_report, people, people_X):
                 )
     expected = inference.population_unfairness(0.95)
     assert contents.population.upper == pytest.approx(expected.upper, rel=1e-6)
-    assert f"{numbers.percent(expected.upper, 2)} of the variance" in gaussian_report.summary
+    assert f"{numbers.percent(expected.upper, 2)} of the variance" in small_report.summary
     _, low, high = coefficient_errors(contents.inference, "fair")["income"]
-    assert f"{numbers.number(low)} to {numbers.number(high)}" in gaussian_report.html
+    assert f"{numbers.number(low)} to {numbers.number(high)}" in small_report.html
 
 
 def test_models_without_standard_errors_say_why(people, people_X):
@@ -69,9 +69,10 @@ def typical_rows(scoring, people_X, n=2):
     return row[people_X.columns].astype({"income": float, "age": float, "score": float})
 
 
-def test_a_score_can_be_recomputed_from_the_page(binomial_report, people, people_X):
-    scoring = binomial_report.contents.scoring
-    page = re.sub(r"<small>.*?</small>", "", binomial_report.html)
+def test_a_score_can_be_recomputed_from_the_page(small_report_of_classes, people, people_X):
+    report = small_report_of_classes
+    scoring = report.contents.scoring
+    page = re.sub(r"<small>.*?</small>", "", report.html)
     table = re.search(r'<table class="worked">.*?</table>', page, re.S).group(0)
     rows = [
         [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)]
@@ -85,7 +86,7 @@ def test_a_score_can_be_recomputed_from_the_page(binomial_report, people, people
     row = typical_rows(scoring, people_X)
     assert scoring.prediction[0] == pytest.approx(model.predict_proba(row)[0, 1])
     assert ("sex", "female") in scoring.base_levels
-    assert "sex: female" in binomial_report.html
+    assert "sex: female" in report.html
     assert row["sex"].iloc[0] == people_X["sex"].mode()[0]
 
 
@@ -128,24 +129,27 @@ def test_two_attributes_together(binomial_report, people, people_X):
         assert group.selection_rate == other.selection_rate
 
 
-def test_words_are_explained(gaussian_report, binomial_report):
-    words = binomial_report.html.split('id="words"')[1].split("</section>")[0]
+def test_words_are_explained(small_report, small_report_of_classes):
+    words = small_report_of_classes.html.split('id="words"')[1].split("</section>")[0]
     for word in ("S", "D²", "SMD", "KS", "TPR", "λ(r)"):
         assert f"<b>{word}</b>: " in words
-    assert "<b>TPR</b>" not in gaussian_report.html  # which has none
-    for number in set(re.findall(r'data-note="(\d+)"', binomial_report.html)):
+    assert "<b>TPR</b>" not in small_report.html  # which has none
+    for number in set(re.findall(r'data-note="(\d+)"', small_report_of_classes.html)):
         assert f'<li value="{number}">' in words
 
 
-def test_the_price_in_other_terms(binomial_report):
-    contents = binomial_report.contents
+def test_the_price_in_other_terms(small_report_of_classes):
+    contents, summary = small_report_of_classes.contents, small_report_of_classes.summary
     here, free = (contents.main.audits[k] for k in (contents.chosen, contents.free))
     odds = [numbers.percent(one.equalized_odds_difference) for one in (here, free)]
-    assert f"{odds[0]} between groups, against {odds[1]} without a bound" in binomial_report.summary
+    assert (
+        f"{odds[0]} between groups, against {odds[1]} without a bound"
+        in small_report_of_classes.summary
+    )
     off = max(
         abs(group.calibration.value)
         for part in here.attributes
         for group in part.groups
         if not group.small
     )
-    assert f"by up to {100 * off:.1f} points, against" in binomial_report.summary
+    assert f"by up to {100 * off:.1f} points, against" in summary

@@ -3,16 +3,15 @@
 import subprocess
 import sys
 
-import matplotlib
-import matplotlib.pyplot
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 from fairridge import FairRidgeRegressor
+from tests.zoo import LateModule
 
-matplotlib.use("Agg")
+plt = LateModule("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +74,7 @@ def test_a_path_of_many_columns_names_those_that_matter():
     assert named == ["x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"]
     assert legend.get_title().get_text() == "22 smaller ones in gray"
     assert len(ax.lines) == 30 + 1
-    matplotlib.pyplot.close(ax.figure)
+    plt.close(ax.figure)
 
 
 @pytest.mark.parametrize(
@@ -89,13 +88,13 @@ def test_figures_show_the_path(path, kind, lines, tmp_path):
         assert any(np.array_equal(line.get_ydata(), drawn) for line in ax.lines)
     ax.figure.savefig(tmp_path / "path.png")
     assert (tmp_path / "path.png").stat().st_size > 5000
-    matplotlib.pyplot.close(ax.figure)
+    plt.close(ax.figure)
 
 
 def test_figures_can_share_axes_and_refuse_unknown_kinds(path):
-    figure, ax = matplotlib.pyplot.subplots()
+    figure, ax = plt.subplots()
     assert path.plot("accuracy", ax=ax) is ax
-    matplotlib.pyplot.close(figure)
+    plt.close(figure)
     with pytest.raises(ValueError, match="kind='pie'"):
         path.plot("pie")
 

@@ -28,12 +28,6 @@ from reproduction.results import pick
 from reproduction.runner import compute
 from reproduction.settings import Settings
 
-# As in the runner: what cannot be met or is collinear in a fold is in the results.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning"),
-    pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning"),
-]
-
 GERMAN = sources.Source(loader=load_german_credit, sensitive=("Age", "Gender"))
 CORRECTED = sources.Source(
     loader=load_german_credit, sensitive=("Age", "Gender", "Foreign_worker"),
@@ -132,6 +126,7 @@ def test_an_intercept_only_is_the_mean(linear_run, settings):
     np.testing.assert_allclose(found, np.mean(each), rtol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")  # levels decide
 @pytest.mark.slow
 def test_logistic_runs_are_those_of_the_classifiers():
     settings = Settings(folds=2)

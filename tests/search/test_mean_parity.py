@@ -10,6 +10,7 @@ from fairridge.estimators._training import read_training
 from fairridge.fairness import MeanParity
 from fairridge.penalties import Ridge
 from fairridge.search import MeanProblem, ModelSettings, set_up
+from tests.zoo import r_squared
 
 COLUMNS = {"group": [0, 1], "age": [2]}
 
@@ -38,12 +39,6 @@ def problem_of(Z, y, model, **options):
 def problem(rows):
     Z, y, _ = rows
     return problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
-
-
-def r_squared(mu, columns):
-    A = np.column_stack([np.ones(len(mu)), columns])
-    left = mu - A @ np.linalg.lstsq(A, mu, rcond=None)[0]
-    return 1.0 - np.var(left) / np.var(mu)
 
 
 def means(fit, Z):

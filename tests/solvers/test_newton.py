@@ -150,13 +150,13 @@ def test_too_few_evaluations_are_said(logistic, max_iter):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("ridge", [0.01, 1.0])
-def test_a_bad_start_leads_to_the_same_minimum_or_says_so(logistic, seed, ridge):
+def test_a_bad_start_leads_to_the_same_minimum(logistic, seed, ridge):
     objective = objective_of(logistic, 5, ridge=ridge)
     best = minimize(objective, at(logistic, np.zeros(5)), 100)
     far = np.random.default_rng(seed).normal(scale=10.0, size=5)
     found = minimize(objective, at(logistic, far), 100)
-    if found.converged:
-        np.testing.assert_allclose(found.theta, best.theta, atol=1e-7)
+    assert found.converged
+    np.testing.assert_allclose(found.theta, best.theta, atol=1e-12)
 
 
 @pytest.mark.parametrize("size", [30.0, 100.0, 1000.0, 1e5])
@@ -165,7 +165,7 @@ def test_a_start_without_curvature_is_never_called_a_minimum(logistic, size):
     objective = objective_of(logistic, 5)
     start = at(logistic, size * np.array([1.0, -1.0, 1.0, 1.0, -1.0]))
     found = minimize(objective, start, 100)
-    assert not found.converged or np.abs(slope(objective, found.theta)).max() < 1e-6
+    assert found.converged == (np.abs(slope(objective, found.theta)).max() < 1e-6)
 
 
 def test_an_old_hessian_serves_on(logistic):

@@ -1,6 +1,5 @@
 """Rows in memory, the same rows elsewhere, and how close two models must be."""
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -8,6 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairridge import FairRidgeRegressor, sources
+from tests.zoo import LateModule
+
+dd = LateModule("dask.dataframe")
 
 # More numbers than `search.glm.FEW_NUMBERS`, where λ is scanned with few passes.
 N = 4000

@@ -1,14 +1,16 @@
 """Cox models on files that are sorted by time."""
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairridge import FairRidgeSurvival, sources
 from fairridge.estimators._training import read_training
+from tests.zoo import LateModule
 
 from .conftest import NUMBERS, write_files
+
+dd = LateModule("dask.dataframe")
 
 ROLES = {"response": ["time", "event"], "sensitive": ["s", "sex"]}
 COLUMNS = ["s", "sex", "x1", "x2"]

@@ -5,16 +5,18 @@ import signal
 import threading
 import time
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from dask import config
-from distributed import Client, LocalCluster
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
+from tests.zoo import LateModule
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of
+
+config = LateModule("dask.config")
+dd = LateModule("dask.dataframe")
+distributed = LateModule("distributed")
 
 # Dask calls pandas in a way that newer versions deprecate.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -26,8 +28,10 @@ def cluster():
     settings = {"distributed.worker.daemon": True, "logging.distributed": "critical"}
     with (
         config.set(settings),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started,
-        Client(started) as client,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as started,
+        distributed.Client(started) as client,
     ):
         yield client
 

@@ -1,6 +1,5 @@
 """Level counts and moments of other parties with one wrong field: an error that names the file."""
 
-import copy
 import json
 from contextlib import suppress
 
@@ -10,8 +9,8 @@ import pytest
 
 from fairridge import FairRidgeRegressor, sources
 from fairridge.sources import LevelCounts, RowMoments
+from tests.zoo import REMOVED, with_changed_field
 
-REMOVED = object()
 FORGED = (None, -1, 0, 1e308, 10**400, "x", True, [], {}, [[1]], [1, 2, 3], [["a", -1.0]], REMOVED)
 # So many forgeries per field; the next field goes on in the list where this one stopped.
 EACH = 3
@@ -45,15 +44,7 @@ def forged_copies(document):
     for number, place in enumerate(places(document)):
         for step in range(EACH):
             value = FORGED[(EACH * number + step) % len(FORGED)]
-            changed = copy.deepcopy(document)
-            inside = changed
-            for key in place[:-1]:
-                inside = inside[key]
-            if value is REMOVED:
-                del inside[place[-1]]
-            else:
-                inside[place[-1]] = value
-            yield changed
+            yield with_changed_field(document, place, value)
 
 
 def loaded(kind, path):

@@ -3,7 +3,6 @@
 import os
 import threading
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
+from tests.zoo import LateModule
 
 from .conftest import (
     COLUMNS,
@@ -19,6 +19,8 @@ from .conftest import (
     in_memory,
     write_files,
 )
+
+dd = LateModule("dask.dataframe")
 
 
 def test_predictions_are_written_in_batches(folder, small, tmp_path):

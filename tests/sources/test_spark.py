@@ -9,11 +9,12 @@ import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
 from fairridge.sources import _spark
+from tests.zoo import LateModule
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_model, write_files
 from .test_isolation import with_town
 
-sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+sql = LateModule("pyspark.sql")
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,6 +27,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def session():
+    pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "PYSPARK_PYTHON", sys.executable)
         builder = sql.SparkSession.builder.master("local[2]").appName("fairridge")

@@ -64,14 +64,6 @@ def test_every_formula_of_the_site_is_understood(page):
     assert not [one for one in formulas_of(page) if "\\" in converter.convert(one)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_no_formula_is_preformatted_text(page):
-    text = page.read_text(encoding="utf-8")
-    bare = [block for block in FENCED.findall(text) if block.startswith("```\n")]
-    indented = re.findall(r"^    (?!\$\$)\S.*$", FENCED.sub("", text), re.MULTILINE)
-    assert not [one for one in bare + indented if re.search("[‖Σᵀ∂λ]", one)]
-
-
 def test_workflows_ask_for_targets_that_exist():
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     asked = [

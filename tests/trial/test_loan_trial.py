@@ -5,7 +5,6 @@ import json
 import sys
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +16,10 @@ from fairridge.export import reasons, to_python, to_sql
 
 sys.path.insert(0, str(Path(__file__).parent))
 from loans import loans
+
+from tests.zoo import LateModule
+
+duckdb = LateModule("duckdb")
 
 pytestmark = pytest.mark.slow
 

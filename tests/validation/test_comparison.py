@@ -47,7 +47,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def regression(people):
-    return compare(*people, sensitive="sex", unfairness=[0.02, 0.1], cv=3)
+    return compare(*people, sensitive="sex", unfairness=[0.02, 0.1], cv=2)
 
 
 @pytest.mark.slow

@@ -22,7 +22,6 @@ from sklearn.model_selection import (
 from threadpoolctl import threadpool_limits
 
 from fairridge import (
-    FairRidgeClassifier,
     FairRidgeRegressor,
     FairRidgeSurvival,
     compare,
@@ -31,6 +30,7 @@ from fairridge import (
 from fairridge.data import Rows
 from fairridge.estimators._training import read_training
 from fairridge.fairness import Combined, EqualityOfOpportunity, StatisticalParity
+from tests import zoo
 
 SENSITIVE = ["sex", "age"]
 BOUNDS = [0.0, 0.05, 0.5]
@@ -97,12 +97,7 @@ def folds(frame):
 
 
 def model_of(family, **options):
-    options = {"sensitive": SENSITIVE, "tol": 1e-12} | options
-    if family in ("binomial", "multinomial"):
-        return FairRidgeClassifier(**options)
-    if family == "cox":
-        return FairRidgeSurvival(**options)
-    return FairRidgeRegressor(family=family, **options)
+    return zoo.model_of(family, **{"sensitive": SENSITIVE, "tol": 1e-12} | options)
 
 
 # -------------------------------------------------------- the naive way, by hand

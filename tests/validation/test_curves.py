@@ -1,13 +1,13 @@
 """Figures of real cross-validations show the means of their frames."""
 
-import matplotlib
 import numpy as np
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
 from fairridge.reports import ValidationCurve, plot_validation
+from tests.zoo import LateModule
 
-matplotlib.use("Agg")
+plt = LateModule("matplotlib.pyplot")
 
 BOUNDS = [0.5, 0.0, 0.05]  # not in order
 
@@ -15,7 +15,7 @@ BOUNDS = [0.5, 0.0, 0.05]  # not in order
 @pytest.fixture(autouse=True)
 def close():
     yield
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_one_fold_has_no_interval(data):
 
 
 def test_figures_can_share_axes_and_be_saved(result, tmp_path):
-    figure, ax = matplotlib.pyplot.subplots()
+    figure, ax = plt.subplots()
     assert result.plot(ax=ax) is ax
     figure.savefig(tmp_path / "validation.png")
     assert (tmp_path / "validation.png").stat().st_size > 5000

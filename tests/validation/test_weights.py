@@ -18,6 +18,7 @@ from fairridge import (
     cross_validate,
     sources,
 )
+from tests import zoo
 
 BOUNDS = [0.0, 0.1]
 # Adjusting for chance, and leaving small groups out, count rows whatever their weights.
@@ -40,18 +41,9 @@ def eta(frame):
 
 
 @pytest.fixture(scope="module")
-def responses(frame, eta):
-    rng = np.random.default_rng(51)
-    n = len(frame)
-    times = np.column_stack([rng.exponential(np.exp(-eta)), rng.random(n) < 0.7])
-    return {
-        "gaussian": (eta + rng.normal(size=n)).to_numpy(),
-        "individual": (eta + rng.normal(size=n)).to_numpy(),
-        "poisson": rng.poisson(np.exp(eta)),
-        "binomial": np.where(eta + rng.logistic(size=n) > 0, "yes", "no"),
-        "multinomial": rng.integers(0, 3, n),
-        "cox": times,
-    }
+def responses(eta):
+    found = zoo.responses(eta, 51, slope=1.0)
+    return found | {"individual": found["gaussian"]}
 
 
 @pytest.fixture(scope="module")
