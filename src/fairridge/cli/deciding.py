@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
-from fairridge.cli.column_types import is_text, kinds_of_model
+from fairridge.arguments import check_option
+from fairridge.cli.column_types import Kinds, is_text, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import read
+from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.model_values import bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
@@ -20,6 +21,7 @@ from fairridge.cli.options import (
     SavedModel,
     Seed,
     Separator,
+    Weight,
     option,
 )
 from fairridge.cli.outputs import check_place
@@ -51,6 +53,14 @@ class RuleOptions:
     bounds: Annotated[str | None, option("R,R,…", "Bounds to choose from; 31 by default.")] = None
     threshold: Annotated[float, option("NUMBER", "Score above which people are chosen.")] = 0.5
     favorable: Favorable = None
+    untested: Annotated[
+        str,
+        option(
+            "refuse|ignore",
+            "What groups with fewer than 30 held-out rows do: refuse leaves the answer open, "
+            "ignore leaves them out of it.",
+        ),
+    ] = "refuse"
 
 
 @gathered(omit=("unfairness", "event", "offset", "ties", "confidence", "certification"))
@@ -69,6 +79,7 @@ def choose(
 
     _refuse_times(columns.family)
     rule = _rule(wanted)
+    check_option("untested", wanted.untested, ("refuse", "ignore"))
     check_place(out, data)
     with progress("reading"):
         everyone = read_data(data, columns, separator)
@@ -87,6 +98,7 @@ def choose(
             unfairness=bounds_of(wanted.bounds, "--bounds"),
             sample_weight=training.weight,
             sample_weight_held=held.weight,
+            untested=wanted.untested,  # type: ignore[arg-type]
         )
     saved = out if found.granted else None
     if saved is not None:
@@ -97,7 +109,8 @@ def choose(
     announce(training)
     _show(found, training, held)
     if out is not None:
-        say(f"Saved: {out}" if found.granted else "Nothing is saved: no model meets the rule.")
+        why = "the answer is open" if found.undecided else "no model meets the rule"
+        say(f"Saved: {out}" if found.granted else f"Nothing is saved: {why}.")
 
 
 State = Annotated[
@@ -107,7 +120,7 @@ Watched = Annotated[
     float | None,
     option(
         "R",
-        "Bound on R² of predicted means on S; that of the model by default.",
+        "Bound on what is watched, R² on S; that of the model by default.",
         "--unfairness",
         "-r",
     ),
@@ -117,12 +130,20 @@ FalseAlarm = Annotated[
 ]
 
 
+Classes = Annotated[
+    str | None,
+    option("NAME", "Column with the observed class, for models with mean-opportunity."),
+]
+
+
 def monitor(
     data: Input,
     model: SavedModel,
     state: State,
     unfairness: Watched = None,
     false_alarm: FalseAlarm = None,
+    response: Classes = None,
+    weight: Weight = None,
     separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
@@ -133,17 +154,24 @@ def monitor(
     with progress("reading and watching"):
         source = read(data, separator, kinds_of_model(fitted).categorical)
         X, attributes = model_rows(fitted, source)
-        seen = watch.update(X, **attributes)
+        seen = watch.update(
+            X,
+            **attributes,
+            y=_observed(fitted, source, response),
+            sample_weight=_weights(source, weight),
+        )
     watch.save(state)
     if as_json:
         show_json(
             {
+                "watches": watch.watches,
                 "unfairness": watch.unfairness,
                 "false_alarm": watch.false_alarm,
                 "new_rows": X.num_rows,
                 "rows": seen.n_rows,
                 "wealth": seen.wealth,
                 "alarm": seen.alarm,
+                "surprises": seen.n_surprises,
                 "state": state,
             }
         )
@@ -151,7 +179,8 @@ def monitor(
     facts(
         f"Monitor: {'ALARM: the bound does not hold' if seen.alarm else 'no alarm'}",
         (
-            ("Bound on R² of means on S", f"{watch.unfairness:g}"),
+            ("Watched", watch.watches),
+            ("Bound", f"{watch.unfairness:g}"),
             ("Rows in this batch", f"{X.num_rows:,}"),
             ("Rows seen", f"{seen.n_rows:,}"),
             ("Wealth, of a stake of 1", f"{seen.wealth:.4g}"),
@@ -167,11 +196,34 @@ def _answer(found: Any, wanted: RuleOptions, training: Data, held: Data) -> dict
         "favorable": str(found.favorable),
         "confidence": wanted.confidence,
         "granted": found.granted,
+        "undecided": found.undecided,
         "unfairness": found.unfairness,
+        "p_value": found.p_value,
+        "nearest": None if found.nearest is None else asdict(found.nearest),
+        "failed": None if found.failed is None else asdict(found.failed),
+        "untested": list(found.untested),
         "training_rows": training.X.num_rows,
         "held_out_rows": held.X.num_rows,
         "tested": list(found.steps),
     }
+
+
+def _observed(model: Any, source: Source, response: str | None) -> Any:
+    """Return the classes of rows as the model calls them; None if they are not asked for."""
+    if response is None:
+        return None
+    check_columns([response], source, "--response")
+    known = {str(label): label for label in getattr(model, "classes_", ())}
+    column, _ = typed(source.table.select([response]), [response], Kinds(), dates=False)
+    return [known.get(str(label), label) for label in column.column(response).to_pylist()]
+
+
+def _weights(source: Source, weight: str | None) -> Any:
+    """Return a column of weights; None if there is none."""
+    if weight is None:
+        return None
+    check_columns([weight], source, "--weight")
+    return typed(source.table.select([weight]), [weight], Kinds())[0].column(weight)
 
 
 def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float | None) -> Any:
@@ -295,6 +347,8 @@ def _named(data: Data) -> Any:
 
 
 def _show(found: Any, training: Data, held: Data) -> None:
+    from fairridge.validation.choice import untested_words
+
     note(f"{training.X.num_rows:,} rows to fit to, {held.X.num_rows:,} to test on.")
     say(str(found.favorable))
     table(
@@ -312,8 +366,26 @@ def _show(found: Any, training: Data, held: Data) -> None:
         ],
         left=0,
     )
-    say(
-        f"r = {found.unfairness:.4g} meets the rule with confidence {found.confidence:g}."
-        if found.granted
-        else f"No bound meets the rule with confidence {found.confidence:g}."
-    )
+    say(_conclusion(found))
+    if found.nearest is not None:
+        say(f"Nearest to breaking the rule: {found.nearest}.")
+    if found.failed is not None:
+        say(f"Failed at r = {found.steps[-1]['unfairness']:.4g}: {found.failed}.")
+    for group in found.untested:
+        say(f"Not tested: {untested_words(group)}.")
+
+
+def _conclusion(found: Any) -> str:
+    """Answer in a sentence."""
+    if found.granted:
+        only = " for the groups that were tested" if found.untested else ""
+        return (
+            f"r = {found.unfairness:.4g} meets the rule with confidence "
+            f"{found.confidence:g}{only} (p = {found.p_value:.3g})."
+        )
+    if found.undecided and found.steps[0]["passed"]:
+        return (
+            "Undecided: groups have too few held-out rows to be tested. Hold out more rows, or "
+            "leave these groups out of the answer with --untested ignore."
+        )
+    return f"No bound meets the rule with confidence {found.confidence:g}."
