@@ -54,8 +54,8 @@ LARGEST_LOSS = 0.9
 USUAL_LOSS, LEAST_WORST = 0.5, 4.0
 # Of correlations, for columns that are collinear.
 RIDGE = 1e-6
-# The logarithm of nothing, which JSON can write.
-NOTHING = -690.0
+# The logarithm of nothing, which JSON can write; and what is left of a wealth that is lost.
+NOTHING, TINY = -690.0, 1e-12
 
 
 @dataclass(frozen=True)
@@ -212,15 +212,15 @@ def _held(purse: Purse) -> int:
 
 
 def _with_waiting(purse: Purse, ones: Floats, weight: Floats) -> Purse:
-    """Add rows to the sums that wait, one by one, so that no batch differs from another."""
-    sums, size = list(purse.waiting), purse.size
-    for product in weight[:, None, None] * (ones[:, :, None] * ones[:, None, :]):
-        if size == ROWS:
-            sums.append(np.zeros_like(product))
-            size = 0
-        sums[-1] = sums[-1] + product
-        size += 1
-    return replace(purse, waiting=np.array(sums), size=size)
+    """Add rows to the sums that wait, in their order, so that no batch differs from another."""
+    products = weight[:, None, None] * (ones[:, :, None] * ones[:, None, :])
+    # The last sum is one more term of its bet.
+    terms = np.concatenate([purse.waiting[-1:], products])
+    starts = np.append(0, np.arange(ROWS - purse.size + 1, len(terms), ROWS))
+    sums = np.add.reduceat(terms, starts, axis=0)
+    held = _held(purse) + len(ones)
+    waiting = np.concatenate([purse.waiting[:-1], sums])
+    return replace(purse, waiting=waiting, size=held - ROWS * (len(waiting) - 1))
 
 
 def _look(purse: Purse, columns: Columns, r: float) -> Purse:
@@ -294,24 +294,26 @@ def _largest_losses(purse: Purse, columns: Columns, there: Directions, r: float)
 
 
 def _bet(purse: Purse, gains: Floats, losses: Floats) -> Purse:
-    """Multiply the wealths, one bet after the other."""
-    factors = 1.0 + gains[:, :, None] * (STAKES / np.maximum(losses, 1e-300)[:, None])
+    """Multiply the wealths, one bet after the other.
+
+    With C_t = Π_{i≤t} (1 + σd_i), A_t = C_t (A_0 + Σ_{i≤t} w_i/C_{i−1}).
+    """
+    factors = 1.0 + gains[:, :, None] * (STAKES / np.maximum(losses, TINY)[:, None])
     surprises = int((factors <= 0.0).any(axis=(1, 2)).sum())
-    logs = np.log(np.maximum(factors, np.exp(NOTHING)))
+    grown = np.cumprod(np.maximum(factors, TINY), axis=0)
+    before = np.concatenate([np.ones_like(grown[:1]), grown[:-1]])
     first = (purse.looks - WARM_UP) * BETS
     aside = set_aside(np.arange(first, first + len(gains) + 1))
-    started = np.log(aside[:-1] - aside[1:])
-    wealths, totals = purse.log_wealths, []
-    for change, start, left in zip(logs, started, aside[1:], strict=True):
-        wealths = np.maximum(change + np.logaddexp(wealths, start), NOTHING)
-        highest = float(wealths.max())
-        mean = highest + float(np.log(np.exp(wealths - highest).mean()))
-        totals.append(float(np.logaddexp(mean, np.log(left))))
+    started = np.cumsum((aside[:-1] - aside[1:])[:, None, None] / before, axis=0)
+    wealths = np.log(grown) + np.logaddexp(purse.log_wealths, np.log(started))
+    highest = wealths.max(axis=(1, 2))
+    mean = highest + np.log(np.exp(wealths - highest[:, None, None]).mean(axis=(1, 2)))
+    totals = np.logaddexp(mean, np.log(aside[1:]))
     return replace(
         purse,
-        log_wealths=wealths,
-        log_wealth=totals[-1],
-        largest=max(purse.largest, *totals),
+        log_wealths=wealths[-1],
+        log_wealth=float(totals[-1]),
+        largest=max(purse.largest, float(totals.max())),
         surprises=purse.surprises + surprises,
     )
 
