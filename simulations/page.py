@@ -308,11 +308,11 @@ TEXTS = {
     ),
     "monitoring": (
         f"Monitors for the bound {monitoring.BOUND} and a false alarm of "
-        f"{monitoring.FALSE_ALARM}, which look every {monitoring.BATCH} rows at {monitoring.ROWS:,} "
-        "rows, or at 40,000 (R² of 0.03) and 20,000 of lognormal scores. The repeated test is one of all rows so far, at "
-        "the same level, at every look. After a change, rows are counted from there. Mean "
-        "opportunity and controls: classifiers that meet their own bound of 0.03, on the "
-        "population that they were fitted to."
+        f"{monitoring.FALSE_ALARM}, which look every {monitoring.BATCH} rows at "
+        f"{monitoring.ROWS:,} rows; of lognormal scores at 40,000 (R² of 0.03) or 20,000. The "
+        "repeated test is one of all rows so far, at the same level, at every look. After a "
+        "change, rows are counted from there. Mean opportunity and controls: classifiers that "
+        "meet their own bound of 0.03, on the population that they were fitted to."
     ),
     "audits": (
         f"Intervals of nominally {100 * audits.LEVEL:g} % for the smallest ratio and the largest "

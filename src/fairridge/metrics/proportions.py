@@ -87,10 +87,8 @@ def ratio_p_value(first: Part, second: Part, ratio: float) -> float:
 
 def ratio_limits(first: Part, second: Part, level: float) -> tuple[float, float]:
     """Return the ends of the score interval of p₁/p₂, each wrong with probability `level`."""
-    ends = rate_ratio(
-        *(Estimate(part.mean, size=part.size_as_share) for part in (first, second)),
-        1.0 - 2.0 * level,
-    )
+    one, other = (Estimate(part.mean, size=part.size_as_share) for part in (first, second))
+    ends = rate_ratio(one, other, 1.0 - 2.0 * level)
     return ends.low, ends.high
 
 

@@ -155,7 +155,8 @@ class Purse:
     @classmethod
     def from_dict(cls, state: dict[str, Any], k: int) -> Purse:
         """Read what `to_dict` wrote; raise KeyError if it is not that of k columns."""
-        new, found = cls.new(k), {}
+        new = cls.new(k)
+        found: dict[str, Any] = {}
         for item in fields(cls):
             own = np.asarray(getattr(new, item.name))
             value = np.asarray(state[item.name], dtype=np.float64)
