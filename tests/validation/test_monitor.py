@@ -137,6 +137,14 @@ def test_a_monitor_watches_what_its_model_bounds(options, words):
     assert (monitor.watches, monitor.unfairness) == (words, 0.02)
 
 
+def test_controls_are_named_as_columns():
+    X, y = classes(600, 0)
+    X["d"] = np.tile(["u", "v", "w"], 200)
+    options = {"definition": "mean-parity", "controls": ["d", "c"]}
+    model = FairRidgeClassifier(0.02, sensitive=["s"], **options).fit(X, y)
+    assert Monitor(model).watches.endswith("given d, c")
+
+
 def test_what_bounds_no_variance_is_watched_for_a_given_bound_only():
     X, y = classes(600, 0)
     for definition in ("statistical-parity", "equality-of-opportunity", "individual"):

@@ -58,8 +58,11 @@ class Watched:
 
     @property
     def _control_names(self) -> list[str]:
-        names = self.form.design.predictors.names
-        return [str(names[k]) for k in self.controls]
+        """Names of the input columns that are controls."""
+        columns = self.form.design.predictors.columns  # type: ignore[union-attr]
+        ends = np.cumsum([len(column.encoded_names) for column in columns])
+        owners = dict.fromkeys(np.searchsorted(ends, self.controls, side="right").tolist())
+        return [str(columns[k].name) for k in owners]
 
     @property
     def bound(self) -> float:
