@@ -253,6 +253,17 @@ def test_weights_stand_for_the_population(model):
     assert not Monitor(model, 0.07).update(Z, sample_weight=weight).alarm
 
 
+def test_numbers_whose_squares_overflow_are_refused(model):
+    Z, _ = rows(20, 0)
+    monitor = Monitor(model)
+    with pytest.raises(ValueError, match="divide the weights by their mean"):
+        monitor.update(Z, sample_weight=np.full(20, 1e100))
+    Z[7, 1] = 1e200
+    with pytest.raises(ValueError, match=r"row 7 is more than 1e\+60 standard deviations"):
+        monitor.update(Z)
+    assert monitor.state.n_rows == 0
+
+
 # ---------------------------------------------------------------------- bets
 
 

@@ -13,7 +13,7 @@ from fairridge.arguments import check_bound, check_number
 from fairridge.data import as_table, weights
 from fairridge.outputs import writing
 from fairridge.validation.betting import Purse, add_rows
-from fairridge.validation.watched import watched_of
+from fairridge.validation.watched import LARGEST, watched_of
 
 # Of state files; those of version 0.2 have no number.
 FORMAT = 2
@@ -130,6 +130,11 @@ class Monitor:
         n = as_table(X).shape[0]
         given = weights(sample_weight, n)
         weight = np.ones(n) if given is None else given
+        if weight.max(initial=1.0) > LARGEST or weight[weight > 0.0].min(initial=1.0) < 1 / LARGEST:
+            raise ValueError(
+                "sample_weight leaves the range of usual numbers; divide the weights by their "
+                "mean, and by the same number in every batch."
+            )
         there, chosen = weight > 0.0, self._watched.rows(y, n)
         values = self._watched.values(X, sensitive_features, offset)
         self._rows += int(there.sum())

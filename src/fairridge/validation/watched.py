@@ -17,6 +17,9 @@ from fairridge.fairness import StatisticalParity, is_variance_share
 from fairridge.fairness.conditional import GivenControls
 from fairridge.validation.betting import Columns
 
+# Standard deviations whose fourth powers are still numbers.
+LARGEST = 1e60
+
 
 @dataclass(frozen=True)
 class Watched:
@@ -125,13 +128,15 @@ class Watched:
         if self.controls:
             own = dense_columns(predictors, form.design.predictors.names)[:, list(self.controls)]
             found.insert(0, own)
-        if not np.isfinite(score).all():
-            row = int(np.argmin(np.isfinite(score)))
-            raise ValueError(
-                f"the prediction of row {row} is beyond floating point; leave the row out."
-            )
         center, unit = self._scale
-        return (np.hstack(found) - center) / unit
+        scaled = (np.hstack(found) - center) / unit
+        usual = (np.abs(scaled) <= LARGEST).all(axis=1)
+        if not usual.all():
+            raise ValueError(
+                f"the prediction or an attribute of row {int(np.argmin(usual))} is more than "
+                f"{LARGEST:g} standard deviations from the training mean; leave the row out."
+            )
+        return scaled
 
     @property
     def _scale(self) -> tuple[Floats, Floats]:
