@@ -13,13 +13,14 @@ from joblib import Parallel, delayed
 
 from fairridge.exceptions import BoundWarning
 from fairridge.outputs import writing
-from simulations import certificates, coverage, decisions, monitoring
+from simulations import audits, certificates, coverage, decisions, monitoring
 
 EXPERIMENTS: dict[str, ModuleType] = {
     "coverage": coverage,
     "certificates": certificates,
     "decisions": decisions,
     "monitoring": monitoring,
+    "audits": audits,
 }
 CHUNK = 20
 

@@ -19,14 +19,19 @@ from fairridge._typing import Booleans, Floats
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.proportions import (
     Part,
+    difference_limits,
     difference_p_value,
+    mean_gap_limits,
     mean_gap_p_value,
     part_of,
+    ratio_limits,
     ratio_p_value,
 )
 
-# Groups with fewer rows are reported, not tested.
+# Groups with fewer rows, in effect, are named and not tested.
 FEWEST_ROWS = 30
+# Times as many rows as there are, beyond which a rule is not within reach.
+MOST_TIMES = 1e6
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class JudgedRows:
     groups : tuple of Grouping
         One partition of the rows per sensitive attribute.
     weight : ndarray of shape (n,)
-        Weights.
+        Weights; rows of weight zero are absent.
     """
 
     score: Floats
@@ -51,15 +56,61 @@ class JudgedRows:
     weight: Floats
 
     def parts(self, values: Floats, chosen: Booleans | None = None) -> Iterator[list[Part]]:
-        """Summarize values by group, for every attribute; small groups are left out."""
-        keep = np.ones(len(values), dtype=bool) if chosen is None else chosen
+        """Summarize values by group, for every attribute; groups without rows are left out."""
+        keep = self.weight > 0.0
+        keep = keep if chosen is None else keep & chosen
         for group in self.groups:
             inside = [keep & (group.codes == code) for code in range(len(group.labels))]
             yield [
-                part_of(values[rows], self.weight[rows])
-                for rows in inside
-                if np.count_nonzero(rows) >= FEWEST_ROWS
+                part_of(values[rows], self.weight[rows], label, group.attribute)
+                for rows, label in zip(inside, group.labels, strict=True)
+                if rows.any()
             ]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two groups under a rule.
+
+    Attributes
+    ----------
+    attribute, group, other : str
+        The attribute, the group that fares worse, and the group that it is compared with.
+    n_rows, n_other : int
+        Rows of both.
+    value : float
+        The measure: a ratio or a difference.
+    low, high : float
+        Ends of its interval, each with the confidence of the test.
+    p_value : float
+        Of the hypothesis that the rule is broken.
+    rows_needed : int or None
+        Rows of the group for which the same value would pass, if all groups grow alike; None if
+        the value itself breaks the rule.
+    """
+
+    attribute: str
+    group: str
+    other: str
+    n_rows: int
+    n_other: int
+    value: float
+    low: float
+    high: float
+    p_value: float
+    rows_needed: int | None
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.attribute} = {self.group} ({self.n_rows:,} rows) against {self.other} "
+            f"({self.n_other:,}): {self.value:.3f} ({self.low:.3f} to {self.high:.3f}), "
+            f"p = {self.p_value:.3g}"
+        )
+        if self.rows_needed is not None and self.rows_needed <= self.n_rows:
+            return text
+        if self.rows_needed is None:
+            return f"{text}; more rows would not help at this value"
+        return f"{text}; at this value {self.rows_needed:,} rows of the group would do"
 
 
 @dataclass(frozen=True)
@@ -70,26 +121,98 @@ class Rule(ABC):
     favorable: Any = field(default=None, kw_only=True)
 
     @abstractmethod
-    def value(self, rows: JudgedRows) -> float:
-        """Return the measure of the rule on some rows."""
+    def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
+        """Return what groups are compared by, and in which rows; None for all."""
 
     @abstractmethod
+    def measure(self, first: Part, second: Part) -> float:
+        """Return how the first of two groups fares beside the second."""
+
+    @abstractmethod
+    def breach(self, measure: float) -> float:
+        """Return by how much a measure breaks the rule; negative if it does not."""
+
+    @abstractmethod
+    def test(self, first: Part, second: Part) -> float:
+        """Return the p-value of "these two groups break the rule"."""
+
+    @abstractmethod
+    def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
+        """Return the ends of an interval of the measure, each wrong with probability `level`."""
+
+    def parts(self, rows: JudgedRows) -> list[list[Part]]:
+        """Return the groups of every attribute."""
+        return list(rows.parts(*self.values(rows)))
+
+    def untested(self, rows: JudgedRows) -> list[Part]:
+        """Return the groups that have too few rows to be tested."""
+        return [part for parts in self.parts(rows) for part in parts if part.size < FEWEST_ROWS]
+
+    def pairs(self, rows: JudgedRows) -> list[tuple[Part, Part]]:
+        """Return all pairs of groups that can be tested, in both orders."""
+        everyone = self.parts(rows)
+        found = [
+            pair
+            for parts in everyone
+            for pair in permutations([one for one in parts if one.size >= FEWEST_ROWS], 2)
+        ]
+        if not found:
+            sizes = ", ".join(
+                f"{part.attribute} = {part.name}: {part.n_rows}"
+                for parts in everyone
+                for part in parts
+            )
+            raise ValueError(
+                f"no attribute has two groups with at least {FEWEST_ROWS} rows each ({sizes}); the "
+                "rule cannot be tested."
+            )
+        return found
+
+    def value(self, rows: JudgedRows) -> float:
+        """Return the measure of the two groups that come nearest to breaking the rule."""
+        return max((self.measure(a, b) for a, b in self.pairs(rows)), key=self.breach)
+
     def excess(self, rows: JudgedRows) -> float:
         """Return by how much rows break the rule; the fairest model has the least."""
+        return self.breach(self.value(rows))
 
-    @abstractmethod
     def p_value(self, rows: JudgedRows) -> float:
         """Return the largest p-value of "this pair of groups breaks the rule"."""
+        return max(self.test(a, b) for a, b in self.pairs(rows))
 
-
-def _pairs(rows: JudgedRows, values: Floats, chosen: Booleans | None = None) -> list[Any]:
-    found = [pair for parts in rows.parts(values, chosen) for pair in permutations(parts, 2)]
-    if not found:
-        raise ValueError(
-            f"no attribute has two groups with at least {FEWEST_ROWS} rows each; the rule cannot "
-            "be tested."
+    def compared(self, rows: JudgedRows, level: float) -> Compared:
+        """Return the two groups with the largest p-value, in a test at some level."""
+        first, second = max(
+            self.pairs(rows), key=lambda pair: (self.test(*pair), self.breach(self.measure(*pair)))
         )
-    return found
+        times = self._times_needed(first, second, level)
+        return Compared(
+            first.attribute,
+            first.name,
+            second.name,
+            first.n_rows,
+            second.n_rows,
+            self.measure(first, second),
+            *self.limits(first, second, level),
+            self.test(first, second),
+            None if times is None else int(np.ceil(first.n_rows * times)),
+        )
+
+    def _times_needed(self, first: Part, second: Part, level: float) -> float | None:
+        """Return how many times as many rows would pass with the same measure."""
+
+        def passes(times: float) -> bool:
+            return self.test(first.times(times), second.times(times)) <= level
+
+        low = high = 1.0
+        while not passes(high):
+            low, high = high, 2.0 * high
+            if high > MOST_TIMES:
+                return None
+        while high > 1.005 * low:
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if passes(middle) else (middle, high)
+        return high
 
 
 @dataclass(frozen=True)
@@ -97,70 +220,89 @@ class AdverseImpact(Rule):
     """The ratio of selection rates of any two groups is at least `ratio`.
 
     The four-fifths rule (29 CFR 1607.4(D)) has 0.8. A row is selected if the
-    score of the favorable outcome exceeds `threshold`.
+    score of the favorable outcome exceeds `threshold`. Every ordered pair of
+    groups has the score test of a ratio.
     """
 
     ratio: float = 0.8
     threshold: float = 0.5
 
-    def _selected(self, rows: JudgedRows) -> Floats:
-        return (rows.score > self.threshold).astype(np.float64)
+    def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
+        """Return who is selected."""
+        return (rows.score > self.threshold).astype(np.float64), None
 
-    def value(self, rows: JudgedRows) -> float:
-        """Return the smallest ratio of two selection rates; 1 if nobody is selected."""
-        pairs = _pairs(rows, self._selected(rows))
-        return min(a.mean / b.mean if b.mean > 0.0 else 1.0 for a, b in pairs)
+    def measure(self, first: Part, second: Part) -> float:
+        """Return the ratio of two selection rates; 1 if nobody is selected."""
+        return first.mean / second.mean if second.mean > 0.0 else 1.0
 
-    def excess(self, rows: JudgedRows) -> float:
-        """Return how far the ratio lies below `ratio`."""
-        return self.ratio - self.value(rows)
+    def breach(self, measure: float) -> float:
+        """Return how far a ratio lies below `ratio`."""
+        return self.ratio - measure
 
-    def p_value(self, rows: JudgedRows) -> float:
-        """Test every ordered pair of groups by the score test of a ratio."""
-        pairs = _pairs(rows, self._selected(rows))
-        return max(ratio_p_value(a, b, self.ratio) for a, b in pairs)
+    def test(self, first: Part, second: Part) -> float:
+        """Test a ratio by its score test."""
+        return ratio_p_value(first, second, self.ratio)
+
+    def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
+        """Return the score interval of a ratio."""
+        return ratio_limits(first, second, level)
 
 
 @dataclass(frozen=True)
 class OpportunityGap(Rule):
-    """True-positive rates of any two groups differ by at most `maximum`."""
+    """True-positive rates of any two groups differ by at most `maximum`, by Newcombe's interval."""
 
     maximum: float = 0.05
     threshold: float = 0.5
 
-    def _pairs(self, rows: JudgedRows) -> list[Any]:
+    def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
+        """Return who is selected, among those who qualified."""
         if rows.favorable is None:
             raise TypeError("OpportunityGap is for classifiers: it needs to know who qualified.")
-        selected = (rows.score > self.threshold).astype(np.float64)
-        return _pairs(rows, selected, rows.favorable)
+        return (rows.score > self.threshold).astype(np.float64), rows.favorable
 
-    def value(self, rows: JudgedRows) -> float:
-        """Return the largest difference of two true-positive rates."""
-        return max(a.mean - b.mean for a, b in self._pairs(rows))
+    def measure(self, first: Part, second: Part) -> float:
+        """Return by how much the first rate is the smaller one."""
+        return second.mean - first.mean
 
-    def excess(self, rows: JudgedRows) -> float:
+    def breach(self, measure: float) -> float:
         """Return how far the difference lies above `maximum`."""
-        return self.value(rows) - self.maximum
+        return measure - self.maximum
 
-    def p_value(self, rows: JudgedRows) -> float:
-        """Test every pair by Newcombe's interval."""
-        return max(difference_p_value(a, b, self.maximum) for a, b in self._pairs(rows))
+    def test(self, first: Part, second: Part) -> float:
+        """Test a difference by Newcombe's interval."""
+        return difference_p_value(first, second, self.maximum)
+
+    def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
+        """Return Newcombe's interval of a difference."""
+        return difference_limits(second, first, level)
 
 
 @dataclass(frozen=True)
 class MeanGap(Rule):
-    """Mean scores of any two groups differ by at most `maximum`, in units of the score."""
+    """Mean scores of any two groups differ by at most `maximum`, in units of the score.
+
+    Every pair has Welch's test.
+    """
 
     maximum: float = 0.05
 
-    def value(self, rows: JudgedRows) -> float:
-        """Return the largest difference of two means."""
-        return max(a.mean - b.mean for a, b in _pairs(rows, rows.score))
+    def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
+        """Return the scores."""
+        return rows.score, None
 
-    def excess(self, rows: JudgedRows) -> float:
+    def measure(self, first: Part, second: Part) -> float:
+        """Return by how much the first mean is the smaller one."""
+        return second.mean - first.mean
+
+    def breach(self, measure: float) -> float:
         """Return how far the difference lies above `maximum`."""
-        return self.value(rows) - self.maximum
+        return measure - self.maximum
 
-    def p_value(self, rows: JudgedRows) -> float:
-        """Test every pair by Welch's test."""
-        return max(mean_gap_p_value(a, b, self.maximum) for a, b in _pairs(rows, rows.score))
+    def test(self, first: Part, second: Part) -> float:
+        """Test a difference by Welch's test."""
+        return mean_gap_p_value(first, second, self.maximum)
+
+    def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
+        """Return Welch's interval of a difference."""
+        return mean_gap_limits(second, first, level)

@@ -68,6 +68,40 @@ def test_a_share_of_the_rows_is_held_out_by_class_and_seed(run, files):
     assert "1,500 rows to fit to, 1,000 to test on." in shown.error
 
 
+def test_groups_that_are_not_tested_are_named(run, folder):
+    for k in (0, 1):
+        frame = people(1500, k)
+        frame.loc[frame.index[-20:], "sex"] = "x"
+        frame.to_csv(f"{k}.csv", index=False)
+    options = (*ROLES, "--rule", "adverse-impact:0.5", "--held-out", "1.csv", "--bounds", "0,0.01")
+    result = run("choose", "0.csv", *options, "--out", "model.json")
+    assert result.code == 0, result.error
+    flat = " ".join(result.out.split())
+    assert "Undecided: groups have too few held-out rows" in flat
+    assert "Not tested: sex = x (20 held-out rows, 30 are needed)." in flat
+    assert "Nothing is saved: the answer is open." in flat
+    assert not (folder / "model.json").exists()
+    found = json.loads(run("choose", "0.csv", *options, "--json").out)
+    assert (found["granted"], found["undecided"]) == (False, True)
+    assert found["untested"][0]["group"] == "x"
+    result = run("choose", "0.csv", *options, "--untested", "ignore", "--out", "model.json")
+    flat = " ".join(result.out.split())
+    assert "for the groups that were tested (p = " in flat
+    assert "Not tested: sex = x" in flat
+    assert "Nearest to breaking the rule: sex = " in flat
+    assert (folder / "model.json").exists()
+    wrong = run("choose", "0.csv", *options, "--untested", "drop")
+    assert wrong.code == 2
+    assert "untested='drop' is not known" in wrong.error
+
+
+def test_held_out_rows_must_be_others(run, files):
+    options = (*ROLES, "--rule", "adverse-impact:0.8", "--held-out", "one.csv", "--bounds", "0")
+    result = run("choose", "one.csv", *options)
+    assert result.code == 2
+    assert "2,500 of 2,500 held-out rows are training rows" in result.error
+
+
 def test_levels_that_only_held_out_rows_have_are_known(run, folder):
     frame = people(600, 0)
     frame.loc[0, "town"] = "rare"  # held out with some of the seeds
@@ -84,7 +118,8 @@ def test_no_model_is_saved_if_none_passes(run, files, folder):
     result = run("choose", "one.csv", *options)
     assert result.code == 0
     assert "No bound meets the rule" in result.out
-    assert "Nothing is saved" in result.out
+    assert "Failed at r = 0: sex = " in result.out
+    assert "Nothing is saved: no model meets the rule" in result.out
     assert not (folder / "model.json").exists()
 
 
@@ -145,3 +180,26 @@ def test_a_monitor_goes_on_from_its_state(run, folder):
     assert "is not the state of a fairridge monitor" in broken.error
     same = run("monitor", "batch.csv", "--model", "model.json", "--state", "batch.csv")
     assert same.code == 2
+
+
+def test_a_monitor_of_opportunities_needs_the_class(run, folder):
+    train = people(2000, 0)
+    columns = ["sex", "skill", "town"]
+    model = FairRidgeClassifier(0.05, sensitive=["sex"], definition="mean-opportunity")
+    save(model.fit(train[columns], train["outcome"]), "model.json")
+    people(1000, 1).assign(w=1.0).to_csv("batch.csv", index=False)
+    options = ("monitor", "batch.csv", "--model", "model.json", "--state", "state.json")
+    without = run(*options)
+    assert without.code == 2
+    assert "pass y once it is known" in without.error
+    assert not (folder / "state.json").exists()
+    result = run(*options, "--response", "outcome", "--weight", "w", "--json")
+    assert result.code == 0, result.error
+    found = json.loads(result.out)
+    assert found["watches"].endswith("among rows of class 'repaid'")
+    expected = Monitor(model).update(people(1000, 1)[columns], y=people(1000, 1)["outcome"])
+    assert found["wealth"] == pytest.approx(expected.wealth, rel=1e-6)
+    assert found["surprises"] == 0
+    missing = run(*options, "--response", "result")
+    assert missing.code == 2
+    assert "result" in missing.error

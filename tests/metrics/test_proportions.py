@@ -1,13 +1,19 @@
 """Tests of two groups against statsmodels and SciPy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm, ttest_ind
 
 from fairridge.metrics.proportions import (
+    Part,
+    difference_limits,
     difference_p_value,
+    mean_gap_limits,
     mean_gap_p_value,
     part_of,
+    ratio_limits,
     ratio_p_value,
 )
 from tests.zoo import LateModule
@@ -56,20 +62,45 @@ def test_means_are_welchs_test():
     assert ours == pytest.approx(theirs, rel=1e-9)
 
 
-def test_weights_have_the_sandwich_variance():
+def test_weighted_rows_count_with_their_effective_number():
+    """Shares of as many equal rows as have the sandwich variance."""
     rng = np.random.default_rng(1)
-    weight = rng.uniform(0.5, 2.0, 400)
-    a, b = (rng.random(200) < 0.5).astype(float), (rng.random(200) < 0.45).astype(float)
-    first, second = part_of(a, weight[:200]), part_of(b, weight[200:])
-    means = np.average(a, weights=weight[:200]), np.average(b, weights=weight[200:])
-    errors = [
-        (w**2 @ (v - m) ** 2) / w.sum() ** 2
-        for v, w, m in zip((a, b), (weight[:200], weight[200:]), means, strict=True)
-    ]
-    z = (np.log(means[0] / means[1]) - np.log(0.8)) / np.sqrt(
-        errors[0] / means[0] ** 2 + errors[1] / means[1] ** 2
-    )
-    assert ratio_p_value(first, second, 0.8) == pytest.approx(norm.sf(z), rel=1e-12)
+    chosen = (rng.random(400) < 0.5).astype(float)
+    # Weights that go with the outcome, so that Kish's number is too large.
+    weight = rng.uniform(0.5, 2.0, 400) * (1.0 + 2.0 * chosen)
+    part = part_of(chosen, weight)
+    mean = np.average(chosen, weights=weight)
+    sandwich = weight**2 @ (chosen - mean) ** 2 / weight.sum() ** 2
+    assert part.size == pytest.approx(weight.sum() ** 2 / (weight @ weight))
+    assert part.size_as_share == pytest.approx(min(mean * (1 - mean) / sandwich, part.size))
+    n = round(part.size_as_share)
+    plain = Part(n, n, mean, mean * (1 - mean) / n)
+    other = shares(60, 130)
+    scaled = replace(part, error=plain.error)
+    assert ratio_p_value(scaled, other, 0.8) == pytest.approx(ratio_p_value(plain, other, 0.8))
+    gap = difference_p_value(scaled, other, 0.4)
+    assert gap == pytest.approx(difference_p_value(plain, other, 0.4))
+
+
+def test_equal_weights_and_absent_rows_are_counts():
+    values = np.repeat([1.0, 0.0, 1.0], [30, 20, 9])
+    weight = np.repeat([2.5, 2.5, 0.0], [30, 20, 9])
+    part, plain = part_of(values, weight), shares(30, 50)
+    assert (part.n_rows, part.mean) == (50, 0.6)
+    assert (part.size, part.size_as_share) == (pytest.approx(50), pytest.approx(50))
+    other = shares(20, 40)
+    assert ratio_p_value(part, other, 0.8) == pytest.approx(ratio_p_value(plain, other, 0.8))
+
+
+def test_ends_of_intervals_are_where_tests_turn():
+    first, second = shares(40, 100), shares(45, 110)
+    low, high = ratio_limits(first, second, 0.1)
+    assert ratio_p_value(first, second, low) == pytest.approx(0.1, rel=1e-6)
+    assert ratio_p_value(first, second, high) == pytest.approx(0.9, rel=1e-6)
+    low, high = difference_limits(first, second, 0.1)
+    assert difference_p_value(first, second, max(high, -low)) == pytest.approx(0.1, rel=1e-6)
+    low, high = mean_gap_limits(first, second, 0.1)
+    assert mean_gap_p_value(first, second, max(high, -low)) == pytest.approx(0.1, rel=1e-6)
 
 
 def test_nobody_selected_is_no_evidence_and_everybody_is_the_score_test():

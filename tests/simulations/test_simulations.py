@@ -1,14 +1,16 @@
 """The simulations run, go on where they stopped, and know their populations."""
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import log_loss
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from simulations import certificates, coverage, decisions, monitoring, runner
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, audit
+from fairridge.exceptions import BoundWarning
+from simulations import audits, certificates, coverage, decisions, monitoring, runner
 from simulations.__main__ import main
 from simulations.populations import (
     GAUSSIAN,
@@ -18,6 +20,8 @@ from simulations.populations import (
     population_rows,
     share,
 )
+
+STREAM = [{"stream": "skewed", "reached": 0.12, "rows": 1000, "many": 20_000}]
 
 
 def test_the_gaussian_population_is_known_exactly():
@@ -63,6 +67,48 @@ def test_samples_say_what_tables_count():
     assert set(decisions.draw(400, np.random.default_rng(1))[1]) == {"yes", "no"}
 
 
+def test_lognormal_scores_have_the_share_that_they_are_drawn_for():
+    rng = np.random.default_rng(0)
+    s = (rng.random(400_000) < 0.4).astype(float)
+    # Variances within groups are known; squares are too heavy-tailed to be averaged.
+    for reached in (0.03, 0.12):
+        gap = monitoring.lognormal_gap(reached)
+        means = np.exp(0.5 + gap * s)
+        variance = np.exp(1.0 + 2 * gap * s) * (np.e - 1.0)
+        assert means.var() / (means.var() + variance.mean()) == pytest.approx(reached, rel=0.02)
+
+
+@pytest.mark.parametrize("stream", ["change", "opportunity", "controls", "lognormal"])
+def test_streams_are_watched_to_their_end(stream):
+    reached, rows = (0.12, 14_000) if stream == "change" else (0.03, 2000)
+    (found,) = monitoring.sample(0, stream=stream, reached=reached, rows=rows, many=20_000)
+    assert found["alarm"] == (stream == "change")
+
+
+def test_a_third_group_breaks_the_rule_and_is_not_granted():
+    (X, y), third = decisions.many_rows(50_000, 0.02), {"third": 0.02, "many": 20_000}
+    model = FairRidgeClassifier(0.0, sensitive=["group"], definition="mean-parity").fit(X, y)
+    rates = pd.Series(model.predict_proba(X)[:, 1] > 0.5).groupby(X["group"].to_numpy()).mean()
+    assert 0.3 < rates["c"] / rates.max() < 0.5
+    with pytest.warns(BoundWarning):
+        found = decisions.sample(0, rule="impact ratio ≥ 0.8", n=600, held=600, **third)
+    ways = {one["way"]: one["granted"] for one in found}
+    assert not ways["tested in sequence"]
+
+
+def test_worst_groups_are_those_of_an_audit():
+    rng, share = np.random.default_rng(3), np.array([0.5, 0.3, 0.4])
+    found = audits.audited(share, 20, np.random.default_rng(3))
+    chosen = rng.random((3, 20)) < share[:, None]
+    scores = np.where(chosen, 0.9, 0.1).ravel()
+    y, group = np.tile([0, 1], 30), np.repeat(["a", "b", "c"], 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the scores rank nobody
+        theirs = audit(y, scores, sensitive_features=group[:, None], small=1, favorable=1)
+    for ours, named in zip(found[:2], (theirs.parity_ratio, theirs.parity_difference), strict=True):
+        assert ours[1] == named
+
+
 def draw_rows(n):
     return draw("gaussian", n, np.random.default_rng(5)).Z
 
@@ -71,7 +117,7 @@ def draw_rows(n):
 def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
     """Small settings: the page has a table and a plot for each experiment."""
     monkeypatch.setattr(certificates, "SETTINGS", [{"family": "gaussian", "n": 200, "bound": 0.2}])
-    monkeypatch.setattr(monitoring, "SETTINGS", [{"reached": 0.12, "rows": 1000, "many": 20_000}])
+    monkeypatch.setattr(monitoring, "SETTINGS", STREAM)
     options = ["certificates", "monitoring", "--quick", "--jobs", "1", "--out", str(tmp_path)]
     assert main(options) == 0
     assert "simulations.md" in capsys.readouterr().out

@@ -9,8 +9,12 @@ from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
     choose_bound,
+    load,
+    report,
+    save,
 )
 from fairridge.exceptions import BoundWarning
+from fairridge.metrics.proportions import part_of
 from fairridge.rules import AdverseImpact, MeanGap, OpportunityGap
 
 BOUNDS = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0]
@@ -179,3 +183,204 @@ def test_a_granted_model_breaks_the_rule_rarely():
         rates = selected.groupby(population["sex"].to_numpy()).mean()
         broken += rates.min() / rates.max() < 0.8
     assert broken / 60 <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / 60)
+
+
+# ---------------------------------------------------------------------- groups that are too small
+
+
+def with_a_small_group(n, seed, few):
+    """The last rows belong to a third group, of whom hardly anybody is selected."""
+    X, y, numbers = people(n, seed)
+    sex = X["sex"].to_numpy(dtype=object)
+    sex[-few:] = "x"
+    X.loc[X.index[-few:], "skill"] -= 3.0
+    return X.assign(sex=sex), y, numbers
+
+
+@pytest.fixture(scope="module")
+def small():
+    return with_a_small_group(1500, 0, 60), with_a_small_group(1500, 1, 20)
+
+
+def test_groups_that_cannot_be_tested_leave_the_answer_open(small):
+    model = FairRidgeClassifier(sensitive=["sex"])
+    with pytest.warns(BoundWarning, match=r"undecided.*sex = x \(20 held-out rows, 30 are needed"):
+        found = chosen(small, model, AdverseImpact(0.5))
+    assert (found.granted, found.undecided) == (False, True)
+    assert (found.unfairness, found.model, found.p_value) == (None, None, None)
+    (group,) = found.untested
+    assert group == {"attribute": "sex", "group": "x", "n_rows": 20, "rows_needed": 30}
+    assert found.steps[0]["passed"]
+    assert "undecided" in str(found)
+    assert "sex = x (20 held-out rows" in str(found)
+
+
+def test_small_groups_can_be_left_out_of_the_statement(small):
+    model = FairRidgeClassifier(sensitive=["sex"])
+    with pytest.warns(BoundWarning, match=r"leaves out groups that were not tested: sex = x"):
+        found = chosen(small, model, AdverseImpact(0.5), untested="ignore")
+    assert (found.granted, found.undecided) == (True, False)
+    assert [group["group"] for group in found.untested] == ["x"]
+    assert "for the groups that were tested" in str(found)
+    with pytest.raises(ValueError, match="untested='drop' is not known"):
+        chosen(small, model, AdverseImpact(0.5), untested="drop")
+
+
+def test_groups_that_only_training_rows_have_are_not_tested(small):
+    model = FairRidgeClassifier(sensitive=["sex"])
+    with pytest.warns(BoundWarning, match=r"sex = x \(0 held-out rows"):
+        found = chosen((small[0], people(1500, 1)), model, AdverseImpact(0.5))
+    assert found.undecided
+
+
+def test_opportunities_are_tested_among_those_who_qualified(small):
+    """Of 40 rows of the third group, fewer than 30 have the favorable outcome."""
+    model = FairRidgeClassifier(sensitive=["sex"])
+    held = with_a_small_group(1500, 3, 40)
+    count = int(((held[0]["sex"] == "x") & (held[1] == "repaid")).sum())
+    assert count < 30
+    with pytest.warns(BoundWarning, match=rf"sex = x \({count} held-out rows"):
+        chosen((small[0], held), model, OpportunityGap(0.9))
+
+
+def test_rows_of_weight_zero_are_absent(rows):
+    """Also from the count of rows that a test needs: 2 rows are not 59."""
+    model = FairRidgeClassifier(sensitive=["sex"])
+    (X, y, _), (held, y_held, _) = rows
+    weight = np.ones(2500)
+    weight[::4] = 0.0
+    options = {"rule": AdverseImpact(0.8), "unfairness": BOUNDS}
+    weighted = choose_bound(model, X, y, held, y_held, sample_weight_held=weight, **options)
+    there = weight > 0
+    fewer = choose_bound(model, X, y, held[there], y_held[there], **options)
+    assert weighted.tested.equals(fewer.tested)
+    third, labels, _ = with_a_small_group(1500, 1, 59)
+    weight = np.ones(1500)
+    weight[-57:] = 0.0
+    training, training_y, _ = with_a_small_group(1500, 0, 60)
+    with pytest.warns(BoundWarning, match=r"sex = x \(2 held-out rows"):
+        found = choose_bound(
+            model,
+            training,
+            training_y,
+            third,
+            labels,
+            sample_weight_held=weight,
+            rule=AdverseImpact(0.5),
+            unfairness=BOUNDS,
+        )
+    assert found.undecided
+    weight[-59:] = 0.0
+    with pytest.warns(BoundWarning, match=r"sex = x \(0 held-out rows"):
+        choose_bound(
+            model,
+            training,
+            training_y,
+            third,
+            labels,
+            sample_weight_held=weight,
+            rule=AdverseImpact(0.5),
+            unfairness=BOUNDS,
+        )
+
+
+def test_one_large_weight_makes_a_group_small(rows):
+    model = FairRidgeClassifier(sensitive=["sex"])
+    (X, y, _), (held, y_held, _) = rows
+    weight = np.where(held["sex"] == "m", 1.0, 1.0)
+    weight[np.flatnonzero(held["sex"] == "m")[0]] = 1e5
+    with pytest.raises(ValueError, match="at least 30 rows each"):
+        choose_bound(
+            model,
+            X,
+            y,
+            held,
+            y_held,
+            sample_weight_held=weight,
+            rule=AdverseImpact(0.8),
+            unfairness=BOUNDS,
+        )
+
+
+# ---------------------------------------------------------------------- what is said
+
+
+def test_a_failure_names_groups_sizes_and_the_rows_that_would_do(rows):
+    found = chosen(rows, FairRidgeClassifier(sensitive=["sex"]), AdverseImpact(0.8))
+    failed, nearest = found.failed, found.nearest
+    step = found.steps[-1]
+    assert (failed.attribute, failed.group, failed.other) == ("sex", "f", "m")
+    assert failed.n_rows == int((rows[1][0]["sex"] == "f").sum())
+    assert failed.value == pytest.approx(step["value"])
+    assert failed.p_value == pytest.approx(step["p_value"])
+    assert failed.low < failed.value < failed.high
+    assert failed.low < 0.8  # which is why it failed
+    assert nearest.low >= 0.8
+    assert nearest.p_value == found.p_value == found.steps[-2]["p_value"]
+    assert found.rule == AdverseImpact(0.8)
+    text = str(found)
+    for piece in ("Rule: AdverseImpact", "Confidence: 0.9", "sex = f (", "Failed at r = "):
+        assert piece in text
+
+
+def test_the_rows_that_are_needed_would_do():
+    rule = AdverseImpact(0.8)
+    first, second = (
+        part_of(np.repeat([1.0, 0.0], [count, 100 - count]), np.ones(100), name)
+        for count, name in ((45, "a"), (50, "b"))
+    )
+    times = rule._times_needed(first, second, 0.1)
+    assert rule.test(first, second) > 0.1
+    assert rule.test(first.times(times), second.times(times)) <= 0.1
+    assert rule.test(first.times(0.99 * times), second.times(0.99 * times)) > 0.1
+    worse = part_of(np.repeat([1.0, 0.0], [30, 70]), np.ones(100))
+    assert rule._times_needed(worse, second, 0.1) is None
+
+
+def test_training_rows_are_refused_as_held_out_rows(rows):
+    model = FairRidgeClassifier(sensitive=["sex"])
+    (X, y, _), (held, y_held, _) = rows
+    options = {"rule": AdverseImpact(0.8), "unfairness": BOUNDS}
+    with pytest.raises(ValueError, match=r"2,500 of 2,500 held-out rows are training rows"):
+        choose_bound(model, X, y, X, y, **options)
+    order = np.random.default_rng(0).permutation(2500)[:800]
+    shuffled = X[["skill", "sex", "age"]].iloc[order]
+    with pytest.raises(ValueError, match=r"800 of 800 held-out rows are training rows"):
+        choose_bound(model, X, y, shuffled, y[order], **options)
+    both = pd.concat([held, X.iloc[:2000]])
+    assert choose_bound(
+        model, X, y, both, np.append(y_held, y[:2000]), **options
+    ).granted  # less than half are
+
+
+def test_people_of_few_kinds_may_agree():
+    """Rows of two binary columns are the same again and again, and still other people."""
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        X = pd.DataFrame(rng.integers(0, 2, size=(n, 2)), columns=["s", "x"])
+        return X, (rng.random(n) < 0.4 + 0.2 * X["x"]).astype(int)
+
+    (X, y), (held, y_held) = draw(900), draw(900)
+    model = FairRidgeClassifier(sensitive=["s"])
+    options = {"rule": AdverseImpact(0.01, threshold=0.1), "unfairness": [0.0, 0.1]}
+    assert choose_bound(model, X, y, held, y_held, **options).granted
+    with pytest.raises(ValueError, match="are training rows"):
+        choose_bound(model, X, y, X.iloc[::-1], y.iloc[::-1], **options)
+
+
+def test_a_report_says_by_what_rule_a_bound_was_chosen(small, tmp_path):
+    model = FairRidgeClassifier(sensitive=["sex"])
+    with pytest.warns(BoundWarning, match="leaves out groups"):
+        found = chosen(small, model, AdverseImpact(0.5), untested="ignore")
+    save(found.model, tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    X, y, _ = small[1]
+    page = report(loaded, X, y, new_rows=True)
+    record = dict(page.contents.subject.record)
+    assert record["Choice of r: rule"].startswith("AdverseImpact(")
+    assert record["Choice of r: confidence"] == "0.9"
+    assert float(record["Choice of r: p-value of the bound"]) <= 0.1
+    assert "sex = x (20 held-out rows" in record["Choice of r: not tested"]
+    again = report(loaded.fit(X, y), X, y, cv=0, bootstrap=0)
+    assert not any("Choice" in name for name, _ in again.contents.subject.record)

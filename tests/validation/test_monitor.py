@@ -1,9 +1,21 @@
 """Watching predictions on new rows."""
 
+from itertools import product
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, Monitor
+from fairridge.validation.betting import (
+    LARGEST_LOSS,
+    Columns,
+    Directions,
+    Purse,
+    _gains,
+    _largest_losses,
+    set_aside,
+)
 
 
 def rows(n, seed, shift=0.0):
@@ -61,7 +73,9 @@ def test_other_files_and_other_models_are_refused(model, tmp_path):
     with pytest.raises(ValueError, match="monitor of another model"):
         Monitor.load(path, other)
     text = path.read_text()
-    for damaged in ("{}", "[1", text.replace('"Sf": [', '"Sf": [1.0, '), "\x00"):
+    longer = text.replace('"worst": [', '"worst": [1.0, ')
+    endless = text.replace('"largest": 0.0', '"largest": NaN')
+    for damaged in ("{}", "[1", longer, endless, "3", "\x00"):
         path.write_text(damaged)
         with pytest.raises(ValueError, match="is not the state of a fairridge monitor"):
             Monitor.load(path, model)
@@ -78,8 +92,223 @@ def test_which_models_can_be_watched():
     three = FairRidgeClassifier(0.05, sensitive=[0]).fit(Z, np.digitize(y, [-0.5, 0.5]))
     with pytest.raises(TypeError, match="several classes"):
         Monitor(three, 0.05)
-    with pytest.raises(ValueError, match="false_alarm"):
-        Monitor(means, false_alarm=0.0)
+    for wrong in (0.0, 1.0, 5, float("nan"), "much"):
+        with pytest.raises(ValueError, match="false_alarm"):
+            Monitor(means, false_alarm=wrong)
+
+
+def test_states_of_earlier_versions_are_refused(model, tmp_path):
+    path = tmp_path / "state.json"
+    Monitor(model).save(path)
+    path.write_text(path.read_text().replace('"format": 2, ', ""))
+    with pytest.raises(ValueError, match=r"another version of fairridge.*begin another state"):
+        Monitor.load(path, model)
+
+
+# ---------------------------------------------------------------------- what is watched
+
+
+def classes(n, seed, shift=0.0):
+    Z, y = rows(n, seed, shift)
+    rng = np.random.default_rng(seed + 10_000)
+    frame = pd.DataFrame({"s": np.where(Z[:, 0] > 0, "a", "b"), "x": Z[:, 1], "c": Z[:, 2]})
+    return frame, np.where(y + rng.normal(size=n) > 0.5, "yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"definition": "mean-parity"}, "R² of predicted probabilities on S"),
+        ({"blind": True}, "R² of linear predictors on S"),
+        (
+            {"definition": "mean-opportunity"},
+            "R² of predicted probabilities on S, among rows of class 'yes'",
+        ),
+        (
+            {"definition": "mean-parity", "controls": ["c"]},
+            "partial R² of predicted probabilities on S given c",
+        ),
+    ],
+)
+def test_a_monitor_watches_what_its_model_bounds(options, words):
+    X, y = classes(3000, 0)
+    model = FairRidgeClassifier(0.02, sensitive=["s"], **options).fit(X, y)
+    monitor = Monitor(model)
+    assert (monitor.watches, monitor.unfairness) == (words, 0.02)
+
+
+def test_controls_are_named_as_columns():
+    X, y = classes(600, 0)
+    X["d"] = np.tile(["u", "v", "w"], 200)
+    options = {"definition": "mean-parity", "controls": ["d", "c"]}
+    model = FairRidgeClassifier(0.02, sensitive=["s"], **options).fit(X, y)
+    assert Monitor(model).watches.endswith("given d, c")
+
+
+def test_what_bounds_no_variance_is_watched_for_a_given_bound_only():
+    X, y = classes(600, 0)
+    for definition in ("statistical-parity", "equality-of-opportunity", "individual"):
+        model = FairRidgeClassifier(0.05, sensitive=["s"], definition=definition).fit(X, y)
+        with pytest.raises(ValueError, match="does not bound R² of predicted means"):
+            Monitor(model)
+        assert Monitor(model, 0.1).watches == "R² of predicted probabilities on S"
+
+
+def test_mean_opportunity_is_watched_among_rows_of_the_class():
+    """Other rows change nothing, and depend on S by more than the bound in training already."""
+    X, y = classes(4000, 0)
+    model = FairRidgeClassifier(0.002, sensitive=["s"], definition="mean-opportunity").fit(X, y)
+    X, y = classes(20_000, 1)
+    monitor, among = Monitor(model), Monitor(model)
+    found = monitor.update(X, y=y)
+    assert not found.alarm
+    assert found.n_rows == 20_000
+    assert among.update(X[y == "yes"], y=y[y == "yes"]).wealth == found.wealth
+    with pytest.raises(ValueError, match=r"among rows of class 'yes'.*pass y once it is known"):
+        monitor.update(X)
+    with pytest.raises(ValueError, match=r"y has the label 'maybe', which is not a class"):
+        monitor.update(X[:2], y=["maybe", "yes"])
+
+
+def given_controls(n, seed, gap=0.0):
+    """S and the score depend on c, and the score on S beyond that by a gap."""
+    rng = np.random.default_rng(seed)
+    c = rng.normal(size=n)
+    s = (rng.random(n) < 1 / (1 + np.exp(-2.0 * c))).astype(float)
+    x = rng.normal(size=n) + gap * s
+    return pd.DataFrame({"s": s, "c": c, "x": x}), 2.0 * c + x + rng.normal(size=n)
+
+
+def test_a_partial_share_is_watched_given_controls():
+    model = FairRidgeRegressor(0.02, sensitive=["s"], controls=["c"])
+    model.fit(*given_controls(4000, 0))
+    state = Monitor(model).update(given_controls(20_000, 1)[0])
+    assert not state.alarm
+    # What S explains without regard to c is far beyond the bound.
+    X = given_controls(20_000, 1)[0]
+    assert np.corrcoef(model.predict(X), X["s"])[0, 1] ** 2 > 0.2
+    assert Monitor(model).update(given_controls(20_000, 1, gap=1.0)[0]).alarm
+
+
+def lognormal(n, seed, gap):
+    rng = np.random.default_rng(seed)
+    s = (rng.random(n) < 0.4).astype(float)
+    return np.column_stack([s, np.exp(rng.normal(size=n) + gap * s)])
+
+
+# g for R² of exp(z + gs) on s.
+GAPS = {0.03: 0.46973, 0.12: 1.1182}
+
+
+@pytest.fixture(scope="module")
+def identity():
+    """A model whose predictions are its predictor, whatever the bound."""
+    Z = np.random.default_rng(0).normal(size=(4000, 2))
+    return FairRidgeRegressor(1.0, sensitive=[0]).fit(Z, Z[:, 1])
+
+
+def test_heavy_tails_do_not_raise_alarms(identity):
+    """R² of .03 under a bound of .05: that of values cut at four deviations is larger."""
+    for seed in range(4):
+        Z = lognormal(40_000, seed, GAPS[0.03])
+        assert not Monitor(identity, 0.05, 0.05).update(Z).alarm
+    assert Monitor(identity, 0.05, 0.05).update(lognormal(10_000, 0, GAPS[0.12])).alarm
+
+
+def test_the_lognormal_populations_have_the_shares_they_are_named_for():
+    for share, gap in GAPS.items():
+        means = np.exp(0.5 + gap * np.array([0.0, 1.0]))
+        part, mean = np.array([0.6, 0.4]), np.array([0.6, 0.4]) @ means
+        between = part @ (means - mean) ** 2
+        whole = part @ (np.exp(2.0 + 2 * gap * np.array([0.0, 1.0]))) - mean**2
+        assert between / whole == pytest.approx(share, rel=1e-3)
+
+
+def test_a_change_is_found_after_a_long_quiet_time(model):
+    """10,000 rows under the bound; gamblers who start at the change need less than 5,000."""
+    for seed in range(3):
+        monitor = Monitor(model, 0.05)
+        assert not monitor.update(rows(10_000, seed)[0]).alarm
+        assert monitor.update(rows(5000, 100 + seed, shift=0.8)[0]).alarm
+
+
+# ---------------------------------------------------------------------- weights
+
+
+def test_rows_of_weight_zero_are_absent(model):
+    Z, _ = rows(900, 6, shift=1.0)
+    weight = np.ones(900)
+    weight[::3] = 0.0
+    weighted, fewer = Monitor(model), Monitor(model)
+    assert weighted.update(Z, sample_weight=weight) == fewer.update(Z[weight > 0])
+    assert fewer.state.n_rows == 600
+
+
+def test_weights_stand_for_the_population(model):
+    """Half of the rows come from a group that is watched with a tenth of its weight."""
+    calm, shifted = rows(8000, 7)[0], rows(8000, 8, shift=2.0)[0]
+    Z = np.stack([calm, shifted], axis=1).reshape(16_000, 3)
+    weight = np.tile([1.0, 0.01], 8000)
+    assert Monitor(model, 0.07).update(Z).alarm
+    assert not Monitor(model, 0.07).update(Z, sample_weight=weight).alarm
+
+
+def test_numbers_whose_squares_overflow_are_refused(model):
+    Z, _ = rows(20, 0)
+    monitor = Monitor(model)
+    with pytest.raises(ValueError, match="divide the weights by their mean"):
+        monitor.update(Z, sample_weight=np.full(20, 1e100))
+    Z[7, 1] = 1e200
+    with pytest.raises(ValueError, match=r"row 7 is more than 1e\+60 standard deviations"):
+        monitor.update(Z)
+    assert monitor.state.n_rows == 0
+
+
+# ---------------------------------------------------------------------- bets
+
+
+def test_the_expectation_of_a_bet_is_known():
+    """All 4⁸ samples of eight rows from four kinds of people, each with its probability."""
+    kinds = np.array([[0.0, 0.2], [0.0, 0.6], [1.0, 0.3], [1.0, 0.9]])
+    chance = np.array([0.4, 0.3, 0.1, 0.2])
+    mean = chance @ kinds
+    covariance = (kinds - mean).T @ (chance[:, None] * (kinds - mean))
+    there = Directions(np.array([[1.3, 0.0]]), np.array([[0.0, 2.0]]))
+    which = np.array(list(product(range(4), repeat=8)))
+    sample = kinds[which]
+    centered = sample - sample.mean(axis=1, keepdims=True)
+    scatters = np.einsum("bmi,bmj->bij", centered, centered)
+    gains = _gains(there, scatters, 0.09)[:, 0]
+    expected = 7.0 * (
+        1.3 * 2.0 * covariance[0, 1] - 0.15 * (1.69 * covariance[0, 0] + 4.0 * covariance[1, 1])
+    )
+    assert chance[which].prod(axis=1) @ gains == pytest.approx(expected, rel=1e-10)
+    # ... and no sample loses more than the limit by which stakes are chosen.
+    columns = Columns(0, (slice(0, 1),), np.ones(2))
+    purse = Purse.new(2)
+    assert -gains.min() <= LARGEST_LOSS * _largest_losses(purse, columns, there, 0.09)[0]
+
+
+def test_what_is_set_aside_is_spent_once():
+    left = set_aside(np.arange(10_001))
+    assert left[0] == 1.0
+    assert (np.diff(left) < 0.0).all()
+    assert left[-1] < 0.08
+
+
+def test_levels_exclude_each_other():
+    columns = Columns(0, (slice(0, 3), slice(3, 4)), np.array([1.0, 1.0, 1.0, 1.0, 1.0]))
+    assert columns.limited
+    assert columns.range_of(np.array([2.0, -1.0, 0.5, 0.25, 9.0])) == 3.25
+    assert not Columns(0, (slice(0, 1),), np.array([np.inf, 1.0])).limited
+
+
+def test_probabilities_hold_no_surprises():
+    X, y = classes(3000, 0)
+    model = FairRidgeClassifier(0.02, sensitive=["s"], definition="mean-parity").fit(X, y)
+    state = Monitor(model).update(classes(6000, 1, shift=3.0)[0])
+    assert state.alarm
+    assert state.n_surprises == 0
 
 
 @pytest.mark.slow

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
-from fairridge.cli.column_types import is_text, kinds_of_model
+from fairridge.arguments import check_option
+from fairridge.cli.column_types import Kinds, is_text, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import read
+from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.model_values import bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
@@ -19,6 +20,7 @@ from fairridge.cli.options import (
     SavedModel,
     Seed,
     Separator,
+    Weight,
     option,
 )
 from fairridge.cli.outputs import check_place
@@ -50,6 +52,14 @@ class RuleOptions:
     bounds: Annotated[str | None, option("R,R,…", "Bounds to choose from; 31 by default.")] = None
     threshold: Annotated[float, option("NUMBER", "Score above which people are chosen.")] = 0.5
     favorable: Favorable = None
+    untested: Annotated[
+        str,
+        option(
+            "refuse|ignore",
+            "What groups with fewer than 30 held-out rows do: refuse leaves the answer open, "
+            "ignore leaves them out of it.",
+        ),
+    ] = "refuse"
 
 
 @gathered(omit=("unfairness", "event", "offset", "ties", "confidence", "certification"))
@@ -67,6 +77,7 @@ def choose(
 
     _refuse_times(columns.family)
     rule = _rule(wanted)
+    check_option("untested", wanted.untested, ("refuse", "ignore"))
     check_place(out, data)
     with progress("reading"):
         everyone = read_data(data, columns, separator)
@@ -85,6 +96,7 @@ def choose(
             unfairness=bounds_of(wanted.bounds, "--bounds"),
             sample_weight=training.weight,
             sample_weight_held=held_out.weight,
+            untested=wanted.untested,  # type: ignore[arg-type]
         )
     saved = out if choice.granted else None
     if saved is not None:
@@ -103,13 +115,19 @@ Watched = Annotated[
     float | None,
     option(
         "R",
-        "Bound on R² of predicted means on S; that of the model by default.",
+        "Bound on what is watched, R² on S; that of the model by default.",
         "--unfairness",
         "-r",
     ),
 ]
 FalseAlarm = Annotated[
     float | None, option("P", "Probability of ever raising a false alarm; 0.01 by default.")
+]
+
+
+Classes = Annotated[
+    str | None,
+    option("NAME", "Column with the observed class, for models with mean-opportunity."),
 ]
 
 
@@ -120,6 +138,8 @@ def monitor(
     state: State,
     unfairness: Watched = None,
     false_alarm: FalseAlarm = None,
+    response: Classes = None,
+    weight: Weight = None,
     separator: Separator = None,
 ) -> Result:
     """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
@@ -129,20 +149,28 @@ def monitor(
     with progress("reading and watching"):
         source = read(data, separator, kinds_of_model(fitted).categorical)
         X, attributes = model_rows(fitted, source)
-        seen = watch.update(X, **attributes)
+        seen = watch.update(
+            X,
+            **attributes,
+            y=_observed(fitted, source, response),
+            sample_weight=_weights(source, weight),
+        )
     watch.save(state)
     known = {
+        "watches": watch.watches,
         "unfairness": watch.unfairness,
         "false_alarm": watch.false_alarm,
         "new_rows": X.num_rows,
         "rows": seen.n_rows,
         "wealth": seen.wealth,
         "alarm": seen.alarm,
+        "surprises": seen.n_surprises,
         "state": state,
     }
     title = f"Monitor: {'ALARM: the bound does not hold' if seen.alarm else 'no alarm'}"
     pairs = (
-        ("Bound on R² of means on S", f"{watch.unfairness:g}"),
+        ("Watched", watch.watches),
+        ("Bound", f"{watch.unfairness:g}"),
         ("Rows in this batch", f"{X.num_rows:,}"),
         ("Rows seen", f"{seen.n_rows:,}"),
         ("Wealth, of a stake of 1", f"{seen.wealth:.4g}"),
@@ -158,11 +186,34 @@ def _answer(choice: Any, wanted: RuleOptions, training: Data, held_out: Data) ->
         "favorable": str(choice.favorable),
         "confidence": wanted.confidence,
         "granted": choice.granted,
+        "undecided": choice.undecided,
         "unfairness": choice.unfairness,
+        "p_value": choice.p_value,
+        "nearest": None if choice.nearest is None else asdict(choice.nearest),
+        "failed": None if choice.failed is None else asdict(choice.failed),
+        "untested": list(choice.untested),
         "training_rows": training.X.num_rows,
         "held_out_rows": held_out.X.num_rows,
         "tested": list(choice.steps),
     }
+
+
+def _observed(model: Any, source: Source, response: str | None) -> Any:
+    """Return the classes of rows as the model calls them; None if they are not asked for."""
+    if response is None:
+        return None
+    check_columns([response], source, "--response")
+    known = {str(label): label for label in getattr(model, "classes_", ())}
+    column, _ = typed(source.table.select([response]), [response], Kinds(), dates=False)
+    return [known.get(str(label), label) for label in column.column(response).to_pylist()]
+
+
+def _weights(source: Source, weight: str | None) -> Any:
+    """Return a column of weights; None if there is none."""
+    if weight is None:
+        return None
+    check_columns([weight], source, "--weight")
+    return typed(source.table.select([weight]), [weight], Kinds())[0].column(weight)
 
 
 def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float | None) -> Any:
@@ -286,6 +337,8 @@ def _named(data: Data) -> Any:
 
 
 def _show(choice: Any, training: Data, held_out: Data, *, unsaved: bool) -> None:
+    from fairridge.validation.choice import untested_words
+
     announce(training)
     note(f"{training.X.num_rows:,} rows to fit to, {held_out.X.num_rows:,} to test on.")
     say(str(choice.favorable))
@@ -304,10 +357,29 @@ def _show(choice: Any, training: Data, held_out: Data, *, unsaved: bool) -> None
         ],
         left=0,
     )
-    say(
-        f"r = {choice.unfairness:.4g} meets the rule with confidence {choice.confidence:g}."
-        if choice.granted
-        else f"No bound meets the rule with confidence {choice.confidence:g}."
-    )
+    say(_conclusion(choice))
+    if choice.nearest is not None:
+        say(f"Nearest to breaking the rule: {choice.nearest}.")
+    if choice.failed is not None:
+        say(f"Failed at r = {choice.steps[-1]['unfairness']:.4g}: {choice.failed}.")
+    for group in choice.untested:
+        say(f"Not tested: {untested_words(group)}.")
     if unsaved:
-        say("Nothing is saved: no model meets the rule.")
+        why = "the answer is open" if choice.undecided else "no model meets the rule"
+        say(f"Nothing is saved: {why}.")
+
+
+def _conclusion(choice: Any) -> str:
+    """Answer in a sentence."""
+    if choice.granted:
+        only = " for the groups that were tested" if choice.untested else ""
+        return (
+            f"r = {choice.unfairness:.4g} meets the rule with confidence "
+            f"{choice.confidence:g}{only} (p = {choice.p_value:.3g})."
+        )
+    if choice.undecided and choice.steps[0]["passed"]:
+        return (
+            "Undecided: groups have too few held-out rows to be tested. Hold out more rows, or "
+            "leave these groups out of the answer with --untested ignore."
+        )
+    return f"No bound meets the rule with confidence {choice.confidence:g}."

@@ -270,6 +270,8 @@ FITTED: dict[str, FieldRule] = {
     "loglik_": _numbers(infinite=True),
     "explained_deviance_": _numbers(infinite=True),
     "explained_by_sensitive_": _numbers("p"),
+    # Of models that `choose_bound` has granted.
+    "chosen_": _typed(dict[str, str], "facts by name", _has("chosen_")),
     "_training": FieldRule("moments of the training columns that fit together", is_training),
     "_profiles": FieldRule("how the training columns were distributed", are_profiles),
     "event_times_": _numbers("e", when=_survives),

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
-from fairridge.arguments import check_bounds
-from fairridge.data import as_table, columns_of, make_frame, name_of, weights
+from fairridge.arguments import check_bounds, check_option
+from fairridge.data import Levels, as_table, columns_of, make_frame, name_of
 from fairridge.data.vectors import labels
 from fairridge.estimators._fair_ridge import LinearModel
+from fairridge.estimators._responses import Inputs
+from fairridge.estimators._training import read_inputs
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics import (
     Favorable,
@@ -23,7 +26,9 @@ from fairridge.metrics import (
     groupings,
     sensitive_table,
 )
-from fairridge.rules import JudgedRows, Rule
+from fairridge.metrics.groups import BINS
+from fairridge.rules import FEWEST_ROWS, Compared, JudgedRows, Rule
+from fairridge.validation.same_rows import refuse_training_rows
 
 # Bounds to walk over if none are given: dense where models differ most.
 BOUNDS = (0.0, *np.geomspace(0.001, 1.0, 30).tolist())
@@ -38,13 +43,27 @@ class ChosenBound:
     unfairness : float or None
         The bound; None if no model was granted.
     model : estimator or None
-        The model that was tested. A refit on other rows is not covered.
+        The model that was tested. A refit on other rows is not covered. Its attribute `chosen_`
+        tells reports by what rule it was chosen.
     granted : bool
-        Whether any model passed.
+        Whether any model passed, with all groups tested or ignored.
+    undecided : bool
+        Whether groups that could not be tested keep the answer open.
+    rule : Rule
+        What decisions must satisfy.
     confidence : float
         1 − δ: in at most a share δ of samples a granted model breaks the rule.
+    p_value : float or None
+        Of the model that was granted.
     steps : tuple of dict
         What was tested, in the order of the walk.
+    nearest : Compared or None
+        The two groups of the granted model that come nearest to breaking the rule.
+    failed : Compared or None
+        The two groups at which the walk stopped, with how many rows they would need; None if
+        all bounds passed.
+    untested : tuple of dict
+        Groups with fewer than 30 held-out rows: attribute, group, n_rows, and rows_needed.
     favorable : Favorable
         The outcome that the rule is about.
     """
@@ -52,8 +71,14 @@ class ChosenBound:
     unfairness: float | None
     model: Any
     granted: bool
+    undecided: bool
+    rule: Rule
     confidence: float
+    p_value: float | None
     steps: tuple[dict[str, Any], ...]
+    nearest: Compared | None
+    failed: Compared | None
+    untested: tuple[dict[str, Any], ...]
     favorable: Favorable
     _backend: Any = None
 
@@ -62,13 +87,46 @@ class ChosenBound:
         """A frame with one row per tested bound: measures, p-value, whether it passed."""
         return make_frame(columns_of(self.steps), self._backend)
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """What was asked and found, by name, for reports."""
+        found = {
+            "Rule": repr(self.rule),
+            "Confidence": f"{self.confidence:g}",
+            "Answer": self._answer,
+        }
+        if self.p_value is not None:
+            found["p-value of the bound"] = f"{self.p_value:.3g}"
+        if self.nearest is not None:
+            found["Nearest to breaking the rule"] = str(self.nearest)
+        if self.failed is not None:
+            bound = self.steps[-1]["unfairness"]
+            found[f"Failed at r = {bound:.4g}"] = str(self.failed)
+        if self.untested:
+            found["Not tested"] = "; ".join(map(untested_words, self.untested))
+        return found
+
+    @property
+    def _answer(self) -> str:
+        with_confidence = f"with confidence {self.confidence:g}"
+        if self.granted:
+            ignored = ", for the groups that were tested" if self.untested else ""
+            return f"unfairness = {self.unfairness:g} meets the rule {with_confidence}{ignored}"
+        if not self.steps[0]["passed"]:
+            return f"no bound meets the rule {with_confidence}"
+        return "undecided: groups could not be tested"
+
     def __str__(self) -> str:
-        head = (
-            f"unfairness = {self.unfairness:g} meets the rule with confidence {self.confidence:g}."
-            if self.granted
-            else f"no bound meets the rule with confidence {self.confidence:g}."
-        )
-        return f"{self.favorable}\n{head}\n{self.tested}"
+        lines = [f"{name}: {value}." for name, value in self.facts.items() if name != "Answer"]
+        return "\n".join([str(self.favorable), f"{self._answer}.", *lines, str(self.tested)])
+
+
+def untested_words(group: dict[str, Any]) -> str:
+    """Name a group that was not tested, with its size."""
+    return (
+        f"{group['attribute']} = {group['group']} ({group['n_rows']:,} held-out rows, "
+        f"{group['rows_needed']} are needed)"
+    )
 
 
 def choose_bound(
@@ -85,6 +143,7 @@ def choose_bound(
     sensitive_features_held: Any = None,
     sample_weight: VectorLike | None = None,
     sample_weight_held: Any = None,
+    untested: Literal["refuse", "ignore"] = "refuse",
 ) -> ChosenBound:
     """Find the largest bound whose decisions meet a rule on new people, with confidence.
 
@@ -108,6 +167,11 @@ def choose_bound(
         1 − δ.
     unfairness : sequence of float, optional
         The bounds; 0 and 30 more up to 1 by default.
+    untested : {"refuse", "ignore"}, default="refuse"
+        What groups mean that have fewer than 30 held-out rows (in effect, if rows have
+        weights), or none while training rows have some. "refuse": nothing is granted, and the
+        answer is undecided. "ignore": the guarantee is for the other groups. Either way they
+        are named.
 
     Returns
     -------
@@ -120,7 +184,10 @@ def choose_bound(
         )
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
+    check_option("untested", untested, ("refuse", "ignore"))
     bounds = np.unique(check_bounds(BOUNDS if unfairness is None else unfairness))
+    training = read_inputs(X, sensitive_features, sample_weight, None)
+    held = read_inputs(X_held, sensitive_features_held, sample_weight_held, None)
     path = model.path(
         X,
         y,
@@ -130,82 +197,130 @@ def choose_bound(
     )
     models = [path.at(float(r)) for r in bounds]
     wanted = _wanted(models[0], rule, name_of(y))
-    own = list(_judged(models, X, y, sensitive_features, sample_weight, rule, wanted))
+    own = list(_judged(models, training, y, rule, wanted))
     start = int(np.argmin([rule.excess(rows) for rows in own]))
-    held = _judged(
-        models[start:], X_held, y_held, sensitive_features_held, sample_weight_held, rule, wanted
-    )
-    steps = list(_walk(rule, bounds[start:], own[start:], held, 1.0 - confidence))
+    judged = _judged(models[start:], held, y_held, rule, wanted)
+    first = next(judged)  # not before a model has refused rows that it cannot read
+    refuse_training_rows(training, y, held, y_held)
+    level = 1.0 - confidence
+    walk = list(_walk(rule, bounds[start:], own[start:], chain([first], judged), level))
+    steps, rows = zip(*walk, strict=True)
     passed = sum(step["passed"] for step in steps)
-    if not passed:
-        warn_user(
-            f"no bound meets the rule with confidence {confidence:g}: the fairest model on the "
-            f"training rows has p = {steps[0]['p_value']:.3g}. More held-out rows may help.",
-            BoundWarning,
-        )
-    return ChosenBound(
-        steps[passed - 1]["unfairness"] if passed else None,
-        models[start + passed - 1] if passed else None,
-        passed > 0,
+    cut = _cut_attributes(models[0]._fitted.design, training) | _cut_attributes(
+        models[0]._fitted.design, held
+    )
+    missing = tuple(_untested(rule, own[start], first, cut))
+    undecided = bool(missing) and untested == "refuse"
+    granted = passed > 0 and not undecided
+    found = ChosenBound(
+        steps[passed - 1]["unfairness"] if granted else None,
+        models[start + passed - 1] if granted else None,
+        granted,
+        undecided,
+        rule,
         confidence,
-        tuple(steps),
+        steps[passed - 1]["p_value"] if granted else None,
+        steps,
+        rule.compared(rows[passed - 1], level) if granted else None,
+        rule.compared(rows[passed], level) if passed < len(steps) else None,
+        missing,
         wanted,
         as_table(X).backend,
     )
+    if found.granted:  # for reports, also of a model that was saved
+        found.model.chosen_ = {"Fingerprint": found.model.fingerprint_} | found.facts
+    _warn(found)
+    return found
+
+
+def _warn(found: ChosenBound) -> None:
+    """Say why nothing was granted, or which groups nothing is said of."""
+    groups = "; ".join(map(untested_words, found.untested))
+    if found.failed is not None and not found.steps[0]["passed"]:
+        warn_user(
+            f"no bound meets the rule with confidence {found.confidence:g}: for the fairest model "
+            f"on the training rows, {found.failed}."
+            + (f" Not tested: {groups}." if groups else ""),
+            BoundWarning,
+        )
+    elif found.undecided:
+        warn_user(
+            f"undecided, as groups have too few held-out rows to be tested: {groups}. Hold out "
+            'more rows, merge groups, or leave them out of the statement with untested="ignore".',
+            BoundWarning,
+        )
+    elif found.untested:
+        warn_user(f"the guarantee leaves out groups that were not tested: {groups}.", BoundWarning)
+
+
+def _untested(
+    rule: Rule, own: JudgedRows, held: JudgedRows, cut: set[str]
+) -> Iterator[dict[str, Any]]:
+    """Name groups of held-out rows that are too small, and those that have no such rows at all."""
+    for part in rule.untested(held):
+        yield _group(part.attribute, part.name, part.n_rows)
+    for theirs, ours in zip(rule.parts(own), rule.parts(held), strict=True):
+        there = {part.name for part in ours}
+        for part in theirs:
+            if part.name not in there and part.attribute not in cut:
+                yield _group(part.attribute, part.name, 0)
+
+
+def _cut_attributes(design: Any, inputs: Inputs) -> set[str]:
+    """Return the attributes that are cut at quantiles of these rows, and so have own groups."""
+    S = sensitive_table(design, inputs.table, inputs.attributes if design.separate else None)
+    columns = ((S.label(k), S.column(k)) for k in range(S.shape[1]))
+    return {
+        name
+        for name, column in columns
+        if not isinstance(column, Levels) and len(np.unique(column)) > BINS
+    }
+
+
+def _group(attribute: str, name: str, n_rows: int) -> dict[str, Any]:
+    return {"attribute": attribute, "group": name, "n_rows": n_rows, "rows_needed": FEWEST_ROWS}
 
 
 def _walk(
     rule: Rule, bounds: Floats, own: Sequence[JudgedRows], held: Iterable[JudgedRows], level: float
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[tuple[dict[str, Any], JudgedRows]]:
     """Test one bound after the other, until one does not pass."""
     for r, training, rows in zip(bounds, own, held, strict=False):
         p = rule.p_value(rows)
-        yield {
+        step = {
             "unfairness": float(r),
             "train_value": rule.value(training),
             "value": rule.value(rows),
             "p_value": p,
             "passed": p <= level,
         }
+        yield step, rows
         if not p <= level:
             return
 
 
 def _judged(
-    models: Sequence[Any],
-    X: Any,
-    y: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-    rule: Rule,
-    wanted: Favorable,
+    models: Sequence[Any], inputs: Inputs, y: Any, rule: Rule, wanted: Favorable
 ) -> Iterator[JudgedRows]:
     """Yield what one model after the other decides for the same rows."""
-    table, design, groups = as_table(X), models[0]._design, None
-    n = table.shape[0]
-    weight = weights(sample_weight, n)
-    weight = np.ones(n) if weight is None else weight
+    design, groups = models[0]._fitted.design, None
     favorable, column = None, None
     if is_classifier(models[0]):
         positive = _positive(models[0], rule)
         column = models[0].classes_.tolist().index(positive)
-        favorable = (labels(y, n, "y") == positive) == wanted.high
+        favorable = (labels(y, inputs.n_given, "y", inputs.keep) == positive) == wanted.high
     for model in models:
         if column is None:
-            score = model.predict(X, sensitive_features=sensitive_features)
+            score = model.predict(inputs.table, sensitive_features=inputs.attributes)
             if not wanted.high:  # below the threshold is above it, seen from there
                 score = 2.0 * getattr(rule, "threshold", 0.0) - score
         else:
-            score = model.predict_proba(X, sensitive_features=sensitive_features)[:, column]
-            score = score if wanted.high else 1.0 - score
+            score = model.predict_proba(inputs.table, sensitive_features=inputs.attributes)
+            score = score[:, column] if wanted.high else 1.0 - score[:, column]
         if groups is None:  # not before a model has refused rows that it cannot read
-            S = (
-                as_table(sensitive_features, argument="sensitive_features")
-                if design.separate
-                else None
-            )
-            groups = groupings(sensitive_table(design, table, S), weight)
-        yield JudgedRows(score, favorable, groups, weight)
+            S = inputs.attributes if design.separate else None
+            groups = groupings(sensitive_table(design, inputs.table, S), inputs.weights)
+        yield JudgedRows(score, favorable, groups, inputs.weights)
 
 
 def _wanted(model: Any, rule: Rule, response: str) -> Favorable:

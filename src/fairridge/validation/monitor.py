@@ -1,16 +1,4 @@
-"""Watching the predictions of a model on new people, at any time.
-
-R² of scores f on S is at most r only if, for every direction a and κ > 0, with
-h = sᵀa and Δ the difference of two independent rows,
-
-    E[ ΔhΔf/2 − (√r/4)(κΔh² + Δf²/κ) ] ≤ 0
-
-(Cauchy–Schwarz, then the inequality of means). A gambler who stakes a share of
-the wealth on that bracket for each pair of rows, with a, κ and the stake taken
-from earlier pairs only, multiplies the wealth by more than 1/α with a
-probability of at most α while the statement holds, however often one looks
-(Ville's inequality; Chugg, Cortes-Gomez, Wilder and Ramdas 2023 for two groups).
-"""
+"""Watching the predictions of a model on new people, at any time."""
 
 from __future__ import annotations
 
@@ -20,22 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Floats, TableLike
+from fairridge._typing import TableLike, VectorLike
 from fairridge.arguments import check_bound, check_number
-from fairridge.data import as_table, dense_columns
-from fairridge.estimators._each import require_one_bound
-from fairridge.export import linear_form
-from fairridge.fairness import StatisticalParity, is_variance_share
+from fairridge.data import as_table, weights
 from fairridge.outputs import writing
+from fairridge.validation.betting import Purse, add_rows
+from fairridge.validation.watched import LARGEST, watched_of
 
-# Pairs that only teach the direction and the scales, before the first bet.
-WARM_UP = 50
-# Standard deviations in training beyond which unbounded scores and attributes are cut.
-CUT = 4.0
-# Largest share of the wealth that one pair may cost.
-LARGEST_LOSS = 0.5
-# What a monitor has learned, by its name in files.
-NUMBERS = ("log_wealth", "largest", "rows", "pairs", "won", "squared", "SS", "Sf", "ff")
+# Of state files; those of version 0.2 have no number.
+FORMAT = 2
+# The largest logarithm whose power of e is a number.
+LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True)
@@ -49,109 +32,118 @@ class MonitorState:
     alarm : bool
         Whether the wealth ever reached 1/false_alarm.
     n_rows : int
-        Rows seen.
+        Rows seen, without those of weight zero.
+    n_surprises : int
+        Bets that lost more than all that was staked, as no bet before had: the guarantee is
+        for streams without them. Predicted probabilities and categorical attributes have none.
     """
 
     wealth: float
     alarm: bool
     n_rows: int
+    n_surprises: int = 0
 
 
 class Monitor:
     """Watch whether S explains more of a model's predictions than a bound, on new rows.
 
-    The probability of a false alarm, ever, is at most `false_alarm`, if rows
-    arrive in an order that has nothing to do with S and the predictions.
+    While the bound holds, the probability of an alarm, at any time, is at most
+    `false_alarm`, however often one looks, if rows arrive in an order that has
+    nothing to do with S and the predictions.
 
     Parameters
     ----------
     model : estimator
         A fitted linear model of fairridge with one linear predictor.
     unfairness : float, optional
-        r, the bound on R² of the predicted means on S; that of the model by default.
+        r, the bound on what is watched; that of the model by default.
     false_alarm : float, default=0.01
-        α.
+        α, between 0 and 1.
+
+    Attributes
+    ----------
+    watches : str
+        What is watched, in words. It is what the model bounds: R² on S of the linear predictor
+        (statistical parity as a share of variance: gaussian, Cox and blind models), of the
+        predicted means (mean parity), or of probabilities among rows of the class (mean
+        opportunity, which needs `y`); the partial R² if the model has controls. Other
+        definitions, such as a share of deviance, do not bound R²: then `unfairness` must be
+        given, and R² of the predicted means is watched.
 
     Notes
     -----
-    Predicted means that have no bounds, and numeric attributes, are cut at four standard
-    deviations around the training mean: the bound is then watched for the cut values.
+    Each eight rows are a bet that R² ≤ r makes unfavorable: with h = sᵀa on the scale of the
+    score f, its expectation is 7[COV(h, f) − √r(VAR(h) + VAR(f))/2] ≤ 0. The direction a, the
+    scales and the stakes come from earlier rows. A gambler starts at every bet, and what all of
+    them own together is the wealth, which reaches 1/α with a probability of at most α (Ville's
+    inequality); see `fairridge.validation.betting` for the derivation.
+
+    The guarantee is exact if scores are probabilities and S is categorical. Otherwise losses
+    have no limit, and no test of R² could be exact, as a variance may hide in values that
+    nobody has seen yet. Then the largest stake is such that the largest loss so far would cost
+    half of it, and bets that cost all of it are counted. Given controls, regressions on these
+    are estimated, and the guarantee is for large samples.
     """
 
     def __init__(
         self, model: Any, unfairness: float | None = None, false_alarm: float = 0.01
     ) -> None:
-        form = linear_form(model, "Monitor")
-        if len(form.intercept) > 1:
-            raise TypeError("Monitor watches one score; this model has several classes.")
-        bound = _own_bound(model) if unfairness is None else unfairness
+        self._watched = watched_of(model)
+        bound = self._watched.bound if unfairness is None else unfairness
         self.unfairness = float(check_bound(bound)[0])
         self.false_alarm = check_number("false_alarm", false_alarm, minimum=0.0, strict=True)
+        if self.false_alarm >= 1.0:
+            raise ValueError(f"false_alarm={false_alarm!r} must lie strictly between 0 and 1.")
         self.model = model
-        self._design, self._unknown = form.design, model.unknown
-        training, q = form.training, len(model.sensitive_names_)
-        self._middle, self._reach = training.center[:q], CUT * training.deviation[:q]
-        self._low, self._high = _range_of_means(form)
-        self._log_wealth, self._largest, self._rows = 0.0, 0.0, 0
-        self._pairs, self._won, self._squared = 0, 0.0, 1.0
-        self._SS, self._Sf, self._ff = 1e-3 * np.eye(q), np.zeros(q), 1e-3
-        self._waiting: list[float] | None = None
+        self.watches = str(self._watched)
+        self._columns = self._watched.columns
+        self._purse, self._rows = Purse.new(self._columns.n_columns), 0
 
     @property
     def state(self) -> MonitorState:
         """What was seen so far."""
-        alarm = self._largest >= -np.log(self.false_alarm)
-        return MonitorState(float(np.exp(self._log_wealth)), bool(alarm), self._rows)
+        purse = self._purse
+        wealth = float(np.exp(min(purse.log_wealth, LARGEST_LOG)))
+        alarm = purse.largest >= -np.log(self.false_alarm)
+        return MonitorState(wealth, bool(alarm), self._rows, purse.surprises)
 
-    def update(self, X: TableLike, sensitive_features: TableLike | None = None) -> MonitorState:
+    def update(
+        self,
+        X: TableLike,
+        sensitive_features: TableLike | None = None,
+        y: VectorLike | None = None,
+        *,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
+    ) -> MonitorState:
         """Look at more rows, in the order in which they came.
 
         Parameters
         ----------
-        X, sensitive_features
+        X, sensitive_features, offset
             As in `predict`; a model that predicts without S needs S here.
+        y : array-like of shape (n,), optional
+            Classes of the rows, for models with "mean-opportunity".
+        sample_weight : array-like of shape (n,), optional
+            Weights, if the bound is on a weighted population; a row of weight zero is absent.
         """
-        values = self._values(X, sensitive_features)
-        self._rows += len(values)
-        if self._waiting is not None:
-            values = np.vstack([self._waiting, values])
-        n = len(values) // 2 * 2
-        self._waiting = None if n == len(values) else values[n].tolist()
-        for step in values[0:n:2] - values[1:n:2]:
-            self._bet(step[:-1], float(step[-1]))
+        n = as_table(X).shape[0]
+        given = weights(sample_weight, n)
+        weight = np.ones(n) if given is None else given
+        if weight.max(initial=1.0) > LARGEST or weight[weight > 0.0].min(initial=1.0) < 1 / LARGEST:
+            raise ValueError(
+                "sample_weight leaves the range of usual numbers; divide the weights by their "
+                "mean, and by the same number in every batch."
+            )
+        there, chosen = weight > 0.0, self._watched.rows(y, n)
+        values = self._watched.values(X, sensitive_features, offset)
+        self._rows += int(there.sum())
+        if chosen is not None:
+            there &= chosen
+        self._purse = add_rows(
+            self._purse, self._columns, self.unfairness, values[there], weight[there]
+        )
         return self.state
-
-    def _values(self, X: Any, sensitive_features: Any) -> Floats:
-        """Return S, cut and in units of its reach, and scores in [0, 1]."""
-        name = type(self.model).__name__
-        mean = self.model.family_.mean(self.model._linear_predictor(X, sensitive_features, None))
-        attributes = self._design.attributes(sensitive_features, estimator_name=name)
-        pieces, _ = self._design.encode(as_table(X), attributes, self._unknown, estimator_name=name)
-        S = dense_columns(pieces, self._design.sensitive.names)
-        reach = np.where(self._reach > 0.0, self._reach, 1.0)
-        S = np.clip((S - self._middle) / (2.0 * reach), -0.5, 0.5)
-        scores = np.clip((mean - self._low) / (self._high - self._low), 0.0, 1.0)
-        return np.column_stack([S, scores])
-
-    def _bet(self, s: Floats, f: float) -> None:
-        """Bet on one pair, and learn from it; |Δs| and |Δf| are at most 1."""
-        if self._pairs >= WARM_UP:
-            a = np.linalg.solve(self._SS, self._Sf)
-            spread = float(a @ self._SS @ a)
-            if spread > 0.0:
-                a *= np.sqrt(self._ff / spread)  # h on the scale of f, so that κ = 1
-                h, root = float(s @ a), np.sqrt(self.unfairness) / 4.0
-                gain = h * f / 2.0 - root * (h * h + f * f)
-                far = float(np.abs(a).sum())
-                worst = max(far / 2.0 + root * (far * far + 1.0), 1e-9)
-                stake = float(np.clip(self._won / self._squared, 0.0, LARGEST_LOSS / worst))
-                self._log_wealth += float(np.log1p(stake * gain))
-                self._largest = max(self._largest, self._log_wealth)
-                self._won, self._squared = self._won + gain, self._squared + gain * gain
-        self._pairs += 1
-        self._SS += np.outer(s, s)
-        self._Sf += s * f
-        self._ff += f * f
 
     # ------------------------------------------------------------------ files
 
@@ -160,11 +152,13 @@ class Monitor:
         state = {
             "library": "fairridge",
             "kind": "monitor",
+            "format": FORMAT,
+            "watches": self.watches,
             "unfairness": self.unfairness,
             "false_alarm": self.false_alarm,
             "fingerprint": self.model.fingerprint_,
-            **{name: np.asarray(getattr(self, f"_{name}")).tolist() for name in NUMBERS},
-            "waiting": self._waiting,
+            "rows": self._rows,
+            **self._purse.to_dict(),
         }
         with writing(path) as file:
             file.write(json.dumps(state).encode())
@@ -177,49 +171,25 @@ class Monitor:
                 state = json.load(file)
             if state["library"] != "fairridge" or state["kind"] != "monitor":
                 raise KeyError
+            if state.get("format") != FORMAT:
+                raise ValueError(
+                    f"{str(path)!r} is the state of a monitor of another version of fairridge, "
+                    "whose bets cannot be continued; begin another state."
+                )
             if state["fingerprint"] != model.fingerprint_:
                 raise ValueError(f"{str(path)!r} is the state of a monitor of another model.")
             monitor = cls(model, state["unfairness"], state["false_alarm"])
-            monitor._restore(state)
-        except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError):
+            if state["watches"] != monitor.watches:
+                raise ValueError(
+                    f"{str(path)!r} is the state of a monitor of {state['watches']}, and this "
+                    f"model bounds {monitor.watches}."
+                )
+            monitor._purse = Purse.from_dict(state, monitor._columns.n_columns)
+            monitor._rows = int(state["rows"])
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeDecodeError):
             raise ValueError(f"{str(path)!r} is not the state of a fairridge monitor.") from None
         return monitor
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        for name in NUMBERS:
-            own, saved = np.asarray(getattr(self, f"_{name}")), np.asarray(state[name], np.float64)
-            if saved.shape != own.shape or not np.isfinite(saved).all():
-                raise KeyError(name)
-            value = saved.astype(own.dtype)
-            setattr(self, f"_{name}", value if value.ndim else value.item())
-        self._waiting = state["waiting"]
 
     def __repr__(self) -> str:
         seen = ", ".join(f"{name}={value!r}" for name, value in asdict(self.state).items())
         return f"Monitor(unfairness={self.unfairness:g}, {seen})"
-
-
-def _own_bound(model: Any) -> float:
-    """Return the bound of a model, if it is one on R² of its predicted means."""
-    facts = model._fitted
-    require_one_bound(facts.settings, "Monitor without unfairness=…")
-    definition, family = facts.traits.definition, model.family_
-    parity = isinstance(definition, StatisticalParity) and is_variance_share(definition, family)
-    if not (definition.own_ridge or (parity and family.least_squares)):
-        raise ValueError(
-            f"{definition.name} of a {family.name} model does not bound R² of predicted means; "
-            "give the bound to watch as unfairness=…"
-        )
-    return float(facts.bound)
-
-
-def _range_of_means(form: Any) -> tuple[float, float]:
-    """Return bounds of predicted means: 0 and 1 for probabilities, else where they are cut."""
-    if form.classes is not None:
-        return 0.0, 1.0
-    q = len(form.design.sensitive.names)
-    S, B = form.training.covariance, form.training.B
-    alpha = form.coefficients[0, :q] + B @ form.coefficients[0, q:]
-    spread = float(np.sqrt(alpha @ S @ alpha + form.training.predictor_variance))
-    ends = form.family.mean(form.level[0] + CUT * max(spread, 1e-12) * np.array([-1.0, 1.0]))
-    return float(ends[0]), float(ends[1])

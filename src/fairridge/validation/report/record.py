@@ -118,7 +118,16 @@ def _record(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, s
         ),
         # So that a report finds its model.
         "Fingerprint in the model file": str(model.fingerprint_),
+        **_choice(model),
     }
+
+
+def _choice(model: Any) -> dict[str, str]:
+    """Say by what rule the bound was chosen, unless the model was fitted again since."""
+    facts = dict(getattr(model, "chosen_", {}))
+    if facts.pop("Fingerprint", None) != model.fingerprint_:
+        return {}
+    return {f"Choice of r: {name[:1].lower()}{name[1:]}": text for name, text in facts.items()}
 
 
 def _needs_sensitive(case: Case) -> bool:

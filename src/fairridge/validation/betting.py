@@ -1,0 +1,324 @@
+"""Bets against "S explains at most r of a score", on rows as they come.
+
+With f the score, h = sᵀa for a direction a, and both of variance 1, R² of f on
+S is at most r only if for every a
+
+    COV(h, f) − (√r/2)(VAR(h) + VAR(f)) ≤ 0
+
+(Cauchy–Schwarz, then the inequality of means). In m independent rows
+Σ(h − h̄)(f − f̄), and the sums of squares likewise, are unbiased for m − 1 times
+the covariance and the variances, so that
+
+    d = Σ(h − h̄)(f − f̄) − (√r/2)(Σ(h − h̄)² + Σ(f − f̄)²)   has E(d) ≤ 0.
+
+A gambler who stakes a share of the wealth on d multiplies it by 1 + σd ≥ 0. With
+a, the scales and σ taken from earlier rows only, this has an expectation of at
+most 1 (Chugg, Cortes-Gomez, Wilder and Ramdas 2023 for two groups). Given
+controls, h and f are residuals of regressions on the controls, which earlier
+rows tell too.
+
+One part w_j of a wealth of 1 is set aside for a gambler who starts at bet j, for
+every j, with Σw_j = 1 and w_j about 1/(j log²j). What all gamblers have, and what
+is still set aside, make up
+
+    M_t = A_t + Σ_{j>t} w_j,   A_t = (1 + σ_t d_t)(A_{t−1} + w_t),
+
+whose expectation never grows while the bound holds, so that it ever reaches 1/α
+with a probability of at most α (Ville's inequality). After a change at bet j the
+gamblers who start there have lost nothing before: that costs log(1/w_j), and not
+what years under the bound have cost the others (Shin, Ramdas and Rinaldo 2024).
+The wealth is divided between stakes, and between memories that are long and short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+
+# Rows of a bet, and bets between two looks at what was learned.
+ROWS, BETS = 8, 8
+# Looks before the first bet: one to learn a direction, one to see what it may lose.
+WARM_UP = 2
+# Rows after which what was learned counts half: a long and a short memory.
+HALF_LIVES = (np.inf, 2000.0)
+# The stakes of different gamblers, as parts of the largest.
+STAKES = 0.5 ** np.arange(5)
+# Part of the wealth that the largest stake may cost, if losses have a limit...
+LARGEST_LOSS = 0.9
+# ...and that the largest loss so far would cost, if they have none. Two rows that are twelve
+# standard deviations apart lose about this much, in units of the variance of the score.
+USUAL_LOSS, LEAST_WORST = 0.5, 4.0
+# Of correlations, for columns that are collinear.
+RIDGE = 1e-6
+# The logarithm of nothing, which JSON can write; and what is left of a wealth that is lost.
+NOTHING, TINY = -690.0, 1e-12
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a stream are: controls, S, and the score.
+
+    Attributes
+    ----------
+    n_controls : int
+        Their number.
+    attributes : tuple of slice
+        The columns of each sensitive attribute.
+    reach : ndarray of shape (k,)
+        How far two rows can be apart; infinity if nobody knows.
+    """
+
+    n_controls: int
+    attributes: tuple[slice, ...]
+    reach: Floats
+
+    @property
+    def n_columns(self) -> int:
+        """Controls, S and the score."""
+        return len(self.reach)
+
+    @property
+    def limited(self) -> bool:
+        """Whether what a bet may lose is known before."""
+        return self.n_controls == 0 and bool(np.isfinite(self.reach).all())
+
+    def range_of(self, direction: Floats) -> float:
+        """Return how far apart two rows can be in a direction of S; one level excludes others."""
+        ends = (np.append(direction[own] * self.reach[own], 0.0) for own in self.attributes)
+        return float(sum(np.ptp(values) for values in ends))
+
+
+@dataclass(frozen=True)
+class Purse:
+    """What gamblers have learned and won, all of it numbers.
+
+    Attributes
+    ----------
+    log_wealths : ndarray of shape (memories, stakes)
+        log A of each gambler.
+    log_wealth, largest : float
+        log M, and the largest that it ever was.
+    products : ndarray of shape (memories, k, k)
+        Sums of centered products of columns.
+    counts : ndarray of shape (memories,)
+        What to divide them by.
+    worst : ndarray of shape (memories,)
+        The largest loss that a bet would have had.
+    looks, surprises : int
+        Times at which products were added, and bets that lost more than gamblers had.
+    waiting : ndarray of shape (bets, k+1, k+1)
+        Sums Σ w(1, z)(1, z)ᵀ of rows z for bets that are still to be placed.
+    size : int
+        Rows in the last of these.
+    weighted : bool
+        Whether rows had different weights.
+    """
+
+    log_wealths: Floats
+    log_wealth: float
+    largest: float
+    products: Floats
+    counts: Floats
+    worst: Floats
+    looks: int
+    surprises: int
+    waiting: Floats
+    size: int
+    weighted: bool
+
+    @classmethod
+    def new(cls, k: int) -> Purse:
+        """Return a wealth of 1, before anything was seen of k columns."""
+        memories = len(HALF_LIVES)
+        return cls(
+            np.full((memories, len(STAKES)), NOTHING),
+            0.0,
+            0.0,
+            np.zeros((memories, k, k)),
+            np.zeros(memories),
+            np.zeros(memories),
+            0,
+            0,
+            np.zeros((1, k + 1, k + 1)),
+            0,
+            False,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return numbers and lists by name."""
+        return {item.name: np.asarray(getattr(self, item.name)).tolist() for item in fields(self)}
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any], k: int) -> Purse:
+        """Read what `to_dict` wrote; raise KeyError if it is not that of k columns."""
+        new = cls.new(k)
+        found: dict[str, Any] = {}
+        for item in fields(cls):
+            own = np.asarray(getattr(new, item.name))
+            value = np.asarray(state[item.name], dtype=np.float64)
+            # Any number of bets may wait.
+            first = 1 if item.name == "waiting" else 0
+            if value.shape[first:] != own.shape[first:] or not np.isfinite(value).all():
+                raise KeyError(item.name)
+            found[item.name] = value.astype(own.dtype) if own.ndim else own.dtype.type(value).item()
+        if not 1 <= len(found["waiting"]) <= BETS:
+            raise KeyError("waiting")
+        return cls(**found)
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Where gamblers look: coefficients of h and f, one row for each memory."""
+
+    h: Floats
+    f: Floats
+
+
+def add_rows(purse: Purse, columns: Columns, r: float, values: Floats, weight: Floats) -> Purse:
+    """Look at more rows, in their order.
+
+    Parameters
+    ----------
+    purse : Purse
+        What was there before.
+    columns : Columns
+        What the columns are.
+    r : float
+        The bound on R².
+    values : ndarray of shape (n, k)
+        Controls, S and the score.
+    weight : ndarray of shape (n,)
+        Positive weights.
+    """
+    weighted = purse.weighted or bool((weight != 1.0).any())
+    purse = replace(purse, weighted=weighted)
+    ones = np.column_stack([np.ones(len(values)), values])
+    place = 0
+    while place < len(ones):
+        last = place + BETS * ROWS - _held(purse)
+        purse = _with_waiting(purse, ones[place:last], weight[place:last])
+        if _held(purse) == BETS * ROWS:
+            purse = _look(purse, columns, r)
+        place = last
+    return purse
+
+
+def _held(purse: Purse) -> int:
+    """Return the number of rows that wait."""
+    return ROWS * (len(purse.waiting) - 1) + purse.size
+
+
+def _with_waiting(purse: Purse, ones: Floats, weight: Floats) -> Purse:
+    """Add rows to the sums that wait, in their order, so that no batch differs from another."""
+    products = weight[:, None, None] * (ones[:, :, None] * ones[:, None, :])
+    # The last sum is one more term of its bet.
+    terms = np.concatenate([purse.waiting[-1:], products])
+    starts = np.append(0, np.arange(ROWS - purse.size + 1, len(terms), ROWS))
+    sums = np.add.reduceat(terms, starts, axis=0)
+    held = _held(purse) + len(ones)
+    waiting = np.concatenate([purse.waiting[:-1], sums])
+    return replace(purse, waiting=waiting, size=held - ROWS * (len(waiting) - 1))
+
+
+def _look(purse: Purse, columns: Columns, r: float) -> Purse:
+    """Place all bets that wait, and learn from their rows."""
+    total = purse.waiting[:, 0, 0]
+    sums = purse.waiting[:, 0, 1:]
+    # W Σw(z − z̄)(z − z̄)ᵀ/m, a sum over pairs of rows with the products of their weights.
+    scatters = total[:, None, None] * purse.waiting[:, 1:, 1:] - sums[:, :, None] * sums[:, None, :]
+    scatters = scatters / ROWS
+    worst = purse.worst
+    if purse.looks >= 1:
+        there = directions(purse, columns)
+        gains = _gains(there, scatters, r)
+        if purse.looks >= WARM_UP:
+            purse = _bet(purse, gains, _largest_losses(purse, columns, there, r))
+        worst = np.maximum(worst, (-gains).max(axis=0))
+    kept = 0.5 ** (BETS * ROWS / np.array(HALF_LIVES))
+    return replace(
+        purse,
+        products=kept[:, None, None] * purse.products + scatters.sum(axis=0),
+        counts=kept * purse.counts + float(total @ total) * (ROWS - 1) / ROWS**2,
+        worst=worst,
+        looks=purse.looks + 1,
+        waiting=np.zeros_like(purse.waiting[:1]),
+        size=0,
+    )
+
+
+def directions(purse: Purse, columns: Columns) -> Directions:
+    """Regress the score on S, and both on the controls; h and f then have the variance 1."""
+    k = columns.n_columns
+    C, S = slice(0, columns.n_controls), slice(columns.n_controls, k - 1)
+    h, f = np.zeros((len(HALF_LIVES), k)), np.zeros((len(HALF_LIVES), k))
+    for one, (products, count) in enumerate(zip(purse.products, purse.counts, strict=True)):
+        covariance = products / count
+        spread = np.sqrt(np.diag(covariance))
+        spread = np.where(spread > 0.0, spread, 1.0)
+        R = covariance / np.outer(spread, spread)
+        ridged = R[:-1, :-1] + RIDGE * np.eye(k - 1)
+        h[one, S] = np.linalg.solve(ridged, R[:-1, -1])[S]
+        f[one, -1] = 1.0
+        if columns.n_controls:
+            for residual in (h[one], f[one]):
+                residual[C] = -np.linalg.solve(ridged[C, C], R[C] @ residual)
+        for residual in (h[one], f[one]):
+            variance = float(residual @ R @ residual)
+            residual /= spread * (np.sqrt(variance) if variance > RIDGE else 1.0)
+    return Directions(h, f)
+
+
+def _gains(there: Directions, scatters: Floats, r: float) -> Floats:
+    """Return d of every bet (rows) and memory (columns)."""
+    hf, hh, ff = (
+        np.einsum("li,bij,lj->bl", left, scatters, right)
+        for left, right in ((there.h, there.f), (there.h, there.h), (there.f, there.f))
+    )
+    return hf - np.sqrt(r) / 2.0 * (hh + ff)
+
+
+def _largest_losses(purse: Purse, columns: Columns, there: Directions, r: float) -> Floats:
+    """Return what a bet of each memory may lose, divided by the part that may be lost.
+
+    With h and f within ranges H and F, Σ(h − h̄)² ≤ mH²/4, and so on. Without
+    limits it is the largest loss before.
+    """
+    if not columns.limited or purse.weighted:
+        return np.maximum(purse.worst, LEAST_WORST) / USUAL_LOSS
+    H = np.array([columns.range_of(direction) for direction in there.h])
+    F = np.abs(there.f[:, -1]) * columns.reach[-1]
+    return ROWS / 4.0 * (H * F + np.sqrt(r) / 2.0 * (H * H + F * F)) / LARGEST_LOSS
+
+
+def _bet(purse: Purse, gains: Floats, losses: Floats) -> Purse:
+    """Multiply the wealths, one bet after the other.
+
+    With C_t = Π_{i≤t} (1 + σd_i), A_t = C_t (A_0 + Σ_{i≤t} w_i/C_{i−1}).
+    """
+    factors = 1.0 + gains[:, :, None] * (STAKES / np.maximum(losses, TINY)[:, None])
+    surprises = int((factors <= 0.0).any(axis=(1, 2)).sum())
+    grown = np.cumprod(np.maximum(factors, TINY), axis=0)
+    before = np.concatenate([np.ones_like(grown[:1]), grown[:-1]])
+    first = (purse.looks - WARM_UP) * BETS
+    aside = set_aside(np.arange(first, first + len(gains) + 1))
+    started = np.cumsum((aside[:-1] - aside[1:])[:, None, None] / before, axis=0)
+    wealths = np.log(grown) + np.logaddexp(purse.log_wealths, np.log(started))
+    highest = wealths.max(axis=(1, 2))
+    mean = highest + np.log(np.exp(wealths - highest[:, None, None]).mean(axis=(1, 2)))
+    totals = np.logaddexp(mean, np.log(aside[1:]))
+    return replace(
+        purse,
+        log_wealths=wealths[-1],
+        log_wealth=float(totals[-1]),
+        largest=max(purse.largest, float(totals.max())),
+        surprises=purse.surprises + surprises,
+    )
+
+
+def set_aside(bets: Any) -> Floats:
+    """Return what is left for gamblers who start after so many bets: 1/log₂(j + 2)."""
+    return 1.0 / np.log2(np.asarray(bets) + 2.0)

@@ -1,0 +1,200 @@
+"""What a monitor watches of a model: what the model bounds, as far as that is R² on S."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Booleans, Floats
+from fairridge.data import as_table, dense_columns
+from fairridge.data.columns import CategoricalColumn
+from fairridge.data.vectors import labels
+from fairridge.estimators._each import require_one_bound
+from fairridge.export import LinearForm, linear_form
+from fairridge.validation.betting import Columns
+
+# Standard deviations whose fourth powers are still numbers.
+LARGEST = 1e60
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The score whose R² on S is watched, and in which rows.
+
+    Attributes
+    ----------
+    model : estimator
+        A fitted linear model.
+    form : LinearForm
+        The model as a linear form.
+    of_means : bool
+        Whether the score is the predicted mean; the linear predictor if not.
+    positive : object
+        The class whose rows are looked at; None for all rows.
+    controls : tuple of int
+        Positions of the controls among the encoded predictors.
+    bounded : bool
+        Whether this is what the model bounds.
+    """
+
+    model: Any
+    form: LinearForm
+    of_means: bool
+    positive: Any
+    controls: tuple[int, ...]
+    bounded: bool
+
+    def __str__(self) -> str:
+        score = "predicted means" if self.of_means else "linear predictors"
+        if self.form.classes is not None and self.of_means:
+            score = "predicted probabilities"
+        elif self.form.family.least_squares:
+            score = "predictions"
+        kind = "partial R²" if self.controls else "R²"
+        given = f" given {', '.join(self._control_names)}" if self.controls else ""
+        among = "" if self.positive is None else f", among rows of class {self.positive!r}"
+        return f"{kind} of {score} on S{given}{among}"
+
+    @property
+    def _control_names(self) -> list[str]:
+        """Names of the input columns that are controls."""
+        columns = self.form.design.predictors.columns  # type: ignore[union-attr]
+        ends = np.cumsum([len(column.encoded_names) for column in columns])
+        owners = dict.fromkeys(np.searchsorted(ends, self.controls, side="right").tolist())
+        return [str(columns[k].name) for k in owners]
+
+    @property
+    def bound(self) -> float:
+        """The model's own bound on this."""
+        facts = self.model._fitted
+        require_one_bound(facts.settings, "Monitor without unfairness=…")
+        if not self.bounded:
+            definition = facts.traits.definition
+            raise ValueError(
+                f"{definition.name} of a {self.form.family.name} model does not bound R² of "
+                "predicted means; give the bound to watch as unfairness=…"
+            )
+        return float(facts.bound)
+
+    @property
+    def columns(self) -> Columns:
+        """What the columns of the stream are, and how far apart two rows can be."""
+        first = len(self.controls)
+        reach, attributes = [np.inf] * first, []
+        for column in self.form.design.sensitive.columns:  # type: ignore[union-attr]
+            width = len(column.encoded_names)
+            attributes.append(slice(len(reach), len(reach) + width))
+            reach += [1.0 if isinstance(column, CategoricalColumn) else np.inf] * width
+        reach.append(1.0 if self._limited else np.inf)
+        return Columns(first, tuple(attributes), np.array(reach))
+
+    @property
+    def _limited(self) -> bool:
+        """Whether the score is a probability."""
+        return self.of_means and bool(self.form.family.proportion)
+
+    def rows(self, y: Any, n_rows: int) -> Booleans | None:
+        """Return which rows are looked at; None for all."""
+        if self.positive is None:
+            return None
+        if y is None:
+            raise ValueError(
+                f"this model bounds what S explains among rows of class {self.positive!r}, so that "
+                "the monitor needs to know which rows these are; pass y once it is known."
+            )
+        known = labels(y, n_rows, "y")
+        strange = [value for value in np.unique(known).tolist() if value not in self.form.labels]
+        if strange:
+            raise ValueError(
+                f"y has the label {strange[0]!r}, which is not a class of this model: these are "
+                f"{', '.join(map(repr, self.form.labels))}."
+            )
+        return np.asarray(known == self.positive)
+
+    def values(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+        """Return controls, S and the score, in units of their spread in training."""
+        model, form = self.model, self.form
+        eta = model._linear_predictor(X, sensitive_features, offset)
+        with np.errstate(over="ignore"):
+            score = np.asarray(model.family_.mean(eta) if self.of_means else eta, np.float64)
+        attributes = form.design.attributes(sensitive_features, estimator_name=form.estimator_name)
+        S, predictors = form.design.encode(
+            as_table(X), attributes, model.unknown, estimator_name=form.estimator_name
+        )
+        found = [dense_columns(S, form.design.sensitive.names), score[:, None]]
+        if self.controls:
+            own = dense_columns(predictors, form.design.predictors.names)[:, list(self.controls)]
+            found.insert(0, own)
+        center, unit = self._scale
+        scaled = (np.hstack(found) - center) / unit
+        usual = (np.abs(scaled) <= LARGEST).all(axis=1)
+        if not usual.all():
+            raise ValueError(
+                f"the prediction or an attribute of row {int(np.argmin(usual))} is more than "
+                f"{LARGEST:g} standard deviations from the training mean; leave the row out."
+            )
+        return scaled
+
+    @property
+    def _scale(self) -> tuple[Floats, Floats]:
+        """Return means and deviations in training; levels and probabilities stay as they are."""
+        form, (level, unit) = self.form, (0.0, 1.0)
+        q = len(form.design.sensitive.names)
+        own = np.concatenate([q + np.array(self.controls, dtype=np.intp), np.arange(q)])
+        if not self._limited:
+            eta, spread = float(form.level[0]), _spread(form)
+            ends = np.array([eta - spread, eta, eta + spread])
+            ends = form.family.mean(ends) if self.of_means else ends
+            level, unit = float(ends[1]), float(ends[2] - ends[0]) / 2.0
+        center = np.append(form.training.center[own], level)
+        units = np.append(form.training.deviation[own], unit)
+        units = np.where(np.isfinite(units) & (units > 0.0), units, 1.0)
+        whole = np.isfinite(self.columns.reach)
+        return np.where(whole, 0.0, center), np.where(whole, 1.0, units)
+
+
+def watched_of(model: Any) -> Watched:
+    """Say what a monitor of a model watches; raise if there is no such thing.
+
+    - Statistical parity as a share of variance, in gaussian, Cox and blind models:
+      R² of the linear predictor on S.
+    - Mean parity: R² of the predicted means.
+    - Mean opportunity: the same among rows of the class.
+    - Either given controls: the partial R².
+    - Other definitions do not bound R² of anything: R² of the predicted means, for a
+      bound that the user gives.
+    """
+    form = linear_form(model, "Monitor")
+    if len(form.intercept) > 1:
+        raise TypeError("Monitor watches one score; this model has several classes.")
+    facts = model._fitted
+    definition = facts.traits.definition.within_space
+    controls: tuple[int, ...] = ()
+    if getattr(facts.settings, "controls", None) is not None:
+        controls = form.design.control_columns(facts.settings.controls)
+    codes = definition.codes(form.family, form.classes) if definition.own_ridge else None
+    if codes is not None and len(codes) > 1:
+        raise TypeError(
+            f"Monitor watches rows of one class; {definition.name} of this model is about several."
+        )
+    positive = None if codes is None else form.labels[codes[0]]
+    linear = definition.certifiable(form.family) == "linear predictors"
+    parity = linear and not definition.own_ridge
+    return Watched(
+        model,
+        form,
+        of_means=not parity and form.family.reads != "times",
+        positive=positive,
+        controls=controls,
+        bounded=parity or definition.own_ridge,
+    )
+
+
+def _spread(form: LinearForm) -> float:
+    """Return the standard deviation of the linear predictor in training."""
+    q = len(form.design.sensitive.names)
+    alpha = form.coefficients[0, :q] + form.training.B @ form.coefficients[0, q:]
+    explained = float(alpha @ form.training.covariance @ alpha)
+    return float(np.sqrt(explained + form.training.predictor_variance))
