@@ -3,22 +3,35 @@
 The options, the cases, the verbs and what is refused are in `tools/pairs/`.
 """
 
+from pathlib import Path
+
 import pytest
 
 from tools.pairs.judge import outcomes, still_breaks
 from tools.pairs.options import (
     Case,
     all_pairs,
+    completed,
     covering,
-    is_completable,
-    is_possible,
+    missing_cases,
     pairs_of,
     wanted_pairs,
 )
-from tools.pairs.refusals import FIT, KNOWN, OTHERS, as_case, barred, refusals_of
+from tools.pairs.page import table
+from tools.pairs.refusals import FIT, KNOWN, OTHERS, barred, refusals_of
 from tools.pairs.verbs import CHEAP, EXPENSIVE
 
 CASES = all_pairs(barred())
+# What every pair meets without being refused for a third option.
+CORE = ("predict", "inference", "save", "to_sql", "to_python", "to_onnx")
+
+
+def more_cases():
+    """Return cases in which what every pair must meet is not refused."""
+    found = []
+    for verb in CORE:
+        found += missing_cases([*CASES, *found], barred(verb))
+    return found
 
 
 def named(case):
@@ -51,6 +64,12 @@ def test_all_pairs(case):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("case", more_cases(), ids=named)
+def test_every_pair_is_inferred_saved_and_exported(case):
+    require_none(outcomes(case, CORE))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "case"),
     [pytest.param(v, case, id=f"{v}-{named(case)}") for v in EXPENSIVE for case in covered(v)],
@@ -66,12 +85,18 @@ def test_what_fit_refuses_is_said_in_one_sentence(refusal):
 
 
 def examples(refusal):
-    """Return one case for each value of a refusal, with nothing else in the way."""
+    """Return one case for each value of a refusal that nothing else is the reason for."""
+    others = [one.options for one in FIT if one is not refusal]
     for name, values in refusal.options.items():
         for value in values:
-            case = as_case(refusal.options | {name: (value,)})
-            if is_possible(case, ()):
+            wanted = {k: v[0] for k, v in refusal.options.items()} | {name: value}
+            case = completed(wanted, others)
+            if case is not None:
                 yield case
+
+
+def test_every_refusal_is_tried():
+    assert all(any(examples(refusal)) for refusal in FIT)
 
 
 @pytest.mark.parametrize("fault", KNOWN, ids=lambda one: f"{one.verb}-{named(one.case)}")
@@ -82,12 +107,18 @@ def test_what_is_known_to_be_wrong_still_is(fault):
 
 def test_the_design_has_every_pair():
     left = wanted_pairs(barred()).difference(*map(pairs_of, CASES))
-    assert not [pair for pair in left if is_completable(pair, barred())]
+    assert not [pair for pair in left if completed(dict(pair), barred())]
 
 
 def test_no_refusal_is_listed_twice():
     listed = [(one.verbs, tuple(one.options.items())) for one in (*FIT, *OTHERS)]
     assert len(set(listed)) == len(listed)
+
+
+def test_the_page_of_limits_lists_what_is_refused():
+    """`python -m tools.pairs.page` prints the table."""
+    page = Path(__file__).parents[2] / "docs" / "limits.md"
+    assert table() in page.read_text(encoding="utf-8")
 
 
 def test_a_fault_is_found():

@@ -116,15 +116,38 @@ def all_pairs(barred: Iterable[Mapping[str, Sequence[str]]]) -> list[Case]:
     )
     cases = [Case(**dict(zip(names, row, strict=True))) for row in rows]
     # With combinations barred, the generator leaves some pairs out.
-    left = wanted_pairs(barred).difference(*map(pairs_of, cases))
+    return cases + missing_cases(cases, barred)
+
+
+def missing_cases(
+    cases: Sequence[Case], barred: Iterable[Mapping[str, Sequence[str]]]
+) -> list[Case]:
+    """Return few more cases, so that all have every pair that is possible.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        Those that are there; what is barred tells nothing.
+    barred : iterable of mappings
+        Combinations that are refused.
+    """
+    barred, found = tuple(barred), []
+    useful = [case for case in cases if is_possible(case, barred)]
+    left = wanted_pairs(barred).difference(*map(pairs_of, useful))
     while left:
-        case = _completed(sorted(left, key=sorted)[0], left, barred)
-        if case is not None:
-            cases.append(case)
+        pair = min(left, key=sorted)
+        case = _completed(pair, left, barred)
+        if case is None:  # any third value bars one of the two
+            left.remove(pair)
+        else:
+            found.append(case)
             left -= pairs_of(case)
-        else:  # the two are barred by what any third option would be
-            left.remove(sorted(left, key=sorted)[0])
-    return cases
+    return found
+
+
+def completed(values: Mapping[str, str], barred: Iterable[Any]) -> Case | None:
+    """Return a case with some values, and defaults as far as they are possible."""
+    return _completed(values.items(), frozenset(), tuple(barred))
 
 
 def _completed(pair: Iterable[tuple[str, str]], left: Any, barred: Any) -> Case | None:
@@ -153,11 +176,6 @@ def _filled(values: dict[str, str], left: Any, barred: Any) -> dict[str, str] | 
 def pairs_of(case: Mapping[str, str]) -> set[frozenset[tuple[str, str]]]:
     """Return every two values of a case."""
     return {frozenset(pair) for pair in combinations(case.items(), 2)}
-
-
-def is_completable(pair: Iterable[tuple[str, str]], barred: Iterable[Any]) -> bool:
-    """Whether any case has two values; all others may be barred with one of them."""
-    return _completed(pair, frozenset(), tuple(barred)) is not None
 
 
 def wanted_pairs(barred: Iterable[Mapping[str, Sequence[str]]]) -> set[frozenset[Any]]:

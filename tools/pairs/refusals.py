@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tools.pairs.options import OPTIONS, Case, matches
 
@@ -99,7 +98,12 @@ FIT: tuple[Refusal, ...] = (
         ("mean", "cox"),
         "a Cox model predicts no means",
     ),
-    Refusal(("fit",), {"blind": ("yes",), "controls": ("given",)}, ("controls", "blind"), ""),
+    Refusal(
+        ("fit",),
+        {"blind": ("yes",), "controls": ("given",)},
+        ("controls", "blind"),
+        "controls are for models that use S to predict",
+    ),
     Refusal(
         ("fit",),
         {"blind": ("yes",), "definition": (*SHARES, "mean-opportunity")},
@@ -151,7 +155,7 @@ FIT: tuple[Refusal, ...] = (
         ("fit",),
         {"confidence": ("held-out",), "controls": ("given",)},
         ("held-out", "controls"),
-        "",
+        "tests on held-out rows look at all of what S explains",
     ),
     Refusal(
         ("fit",),
@@ -199,7 +203,7 @@ FIT: tuple[Refusal, ...] = (
         ("fit",),
         {"family": ("cox",), "input": ("sparse",)},
         ("parse",),
-        "",
+        "risk sets are sums over dense columns",
     ),
     Refusal(
         ("fit",),
@@ -217,13 +221,13 @@ FIT: tuple[Refusal, ...] = (
         ("fit",),
         {"missing_S": but("missing_S", "none"), "input": ("parquet", "sparse")},
         ("missing",),
-        "",
+        "missing values are looked for before the first sums; fill them in beforehand",
     ),
     Refusal(
         ("fit",),
         {"missing_X": but("missing_X", "none"), "input": ("parquet", "sparse")},
         ("missing",),
-        "",
+        "missing values are looked for before the first sums; fill them in beforehand",
     ),
     Refusal(
         ("fit",),
@@ -247,6 +251,13 @@ FIT: tuple[Refusal, ...] = (
 EXPORTS = ("to_sql", "to_python", "to_onnx", "to_sklearn", "scorecard", "reasons", "proxies")
 SEVERAL = ("binomial", "probit", "poisson", "multinomial")
 OTHERS: tuple[Refusal, ...] = (
+    Refusal(
+        ("inference", "population_unfairness"),
+        {"isolated": ("yes",), "min_frequency": ("6",)},
+        ("base level", "isolated", "standard errors"),
+        "the levels that are merged are the base, and decide the response together",
+        always=False,
+    ),
     Refusal(
         ("inference", "population_unfairness"),
         {"isolated": ("yes",), "predictor_penalty": ("cv",)},
@@ -276,25 +287,25 @@ OTHERS: tuple[Refusal, ...] = (
         ("scorecard",),
         {"missing_X": ("some",)},
         ("scorecard", "missing"),
-        "",
+        "a missing number has no points; cut the column into intervals",
     ),
     Refusal(
         ("scorecard",),
         {"missing_S": ("number",), "blind": ("no",)},
         ("scorecard", "missing"),
-        "",
+        "a missing number has no points; cut the column into intervals",
     ),
     Refusal(
         ("to_sklearn",),
         {"missing_X": ("some",)},
         ("to_sklearn", "missing"),
-        "",
+        "use `to_sql`, `to_python` or `to_onnx`",
     ),
     Refusal(
         ("to_sklearn",),
         {"missing_S": but("missing_S", "none"), "blind": ("no",)},
         ("to_sklearn", "missing"),
-        "",
+        "use `to_sql`, `to_python` or `to_onnx`",
     ),
     Refusal(
         ("Monitor", "fairridge monitor"),
@@ -358,31 +369,31 @@ OTHERS: tuple[Refusal, ...] = (
         ("inference", "population_unfairness"),
         {"definition": ("mean-parity",), "controls": ("given",)},
         ("definition=", "controls"),
-        "",
+        "how such a bound depends on each row is not worked out",
     ),
     Refusal(
         ("population_unfairness",),
         {"definition": (*SHARES, "mean-opportunity")},
         ("population_unfairness", "bound"),
-        "",
+        "the interval is one of R² on S of the linear predictor",
     ),
     Refusal(
         ("population_unfairness",),
         {"definition": ("mean-parity",), "family": but("family", "gaussian")},
         ("population_unfairness", "bound"),
-        "",
+        "the interval is one of R² on S of the linear predictor",
     ),
     Refusal(
         ("population_unfairness",),
         {"definition": ("statistical-parity",), "family": SEVERAL, "blind": ("no",)},
         ("population_unfairness", "bound"),
-        "",
+        "a share of deviance is bounded, and the interval is one of R²",
     ),
     Refusal(
         ("population_unfairness",),
         {"controls": ("given",)},
         ("population_unfairness", "bound"),
-        "",
+        "the interval is one of R², not of a partial R²",
     ),
 )
 REFUSED = FIT + OTHERS
@@ -426,9 +437,10 @@ KNOWN: tuple[Fault, ...] = (
 )
 
 
-def barred() -> list[Mapping[str, Values]]:
-    """Return the combinations that no design has."""
-    return [one.options for one in FIT]
+def barred(*verbs: str) -> list[Mapping[str, Values]]:
+    """Return the combinations that fit refuses, and those that some verb does on any data."""
+    others = [one for one in OTHERS if one.always and {*verbs} & {*one.verbs}]
+    return [one.options for one in (*FIT, *others)]
 
 
 def refusals_of(verb: str, case: Case) -> list[Refusal]:
@@ -439,8 +451,3 @@ def refusals_of(verb: str, case: Case) -> list[Refusal]:
 def faults_of(verb: str, case: Case) -> list[Fault]:
     """Return why something may break."""
     return [one for one in KNOWN if one.applies(verb, case)]
-
-
-def as_case(options: Mapping[str, Any]) -> Case:
-    """Return the smallest case of a combination: the first of all values."""
-    return Case(**{name: values[0] for name, values in options.items()})
