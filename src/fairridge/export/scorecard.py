@@ -124,7 +124,10 @@ class Scorecard:
         form = self._form
         # Contributions are relative to training means; of levels we want them from the base on.
         shift = [_at_mean(form, column) if column.levels else 0.0 for column in form.columns]
-        parts = form.contributions(as_table(X), form.attributes(sensitive_features))[0] + shift
+        parts = (
+            form.contributions(as_table(X, sparse=True), form.attributes(sensitive_features))[0]
+            + shift
+        )
         return self._sign * self.factor * parts
 
 
