@@ -21,24 +21,14 @@ from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything but the response, without the rows of zero weight.
+    """Everything but the response, without the rows of zero weight."""
 
-    Attributes
-    ----------
-    table, attributes : Table
-        X, and S if it came separately.
-    n_given : int
-        Rows as they were passed.
-    keep : ndarray of int or slice
-        Which of those have a positive weight.
-    weight, offset : ndarray or None
-        Of the rows kept.
-    """
-
+    # X, and S if it came separately.
     table: Table
     attributes: Table | None
-    n_given: int
-    keep: Any
+    n_given: int  # rows as they were passed
+    keep: Any  # which of those have a positive weight (ndarray of int or slice)
+    # Of the rows kept.
     weight: Floats | None
     offset: Floats | None
 
@@ -50,27 +40,14 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Response:
-    """A response as a family reads it.
+    """A response as a family reads it."""
 
-    Attributes
-    ----------
-    family : Family
-        The family, chosen or confirmed by the response.
-    values : ndarray of shape (n, c)
-        What the family reads.
-    targets : ndarray of shape (n, m)
-        The response as numbers whose moments mean something.
-    classes : ndarray or None
-        Labels, for classifiers.
-    controls : tuple of int
-        Encoded predictors that a bound is conditional on: what else must be known
-        to set a model up on rows.
-    """
-
-    family: Family
-    values: Floats
-    targets: Floats
-    classes: NDArray[Any] | None = None
+    family: Family  # the family, chosen or confirmed by the response
+    values: Floats  # what the family reads, of shape (n, c)
+    targets: Floats  # the response as numbers whose moments mean something, of shape (n, m)
+    classes: NDArray[Any] | None = None  # labels, for classifiers (ndarray or None)
+    # Encoded predictors that a bound is conditional on: what else must be known to set a
+    # model up on rows.
     controls: tuple[int, ...] = ()
 
 
@@ -115,24 +92,12 @@ class NumericResponse:
 
 @dataclass(frozen=True)
 class Classes:
-    """Labels: binomial for two, multinomial for more.
+    """Labels: binomial for two, multinomial for more."""
 
-    Attributes
-    ----------
-    link : str
-        Link of two classes.
-    only_two : bool
-        Whether more classes are refused.
-    positive : object
-        The class that is modeled, if it is not the second of two.
-    class_weight : dict, "balanced" or None
-        Weights of the classes in the deviance.
-    """
-
-    link: Any = "logit"
-    only_two: bool = False
-    positive: Any = None
-    class_weight: Any = None
+    link: Any = "logit"  # link of two classes
+    only_two: bool = False  # whether more classes are refused
+    positive: Any = None  # the class that is modeled, if it is not the second of two
+    class_weight: Any = None  # weights of the classes in the deviance
     has_labels = True
 
     def read(self, y: Any, inputs: Inputs) -> Response:

@@ -25,21 +25,11 @@ NEAR_KINK = 3.0
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a covariance is estimated.
+    """How a covariance is estimated."""
 
-    Attributes
-    ----------
-    covariance : {"HC0", "HC1", "HC3", "cluster"}
-        The estimator.
-    clusters : ndarray of int, optional
-        Cluster of each row, 0 to G − 1.
-    frequency : bool
-        Whether a row of weight w stands for w rows alike.
-    """
-
-    covariance: str = "HC1"
-    clusters: Integers | None = None
-    frequency: bool = False
+    covariance: str = "HC1"  # the estimator
+    clusters: Integers | None = None  # cluster of each row, 0 to G − 1
+    frequency: bool = False  # whether a row of weight w stands for w rows alike
 
     def finite_sample(self, n_rows: float, n_parameters: int) -> tuple[float, float | None]:
         """Return the factor on HC0, and degrees of freedom (None for normal quantiles)."""

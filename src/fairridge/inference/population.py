@@ -37,21 +37,11 @@ from fairridge.inference.rows import RowsOfModel
 
 @dataclass(frozen=True)
 class OddsOfRows:
-    """√ω of the linear predictors of one model, as a quantity that each row moves.
+    """√ω of the linear predictors of one model, as a quantity that each row moves."""
 
-    Attributes
-    ----------
-    value : float
-        √ω.
-    other : float
-        T.
-    gradient : ndarray of shape (m, 1+q+p)
-        Zeros: the model is given.
-    """
-
-    value: float
-    other: float
-    gradient: Floats
+    value: float  # √ω
+    other: float  # T
+    gradient: Floats  # zeros: the model is given, of shape (m, 1+q+p)
     free_gradient = None
 
     def direct(self, at: RowsOfModel) -> Floats:
@@ -62,18 +52,10 @@ class OddsOfRows:
 
 @dataclass(frozen=True)
 class Explaining:
-    """How much of h each row explains: its squares tell degrees of freedom; see `scores`.
+    """How much of h each row explains: its squares tell degrees of freedom; see `scores`."""
 
-    Attributes
-    ----------
-    frequency : bool
-        Whether a row of weight w stands for w rows alike.
-    gradient : ndarray of shape (m, 1+q+p)
-        Zeros.
-    """
-
-    frequency: bool
-    gradient: Floats
+    frequency: bool  # whether a row of weight w stands for w rows alike
+    gradient: Floats  # zeros, of shape (m, 1+q+p)
     value = 0.0
     free_gradient = None
 
@@ -85,30 +67,14 @@ class Explaining:
 
 @dataclass(frozen=True)
 class Population:
-    """What the sample says of R² on S in the population.
+    """What the sample says of R² on S in the population."""
 
-    Attributes
-    ----------
-    odds : float
-        ω in the sample.
-    spread : float
-        c.
-    columns : float
-        q times the number of linear predictors, or degrees of freedom at r = 0.
-    degrees : float
-        ν.
-    binds : bool
-        Whether the sample has these odds because of a bound.
-    refusal : str or None
-        Why the definition has no such interval, if it has none.
-    """
-
-    odds: float
-    spread: float
-    columns: float
-    degrees: float
-    binds: bool
-    refusal: str | None = None
+    odds: float  # ω in the sample
+    spread: float  # c
+    columns: float  # q times the number of linear predictors, or degrees of freedom at r = 0
+    degrees: float  # ν
+    binds: bool  # whether the sample has these odds because of a bound
+    refusal: str | None = None  # why the definition has no such interval, if it has none
 
     def unfairness(self, confidence: float) -> Interval:
         """Return R² on S in the population, with an interval."""

@@ -42,24 +42,13 @@ LEAST_LEFT = 1e-6
 
 @dataclass(frozen=True)
 class ExplainedScores:
-    """The scores of one model on some rows.
+    """The scores of one model on some rows."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (K·q,)
-        b of every score.
-    other : float
-        T, summed over scores.
-    covariance : ndarray of shape (K·q+2, K·q+2)
-        Estimated covariance of b, of E[h²] at that b, and of T.
-    degrees : float, default=inf
-        ν, the degrees of freedom of the variance along h.
-    """
-
-    coefficients: Floats
-    other: float
+    coefficients: Floats  # b of every score, of shape (K·q,)
+    other: float  # T, summed over scores
+    # Estimated covariance of b, of E[h²] at that b, and of T, of shape (K·q+2, K·q+2).
     covariance: Floats
-    degrees: float = np.inf
+    degrees: float = np.inf  # ν, the degrees of freedom of the variance along h
 
     @property
     def odds(self) -> float:
@@ -113,27 +102,15 @@ class ExplainedScores:
 
 @dataclass(frozen=True)
 class _Reading:
-    """Columns to read off rows: S, then scores of all models, then nothing but the offset.
+    """Columns to read off rows: S, then scores of all models, then nothing but the offset."""
 
-    Attributes
-    ----------
-    center : ndarray of shape (q+p,)
-        Subtracted from the columns [S, X].
-    level : ndarray
-        Constants of the columns to read.
-    raw : ndarray
-        Their coefficients.
-    q, m : int
-        Columns of S, and linear predictors of each model.
-    means : callable or None
-        The means of rows, if scores are these; scores otherwise are linear predictors.
-    """
-
-    center: Floats
-    level: Floats
-    raw: Floats
+    center: Floats  # subtracted from the columns [S, X], of shape (q+p,)
+    level: Floats  # constants of the columns to read
+    raw: Floats  # their coefficients
+    # Columns of S, and linear predictors of each model.
     q: int
     m: int
+    # The means of rows, if scores are these; scores otherwise are linear predictors.
     means: Any = None
 
     def __call__(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
@@ -159,32 +136,18 @@ class _Reading:
 
 @dataclass(frozen=True)
 class _Regressions:
-    """What is known of scores before their influences are summed.
+    """What is known of scores before their influences are summed."""
 
-    Attributes
-    ----------
-    weight : float
-        W.
-    shift, root : ndarray of shape (q,) and (rank, q)
-        s is root·(S − shift).
-    level, slope : ndarray of shape (models, K) and (models, K, rank)
-        t is the score less level + slope·s.
-    b : ndarray of shape (models, K, rank)
-        h is b·s.
-    other : ndarray of shape (models,)
-        T.
-    place : ndarray of int of shape (models,)
-        Which of the scores that are read belong to each model.
-    """
-
-    weight: float
+    weight: float  # W
+    # s is root·(S − shift), of shape (q,) and (rank, q).
     shift: Floats
     root: Floats
+    # t is the score less level + slope·s, of shape (models, K) and (models, K, rank).
     level: Floats
     slope: Floats
-    b: Floats
-    other: Floats
-    place: Integers
+    b: Floats  # h is b·s, of shape (models, K, rank)
+    other: Floats  # T, of shape (models,)
+    place: Integers  # which of the scores that are read belong to each model, of shape (models,)
 
     def sums(self, s: Floats, scores: Floats, weight: Floats) -> Floats:
         """Return Σ w²φφᵀ of some rows, for every model, and Σa, Σa² behind it."""
