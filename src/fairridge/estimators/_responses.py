@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from fairridge._typing import Floats
+from fairridge.arguments import check_number
 from fairridge.data import Table, as_native, is_missing, numeric_vector
 from fairridge.data.vectors import labels
-from fairridge.estimators._class_weights import class_weights
 from fairridge.families import Binomial, Cox, Family, Multinomial
+from fairridge.families.base import ClassWeights
 from fairridge.metrics import find_label
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
@@ -231,3 +233,40 @@ def _is_boolean(values: NDArray[Any]) -> bool:
         return values.dtype.kind == "b"
     known = [value for value in values.tolist() if not is_missing(value)]
     return bool(known) and all(isinstance(value, bool) for value in known)
+
+
+def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> ClassWeights:
+    """Return the weight of every class; None if all have the same.
+
+    Parameters
+    ----------
+    given : dict, "balanced" or None
+        Weights by label, others 1; or W/(K·W_k), with W_k the sample weight of
+        class k of K, as in scikit-learn.
+    classes : list
+        The labels, in order.
+    sizes : ndarray of shape (K,) or None
+        W_k; None if the rows are not counted yet.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str) and given == "balanced":
+        if sizes is None:
+            raise ValueError(
+                "class_weight='balanced' needs the rows in main memory, to count the classes; "
+                "pass a dict of weights."
+            )
+        return tuple((sizes.sum() / (len(sizes) * sizes)).tolist())
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"class_weight={given!r} is not known; use 'balanced', or a dict of weights by label."
+        )
+    weights = np.ones(len(classes))
+    for label, value in given.items():
+        known_label = find_label(label, classes)
+        if known_label is None:
+            known = ", ".join(map(repr, classes))
+            raise ValueError(f"class_weight names {label!r}, which is not a class of y: {known}.")
+        number = check_number(f"class_weight[{label!r}]", value, minimum=0.0, strict=True)
+        weights[classes.index(known_label)] = number
+    return tuple(weights.tolist())
