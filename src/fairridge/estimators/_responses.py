@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fairridge._typing import Floats
 from fairridge.data import Table, as_native, is_missing, numeric_vector
-from fairridge.data.vectors import labels
+from fairridge.data.vectors import labels, values_of
 from fairridge.estimators._class_weights import class_weights
 from fairridge.families import Binomial, Cox, Family, Multinomial
 from fairridge.metrics import find_label
@@ -241,9 +241,9 @@ def _fields(y: Any) -> dict[str, NDArray[Any]]:
     frame = nw.from_native(as_native(y), eager_only=True, pass_through=True)
     columns: dict[str, NDArray[Any]] = {}
     if isinstance(frame, nw.DataFrame):
-        columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
+        columns = {str(name): values_of(frame.get_column(name)) for name in frame.columns}
     else:
-        array = np.asarray(y)
+        array = np.asarray(frame)
         if array.dtype.names:
             columns = {name: array[name] for name in array.dtype.names}
         elif array.ndim == 2 and array.shape[1] == 2:
