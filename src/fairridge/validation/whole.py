@@ -47,7 +47,9 @@ class WholeModel:
             return cls(model, training)
         problem: Any = model._set_up(training)
         seeds: tuple[Seed, ...] = ()
-        if n_folds >= MANY_FOLDS and isinstance(problem, SeededProblem):
+        # What rows add to the derivatives of all depends on nobody else, unless classes balance.
+        divisible = isinstance(problem, SeededProblem) and not training.response.balanced
+        if n_folds >= MANY_FOLDS and divisible:
             seeds = problem.seeds(model._solve(cast(Any, problem), bounds))
         return cls(model, training, seeds, problem.warm_start())
 
@@ -56,7 +58,7 @@ class WholeModel:
 
         `rest` are all other rows, if their derivatives may be subtracted from those of all.
         """
-        problem: Any = self.model._problem_on(train, self.training.response)
+        problem: Any = self.model._problem_on(train, self.training.response.on(train))
         if self.seeds and rest is not None:
             problem.sow(tuple(seed.without(rest) for seed in self.seeds))
         elif self.warm_start is not None:

@@ -152,7 +152,7 @@ def _solve(
     if hasattr(rough, "tol"):
         rough.set_params(tol=max(rough.tol, ROUGH))
     with quiet_fits():
-        own = rough._problem_on(engine, training.response)
+        own = rough._problem_on(engine, training.response.on(engine))
         if training.unmapped is None:
             own.start_from(problem.warm_start())
         return own, rough._solve(own, bounds)
