@@ -27,6 +27,7 @@ from fairridge.cli.predicting import load_model, model_rows
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import facts, note, progress, say, show_json, table
 from fairridge.cli.training_data import Data, make_model, read_data
+from fairridge.outputs import updating
 
 # Names of rules, and what the number after the colon is.
 RULES = {
@@ -129,12 +130,14 @@ def monitor(
     """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
     check_place(state, data, model)
     fitted = load_model(model)
-    watch = _watch(fitted, state, unfairness, false_alarm)
     with progress("reading and watching"):
         source = read(data, separator, kinds_of_model(fitted).categorical)
         X, attributes = model_rows(fitted, source)
-        seen = watch.update(X, **attributes)
-    watch.save(state)
+        # Another run may add its rows to the same state.
+        with updating(state, lambda: note(f"waiting for another run that updates {state}")):
+            watch = _watch(fitted, state, unfairness, false_alarm)
+            seen = watch.update(X, **attributes)
+            watch.save(state)
     if as_json:
         show_json(
             {

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats, TableLike
-from fairridge.arguments import check_bound, check_number
+from fairridge.arguments import check_bound, check_probability
 from fairridge.data import as_table, dense_columns
 from fairridge.estimators._each import require_one_bound
 from fairridge.export import linear_form
@@ -86,7 +86,7 @@ class Monitor:
             raise TypeError("Monitor watches one score; this model has several classes.")
         bound = _own_bound(model) if unfairness is None else unfairness
         self.unfairness = float(check_bound(bound)[0])
-        self.false_alarm = check_number("false_alarm", false_alarm, minimum=0.0, strict=True)
+        self.false_alarm = check_probability("false_alarm", false_alarm)
         self.model = model
         self._design, self._unknown = model._design, model.unknown
         training, q = form.training, len(model.sensitive_names_)
