@@ -26,7 +26,7 @@ from fairridge.cli.outputs import check_place
 from fairridge.cli.predicting import load_model, model_rows
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import facts, note, progress, say, show_json, table
-from fairridge.cli.training_data import Data, make_model, read_data
+from fairridge.cli.training_data import Data, make_model, read_data, remember
 from fairridge.outputs import updating
 
 # Names of rules, and what the number after the colon is.
@@ -91,6 +91,7 @@ def choose(
         )
     saved = out if found.granted else None
     if saved is not None:
+        remember(found.model, training)
         save(found.model, saved)
     if as_json:
         show_json(_answer(found, wanted, training, held) | {"saved": saved})
@@ -131,7 +132,7 @@ def monitor(
     check_place(state, data, model)
     fitted = load_model(model)
     with progress("reading and watching"):
-        source = read(data, separator, kinds_of_model(fitted).categorical)
+        source = read(data, separator, kinds_of_model(fitted).as_text)
         X, attributes = model_rows(fitted, source)
         # Another run may add its rows to the same state.
         with updating(state, lambda: note(f"waiting for another run that updates {state}")):
@@ -287,7 +288,7 @@ def _other_rows(training: Data, name: str, separator: str | None) -> Data:
         drop=None,
         family=training.family,
     )
-    return read_data(name, same, separator)
+    return read_data(name, same, separator, training.written)
 
 
 def _named(data: Data) -> Any:

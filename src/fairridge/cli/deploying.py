@@ -65,7 +65,7 @@ def reasons(
     check_place(out, data, model)
     fitted = load_model(model)
     with progress("reading and explaining"):
-        source = read(data, separator, kinds_of_model(fitted).categorical)
+        source = read(data, separator, kinds_of_model(fitted).as_text)
         found = _sentences(fitted, source, options)
     if as_json:
         show_json({"reasons": found})

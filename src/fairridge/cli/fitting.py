@@ -21,7 +21,7 @@ from fairridge.cli.options import AsJson, Input, ModelOut, SafeCsv, Separator, S
 from fairridge.cli.outputs import arrow, check_both, check_place, write
 from fairridge.cli.streams import read_training
 from fairridge.cli.terminal import progress, say, show_json
-from fairridge.cli.training_data import Data, make_model
+from fairridge.cli.training_data import Data, make_model, remember
 
 
 @gathered()
@@ -52,6 +52,7 @@ def fit(
     if out is not None:
         from fairridge import save
 
+        remember(model, training)
         save(model, out)
     if as_json:
         more = {} if inferred is None else {"inference": arrow(inferred.to_frame()).to_pylist()}

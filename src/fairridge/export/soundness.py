@@ -12,6 +12,7 @@ from fairridge.data import Design, Encoding
 from fairridge.data.annotations import conforms
 from fairridge.data.columns import OTHER, CategoricalColumn
 from fairridge.data.profiles import ColumnProfile
+from fairridge.data.text_style import TextStyle
 from fairridge.families import Multinomial
 from fairridge.models import TrainingColumns
 
@@ -104,6 +105,12 @@ def are_profiles(value: Any, facts: Facts) -> bool:
         and all(one.name in known for one in value)
         and all(one.is_sound for one in value)
     )
+
+
+def are_styles(value: Any, facts: Facts) -> bool:
+    """Whether these say how columns of a file were written, each of them once."""
+    styles = conforms(value, tuple[TextStyle, ...])
+    return styles and len({style.name for style in value}) == len(value)
 
 
 def is_design(design: Any, facts: Facts) -> bool:
