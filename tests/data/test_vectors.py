@@ -137,3 +137,9 @@ def test_numbers_that_numpy_lacks_are_read(kind):
     assert as_table(series.alias("x").to_frame()).column(0).tolist() == [1.0, 2.0, 3.0]
     if kind == pl.Int128:
         assert labels(series, 3, "y").tolist() == [1, 2, 3]
+
+
+def test_weights_of_rows_that_add_nothing_are_refused():
+    assert weights([1e-59, 1.0, 0.0], 3).tolist() == [1e-59, 1.0, 0.0]
+    with pytest.raises(ValueError, match=r"goes from 1e-200 to 1e\+100: .* give them the weight 0"):
+        weights([1e-200, 1.0, 1e100], 3)

@@ -17,6 +17,9 @@ from fairridge.data.table import as_native
 
 # The largest weight lies between these, so that weighted sums of squares remain numbers.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e250
+# A row with less than this part of the largest weight adds nothing to any sum, nor does its square;
+# a search that has to tell such rows apart overflows.
+LEAST_PART = 1e-60
 
 
 def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
@@ -161,6 +164,12 @@ def require_usual_size(weight: Floats, argument: str) -> None:
         raise ValueError(
             f"{argument} is too {size} to compute with (its largest value is {largest:g}); "
             "divide the weights by their mean."
+        )
+    light = (weight > 0.0) & (weight < LEAST_PART * largest)
+    if light.any():
+        raise ValueError(
+            f"{argument} goes from {float(weight[light].min()):g} to {largest:g}: rows of less "
+            f"than {LEAST_PART:g} of the largest weight add nothing; give them the weight 0."
         )
 
 
