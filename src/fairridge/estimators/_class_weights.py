@@ -13,6 +13,11 @@ from fairridge.families.class_weights import ClassWeights
 from fairridge.metrics import find_label
 
 
+def balanced(sizes: Floats) -> ClassWeights:
+    """Return W/(K·W_k), with which all classes weigh the same."""
+    return tuple((sizes.sum() / (len(sizes) * sizes)).tolist())
+
+
 def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> ClassWeights:
     """Return the weight of every class; None if all have the same.
 
@@ -34,7 +39,7 @@ def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> Class
                 "class_weight='balanced' needs the rows in main memory, to count the classes; "
                 "pass a dict of weights."
             )
-        return tuple((sizes.sum() / (len(sizes) * sizes)).tolist())
+        return balanced(sizes)
     if not isinstance(given, Mapping):
         raise ValueError(
             f"class_weight={given!r} is not known; use 'balanced', or a dict of weights by label."

@@ -19,6 +19,7 @@ from fairridge._notebook import facts_html
 from fairridge._typing import Floats
 from fairridge.data import Design
 from fairridge.data.profiles import ColumnProfile
+from fairridge.data.text_style import TextStyle
 from fairridge.estimators._responses import Inputs, Response, ResponseKind
 from fairridge.metrics import WORDS
 
@@ -89,12 +90,15 @@ class Fitted:
         The columns of S and X.
     profiles : tuple of ColumnProfile
         How these were distributed; empty if that is not kept.
+    text_styles : tuple of TextStyle
+        How columns were written in the file of the fit; empty if there was none.
     """
 
     settings: Any
     traits: Traits
     design: Design
     profiles: tuple[ColumnProfile, ...]
+    text_styles: tuple[TextStyle, ...]
 
     @property
     def bound(self) -> Any:
@@ -159,7 +163,13 @@ def fitted(model: Any) -> Fitted:
     """Return what a model was fitted with, or say that it is not fitted."""
     check_is_fitted(model)
     settings, profiles = model._settings, getattr(model, "_profiles", ())
-    return Fitted(settings, settings._traits, model._design, profiles)
+    styles = getattr(model, "_text_styles", ())
+    return Fitted(settings, settings._traits, model._design, profiles, styles)
+
+
+def keep_text_styles(model: Any, styles: tuple[TextStyle, ...]) -> None:
+    """Keep with a fitted model how the columns of its file were written."""
+    model._text_styles = styles
 
 
 def as_fitted(model: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -12,9 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fairridge._typing import Floats
 from fairridge.data import Table, as_native, is_missing, numeric_vector
-from fairridge.data.vectors import labels
-from fairridge.estimators._class_weights import class_weights
+from fairridge.data.vectors import labels, values_of
+from fairridge.engines import Engine
+from fairridge.estimators._class_weights import balanced, class_weights
 from fairridge.families import Binomial, Cox, Family, Multinomial
+from fairridge.families.class_weights import with_class_weights
 from fairridge.metrics import find_label
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
@@ -65,6 +67,8 @@ class Response:
     controls : tuple of int
         Encoded predictors that a bound is conditional on: what else must be known
         to set a model up on rows.
+    balanced : bool
+        Whether classes weigh the same, by the rows that a model is set up on.
     """
 
     family: Family
@@ -72,6 +76,15 @@ class Response:
     targets: Floats
     classes: NDArray[Any] | None = None
     controls: tuple[int, ...] = ()
+    balanced: bool = False
+
+    def on(self, engine: Engine) -> Response:
+        """Return the response for some of the rows: weights that balance classes are theirs."""
+        if not self.balanced or self.classes is None:
+            return self
+        codes = engine.response[:, 0].astype(np.intp)
+        sizes = np.bincount(codes, engine.weights, len(self.classes)).astype(np.float64)
+        return replace(self, family=with_class_weights(self.family, balanced(sizes)))
 
 
 class ResponseKind(Protocol):
@@ -144,11 +157,11 @@ class Classes:
         codes = codes if classes is known else 1 - codes
         sizes = np.bincount(codes, inputs.weight, len(classes)).astype(np.float64)
         family = self._family(classes, sizes)
-        values = codes.astype(np.float64)[:, None]
-        if len(classes) == 2:
-            return Response(family, values, values, classes)
-        indicators = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
-        return Response(family, values, indicators, classes)
+        values = targets = codes.astype(np.float64)[:, None]
+        if len(classes) > 2:
+            targets = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
+        by_rows = isinstance(self.class_weight, str)
+        return Response(family, values, targets, classes, balanced=by_rows)
 
     def streamed(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
         """Return a reader of labels that are known."""
@@ -241,9 +254,9 @@ def _fields(y: Any) -> dict[str, NDArray[Any]]:
     frame = nw.from_native(as_native(y), eager_only=True, pass_through=True)
     columns: dict[str, NDArray[Any]] = {}
     if isinstance(frame, nw.DataFrame):
-        columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
+        columns = {str(name): values_of(frame.get_column(name)) for name in frame.columns}
     else:
-        array = np.asarray(y)
+        array = np.asarray(frame)
         if array.dtype.names:
             columns = {name: array[name] for name in array.dtype.names}
         elif array.ndim == 2 and array.shape[1] == 2:

@@ -102,7 +102,7 @@ def _telling(form: LinearForm, X: Any, sensitive_features: Any, n_folds: int) ->
         }
         for sensitive in (False, True)
     }
-    for name, values in (columns[False] | columns[True]).items():
+    for name, values in (*columns[False].items(), *columns[True].items()):
         if not isinstance(values, Levels) and not np.isfinite(values).all():
             raise ValueError(not_finite_message(name, values))
     return tell(columns[False], columns[True], n_folds=n_folds, backend=table.backend)
