@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Figure, show_seconds
+from fairridge.outputs import updating, writing
 
 RECORDED = Path(__file__).with_name("recorded.json")
 # Times of the same code on an idle machine differ by less.
@@ -53,8 +54,11 @@ def read(path: Path) -> Record:
 def write(path: Path, record: Mapping[str, Any]) -> None:
     """Write parts over those that are there, and keep the others."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    together = read(path) | dict(record)
-    path.write_text(json.dumps(together, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    with updating(path):
+        together = read(path) | dict(record)
+        text = json.dumps(together, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+        with writing(path) as file:
+            file.write(text.encode())
 
 
 def figures_of(part: Mapping[str, Any]) -> list[Figure]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairridge.outputs import is_same_file, refuse_inputs, writing
+from fairridge.outputs import is_same_file, refuse_inputs, updating, writing
 
 SOURCE = Path(__file__).parents[1] / "src"
 
@@ -148,3 +148,57 @@ def test_inputs_are_known_under_any_name(tmp_path, monkeypatch):
     refuse_inputs("/dev/null", ["/dev/null"])
     assert is_same_file("new", "not-yet")
     assert not is_same_file("new", "other")
+
+
+COUNT = """
+import sys
+from pathlib import Path
+from fairridge.outputs import updating, writing
+
+place = Path(sys.argv[1])
+for _ in range(40):
+    with updating(place):
+        count = int(place.read_text()) if place.exists() else 0
+        with writing(place) as file:
+            file.write(str(count + 1).encode())
+"""
+
+
+def test_processes_update_a_file_one_after_the_other(tmp_path):
+    place = tmp_path / "count"
+    command = [sys.executable, "-c", COUNT, str(place)]
+    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
+    processes = [subprocess.Popen(command, env=environment) for _ in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert place.read_text() == "120"
+    assert os.listdir(tmp_path) == ["count"]
+
+
+def test_whoever_waits_is_told_once(tmp_path):
+    place, told, done = tmp_path / "file", [], []
+
+    def wait():
+        with updating(place, lambda: told.append("waiting")):
+            done.append(True)
+
+    with updating(place):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while not told:
+            thread.join(0.01)
+        thread.join(0.2)
+        assert not done
+    thread.join(10)
+    assert (told, done) == (["waiting"], [True])
+
+
+def test_a_lock_of_a_process_that_died_is_none(tmp_path):
+    (tmp_path / ".file.lock").write_bytes(b"")
+    with updating(tmp_path / "file"):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_device_is_not_locked():
+    with updating(os.devnull):
+        assert not Path(os.path.dirname(os.devnull), ".null.lock").exists()

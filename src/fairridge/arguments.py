@@ -67,6 +67,13 @@ def check_number(name: str, value: Any, *, minimum: float, strict: bool = False)
     return float(value)
 
 
+def check_probability(name: str, value: Any) -> float:
+    """Return a number between 0 and 1, both excluded."""
+    if not is_number(value) or not 0.0 < value < 1.0:
+        raise ValueError(f"{name}={value!r} must be a number between 0 and 1.")
+    return float(value)
+
+
 def check_count(name: str, value: Any, *, minimum: int = 1) -> int:
     """Return a whole number that is at least `minimum`."""
     if not is_number(value) or not np.isfinite(value) or value < minimum or value != int(value):

@@ -7,7 +7,8 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from typing import BinaryIO
@@ -40,6 +41,69 @@ def writing(path: Name) -> Iterator[BinaryIO]:
         if error.filename is None and error.errno in NAMELESS:
             error.filename = path
         raise
+
+
+@contextmanager
+def updating(path: Name, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Keep a file that is read, changed and written to one process at a time; others wait.
+
+    What is locked is a hidden file beside it, because the file itself is
+    replaced when it is written. The system releases the lock of a process that
+    ends, however it ends.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; it need not exist.
+    waiting : callable
+        Called once if another process has the file.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):  # a device keeps nothing
+        yield
+        return
+    folder, name = os.path.split(os.path.realpath(path))
+    place, told = os.path.join(folder, f".{name}.lock"), False
+    while True:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        # Whoever had the lock before has removed the file: then this is not the one to lock.
+        if _lock(descriptor) and _is_at(descriptor, place):
+            break
+        os.close(descriptor)
+        if not told:
+            waiting()
+            told = True
+        time.sleep(0.05)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows does not remove files that are open
+            os.unlink(place)
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock an open file, unless another process has."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+            raise
+        return False
+    return True
+
+
+def _is_at(descriptor: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def refuse_inputs(path: Name, inputs: Iterable[Name]) -> None:

@@ -1,6 +1,7 @@
 """Text that holds numbers and dates, in messy loan applications."""
 
 import json
+import warnings
 from datetime import date
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fairridge import FairRidgeRegressor, load, save
 from fairridge.cli.column_types import Kinds, typed
 from fairridge.cli.errors import BadInputError
 
@@ -142,7 +144,7 @@ def column(*values, kind=None):
     ],
 )
 def test_numbers_and_dates_are_recognized(texts, numbers):
-    table, notes = typed(column(*texts, None), ["x"], Kinds())
+    table, notes, _ = typed(column(*texts, None), ["x"], Kinds())
     assert table["x"].to_pylist() == [*numbers, None]
     assert len(notes) == 1
     assert repr(texts[0]) in notes[0]
@@ -165,7 +167,7 @@ def test_numbers_and_dates_are_recognized(texts, numbers):
     ],
 )
 def test_other_text_stays_text(texts):
-    table, notes = typed(column(*texts), ["x"], Kinds())
+    table, notes, _ = typed(column(*texts), ["x"], Kinds())
     assert table["x"].to_pylist() == texts
     assert notes == ()
 
@@ -201,3 +203,198 @@ def test_dates_of_parquet_files_are_days(run, folder):
     assert [row["term"] for row in facts["coefficients"]] == [
         "(intercept)", "sex[m]", "day", "code[2]", "code[3]",
     ]  # fmt: skip
+
+
+def amounts(values):
+    """Numbers as Europeans write them."""
+    return [f"{value:,.2f}".translate(str.maketrans(",.", ".,")) for value in values]
+
+
+@pytest.fixture
+def european(run, folder):
+    """A model of amounts with a decimal comma, rates in percent and codes that are numbers."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], 80),
+            "amount": amounts(rng.uniform(900.0, 9000.0, 80)),
+            "rate": [f"{value}%" for value in rng.integers(1, 30, 80)],
+            "price": [f"€ {value}" for value in rng.integers(1, 30, 80)],
+            "grade": [f"{value:03d}" for value in rng.integers(1, 40, 80)],
+            "seen": [f"{value:02d}.03.2024" for value in rng.integers(1, 28, 80)],
+            "size": rng.uniform(1.0, 9.0, 80).round(3),
+            "y": amounts(rng.normal(5000.0, 900.0, 80)),
+        }
+    )
+    frame.to_csv("train.csv", sep=";", index=False)
+    fitted = run("fit", "train.csv", "--response", "y", "--sensitive", "sex", "--numeric",
+                 "grade", "--out", "m.json")  # fmt: skip
+    assert fitted.code == 0, fitted.error
+    return frame
+
+
+def predicted(run, frame, *options):
+    frame.to_csv("new.csv", sep=";", index=False)
+    found = run("predict", "new.csv", "--model", "m.json", "--json", *options)
+    assert found.code == 0, found.error
+    return json.loads(found.out)["prediction"]
+
+
+def test_a_model_predicts_the_file_that_it_was_fitted_to(run, european):
+    assert len(predicted(run, european)) == 80
+
+
+def test_a_file_is_read_in_the_style_of_the_fit(run, european):
+    """A point alone says nothing about itself; the file of the fit does."""
+    rows = european.head(3)
+    plain = predicted(run, rows.assign(amount=["6096,00", "1250,00", "900"]))
+    assert predicted(run, rows.assign(amount=["6.096", "1.250", "900"])) == plain
+    assert predicted(run, rows.assign(amount=["6.096", "1.250,00", "900"])) == plain
+    assert predicted(run, rows.assign(amount=[6096, 1250, 900])) == plain
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("amount", ["6.09", "900"], "has '6.09'; the file that the model was fitted to has numbers "
+         "with a decimal comma"),
+        ("rate", [5, 6], "has numbers without \"%\"; the file that the model was fitted to has "
+         "numbers of percent"),
+        ("rate", ["0.05", "6%"], "has '0.05'"),
+        ("price", ["$ 5", "$ 6"], "has '$ 5'; the file that the model was fitted to has numbers in "
+         "€"),
+        ("size", ["6,5", "1,25"], "has '6,5'; the file that the model was fitted to has numbers "
+         "with a decimal point"),
+        ("size", ["5%", "6%"], "has '5%'; the file that the model was fitted to has numbers"),
+        ("seen", [19_000, 19_001], "has numbers; the file that the model was fitted to has dates"),
+        ("amount", ["2024-01-31", "2024-02-01"], "has '2024-01-31'"),
+        ("size", ["2024-01-31", "2024-02-01"], "holds dates; the file that the model was fitted"),
+    ],
+)  # fmt: skip
+def test_a_file_that_contradicts_the_fit_is_refused(run, european, name, values, message):
+    european.head(2).assign(**{name: values}).to_csv("new.csv", sep=";", index=False)
+    result = run("predict", "new.csv", "--model", "m.json")
+    assert result.code == 2
+    assert f"column {name!r} {message}" in result.error
+
+
+@pytest.mark.parametrize("name", ["grade", "rate", "price"])
+def test_what_only_looks_different_is_read(run, european, name):
+    other = {"grade": [36, 7], "rate": ["07%", "3%"], "price": ["5", "6"]}[name]
+    same = {"grade": ["036", "007"], "rate": ["7%", "3%"], "price": ["€ 5", "€ 6"]}[name]
+    rows = european.head(2)
+    found = predicted(run, rows.assign(**{name: other}))
+    assert found == predicted(run, rows.assign(**{name: same}))
+
+
+def test_bad_rows_are_those_that_contradict_the_fit(run, european):
+    rows = european.head(3).assign(amount=["6.09", "1.250", "900"])
+    found = predicted(run, rows, "--on-bad-row", "flag")
+    assert found[0] is None
+    good = predicted(run, rows.tail(2))
+    assert found[1:] == good
+
+
+def test_every_command_that_reads_rows_for_a_model_reads_alike(run, european):
+    new = european.head(60).assign(amount="6.096", y=["6.096"] * 30 + ["1.250"] * 29 + ["900"])
+    new.to_csv("new.csv", sep=";", index=False)
+    expected = json.loads(run("predict", "new.csv", "-m", "m.json", "--json").out)["prediction"]
+    y = np.repeat([6096.0, 1250.0, 900.0], [30, 29, 1])
+    audited = run("audit", "new.csv", "-m", "m.json", "-y", "y", "--json")
+    assert audited.code == 0, audited.error
+    groups = [g for g in json.loads(audited.out)["groups"] if g["attribute"] == "sex"]
+    counts = np.array([group["count"] for group in groups])
+    means = np.array([group["mean_prediction"] for group in groups])
+    assert counts @ means / 60 == pytest.approx(np.mean(expected), rel=1e-9)
+    outcomes = np.array([group["mean_response"] for group in groups])
+    assert counts @ outcomes / 60 == pytest.approx(y.mean(), rel=1e-9)
+    reported = run("report", "new.csv", "-m", "m.json", "-y", "y", "--new-rows", "--json")
+    assert reported.code == 0, reported.error
+    rmse = {one["key"]: one["value"] for one in json.loads(reported.out)["measures"]}["rmse"]
+    assert rmse == pytest.approx(np.sqrt(np.mean((y - expected) ** 2)), rel=1e-9)
+    explained = run("reasons", "new.csv", "-m", "m.json", "--json")
+    assert explained.code == 0, explained.error
+    assert "6.096" in explained.out
+    watched = run("monitor", "new.csv", "-m", "m.json", "--state", "s.json")
+    assert watched.code == 0, watched.error
+
+
+def test_held_out_rows_in_a_file_are_read_like_the_others(run, european):
+    held = european.assign(amount="6.096")
+    held.to_csv("held.csv", sep=";", index=False)
+    options = ("--response", "y", "--sensitive", "sex", "--numeric", "grade", "--bounds", "1")
+    found = run("choose", "train.csv", *options, "--rule", "mean-gap:9000", "--held-out",
+                "held.csv", "--json")  # fmt: skip
+    assert found.code == 0, found.error
+    assert "'6.096' as 6096" in found.error or json.loads(found.out)["held_out_rows"] == 80
+
+
+def test_a_model_of_python_reads_numbers_however_they_are_written(run, folder):
+    """It remembers no style, but it knows that the column held numbers."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"s": rng.normal(size=50), "grade": rng.integers(1, 40, 50)})
+    model = FairRidgeRegressor(0.1, sensitive=["s"]).fit(frame, rng.normal(size=50))
+    save(model, "m.json")
+    expected = model.predict(frame.head(2))
+    texts = [f"{value:03d}" for value in frame["grade"].head(2)]
+    found = predicted(run, frame.head(2).assign(grade=texts))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_fit_in_python_forgets_how_a_file_was_written(run, european):
+    model = load("m.json")
+    X = pd.DataFrame({name: np.arange(80.0) for name in model.feature_names_in_})
+    X["sex"] = european["sex"]
+    X["amount"] = np.random.default_rng(0).normal(size=80)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        save(model.fit(X, np.arange(80.0)), "again.json")
+    assert load("again.json")._fitted.text_styles == ()
+
+
+def test_a_stream_gives_the_same_model_or_none(run, folder):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "s": rng.normal(size=90),
+            "rate": [f"{value}%" for value in rng.integers(1, 9, 90)],
+            "y": rng.normal(size=90),
+        }
+    )
+    frame.to_parquet("d.parquet")
+    roles = ("--response", "y", "--sensitive", "s", "--json")
+    read = run("fit", "d.parquet", *roles)
+    assert read.code == 0
+    assert "coefficients" in read.out
+    streamed = run("fit", "d.parquet", "--stream", *roles)
+    assert streamed.code == 2
+    assert "column 'rate' holds text or dates that mean numbers, such as '" in streamed.error
+    one, other = (
+        run("fit", "d.parquet", *roles, "--categorical", "rate", *more)
+        for more in ((), ("--stream",))
+    )
+    assert (one.code, other.code) == (0, 0)
+    first, second = (json.loads(result.out)["coefficients"] for result in (one, other))
+    for one, other in zip(first, second, strict=True):
+        assert one.pop("term") == other.pop("term")
+        numbers = {key: value for key, value in one.items() if isinstance(value, float)}
+        assert numbers == pytest.approx({key: other[key] for key in numbers}, rel=1e-9)
+    numbers = run("fit", "d.parquet", "--stream", *roles, "--categorical", "s")
+    assert numbers.code == 2
+    assert "--categorical s: the column holds double" in numbers.error
+
+
+def test_nanoseconds_are_days_like_any_other_time(folder):
+    moments = pa.array([0, 43_200_000_000_001, None], pa.timestamp("ns"))
+    table, _, _ = typed(pa.table({"x": moments}), ["x"], Kinds())
+    first, half, missing = table["x"].to_pylist()
+    assert (first, missing) == (0.0, None)
+    assert half == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize("start", ["\n", "\r\n \n", "\ufeff\n"])
+def test_blank_lines_above_the_names_say_nothing_about_separators(run, folder, start):
+    rows = "".join(f"{k % 2};{k},5;{(k * 7) % 5},25\n" for k in range(30))
+    (folder / "d.csv").write_text(f"{start}s;x;y\n{rows}", encoding="utf-8")
+    result = run("fit", "d.csv", "--response", "y", "--sensitive", "s")
+    assert result.code == 0, result.error

@@ -1,6 +1,9 @@
 """A bound by a rule, and a model in use, from the command line."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -224,3 +227,22 @@ def test_a_model_of_several_classes_is_not_watched(run, folder):
     assert result.code == 2
     assert "several classes" in result.error
     assert len(result.error.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_monitors_that_run_at_the_same_time_lose_no_rows(folder):
+    rng = np.random.default_rng(1)
+    rows = pd.DataFrame(rng.normal(size=(20_000, 3)), columns=["s", "x1", "x2"])
+    train = rows.head(500)
+    y = train.sum(axis=1) + rng.normal(size=500)
+    save(FairRidgeRegressor(0.05, sensitive=["s"]).fit(train, y), "model.json")
+    rows.to_csv("batch.csv", index=False)
+    command = [sys.executable, "-m", "fairridge", "monitor", "batch.csv", "--model", "model.json"]
+    processes = [
+        subprocess.Popen([*command, "--state", "state.json", "--json"], stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    seen = [json.loads(process.communicate(timeout=100)[0])["rows"] for process in processes]
+    assert sorted(seen) == [20_000, 40_000, 60_000]
+    assert json.loads((folder / "state.json").read_text())["rows"] == 60_000
+    assert sorted(os.listdir(folder)) == ["batch.csv", "model.json", "state.json"]

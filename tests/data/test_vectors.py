@@ -7,7 +7,9 @@ import pyarrow as pa
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from fairridge.data import numeric_vector, one_per_row, weights
+from fairridge.data import as_table, numeric_vector, one_per_row, weights
+from fairridge.data.levels import Levels
+from fairridge.data.vectors import labels
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,55 @@ def test_a_negative_weight_is_refused_with_its_row():
 def test_a_weight_that_is_no_number_is_refused(value):
     with pytest.raises(ValueError, match="sample_weight contains"):
         weights([1.0, value, 2.0], 3)
+
+
+HOLDING_NULL = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0]), pa.array(["a", None, "b"]))
+MISSING_LABELS = {
+    "pyarrow dictionary": pa.chunked_array([pa.array(["a", None, "b", "a"])]).dictionary_encode(),
+    "pyarrow array": pa.array(["a", None, "b", "a"]).dictionary_encode(),
+    "null in a dictionary": pa.chunked_array([HOLDING_NULL]),
+    "pyarrow frame": pa.table({"y": pa.array([1, None, 2, 1]).dictionary_encode()}),
+    "pandas category": pd.Series(["a", None, "b", "a"], dtype="category"),
+    "polars category": pl.Series(["a", None, "b", "a"], dtype=pl.Categorical),
+    "masked": np.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("kind", MISSING_LABELS)
+def test_missing_labels_are_no_class_and_their_rows_are_named(kind):
+    with pytest.raises(ValueError, match=r"missing values or infinity in row 1 \(counted from 0\)"):
+        labels(MISSING_LABELS[kind], 4, "y")
+
+
+def test_rows_are_named_as_given_and_not_as_kept():
+    with pytest.raises(ValueError, match=r"in rows 2, 3, 4, 5, 6 and 2 more"):
+        numeric_vector([1.0, 1.0] + [np.nan] * 7, 9, "y", slice(1, None))
+
+
+def test_a_null_in_a_dictionary_is_no_level():
+    found = as_table(pa.table({"s": HOLDING_NULL})).column(0)
+    assert isinstance(found, Levels)
+    assert found.levels == ("a", "b")
+    assert found.codes.tolist() == [0, -1, 1, 0]
+
+
+def test_a_value_that_a_dictionary_holds_twice_is_one_level():
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["a", "a", "b"]))
+    found = as_table(pa.table({"s": twice})).column(0)
+    assert isinstance(found, Levels)
+    assert (found.levels, found.codes.tolist()) == (("a", "b"), [0, 0, 1])
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.Decimal(38, 2)])
+def test_numbers_that_numpy_lacks_are_read(kind):
+    series = pl.Series([1, 2, 3]).cast(kind)
+    assert numeric_vector(series, 3, "y").tolist() == [1.0, 2.0, 3.0]
+    assert as_table(series.alias("x").to_frame()).column(0).tolist() == [1.0, 2.0, 3.0]
+    if kind == pl.Int128:
+        assert labels(series, 3, "y").tolist() == [1, 2, 3]
+
+
+def test_weights_of_rows_that_add_nothing_are_refused():
+    assert weights([1e-59, 1.0, 0.0], 3).tolist() == [1e-59, 1.0, 0.0]
+    with pytest.raises(ValueError, match=r"goes from 1e-200 to 1e\+100: .* give them the weight 0"):
+        weights([1e-200, 1.0, 1e100], 3)

@@ -156,6 +156,10 @@ RESPONSES = {
     "pandas NA": lambda y: pd.Series([pd.NA, *y[1:]]),
     "nullable pandas": lambda y: pd.Series([pd.NA, *y[1:]], dtype="Float64"),
     "polars null": lambda y: pl.Series([None, *y[1:]]),
+    "pyarrow dictionary": lambda y: pa.chunked_array(
+        [pa.array([None, *y[1:]])]
+    ).dictionary_encode(),
+    "masked": lambda y: np.ma.array(y, mask=np.arange(len(y)) == 0),
 }
 
 

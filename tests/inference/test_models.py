@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -336,3 +337,19 @@ def test_rows_that_depend_on_each_other_must_be_in_memory(people, tmp_path):
     survival = FairRidgeSurvival(0.02).fit(source)
     with pytest.raises(ValueError, match="Cox model need the rows in memory"):
         survival.inference(source)
+
+
+MISSING_CLUSTERS = {
+    "NaN": lambda groups: np.where(np.arange(len(groups)) == 3, np.nan, groups),
+    "None": lambda groups: [None if k == 3 else str(g) for k, g in enumerate(groups)],
+    "dictionary": lambda groups: pa.array(
+        [None if k == 3 else str(g) for k, g in enumerate(groups)]
+    ).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", MISSING_CLUSTERS)
+def test_missing_clusters_are_refused_and_their_rows_named(people, kind):
+    groups = MISSING_CLUSTERS[kind](np.arange(len(people)) // 5)
+    with pytest.raises(ValueError, match=r"clusters contains .* in row 3 \(counted from 0\)"):
+        in_memory(FairRidgeRegressor(0.02), people, "wage", False, clusters=groups)

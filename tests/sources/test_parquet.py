@@ -346,7 +346,7 @@ def test_a_count_may_be_zero_in_a_whole_batch(people, tmp_path):
         (lambda n: ["yes"] * n, "one class only"),
         (lambda n: np.arange(n) % 5 + 0.5, "continuous"),
         (lambda n: np.arange(n), "more than 1,000 different values"),
-        (lambda n: [None] + ["yes", "no"] * (n // 2) + ["no"] * (n % 2 - 1), "missing labels"),
+        (lambda n: [None] + ["yes", "no"] * (n // 2) + ["no"] * (n % 2 - 1), "missing values"),
     ],
 )
 def test_labels_that_are_no_classes(people, tmp_path, labels, message):

@@ -92,8 +92,8 @@ def test_which_models_can_be_watched():
     three = FairRidgeClassifier(0.05, sensitive=[0]).fit(Z, np.digitize(y, [-0.5, 0.5]))
     with pytest.raises(TypeError, match="several classes"):
         Monitor(three, 0.05)
-    for wrong in (0.0, 1.0, 5, float("nan"), "much"):
-        with pytest.raises(ValueError, match="false_alarm"):
+    for wrong in (0.0, 1.0, 5, float("nan"), True, "much"):
+        with pytest.raises(ValueError, match=r"false_alarm=.* between 0 and 1"):
             Monitor(means, false_alarm=wrong)
 
 

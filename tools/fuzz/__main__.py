@@ -19,10 +19,13 @@ from itertools import count, islice
 from multiprocessing import get_context
 from typing import Any
 
-from tools.fuzz.check import Verdict, verdict_of
+from tools.fuzz.check import verdict_of
+from tools.fuzz.verdict import Verdict
 
 # Problems that go to a process at once.
 CHUNK = 20
+# Problems that are named for the time they took.
+SLOWEST = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,9 +109,19 @@ def _table(verdicts: Sequence[Verdict]) -> str:
     lines = [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
     ]
-    slowest = sorted(verdicts, key=lambda verdict: -verdict.seconds)[:3]
-    lines += [f"slow: {v.seconds:.2f} s, seed {v.problem.seed}: {v.problem.label}" for v in slowest]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_times(verdicts)])
+
+
+def _times(verdicts: Sequence[Verdict]) -> list[str]:
+    """Say how long fits took, and which were the slowest."""
+    seconds = sorted(verdict.seconds for verdict in verdicts) or [0.0]
+    shares = {f"{100 * q:g} %": seconds[int(q * (len(seconds) - 1))] for q in (0.5, 0.9, 0.99)}
+    found = ", ".join(f"{name} within {value:.3f} s" for name, value in shares.items())
+    slowest = sorted(verdicts, key=lambda verdict: -verdict.seconds)[:SLOWEST]
+    return [
+        f"processor time of fits: {found}, all within {seconds[-1]:.2f} s; {sum(seconds):.0f} s",
+        *(f"slow: {v.seconds:.2f} s, seed {v.problem.seed}: {v.problem.label}" for v in slowest),
+    ]
 
 
 def _row(name: str, verdicts: Sequence[Verdict], statuses: Sequence[str]) -> list[str]:

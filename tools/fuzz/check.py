@@ -13,11 +13,9 @@ Tolerances are relative, and say what they are relative to:
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,18 +25,19 @@ from threadpoolctl import threadpool_limits
 
 from tools.fuzz.columns import EPS, Coefficients, Columns, coefficients_of, columns_of, over
 from tools.fuzz.fitting import Answer, answer, second_answer
+from tools.fuzz.limits import limited
 from tools.fuzz.other_bounds import other_bound
 from tools.fuzz.peers import komiyama, zafar
 from tools.fuzz.problems import Problem, draw
 from tools.fuzz.reference import INDIVIDUAL, Value, unfairness
 from tools.fuzz.stationarity import is_flat, remaining_gain, undetermined
+from tools.fuzz.uses import USES, draw_use, examine_use
+from tools.fuzz.verdict import SLOW, STOP, Verdict
 
 Floats = NDArray[np.float64]
 BOUND, GAIN, ETA, AGREE = 1e-8, 1e-10, 1e-9, 1e-6
 # By which other bounds than on α may be met too well.
 LOOSE = 1e-6
-# Processor seconds of one problem.
-SLOW, STOP = 10.0, 30.0
 # What the library says where moments, or rows that are not in memory, cannot do.
 REFUSALS = ("do not carry enough digits", "not in memory")
 # What it says of individual fairness where columns separate the responses.
@@ -47,43 +46,17 @@ NO_LIMIT = "have no limit"
 EXPECTED = ("DataWarning", "BoundWarning", "ConvergenceWarning", "UserWarning")
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What came of a problem.
-
-    Attributes
-    ----------
-    problem : Problem
-        The problem.
-    status : str
-        The model's status, "refused" for a ValueError, or "failed".
-    violations : tuple of str
-        What is wrong; empty where all is well.
-    seconds : float
-        Processor time of the fit.
-    separated : bool
-        Whether the library warned that the data are separated or decided by single levels.
-    """
-
-    problem: Problem
-    status: str
-    violations: tuple[str, ...] = ()
-    seconds: float = 0.0
-    separated: bool = False
-    note: str = field(default="", repr=False)
-
-
 def verdict_of(seed: int) -> Verdict:
     """Draw and examine one problem, on one thread."""
     with threadpool_limits(1):
-        return examine(draw(seed))
+        return examine_use(draw_use(seed)) if seed >= USES else examine(draw(seed))
 
 
 def examine(problem: Problem) -> Verdict:
     """Fit a problem and judge the answer."""
     start = time.process_time()
     try:
-        with _limited():
+        with limited(STOP):
             first = answer(problem)
     except (ValueError, TypeError) as error:
         return Verdict(problem, "refused", note=str(error))
@@ -95,7 +68,7 @@ def examine(problem: Problem) -> Verdict:
     found = [f"slow: {seconds:.0f} s"] if seconds > SLOW else []
     found += judge(problem, first)
     try:
-        with _limited():
+        with limited(STOP):
             found += _compared(problem, first, second_answer(problem, first))
     except Exception as error:
         refused = any(words in str(error) for words in REFUSALS)
@@ -410,19 +383,3 @@ def _nearly_separated(problem: Problem, first: Answer) -> bool:
 
 def _separated(found: Answer) -> bool:
     return found.warned_of("separate the responses") or found.warned_of("decide the response alone")
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    """Raise a TimeoutError after `STOP` seconds of processor time, where signals exist."""
-
-    def stop(*_: Any) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, STOP)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGPROF, before)

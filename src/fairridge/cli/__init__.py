@@ -6,6 +6,8 @@ import io
 import sys
 from collections.abc import Sequence
 
+from fairridge.cli.interruption import INTERRUPTION, ignore_from_now_on
+
 __all__ = ["main"]
 
 INTERRUPTED = 130
@@ -22,16 +24,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout = sys.stdout or io.StringIO()
     sys.stderr = sys.stderr or io.StringIO()
     try:
-        return _run(sys.argv[1:] if arguments is None else list(arguments))
+        with INTERRUPTION.noticed():
+            code = _run(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
         sys.stderr.write("fairridge: interrupted.\n")
-        return INTERRUPTED
+        code = INTERRUPTED
+    if arguments is None:  # the program ends here
+        ignore_from_now_on()
+    return code
 
 
 def _run(arguments: list[str]) -> int:
     try:
         from fairridge.cli.app import run
-    except ModuleNotFoundError as error:
+    except Exception as error:
+        if INTERRUPTION.seen:
+            raise KeyboardInterrupt from None
+        if not isinstance(error, ModuleNotFoundError):
+            raise
         if error.name is None or error.name.startswith("fairridge"):
             raise
         sys.stderr.write(MISSING.format(error.name))

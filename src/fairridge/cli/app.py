@@ -17,6 +17,7 @@ from fairridge.cli.deploying import export, reasons
 from fairridge.cli.errors import explain, notes
 from fairridge.cli.examples import epilog
 from fairridge.cli.fitting import fit, path
+from fairridge.cli.interruption import INTERRUPTION
 from fairridge.cli.predicting import predict
 from fairridge.cli.reporting import report
 
@@ -79,6 +80,8 @@ def run(arguments: list[str]) -> int:
         _forget_output()
         return 1
     except Exception as error:
+        if INTERRUPTION.seen:
+            raise KeyboardInterrupt from None
         explained = explain(error)
         if explained is None:
             raise

@@ -112,11 +112,11 @@ def audit(
     check_place(out, data, model)
     with progress("reading and comparing"):
         fitted = None if model is None else load_model(model)
-        texts = () if fitted is None else kinds_of_model(fitted).categorical
-        source = read(data, separator, texts)
+        kinds = Kinds() if fitted is None else kinds_of_model(fitted)
+        source = read(data, separator, kinds.as_text)
         predicted = _predicted(source, prediction, fitted, options.positive)
         roles = _roles(source, predicted, sensitive, response, weight)
-        audited, remarks = _audited(source, predicted, prediction, roles, options)
+        audited, remarks = _audited(source, predicted, prediction, roles, options, kinds)
     if out is not None:
         write(arrow(audited.to_frame()), out, safe=safe_csv)
     return Result(
@@ -130,12 +130,13 @@ def _audited(
     prediction: str | None,
     roles: _AuditColumns,
     options: AuditOptions,
+    kinds: Kinds,
 ) -> tuple[Any, tuple[str, ...]]:
     """Compare groups; also return how columns were read."""
     from fairridge import audit as audited
 
     others = [name for name in (roles.target, roles.weight, prediction) if name is not None]
-    table, remarks = typed(source.table, [*roles.sensitive, *others], Kinds())
+    table, remarks, _ = typed(source.table, [*roles.sensitive, *others], kinds, csv=source.is_csv)
     values = predicted.values if prediction is None else table.column(prediction)
     truth = values if roles.target is None else table.column(roles.target)
     named = {"positive": _label(predicted.positive, truth), "reference": _references(options)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from fairridge.cli.column_types import columns_of, is_text, readable
+from fairridge.cli.column_types import columns_of, is_text, kinds_of_model, readable
 
 ON_BAD_ROW = ("error", "skip", "flag")
 
@@ -36,6 +37,9 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
     from fairridge.data.faults import column_faults
 
     reasons = np.full(table.num_rows, "", dtype=object)
+    kinds = kinds_of_model(model)
+    if offset is not None:
+        kinds = replace(kinds, numbers=(*kinds.numbers, offset))
 
     def add(rows: Any, reason: str) -> None:
         first = rows & (reasons == "")
@@ -52,7 +56,7 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
     for column, unknown in columns:
         values, bad = table.column(column.name), dict[str, Any]()
         if not isinstance(column, CategoricalColumn) and is_text(values.type):
-            values, bad = readable(values)
+            values, bad = readable(values, column.name, kinds)
             table = table.set_column(table.column_names.index(column.name), column.name, values)
         for text, rows in bad.items():
             add(rows, f"{column.name!r} is {text!r}, not a number")

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 from fairridge.arguments import check_option
-from fairridge.cli.column_types import Kinds, is_text, kinds_of_model, typed
+from fairridge.cli.column_types import is_text, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.model_tables import announce, announce_size
@@ -27,7 +27,8 @@ from fairridge.cli.outputs import check_place
 from fairridge.cli.predicting import load_model, model_rows
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import Result, facts, note, progress, say, table
-from fairridge.cli.training_data import Data, make_model, read_data
+from fairridge.cli.training_data import Data, make_model, read_data, remember
+from fairridge.outputs import updating
 
 # Names of rules, and what the number after the colon is.
 RULES = {
@@ -100,6 +101,7 @@ def choose(
         )
     saved = out if choice.granted else None
     if saved is not None:
+        remember(choice.model, training)
         save(choice.model, saved)
     return Result(
         lambda: _answer(choice, wanted, training, held_out) | {"saved": saved},
@@ -145,17 +147,15 @@ def monitor(
     """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
     check_place(state, data, model)
     fitted = load_model(model)
-    watch = _watch(fitted, state, unfairness, false_alarm)
     with progress("reading and watching"):
-        source = read(data, separator, kinds_of_model(fitted).categorical)
+        source = read(data, separator, kinds_of_model(fitted).as_text)
         X, attributes = model_rows(fitted, source)
-        seen = watch.update(
-            X,
-            **attributes,
-            y=_observed(fitted, source, response),
-            sample_weight=_weights(source, weight),
-        )
-    watch.save(state)
+        y, weights = _observed(fitted, source, response), _weights(fitted, source, weight)
+        # Another run may add its rows to the same state.
+        with updating(state, lambda: note(f"waiting for another run that updates {state}")):
+            watch = _watch(fitted, state, unfairness, false_alarm)
+            seen = watch.update(X, **attributes, y=y, sample_weight=weights)
+            watch.save(state)
     known = {
         "watches": watch.watches,
         "unfairness": watch.unfairness,
@@ -180,7 +180,7 @@ def monitor(
 
 
 def _answer(choice: Any, wanted: RuleOptions, training: Data, held_out: Data) -> dict[str, Any]:
-    """Return what was asked and choice, for JSON."""
+    """Return what was asked and chosen, for JSON."""
     return {
         "rule": wanted.rule,
         "favorable": str(choice.favorable),
@@ -204,16 +204,18 @@ def _observed(model: Any, source: Source, response: str | None) -> Any:
         return None
     check_columns([response], source, "--response")
     known = {str(label): label for label in getattr(model, "classes_", ())}
-    column, _ = typed(source.table.select([response]), [response], Kinds(), dates=False)
-    return [known.get(str(label), label) for label in column.column(response).to_pylist()]
+    kinds, csv = kinds_of_model(model), source.is_csv
+    found = typed(source.table.select([response]), [response], kinds, dates=False, csv=csv)
+    return [known.get(str(label), label) for label in found.table.column(response).to_pylist()]
 
 
-def _weights(source: Source, weight: str | None) -> Any:
-    """Return a column of weights; None if there is none."""
+def _weights(model: Any, source: Source, weight: str | None) -> Any:
+    """Return a column of weights, read as at fit; None if there is none."""
     if weight is None:
         return None
     check_columns([weight], source, "--weight")
-    return typed(source.table.select([weight]), [weight], Kinds())[0].column(weight)
+    kinds, csv = kinds_of_model(model), source.is_csv
+    return typed(source.table.select([weight]), [weight], kinds, csv=csv).table.column(weight)
 
 
 def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float | None) -> Any:
@@ -329,7 +331,7 @@ def _other_rows(training: Data, name: str, separator: str | None) -> Data:
         drop=None,
         family=training.family,
     )
-    return read_data(name, same, separator)
+    return read_data(name, same, separator, training.written)
 
 
 def _named(data: Data) -> Any:

@@ -64,7 +64,7 @@ def reasons(
     check_place(out, data, model)
     fitted = load_model(model)
     with progress("reading and explaining"):
-        source = read(data, separator, kinds_of_model(fitted).categorical)
+        source = read(data, separator, kinds_of_model(fitted).as_text)
         sentences = _sentences(fitted, source, options)
     columns = {
         f"reason_{k + 1}": pa.array(

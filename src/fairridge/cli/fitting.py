@@ -21,7 +21,7 @@ from fairridge.cli.options import Input, ModelOut, SafeCsv, Separator, Stream, o
 from fairridge.cli.outputs import arrow, check_both, check_place, write
 from fairridge.cli.streams import read_training
 from fairridge.cli.terminal import Result, progress, say
-from fairridge.cli.training_data import Data, make_model
+from fairridge.cli.training_data import Data, make_model, remember
 
 
 @gathered()
@@ -51,6 +51,7 @@ def fit(
     if out is not None:
         from fairridge import save
 
+        remember(model, training)
         save(model, out)
 
     def facts() -> dict[str, Any]:

@@ -31,11 +31,17 @@ class Source:
     response: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()  # its sensitive attributes
     family: str | None = None  # its family
+    typed: bool = True  # whether the columns had types, as those of Parquet files have
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of all columns."""
         return tuple(self.table.column_names)
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether the table was text, where numbers are written in some way."""
+        return not self.typed
 
     @property
     def fingerprint(self) -> str:
@@ -70,10 +76,11 @@ def read(name: str, separator: str | None = None, text: Sequence[str] = ()) -> S
         raise BadInputError(f"{name} is a device or a pipe, which is read only once; name a file.")
     delimiter = _delimiter(separator)
     start = _start(path)
-    table = _read_parquet(path) if start[:4] == b"PAR1" else _read_csv(path, start, delimiter, text)
+    typed = start[:4] == b"PAR1"
+    table = _read_parquet(path) if typed else _read_csv(path, start, delimiter, text)
     if table.num_rows == 0:
         raise BadInputError(f"{name} has no rows; add some below the names of the columns.")
-    return Source(name, _checked(table, name))
+    return Source(name, _checked(table, name), typed=typed)
 
 
 def names(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
@@ -162,11 +169,14 @@ def _read_csv(path: Path, start: bytes, separator: str | None, text: Sequence[st
     if b"\0" in start:
         raise BadInputError(f"{path} is neither text nor Parquet; pass a CSV or a Parquet file.")
 
+    names, blank = _first_line(start)
+
     def table(text: Sequence[str], **options: Any) -> Any:
         return csv.read_csv(
             os.fspath(path),
+            read_options=csv.ReadOptions(skip_rows=blank),
             parse_options=csv.ParseOptions(
-                delimiter=separator or _separator(start), newlines_in_values=True
+                delimiter=separator or max(SEPARATORS, key=names.count), newlines_in_values=True
             ),
             convert_options=csv.ConvertOptions(
                 strings_can_be_null=True,
@@ -197,10 +207,11 @@ def _with_codes(table: Any, read_again: Callable[..., Any]) -> Any:
     return table
 
 
-def _separator(start: bytes) -> str:
-    """Guess what separates columns from the line of their names."""
-    line = start.splitlines()[0].decode("utf-8", "replace")
-    return max(SEPARATORS, key=line.count)
+def _first_line(start: bytes) -> tuple[str, int]:
+    """Return the line of the names, which tells what separates columns, and lines before it."""
+    lines = start.decode("utf-8-sig", "replace").splitlines()
+    blank = next(k for k, line in enumerate(lines) if line.strip())
+    return lines[blank], blank
 
 
 def _checked(table: Any, name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,7 +72,7 @@ def predict(
         note(f"{written:,} rows with predictions: {out}")
         return
     with progress("reading and predicting"):
-        source = read(data, separator, kinds_of_model(fitted).categorical)
+        source = read(data, separator, kinds_of_model(fitted).as_text)
         if on_bad_row == "error":
             table, scores = source.table, scored_columns(fitted, source, offset)
         else:
@@ -112,7 +113,7 @@ def _scored_where_possible(
     from fairridge.sources.predictions import BOTH, BatchPredictor
 
     predictor = BatchPredictor(model, BOTH, offset)
-    table, reasons = find_bad_rows(model, _typed(predictor, source), offset)
+    table, reasons = find_bad_rows(model, _typed(predictor, source, strict=False), offset)
     good = np.array([not reason for reason in reasons], dtype=bool)
     if not good.any():
         raise BadInputError(f"no row of {source.name} can be predicted: {reasons[0]}.")
@@ -166,24 +167,26 @@ def input_columns(model: Any, source: Source, *, quiet: bool = False) -> tuple[A
     return X, S if S.num_columns else None
 
 
-def _read_as_at_fit(model: Any, source: Source, names: list[str], *, quiet: bool = False) -> Any:
+def _read_as_at_fit(
+    model: Any, source: Source, names: list[str], *, quiet: bool = False, strict: bool = True
+) -> Any:
     """Return columns as a model read them at fit."""
     check_columns(names, source, "the model needs it")
-    table, remarks = typed(source.table.select(names), names, kinds_of_model(model))
-    for remark in () if quiet else remarks:
+    kinds = replace(kinds_of_model(model), strict=strict)
+    found = typed(source.table.select(names), names, kinds, csv=source.is_csv)
+    for remark in () if quiet else found.notes:
         note(remark)
-    return table
+    return found.table
 
 
-def _typed(predictor: Any, source: Source, *, quiet: bool = False) -> Any:
+def _typed(predictor: Any, source: Source, *, quiet: bool = False, strict: bool = True) -> Any:
     """Return the columns that predictions read, and the offset."""
     offset, inputs = predictor.offset, [name for part in predictor.inputs for name in part]
-    table = _read_as_at_fit(predictor.model, source, inputs, quiet=quiet)
-    if offset is None:
-        return table
-    check_columns([offset], source, "--offset")
-    if offset in inputs:
-        raise BadInputError(
-            f"--offset {offset} is an input of the model; it cannot be the offset, too."
-        )
-    return table.append_column(offset, source.table.column(offset))
+    if offset is not None:
+        check_columns([offset], source, "--offset")
+        if offset in inputs:
+            raise BadInputError(
+                f"--offset {offset} is an input of the model; it cannot be the offset, too."
+            )
+        inputs.append(offset)
+    return _read_as_at_fit(predictor.model, source, inputs, quiet=quiet, strict=strict)

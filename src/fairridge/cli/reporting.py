@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairridge.cli.column_types import kinds_of_model, sensitive_of
+from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names
 from fairridge.cli.model_tables import announce, announce_size
@@ -70,7 +70,8 @@ def report(
         raise BadInputError("--new-rows validates a model file: name it with --model FILE.")
     fitted = None if model is None else _known_model(model, columns, options)
     columns = columns if fitted is None else _known_columns(fitted, columns)
-    training = read_data(data, columns, separator)
+    known = Kinds() if fitted is None else kinds_of_model(fitted)
+    training = read_data(data, columns, separator, known)
     announce_size(training)
     with progress("report") as step:
         fitted = make_model(training, options) if fitted is None else fitted
@@ -144,7 +145,6 @@ def _known_columns(model: Any, columns: Columns) -> Columns:
         missing=getattr(model, "missing", "error"),
         sensitive=sensitive,
         predictors=predictors,
-        categorical=[*(columns.categorical or ()), *kinds_of_model(model).categorical],
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from glob import has_magic
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from fairridge.cli.column_types import Kinds, is_text, typed
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import BUILTIN, Source
+from fairridge.cli.inputs import BUILTIN, Source, check_columns
 from fairridge.cli.option_groups import Columns
 from fairridge.cli.outputs import PARQUET
 from fairridge.cli.response_families import choose_family
@@ -37,12 +39,13 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
     first = _first_rows(name)
     if columns.drop_missing:
         raise BadInputError("--drop-missing needs the rows in memory; drop them in the files.")
-    if any((columns.categorical, columns.numeric, columns.date)):
+    if columns.numeric or columns.date:
         raise BadInputError(
-            "--categorical, --numeric and --date need the rows in memory; give the columns of the "
-            "files their types."
+            "--numeric and --date need the rows in memory; give the columns of the files their "
+            "types."
         )
     roles = roles_of(first, columns)
+    _require_plain(first, (*roles.sensitive, *roles.predictors, *roles.target), columns.kinds)
     family, reason = choose_family(first.table, roles.target, columns.family, first)
     source = sources.parquet(
         name,
@@ -67,6 +70,29 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
         controls=roles.controls,
         remarks=(f"Read batch by batch: {source.n_rows:,} rows.",),
     )
+
+
+def _require_plain(first: Source, used: Sequence[str], kinds: Kinds) -> None:
+    """Raise for columns that would be read as something else if the rows were in memory.
+
+    Text that means numbers or dates in the first rows may mean that in all of them, and then
+    the same file would give two models.
+    """
+    check_columns(kinds.categorical, first, "--categorical")
+    for name in used:
+        column = first.table.column(name)
+        if name in kinds.categorical and not is_text(column.type):
+            raise BadInputError(
+                f"--categorical {name}: the column holds {column.type}, and a stream is read as it "
+                "is; make it text in the files."
+            )
+        if typed(first.table, [name], kinds).notes:
+            example = next((v for v in column.to_pylist() if v is not None), "")
+            raise BadInputError(
+                f"column {name!r} holds text or dates that mean numbers, such as '{example}', and "
+                "a stream is read as it is; turn them into numbers in the files, or, if they are "
+                f"categories, make them text and say --categorical {name}."
+            )
 
 
 def write_predictions(model: Any, name: str, out: str | None, offset: str | None) -> int:

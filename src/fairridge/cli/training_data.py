@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairridge.cli.column_types import coded, is_text, typed
+from fairridge.cli.column_types import NOTHING, Kinds, coded, is_text, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
 from fairridge.cli.option_groups import Columns, ModelOptions
 from fairridge.cli.response_families import CLASSES, choose_family
+from fairridge.data.text_style import TextStyle
 
 # Options that only some families have, those families, and what their models are called.
 FAMILY_OPTIONS = (
@@ -44,6 +45,12 @@ class Data:
     remarks: tuple[str, ...]  # what the user should know
     # How many columns X has once levels are written out; None if that is not known.
     encoded: int | None = None
+    styles: tuple[TextStyle, ...] = ()  # how columns were written
+
+    @property
+    def written(self) -> Kinds:
+        """How columns were written, for another file of the same columns."""
+        return Kinds(styles={style.name: style for style in self.styles})
 
     @property
     def options(self) -> dict[str, Any]:
@@ -102,20 +109,27 @@ class ColumnRoles:
     controls: tuple[str, ...]
 
 
-def read_data(name: str, columns: Columns, separator: str | None = None) -> Data:
-    """Read a table, and give its columns their roles."""
-    kinds = columns.kinds
-    source = read(name, separator, kinds.categorical)
+def read_data(
+    name: str, columns: Columns, separator: str | None = None, known: Kinds = NOTHING
+) -> Data:
+    """Read a table, and give its columns their roles.
+
+    `known` says how columns were written that a model was fitted to.
+    """
+    said = columns.kinds
+    kinds = said.like(known)
+    source = read(name, separator, kinds.as_text)
     roles = roles_of(source, columns)
     used = [name for name in source.columns if name in {*roles.sensitive, *roles.predictors}]
-    for kind, wanted in vars(kinds).items():
-        check_columns(wanted, source, f"--{kind}")
+    for kind in ("categorical", "numeric", "date"):
+        check_columns(getattr(said, kind), source, f"--{kind}")
     every = [*used, *roles.target, *roles.others]
     kept = used if columns.missing == "level" else []
     table, remarks = _complete(source, every, columns.drop_missing, kept)
-    table, notes = typed(table, [*used, *roles.others], kinds)
+    csv = source.is_csv
+    table, notes, styles = typed(table, [*used, *roles.others], kinds, csv=csv)
     # A date is an unlikely response, and a number of days an unlikely answer.
-    table, more = typed(table, roles.target, kinds, dates=False)
+    table, more, others = typed(table, roles.target, kinds, dates=False, csv=csv)
     encoded = _encoded_columns(table, used, columns, roles)
     family, reason = choose_family(table, roles.target, columns.family, source)
     return Data(
@@ -132,7 +146,15 @@ def read_data(name: str, columns: Columns, separator: str | None = None) -> Data
         controls=roles.controls,
         remarks=(*remarks, *notes, *more),
         encoded=encoded,
+        styles=(*styles, *others),
     )
+
+
+def remember(model: Any, data: Data) -> None:
+    """Keep with a model how its file was written, so that other files are read in that way."""
+    from fairridge.estimators._model import keep_text_styles
+
+    keep_text_styles(model, data.styles)
 
 
 def roles_of(source: Source, columns: Columns) -> ColumnRoles:

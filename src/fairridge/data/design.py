@@ -70,7 +70,8 @@ class Design:
 
     def to_encoded(self, values: Floats) -> Floats:
         """Reorder the last axis from the order of the input columns to S, then X."""
-        reordered = np.empty_like(values)
+        # In C order, as in loaded models: sums depend on how numbers lie in memory.
+        reordered = np.empty_like(values, order="C")
         reordered[..., self.input_order] = values
         return reordered
 

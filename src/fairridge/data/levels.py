@@ -98,8 +98,11 @@ def _from_pyarrow(native: Any) -> Levels:
     declared = hasattr(chunk, "dictionary")
     if not declared:
         chunk = chunk.dictionary_encode()
-    found = Levels(
-        chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp),
-        tuple(chunk.dictionary.to_pylist()),
-    )
+    indices = chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    # A dictionary may hold a missing value, or a value twice.
+    values = chunk.dictionary.to_pylist()
+    levels = tuple(dict.fromkeys(value for value in values if not is_missing(value)))
+    lookup = {level: code for code, level in enumerate(levels)}
+    codes = np.array([*(lookup.get(value, -1) for value in values), -1], dtype=np.intp)
+    found = Levels(codes[indices], levels)
     return found if declared else found.recode(sorted(found.levels))

@@ -157,11 +157,16 @@ def _in_place(data: Any, argument: str, devices: bool) -> Any:
 def as_native(data: Any) -> Any:
     """Turn frames that narwhals does not read into ones that it reads; the rest stays as it is.
 
-    A pyarrow RecordBatch becomes a Table, and sparse columns of pandas become dense.
+    A pyarrow RecordBatch becomes a Table, an Array a ChunkedArray, and sparse columns of pandas
+    become dense. Masked entries of a NumPy array are missing.
     """
+    if isinstance(data, np.ma.MaskedArray):
+        return _unmasked(data)
     arrow, pandas = nw.dependencies.get_pyarrow(), nw.dependencies.get_pandas()
     if arrow is not None and isinstance(data, arrow.RecordBatch):
         return arrow.Table.from_batches([data])
+    if arrow is not None and isinstance(data, arrow.Array):
+        return arrow.chunked_array([data])
     if pandas is not None and isinstance(data, pandas.DataFrame) and data.columns.is_unique:
         kinds = data.dtypes.items()
         sparse = {name: t.subtype for name, t in kinds if isinstance(t, pandas.SparseDtype)}
@@ -169,6 +174,14 @@ def as_native(data: Any) -> Any:
     if pandas is not None and isinstance(data, pandas.Series):
         return data.sparse.to_dense() if isinstance(data.dtype, pandas.SparseDtype) else data
     return data
+
+
+def _unmasked(data: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    if not np.ma.is_masked(data):
+        return np.asarray(data)
+    if data.dtype.kind in "biuf":
+        return np.asarray(np.ma.filled(data.astype(np.float64), np.nan))
+    return np.asarray(np.ma.filled(data.astype(object), None))
 
 
 def _as_frame(data: Any, argument: str) -> nw.DataFrame[Any] | None:
@@ -206,7 +219,7 @@ def _names(frame: nw.DataFrame[Any], argument: str) -> tuple[str, ...] | None:
 def _as_array(data: Any, argument: str) -> NDArray[Any]:
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):
         raise TypeError(f"{argument} is a lazy frame; pass {argument}.collect().")
-    array = np.asarray(data)
+    array = np.asarray(as_native(data))
     if array.dtype.kind in "US" and isinstance(data, list | tuple):
         array = np.asarray(data, dtype=object)
     return _as_columns(array, argument)
@@ -267,7 +280,8 @@ def _series_column(series: Any, name: str) -> Column:
         return levels_of_series(series)
     if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
         # A null has no place in an integer array; as a float it is NaN, and found later.
-        as_float = series.null_count() or isinstance(dtype, nw.Decimal)
+        # NumPy has neither decimals nor integers of 128 bits.
+        as_float = series.null_count() or isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128)
         return (series.cast(nw.Float64) if as_float else series).to_numpy()
     if isinstance(dtype, nw.Object):
         return _mixed_column(series.to_list(), name)

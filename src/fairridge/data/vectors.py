@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from fairridge._arrays import in_place, to_host
-from fairridge._typing import Floats
-from fairridge.data.levels import is_missing
+from fairridge._typing import Floats, Integers
+from fairridge.data.levels import is_missing, levels_of_series
 from fairridge.data.table import as_native
 
 # The largest weight lies between these, so that weighted sums of squares remain numbers.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-250, 1e250
+# A row with less than this part of the largest weight adds nothing to any sum, nor does its square;
+# a search that has to tell such rows apart overflows.
+LEAST_PART = 1e-60
 
 
 def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
@@ -28,9 +31,7 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     )
     if isinstance(series, nw.DataFrame) and series.shape[1] == 1:
         series = series.get_column(series.columns[0])
-    if isinstance(series, nw.Series):
-        values = series.to_numpy()
-    values = np.asarray(values)
+    values = values_of(series) if isinstance(series, nw.Series) else np.asarray(series)
     if values.ndim == 0:
         raise ValueError(f"{argument} is a single value; pass one value per row of X.")
     if argument != "y" and values.ndim == 2 and values.shape[1] > 1:  # of y scikit-learn says so
@@ -42,6 +43,18 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
             f"but {argument} has {len(vector)}."
         )
     return np.asarray(vector)
+
+
+def values_of(series: nw.Series[Any]) -> NDArray[Any]:
+    """Return the values of a series; what is missing among categories is None."""
+    if isinstance(series.dtype, nw.Int128 | nw.UInt128):  # NumPy has no such integers
+        return np.array(series.to_list(), dtype=object)
+    if isinstance(series.dtype, nw.Categorical | nw.Enum):
+        found = levels_of_series(series)
+        if (found.codes < 0).any():  # pyarrow would write one of the others in its place
+            known = np.array([*found.levels, None], dtype=object)
+            return np.asarray(known[found.codes])
+    return np.asarray(series.to_numpy())
 
 
 def name_of(values: Any) -> str:
@@ -62,9 +75,13 @@ def labels(values: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> 
     missing = np.zeros(len(vector), dtype=bool)
     if vector.dtype.kind in "fMmO":
         missing = np.array([is_missing(value) for value in vector.tolist()], dtype=bool)
-    if missing.any() or (vector.dtype.kind == "f" and np.isinf(vector).any()):
+    if vector.dtype.kind == "f":
+        missing |= np.isinf(vector)
+    if missing.any():
+        found = listed_rows(np.arange(n_rows)[rows][missing])
         raise ValueError(
-            f"Input {argument} contains NaN, missing values or infinity; drop those rows first."
+            f"Input {argument} contains NaN, missing values or infinity in {found}; "
+            "drop those rows first."
         )
     return vector if vector.dtype.kind != "O" else _one_kind(vector.tolist(), argument)
 
@@ -105,10 +122,19 @@ def numeric_vector(values: Any, n_rows: int, argument: str, rows: Any = slice(No
     if vector.dtype.kind == "O":
         vector = _numbers_of_objects(vector, argument)
     vector = np.asarray(vector, dtype=np.float64)
-    if not np.isfinite(vector).all():
+    finite = np.isfinite(vector)
+    if not finite.all():
         found = "NaN or missing values" if np.isnan(vector).any() else "infinity"
-        raise ValueError(f"Input {argument} contains {found}; drop those rows first.")
+        bad = listed_rows(np.arange(n_rows)[rows][~finite])
+        raise ValueError(f"Input {argument} contains {found} in {bad}; drop those rows first.")
     return vector
+
+
+def listed_rows(rows: Integers, most: int = 5) -> str:
+    """Name rows by their positions, which count from 0."""
+    shown = ", ".join(map(str, rows[:most].tolist()))
+    more = f" and {len(rows) - most:,} more" if len(rows) > most else ""
+    return f"row{'s'[: len(rows) > 1]} {shown}{more} (counted from 0)"
 
 
 def weights(sample_weight: Any, n_rows: int) -> Floats | None:
@@ -138,6 +164,12 @@ def require_usual_size(weight: Floats, argument: str) -> None:
         raise ValueError(
             f"{argument} is too {size} to compute with (its largest value is {largest:g}); "
             "divide the weights by their mean."
+        )
+    light = (weight > 0.0) & (weight < LEAST_PART * largest)
+    if light.any():
+        raise ValueError(
+            f"{argument} goes from {float(weight[light].min()):g} to {largest:g}: rows of less "
+            f"than {LEAST_PART:g} of the largest weight add nothing; give them the weight 0."
         )
 
 

@@ -16,6 +16,7 @@ from fairridge.engines import MemoryEngine, one_blas_thread
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.families import Family
+from fairridge.families.base import with_class_weights
 from fairridge.models import FairBasis, Fit
 from fairridge.search import PenalizedProblem, leave_one_out
 
@@ -127,12 +128,15 @@ def _of_fold(
 ) -> Floats:
     """Return the deviance of a fold under the models of all other rows, for every λ₂."""
     train, test = training.fold(*fold)
+    weights = getattr(training.response.family, "class_weights", None)
     losses = []
     for value in grid:
         penalized = clone(model).set_params(predictor_penalty=float(value))
-        problem = penalized._problem_on(train, training.response)
+        problem = penalized._problem_on(train, training.response.on(train))
         fit = penalized._solve_own(problem, training).fit
-        losses.append(_deviance(test, problem.family, problem.basis, fit))
+        # Classes weigh as in the fit to all rows, so that the folds add up to one criterion.
+        family = with_class_weights(problem.family, weights)
+        losses.append(_deviance(test, family, problem.basis, fit))
     return np.array(losses)
 
 

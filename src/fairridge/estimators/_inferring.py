@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_option
-from fairridge.data import Design, as_table, dense_columns, numeric_vector
+from fairridge.data import Design, as_table, dense_columns, numeric_vector, weights
+from fairridge.data.vectors import labels
 from fairridge.engines import (
     Engine,
     MemoryEngine,
@@ -91,8 +93,8 @@ def inference(
     engine = training.engine if clusters is not None else _with_moments(self, training.engine)
     with threads_for_passes(training.engine, training.response.family):
         problem = settings._problem_on(engine, training.response)
-        if clusters is not None and sample_weight is not None:
-            clusters = np.asarray(clusters)[np.asarray(sample_weight) > 0]
+        if clusters is not None and not isinstance(X, RowSource):
+            clusters = _clusters(clusters, X, sample_weight)
         return inference_on(
             self,
             training,
@@ -339,11 +341,17 @@ def _order(model: Any) -> Any:
     return len(design.encoded_names) - len(reads.encoded_names) + reads.input_order
 
 
+def _clusters(values: Any, X: Any, sample_weight: Any) -> NDArray[Any]:
+    """Read the labels of clusters of the rows that have a positive weight."""
+    n = as_table(X, sparse=True, devices=True).shape[0]
+    weight = weights(sample_weight, n)
+    return labels(values, n, "clusters", slice(None) if weight is None else weight > 0.0)
+
+
 def _of_kept(clusters: Any, problem: PenalizedProblem) -> Any:
     """Leave out the labels of rows that are isolated."""
     isolation = problem.isolation
     if clusters is None or isolation is None or not isinstance(isolation.everyone, MemoryEngine):
         return clusters
-    labels, rows = np.asarray(clusters).ravel(), isolation.everyone.rows
-    levels = tuple(isolated.level for isolated in isolation.levels)
-    return labels[~rows.in_any(levels)] if len(labels) == rows.n_rows else labels
+    rows, levels = isolation.everyone.rows, tuple(isolated.level for isolated in isolation.levels)
+    return clusters[~rows.in_any(levels)] if len(clusters) == rows.n_rows else clusters

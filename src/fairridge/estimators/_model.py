@@ -19,6 +19,7 @@ from fairridge._notebook import facts_html
 from fairridge._typing import Floats
 from fairridge.data import Design
 from fairridge.data.profiles import ColumnProfile
+from fairridge.data.text_style import TextStyle
 from fairridge.estimators._responses import Inputs, Response, ResponseKind
 from fairridge.metrics import WORDS
 
@@ -62,6 +63,8 @@ class Fitted:
     traits: Traits  # what kind of model these make
     design: Design  # the columns of S and X
     profiles: tuple[ColumnProfile, ...]  # how these were distributed; empty if that is not kept
+    # How columns were written in the file of the fit; empty if there was none.
+    text_styles: tuple[TextStyle, ...]
 
     @property
     def bound(self) -> Any:
@@ -126,7 +129,13 @@ def fitted(model: Any) -> Fitted:
     """Return what a model was fitted with, or say that it is not fitted."""
     check_is_fitted(model)
     settings, profiles = model._settings, getattr(model, "_profiles", ())
-    return Fitted(settings, settings._traits, model._design, profiles)
+    styles = getattr(model, "_text_styles", ())
+    return Fitted(settings, settings._traits, model._design, profiles, styles)
+
+
+def keep_text_styles(model: Any, styles: tuple[TextStyle, ...]) -> None:
+    """Keep with a fitted model how the columns of its file were written."""
+    model._text_styles = styles
 
 
 def as_fitted(model: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -14,9 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from fairridge._typing import Floats
 from fairridge.arguments import check_number
 from fairridge.data import Table, as_native, is_missing, numeric_vector
-from fairridge.data.vectors import labels
+from fairridge.data.vectors import labels, values_of
+from fairridge.engines import Engine
 from fairridge.families import Binomial, Cox, Family, Multinomial
-from fairridge.families.base import ClassWeights
+from fairridge.families.base import ClassWeights, with_class_weights
 from fairridge.metrics import find_label
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
@@ -51,6 +52,16 @@ class Response:
     # Encoded predictors that a bound is conditional on: what else must be known to set a
     # model up on rows.
     controls: tuple[int, ...] = ()
+    # Whether classes weigh the same, by the rows that a model is set up on.
+    balanced: bool = False
+
+    def on(self, engine: Engine) -> Response:
+        """Return the response for some of the rows: weights that balance classes are theirs."""
+        if not self.balanced or self.classes is None:
+            return self
+        codes = engine.response[:, 0].astype(np.intp)
+        sizes = np.bincount(codes, engine.weights, len(self.classes)).astype(np.float64)
+        return replace(self, family=with_class_weights(self.family, balanced(sizes)))
 
 
 class ResponseKind(Protocol):
@@ -111,11 +122,11 @@ class Classes:
         codes = codes if classes is known else 1 - codes
         sizes = np.bincount(codes, inputs.weight, len(classes)).astype(np.float64)
         family = self._family(classes, sizes)
-        values = codes.astype(np.float64)[:, None]
-        if len(classes) == 2:
-            return Response(family, values, values, classes)
-        indicators = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
-        return Response(family, values, indicators, classes)
+        values = targets = codes.astype(np.float64)[:, None]
+        if len(classes) > 2:
+            targets = (codes[:, None] == np.arange(len(classes))).astype(np.float64)
+        by_rows = isinstance(self.class_weight, str)
+        return Response(family, values, targets, classes, balanced=by_rows)
 
     def streamed(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
         """Return a reader of labels that are known."""
@@ -208,9 +219,9 @@ def _fields(y: Any) -> dict[str, NDArray[Any]]:
     frame = nw.from_native(as_native(y), eager_only=True, pass_through=True)
     columns: dict[str, NDArray[Any]] = {}
     if isinstance(frame, nw.DataFrame):
-        columns = {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
+        columns = {str(name): values_of(frame.get_column(name)) for name in frame.columns}
     else:
-        array = np.asarray(y)
+        array = np.asarray(frame)
         if array.dtype.names:
             columns = {name: array[name] for name in array.dtype.names}
         elif array.ndim == 2 and array.shape[1] == 2:
@@ -235,6 +246,11 @@ def _is_boolean(values: NDArray[Any]) -> bool:
     return bool(known) and all(isinstance(value, bool) for value in known)
 
 
+def balanced(sizes: Floats) -> ClassWeights:
+    """Return W/(K·W_k), with which all classes weigh the same."""
+    return tuple((sizes.sum() / (len(sizes) * sizes)).tolist())
+
+
 def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> ClassWeights:
     """Return the weight of every class; None if all have the same.
 
@@ -256,7 +272,7 @@ def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> Class
                 "class_weight='balanced' needs the rows in main memory, to count the classes; "
                 "pass a dict of weights."
             )
-        return tuple((sizes.sum() / (len(sizes) * sizes)).tolist())
+        return balanced(sizes)
     if not isinstance(given, Mapping):
         raise ValueError(
             f"class_weight={given!r} is not known; use 'balanced', or a dict of weights by label."

@@ -93,6 +93,7 @@ def store_solution(
     model._training = TrainingColumns.of(basis, fit)
     model._moments = _moments(training, problem)
     model._profiles = _profiles_of(training)
+    model._text_styles = ()  # how another file was written means nothing here
     _store_dependence(model, training, fit)
     model.n_iter_ = problem.engine.passes
 

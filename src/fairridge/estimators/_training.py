@@ -59,10 +59,14 @@ class Training:
     def part(self, positions: Integers) -> Training:
         """Return some of the rows, with maps fitted to them."""
         if self.unmapped is None:
-            return replace(self, engine=self.engine_on(positions), n_rows=len(positions))
-        engine, _ = self.fold(positions, positions)
-        unmapped = self.unmapped.take(positions)
-        return replace(self, engine=engine, n_rows=len(positions), unmapped=unmapped)
+            engine, unmapped = self.engine_on(positions), None
+        else:
+            engine, _ = self.fold(positions, positions)
+            unmapped = self.unmapped.take(positions)
+        response = self.response.on(engine)
+        return replace(
+            self, engine=engine, response=response, n_rows=len(positions), unmapped=unmapped
+        )
 
     def fold(self, train: Integers, test: Integers) -> tuple[MemoryEngine, MemoryEngine]:
         """Return engines for training and validation rows, with maps fitted to the first."""

@@ -19,6 +19,7 @@ from fairridge.data import Design, Encoding
 from fairridge.data.annotations import require_annotated
 from fairridge.data.columns import CategoricalColumn, FilledColumn, NumericColumn
 from fairridge.data.profiles import ColumnProfile
+from fairridge.data.text_style import TextStyle
 from fairridge.inference import Certificate
 from fairridge.models import TrainingColumns
 
@@ -52,7 +53,7 @@ KNOWN: dict[str, type[Any]] = {
     item.__name__: item
     for item in (
         *(Design, Encoding, NumericColumn, FilledColumn, CategoricalColumn),
-        *(TrainingColumns, Certificate, ColumnProfile),
+        *(TrainingColumns, Certificate, ColumnProfile, TextStyle),
         *(getattr(axis, name) for axis in (families, fairness, penalties) for name in axis.__all__),
     )
     if isinstance(item, type) and is_dataclass(item)

@@ -230,6 +230,21 @@ class LinearForm:
         return self.intercept + self.coefficients @ self.center
 
 
+def named_form(model: Any, purpose: str) -> LinearForm:
+    """Return the linear form for a use that finds columns by name; S is left out if unused."""
+    form = linear_form(model, purpose).without_sensitive()
+    seen: dict[str, InputColumn] = {}
+    for column in form.columns:
+        other = seen.setdefault(column.name, column)
+        if other is not column:
+            raise ValueError(
+                f"{purpose} finds columns by name, and {column.name!r} is one of X and one of "
+                "sensitive_features (columns of arrays are called x0, x1, … and s0, s1, …); "
+                "rename one of them and fit again."
+            )
+    return form
+
+
 def linear_form(model: Any, purpose: str) -> LinearForm:
     """Return the linear form of a fitted model: all that functions on models see of it.
 

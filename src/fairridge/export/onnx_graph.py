@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data.columns import OTHER
-from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.export.form import InputColumn, LinearForm, linear_form, named_form
 
 # Old enough for today's runtimes, new enough for 64-bit Softmax and ArgMax.
 OPSET, ML_OPSET = 18, 3
@@ -42,6 +42,8 @@ def to_onnx(model: Any) -> Any:
         A fitted linear model of fairridge.
     """
     form = linear_form(model, "to_onnx").without_sensitive()
+    if not form.all_numeric:  # else columns are found by position
+        form = named_form(model, "to_onnx")
     try:
         import onnx
     except ImportError as error:

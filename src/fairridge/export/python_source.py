@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.export.form import InputColumn, LinearForm, named_form
 
 HEAD = '''"""Scores of a {estimator} of fairridge, in plain Python.
 
@@ -119,7 +119,7 @@ def to_python(model: Any) -> str:
     str
         The source of the module; arrays have columns x0, x1, … there.
     """
-    form = linear_form(model, "to_python").without_sensitive()
+    form = named_form(model, "to_python")
     numbers = [column for column in form.columns if not column.levels]
     levels = [column for column in form.columns if column.levels]
     head = HEAD.format(

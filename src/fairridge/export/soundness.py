@@ -12,6 +12,7 @@ from fairridge.data import Design, Encoding
 from fairridge.data.annotations import conforms
 from fairridge.data.columns import OTHER, CategoricalColumn
 from fairridge.data.profiles import ColumnProfile
+from fairridge.data.text_style import TextStyle
 from fairridge.families import Multinomial
 from fairridge.models import TrainingColumns
 
@@ -94,6 +95,12 @@ def are_profiles(value: Any, facts: ModelFacts) -> bool:
         and all(profile.name in known for profile in value)
         and all(profile.is_sound for profile in value)
     )
+
+
+def are_styles(value: Any, facts: ModelFacts) -> bool:
+    """Whether these say how columns of a file were written, each of them once."""
+    styles = conforms(value, tuple[TextStyle, ...])
+    return styles and len({style.name for style in value}) == len(value)
 
 
 def is_design(design: Any, facts: ModelFacts) -> bool:

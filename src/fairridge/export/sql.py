@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairridge.export.dialects import DIALECTS, Dialect
-from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.export.form import InputColumn, LinearForm, named_form
 
 # Largest finite 64-bit float: NaN and infinity are not at most that.
 LARGEST = 1.7976931348623157e308
@@ -54,7 +54,7 @@ def to_sql(
     offset : str, optional
         Column that is added to the linear predictor.
     """
-    form = linear_form(model, "to_sql").without_sensitive()
+    form = named_form(model, "to_sql")
     if dialect not in DIALECTS:
         raise ValueError(
             f"dialect={dialect!r} is not known; use one of {', '.join(map(repr, DIALECTS))}."

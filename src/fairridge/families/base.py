@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from math import isfinite
 from typing import Any, Literal
 
@@ -214,6 +215,13 @@ def check_class_weights(weights: ClassWeights, n_classes: int) -> None:
         raise ValueError(
             f"class_weights={weights!r} must be {n_classes} positive numbers, one per class."
         )
+
+
+def with_class_weights(family: Any, weights: ClassWeights) -> Any:
+    """Return a family with other weights of classes; families that have none stay as they are."""
+    if getattr(family, "class_weights", None) == weights:
+        return family
+    return replace(family, class_weights=weights)
 
 
 def weight_of_two(weights: tuple[float, ...], y: Any) -> Any:

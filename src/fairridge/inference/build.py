@@ -10,6 +10,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_option
+from fairridge.data.vectors import labels
 from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates
@@ -148,10 +149,9 @@ def scheme_of(covariance: str, clusters: Any, frequency: bool, n_rows: int) -> S
         return Scheme(covariance, None, frequency)
     if covariance == "HC3":
         raise ValueError("covariance='HC3' has no version for clusters; use 'cluster'.")
-    labels = np.asarray(clusters).ravel()
-    if len(labels) != n_rows:
-        raise ValueError(f"clusters has {len(labels)} labels for {n_rows} rows.")
-    values, codes = np.unique(labels, return_inverse=True)
+    if len(clusters) != n_rows:
+        raise ValueError(f"clusters has {len(clusters)} labels for {n_rows} rows.")
+    values, codes = np.unique(labels(clusters, n_rows, "clusters"), return_inverse=True)
     if len(values) < 2:
         raise ValueError("clusters has one value only; standard errors need two clusters or more.")
     return Scheme("cluster", codes.ravel().astype(np.intp), frequency)

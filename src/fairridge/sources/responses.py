@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Floats
-from fairridge.data import numeric_vector, one_per_row
+from fairridge.data import numeric_vector
+from fairridge.data.vectors import labels
 
 
 class ResponseReader(Protocol):
@@ -60,9 +61,9 @@ class Labels:
         self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
     ) -> tuple[Floats, Floats]:
         """Read codes of classes, and 0/1 columns of them if there are more than two."""
-        labels = labels_of(frame, names[0], keep)
+        found = labels_of(frame, names[0], keep)
         order = np.argsort(self.classes)
-        codes = order[np.searchsorted(self.classes[order], labels)]
+        codes = order[np.searchsorted(self.classes[order], found)]
         values = codes.astype(np.float64)[:, None]
         if len(self.classes) == 2:
             return values, values
@@ -97,18 +98,9 @@ class Times:
 
 def numbers_of(frame: nw.DataFrame[Any], name: str, keep: Any = slice(None)) -> Floats:
     """Read finite numbers of the rows that are kept."""
-    series = frame.get_column(name)
-    if series.null_count():
-        series = series.cast(nw.Float64)
-    return numeric_vector(series, frame.shape[0], f"column {name!r}", keep)
+    return numeric_vector(frame.get_column(name), frame.shape[0], f"column {name!r}", keep)
 
 
 def labels_of(frame: nw.DataFrame[Any], name: str, keep: Any = slice(None)) -> NDArray[Any]:
     """Read labels of the rows that are kept."""
-    series = frame.get_column(name)
-    # pyarrow writes a missing category as one of the others: ask before converting.
-    missing = bool(series.null_count()) and bool(series.is_null().to_numpy()[keep].any())
-    labels = one_per_row(series, frame.shape[0], name)[keep]
-    if missing or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
-        raise ValueError(f"column {name!r} contains NaN or missing labels; drop those rows first.")
-    return np.array(labels.tolist()) if labels.dtype.kind == "O" else labels
+    return labels(frame.get_column(name), frame.shape[0], f"column {name!r}", keep)

@@ -172,6 +172,9 @@ def cross_validate(
 
     Notes
     -----
+    A `class_weight` of a model counts in its fits alone, as in scikit-learn: losses and scores
+    are those of rows with their sample weights. "balanced" counts the training rows of a fold.
+
     `achieved` is what the model bounds, measured on the validation rows: for
     statistical parity R² of the linear predictor on S, adjusted for chance.
     Beside it every model is measured in the same way. `share_of_eta` and

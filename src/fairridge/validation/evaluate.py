@@ -13,7 +13,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.families import Family
-from fairridge.families.base import ClassFamily
+from fairridge.families.base import ClassFamily, with_class_weights
 from fairridge.metrics import area_under_curve, concordance_index
 
 NAN = float("nan")
@@ -50,7 +50,8 @@ def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> d
     """Measure linear predictors against responses: the loss, and scores by kind of response.
 
     `response` is what the family reads; `eta` of shape (n, K) includes the offset, and
-    has one column per class if there are several.
+    has one column per class if there are several. Weights of classes are for fits alone, as
+    in scikit-learn: a row counts by its own weight here.
 
     Returns
     -------
@@ -58,6 +59,7 @@ def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> d
         `loss`, and `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`,
         `recall` and `auc`, or `concordance`; NaN for what is not defined.
     """
+    family = with_class_weights(family, None)
     by_predictor = family.to_contrasts(eta.T).T
     deviance = float(family.deviance_terms(response, by_predictor, weight, 0).deviance)
     measures = {"loss": loss(family, deviance, size(family, response, weight))}

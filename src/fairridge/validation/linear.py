@@ -118,10 +118,24 @@ def row_fold(
     rows, test_rates = DenseRows.of(test), None if rates is None else rates.take(fold[1])
     decides = training.response.family.reads == "numbers"
     threshold = median_of(train.response[:, 0], train.weights) if decides else None
+    # The deviance of a fit has the weights of classes in it, and losses do not.
+    weighted = getattr(problem.family, "class_weights", None) is not None
+    trained = DenseRows.of(train) if weighted else None
     return [
         _row_scores(model, problem, solution, rows, test_rates, threshold)
+        | _training_loss(problem, solution, trained)
         for solution in model._solve(problem, bounds)
     ]
+
+
+def _training_loss(
+    problem: Problem, solution: Solution, trained: DenseRows | None
+) -> dict[str, float]:
+    """Measure the loss on training rows; nothing if the deviance of the fit tells it."""
+    if trained is None:
+        return {}
+    eta = trained.eta(problem.basis, solution.fit)
+    return {"train_loss": trained.accuracy(problem.family, eta)["loss"]}
 
 
 def chosen_fold(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import TableLike, VectorLike
-from fairridge.arguments import check_bound, check_number
+from fairridge.arguments import check_bound, check_probability
 from fairridge.data import as_table, weights
 from fairridge.outputs import writing
 from fairridge.validation.betting import Purse, add_rows
@@ -91,9 +91,7 @@ class Monitor:
         self._watched = watched_of(model)
         bound = self._watched.bound if unfairness is None else unfairness
         self.unfairness = float(check_bound(bound)[0])
-        self.false_alarm = check_number("false_alarm", false_alarm, minimum=0.0, strict=True)
-        if self.false_alarm >= 1.0:
-            raise ValueError(f"false_alarm={false_alarm!r} must lie strictly between 0 and 1.")
+        self.false_alarm = check_probability("false_alarm", false_alarm)
         self.model = model
         self.watches = str(self._watched)
         self._columns = self._watched.columns

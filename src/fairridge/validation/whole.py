@@ -47,7 +47,9 @@ class WholeModel:
             return cls(model, training)
         problem: Any = model._set_up(training)
         starts: tuple[FoldStart, ...] = ()
-        if n_folds >= MANY_FOLDS and problem.starts_folds:
+        # What rows add to the derivatives of all depends on nobody else, unless classes balance.
+        divisible = problem.starts_folds and not training.response.balanced
+        if n_folds >= MANY_FOLDS and divisible:
             starts = problem.fold_starts(model._solve(cast(Any, problem), bounds))
         return cls(model, training, starts, problem.warm_start())
 
@@ -56,7 +58,7 @@ class WholeModel:
 
         `rest` are all other rows, if their derivatives may be subtracted from those of all.
         """
-        problem: Any = self.model._problem_on(train, self.training.response)
+        problem: Any = self.model._problem_on(train, self.training.response.on(train))
         if self.starts and rest is not None:
             problem.start_near(tuple(start.without(rest) for start in self.starts))
         elif self.warm_start is not None:

@@ -143,7 +143,7 @@ def _solve(
     if hasattr(rough, "tol"):
         rough.set_params(tol=max(rough.tol, ROUGH))
     with quiet_fits():
-        part = rough._problem_on(engine, training.response)
+        part = rough._problem_on(engine, training.response.on(engine))
         if training.unmapped is None:
             part.start_from(problem.warm_start())
         return part, rough._solve(part, bounds)

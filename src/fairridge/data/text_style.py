@@ -1,0 +1,40 @@
+"""How columns were written in the file that a model was fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class TextStyle:
+    """How the values of one column were written, and so what the same text means elsewhere.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : {"text", "number", "date"}
+        What its text meant.
+    percent : bool
+        Whether numbers end with "%".
+    decimal : {"", ".", ","}
+        The decimal mark of numbers; "" if the file does not tell, as of whole numbers.
+    symbol : str
+        A sign of currency beside numbers; "" if there is none.
+    """
+
+    name: str
+    kind: Literal["text", "number", "date"]
+    percent: bool = False
+    decimal: Literal["", ".", ","] = ""
+    symbol: str = ""
+
+    @property
+    def words(self) -> str:
+        """The style in words."""
+        if self.kind != "number":
+            return "dates" if self.kind == "date" else "text"
+        mark = {"": "", ".": " with a decimal point", ",": " with a decimal comma"}[self.decimal]
+        unit = " of percent" if self.percent else f" in {self.symbol}" if self.symbol else ""
+        return f"numbers{unit}{mark}"

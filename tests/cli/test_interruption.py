@@ -1,0 +1,134 @@
+"""Ctrl-C in the middle of every command: exit code 130, no traceback, no half of a file."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from fairridge.cli import app
+from fairridge.cli.interruption import INTERRUPTION
+
+ROLES = ("--response", "came", "--sensitive", "sex", "--drop", "id")
+MODEL = ("--model", "m.json")
+COMMANDS = {
+    "fit": ("fit", "shop.csv", *ROLES, "--out", "o.json"),
+    "stream": ("fit", "shop.parquet", "--stream", *ROLES, "--out", "o.json"),
+    "path": ("path", "shop.csv", *ROLES, "--out", "o.csv"),
+    "predict": ("predict", "shop.csv", *MODEL, "--out", "o.csv"),
+    "reasons": ("reasons", "shop.csv", *MODEL, "--out", "o.csv"),
+    "export": ("export", *MODEL, "--to", "sql", "--out", "o.sql"),
+    "audit": ("audit", "shop.csv", *MODEL, "--response", "came", "--out", "o.csv"),
+    "compare": ("compare", "shop.csv", *ROLES, "--models", "FGRRM", "--cv", "2", "--out", "o.csv"),
+    "choose": ("choose", "shop.csv", *ROLES, "--rule", "mean-gap:0.9", "--out", "o.json"),
+    "monitor": ("monitor", "shop.csv", *MODEL, "--state", "o.json"),
+    "report": ("report", "shop.csv", *ROLES, "--cv", "2", "--bootstrap", "2", "--out", "o.html"),
+    "new rows": ("report", "shop.csv", *MODEL, "-y", "came", "--new-rows", "--out", "o.html"),
+    "datasets": ("datasets", "german_credit", "--out", "o.csv"),
+    "demo": ("demo", "--out", "o"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def files(run, shop):
+    shop = pd.concat([shop] * 5)
+    shop.to_csv("shop.csv", index=False)
+    shop.to_parquet("shop.parquet", index=False)
+    options = ("--definition", "mean-parity", "--unfairness", "0.05", "--out", "m.json")
+    assert run("fit", "shop.csv", *ROLES, *options).code == 0
+    return sorted(os.listdir())
+
+
+def interrupted_after(seconds, command):
+    """Run a command, and press Ctrl-C after some time; also say whether it came too late."""
+    before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return command()
+    except KeyboardInterrupt:  # the command had ended
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_every_command_is_interrupted_here():
+    assert {arguments[0] for arguments in COMMANDS.values()} == {
+        command.__name__ for command in app.COMMANDS
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_interrupted_command_leaves_nothing(run, files, name):
+    start = time.perf_counter()
+    done = run(*COMMANDS[name])
+    assert done.code in (0, 1), done.error
+    took, hits = time.perf_counter() - start, 0
+    whole = {path: size_of(path) for path in os.listdir() if path not in files}
+    clear(files)
+    for share in (0.05, 0.4, 0.8):
+        result = interrupted_after(share * took, lambda: run(*COMMANDS[name]))
+        if result is not None and result.code != done.code:
+            hits += 1
+            assert result.code == 130
+            assert result.error.splitlines()[-1] == "fairridge: interrupted."
+            assert "Traceback" not in result.error
+        for path in set(os.listdir()) - set(files):
+            # Files that were complete before may stay; hidden ones may not.
+            assert path in whole
+            assert os.path.isdir(path) or size_of(path) == pytest.approx(whole[path], rel=0.01)
+        clear(files)
+    assert hits > 0
+
+
+def size_of(path):
+    return os.path.getsize(path)
+
+
+def clear(files):
+    for path in set(os.listdir()) - set(files):
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        else:
+            os.remove(path)
+
+
+@pytest.mark.parametrize("name", ["fit", "predict", "monitor", "new rows", "export"])
+def test_interrupted_while_it_writes(run, files, name, monkeypatch):
+    def interrupt(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("fairridge.outputs._keep_permissions", interrupt)
+    result = run(*COMMANDS[name])
+    assert result.code == 130
+    assert sorted(os.listdir()) == files
+
+
+def test_an_import_that_was_interrupted_is_no_missing_package(run, files, monkeypatch):
+    def fail(*_):
+        INTERRUPTION.seen = True  # as after Ctrl-C in the middle of a module in C
+        raise ImportError("initialization failed")
+
+    monkeypatch.setattr("fairridge.cli.fitting.make_model", fail)
+    result = run(*COMMANDS["fit"])
+    assert (result.code, result.error.splitlines()[-1]) == (130, "fairridge: interrupted.")
+
+
+LATE = """
+import os, signal, sys
+from fairridge.cli import main
+sys.argv = ["fairridge", "--version"]
+code = main()
+os.kill(os.getpid(), signal.SIGINT)
+sys.exit(code)
+"""
+
+
+def test_an_interruption_that_comes_too_late_changes_no_exit_code(folder):
+    found = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stderr) == (0, "")

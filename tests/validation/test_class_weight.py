@@ -1,0 +1,96 @@
+"""Weights of classes are for fits alone; held-out losses count rows by their own weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+
+import fairridge
+from fairridge import FairRidgeClassifier, compare, cross_validate
+
+CLASS_WEIGHTS = [None, {0: 2.0, 1: 2.0}, {0: 1.0, 1: 5.0}, "balanced"]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(4)
+    Z = rng.normal(size=(300, 3))
+    Z[:, 0] = Z[:, 0] > 0.0
+    y = (Z @ [1.0, 1.0, 0.3] + rng.logistic(size=300) > 2.2).astype(int)
+    return Z, y, rng.integers(1, 4, size=300).astype(float)
+
+
+@pytest.fixture(scope="module")
+def folds(rows):
+    return list(StratifiedKFold(5, shuffle=True, random_state=0).split(*rows[:2]))
+
+
+@pytest.mark.parametrize("class_weight", CLASS_WEIGHTS, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_are_those_of_a_plain_loop(rows, folds, class_weight, weighted):
+    Z, y, weight = rows
+    weight = weight if weighted else np.ones(len(y))
+    model = FairRidgeClassifier(1.0, sensitive=[0], class_weight=class_weight)
+    found = cross_validate(
+        model, Z, y, unfairness=[1.0], folds=folds, sample_weight=weight if weighted else None
+    )
+    for (train, test), record in zip(folds, found.records, strict=True):
+        plain = LogisticRegression(C=np.inf, class_weight=_of(class_weight, y, weight, train))
+        plain.set_params(tol=1e-10).fit(Z[train], y[train], sample_weight=weight[train])
+        for part, name in ((test, "loss"), (train, "train_loss")):
+            expected = 2.0 * log_loss(
+                y[part], plain.predict_proba(Z[part]), sample_weight=weight[part]
+            )
+            assert record[name] == pytest.approx(expected, rel=1e-6)
+
+
+def _of(class_weight, y, weight, train):
+    """scikit-learn counts rows to balance classes, and we count weights."""
+    if class_weight != "balanced":
+        return class_weight
+    sizes = np.bincount(y[train], weight[train])
+    return dict(enumerate(sizes.sum() / (2.0 * sizes)))
+
+
+def test_weights_that_change_no_model_change_no_loss(rows):
+    Z, y, _ = rows
+    plain, twice = (
+        FairRidgeClassifier(0.05, sensitive=[0], class_weight=weights)
+        for weights in (None, {0: 2.0, 1: 2.0})
+    )
+    options = {"sensitive": [0], "unfairness": [0.05], "cv": 3, "random_state": 0}
+    found = compare(Z, y, models={"plain": plain, "twice": twice}, **options).to_frame()
+    one, other = (found[found["model"] == name].iloc[0] for name in ("plain", "twice"))
+    for name in ("log_loss", "train_log_loss", "loss", "auc"):
+        assert one[name] == pytest.approx(other[name], rel=1e-6)
+
+
+@pytest.mark.parametrize("class_weight", [{0: 1.0, 1: 5.0}, "balanced"], ids=str)
+def test_reports_measure_rows_as_they_are(rows, class_weight):
+    Z, y, _ = rows
+    Z, new = Z[:200], Z[200:]
+    names = ["s", "a", "b"]
+    model = FairRidgeClassifier(1.0, sensitive="s", class_weight=class_weight)
+    model.fit(pd.DataFrame(Z, columns=names), y[:200])
+    found = fairridge.report(
+        model, pd.DataFrame(new, columns=names), y[200:], new_rows=True, bootstrap=0
+    )
+    measures = {one.key: one.value for one in found.contents.accuracy}
+    expected = 2.0 * log_loss(y[200:], model.predict_proba(pd.DataFrame(new, columns=names)))
+    assert measures["loss"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("class_weight", [{"a": 1.0, "c": 5.0}, "balanced"], ids=str)
+def test_several_classes(rows, folds, class_weight):
+    Z, y, _ = rows
+    three = np.where(y == 1, "c", np.where(Z[:, 1] > 0.3, "b", "a"))
+    model = FairRidgeClassifier(
+        1.0, sensitive=[0], class_weight=class_weight, predictor_penalty=1.0
+    )
+    found = cross_validate(model, Z, three, unfairness=[1.0], folds=folds)
+    for (train, test), record in zip(folds, found.records, strict=True):
+        own = FairRidgeClassifier(**model.get_params()).fit(Z[train], three[train])
+        expected = 2.0 * log_loss(three[test], own.predict_proba(Z[test]))
+        assert record["loss"] == pytest.approx(expected, rel=1e-5)
