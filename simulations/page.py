@@ -297,7 +297,7 @@ def monitoring_plot(table: pd.DataFrame) -> Any:
 def audits_table(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.assign(
         shown=[
-            text + (f" ({none:.0%} have none)" if none else "")
+            text + (f" ({100 * none:.1f} % have none)" if none else "")
             for text, none in zip(
                 percent(table["coverage"], table["error"]), 1.0 - table["interval"], strict=True
             )
@@ -395,7 +395,8 @@ TEXTS = {
         f"Intervals of nominally {100 * audits.LEVEL:g} % for the smallest ratio and the largest "
         "difference between any two groups, in small groups. Selection rates are alike (0.3), "
         "apart (0.5 to 0.1), or rare (0.03, so that most groups of 15 have none selected); scores "
-        "are exponential. All pairs hold together (Bonferroni), so that more than 95 % is the "
-        "price of looking for the worst. Where nobody at all is selected there is no ratio."
+        "are exponential. All pairs hold together (Bonferroni), so that more than 95 % of several "
+        "groups is the price of looking for the worst. Where nobody at all is selected there is "
+        "no ratio."
     ),
 }
