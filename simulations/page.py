@@ -210,6 +210,7 @@ def intervals_table(table: pd.DataFrame) -> pd.DataFrame:
             "value below": percent(table["below"]),
             "value above": percent(table["above"]),
             "mean width": [f"{value:.4f}" for value in table["width"]],
+            "samples": table["seeds"],
         }
     )
 
