@@ -22,7 +22,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"model": "gaussian", "noise": 1.0, "bound": 0.0},
     {"model": "fair by itself", "noise": 1.0, "bound": 1.0},
 ]
-REPEATS, QUICK = 1000, 4
+REPEATS, QUICK = 2000, 4
 ROWS, LEVEL = 500, 0.95
 ON_S = np.array([0.4, 0.2])  # coefficients of X on S
 

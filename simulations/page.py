@@ -177,7 +177,7 @@ def hard_table(table: pd.DataFrame) -> pd.DataFrame:
             "δ": [f"{100 * (1.0 - value):.0f} %" for value in table["confidence"]],
             "exceeds r": percent(table["violated"], table["error"]),
             "refused": percent(table["refused"]),
-            "not granted": percent(1.0 - table["granted"] - table["refused"]),
+            "not granted": percent((1.0 - table["granted"] - table["refused"]).abs()),
             "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
             "samples": table["seeds"],
         }
@@ -210,6 +210,7 @@ def intervals_table(table: pd.DataFrame) -> pd.DataFrame:
             "value below": percent(table["below"]),
             "value above": percent(table["above"]),
             "mean width": [f"{value:.4f}" for value in table["width"]],
+            "samples": table["seeds"],
         }
     )
 

@@ -14,6 +14,7 @@ from fairridge.penalties import Ridge
 from .problems import STEP, analyzed, draw, inferred
 
 VARIANCE = StatisticalParity(measure="variance")
+SETTINGS = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
 ON_S = np.array([0.4, 0.2])  # X = S·ON_S + noise, in the population of the last tests
 
 
@@ -41,7 +42,7 @@ def odds(S, scores, w):
 def test_rows_move_the_odds_of_a_given_model_as_their_weights_do(family, r, options):
     data = draw(family)
     S, X = data[:2]
-    settings = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True} | options
+    settings = SETTINGS | options
     w = np.random.default_rng(2).random(60) + 0.3
     analysis = analyzed(family, data, VARIANCE, r, w, **settings)
     named = analysis.of_population(Scheme())
@@ -104,6 +105,39 @@ def test_repeated_rows_and_frequency_weights_agree():
         ).population_unfairness()
         for name in ("estimate", "lower", "upper"):
             assert getattr(weighted, name) == pytest.approx(getattr(own, name), rel=1e-8)
+
+
+def test_at_zero_the_odds_are_a_sum_of_squares_with_the_variances_of_rows():
+    data = draw(Gaussian(), n=400)
+    S = data[0] - data[0].mean(axis=0)
+    found = inferred(Gaussian(), data, VARIANCE, 0.0, covariance="HC0").population_unfairness(0.9)
+    fit = analyzed(Gaussian(), data, VARIANCE, 0.0, **SETTINGS).fit
+    t = fit.U @ fit.beta
+    root = np.linalg.cholesky(np.linalg.inv(S.T @ S / 400))
+    moved = (S @ root) * t[:, None] / 400
+    variances = np.linalg.eigvalsh(moved.T @ moved) / t.var()
+    drawn = (np.random.default_rng(0).normal(size=(200_000, 2)) ** 2) @ variances
+    expected = np.quantile(drawn, [0.05, 0.95])
+    ends = np.array([found.lower, found.upper])
+    np.testing.assert_allclose(ends / (1 - ends), expected, rtol=0.03)
+    middle = found.estimate / (1 - found.estimate)
+    assert middle == pytest.approx(variances.sum(), rel=1e-6)
+
+
+def test_clusters_of_single_rows_are_rows():
+    data = draw(Gaussian(), n=400)
+    for r in (0.0, 0.05, 1.0):
+        own = inferred(Gaussian(), data, VARIANCE, r).population_unfairness()
+        single = inferred(
+            Gaussian(), data, VARIANCE, r, clusters=np.arange(400)
+        ).population_unfairness()
+        assert single.upper == pytest.approx(own.upper, rel=0.02)
+        twice = tuple(np.repeat(part, 2, axis=0) for part in data)
+        pairs = inferred(
+            Gaussian(), twice, VARIANCE, r, clusters=np.arange(800) // 2
+        ).population_unfairness()
+        assert pairs.lower == pytest.approx(single.lower, rel=1e-7)
+        assert pairs.upper == pytest.approx(single.upper, rel=1e-7)
 
 
 def share_of(coefficients):
