@@ -327,6 +327,12 @@ OTHERS: tuple[Refusal, ...] = (
         "a missing number has no points; cut the column into intervals",
     ),
     Refusal(
+        ("scorecard",),
+        {"missing_S": ("category",), "input": ("arrays",), "blind": ("no",)},
+        ("scorecard", "missing"),
+        "categories in an array are numbers",
+    ),
+    Refusal(
         ("to_sklearn",),
         {"missing_X": ("some",)},
         ("to_sklearn", "missing"),
