@@ -6,11 +6,12 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
+from fairridge.estimators import _choosing
 from fairridge.validation.report import case as report_case
 from tools.pairs.data import Setting
 from tools.pairs.options import OPTIONS, Case, is_possible
@@ -72,10 +73,13 @@ def _says(text: str, refusal: Refusal) -> bool:
 @contextmanager
 def setting_of(case: Case) -> Iterator[Setting]:
     """Make the rows of a case; warnings are none of our business here."""
-    # A report has dozens of bounds, which differ in nothing that matters here.
-    few = patch.object(report_case, "POINTS", 2)
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), few:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
+        # Dozens of bounds and of penalties differ in nothing that matters here.
+        stack.enter_context(patch.object(report_case, "POINTS", 2))
+        stack.enter_context(patch.object(_choosing, "GRID", _choosing.GRID[::6]))
         yield Setting(case, Path(folder))
 
 

@@ -198,12 +198,8 @@ def _share(rows: Rows, setting: Setting, model: Any, definition: str) -> float:
 def _deviance_share(rows: Rows, S: Columns, controls: bool) -> float:
     given = (rows.C,) if controls else ()
     null = rows.explained(rows.eta, *given)
-    of_S = rows.explained(rows.eta, S, *given) - null if controls else (
-        rows.explained(rows.eta, S) - null
-    )  # fmt: skip
-    if controls:  # S beyond the controls
-        beyond = S - rows.explained(S, rows.C)
-        of_S = rows.explained(rows.eta - null, beyond)
+    beyond = S - rows.explained(S, *given)
+    of_S = rows.explained(rows.eta - null, beyond)
     full, without = rows.deviance(rows.eta), rows.deviance(rows.eta - of_S)
     return (full - without) / (full - rows.deviance(null))
 

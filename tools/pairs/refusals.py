@@ -252,6 +252,37 @@ EXPORTS = ("to_sql", "to_python", "to_onnx", "to_sklearn", "scorecard", "reasons
 SEVERAL = ("binomial", "probit", "poisson", "multinomial")
 OTHERS: tuple[Refusal, ...] = (
     Refusal(
+        ("cross_validate",),
+        {"input": ("parquet",), "family": but("family", "gaussian")},
+        ("gaussian", "not in memory"),
+        "only moments of folds are added up",
+    ),
+    Refusal(
+        ("cross_validate",),
+        {"input": ("parquet",), "definition": ("individual",)},
+        ("definition=", "not in memory"),
+        "only moments of folds are added up",
+    ),
+    Refusal(
+        ("cross_validate",),
+        {"input": ("parquet",), "confidence": ("auto",)},
+        ("confidence", "not in memory"),
+        "only moments of folds are added up",
+    ),
+    Refusal(
+        ("inference", "population_unfairness"),
+        {"family": ("cox",), "input": ("parquet",)},
+        ("Cox", "memory"),
+        "risk sets reach over all rows",
+    ),
+    Refusal(
+        ("inference", "population_unfairness"),
+        {"rare": ("yes",)},
+        ("separated", "standard errors"),
+        "a level with few rows may decide the response",
+        always=False,
+    ),
+    Refusal(
         ("inference", "population_unfairness"),
         {"isolated": ("yes",), "min_frequency": ("6",)},
         ("base level", "isolated", "standard errors"),
@@ -294,6 +325,12 @@ OTHERS: tuple[Refusal, ...] = (
         {"missing_S": ("number",), "blind": ("no",)},
         ("scorecard", "missing"),
         "a missing number has no points; cut the column into intervals",
+    ),
+    Refusal(
+        ("scorecard",),
+        {"missing_S": ("category",), "input": ("arrays",), "blind": ("no",)},
+        ("scorecard", "missing"),
+        "categories in an array are numbers",
     ),
     Refusal(
         ("to_sklearn",),

@@ -102,8 +102,8 @@ def _held_out(columns: Sequence[Column], target: Column, n_folds: int) -> float:
         rows, y = _levels_of_several_rows(target)
         return _area(codes, Z[rows], y, n_folds) if len(np.unique(y)) > 1 else float("nan")
     there = ~np.isnan(target)
-    known, Z = target[there], Z[there]
-    return _r_squared(codes, Z, known, n_folds) if np.ptp(known) > 0.0 else float("nan")
+    known = target[there]
+    return _r_squared(codes, Z[there], known, n_folds) if np.ptp(known) > 0.0 else float("nan")
 
 
 def _written(columns: Sequence[Column]) -> tuple[list[bool], Floats]:
