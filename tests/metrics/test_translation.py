@@ -14,7 +14,7 @@ from fairridge import (
 )
 from fairridge.data import as_table
 from fairridge.metrics import groupings
-from fairridge.metrics.encoded_groups import MOST_VALUES, ValueWeights
+from fairridge.metrics.decisions import MOST_VALUES, ValueWeights
 from tests import zoo
 
 N = 500

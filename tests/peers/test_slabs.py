@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import lars_path_gram
 
 from fairridge.peers.zafar.slabs import limit_at_ratio, project_on_slabs, span_of
-from fairridge.solvers.triangle import small_qr
+from fairridge.solvers.spectrum import small_qr
 
 
 def by_enumeration(Y, x, limit):

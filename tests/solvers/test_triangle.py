@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairridge.solvers.triangle import solve_definite
+from fairridge.solvers.spectrum import solve_definite
 
 
 def test_a_definite_system_is_solved():

@@ -1,14 +1,21 @@
 """Sums over rows. The only code that touches rows."""
 
 from fairridge.engines.base import Engine
-from fairridge.engines.blocks import one_blas_thread, threads_for_blocks, threads_for_passes
+from fairridge.engines.blocks import (
+    Moments,
+    Triangle,
+    binary_columns,
+    one_blas_thread,
+    threads_for_blocks,
+    threads_for_passes,
+    triangular_factor,
+)
 from fairridge.engines.columns import column_blocks
 from fairridge.engines.device import DeviceEngine
 from fairridge.engines.device_rows import DeviceRows
 from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.means import MeanSlopes, MeanSums
 from fairridge.engines.memory import MemoryEngine, has_many_sparse, is_wide
-from fairridge.engines.moments import Moments, Triangle, binary_columns, triangular_factor
 from fairridge.engines.precomputed import PrecomputedMoments, PrecomputedRoot
 from fairridge.engines.responses import intercepts_of_sums
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
+from fairridge.engines.blocks import Moments
 from fairridge.engines.means import MeanSums
-from fairridge.engines.moments import Moments
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows

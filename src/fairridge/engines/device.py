@@ -13,10 +13,10 @@ import numpy as np
 from fairridge._arrays import as_float64, namespace, slices, to_device, to_host
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
+from fairridge.engines.blocks import Moments, Triangle, require_squares
 from fairridge.engines.device_rows import DeviceBlock, DeviceRows, Pending, RowBlock
 from fairridge.engines.means import MeanSums, block_means, hessian_of
 from fairridge.engines.memory import MemoryEngine
-from fairridge.engines.moments import Moments, Triangle, require_squares
 from fairridge.engines.responses import DistinctResponses, class_responses, intercepts_of_sums
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance

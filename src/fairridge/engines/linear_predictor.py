@@ -9,8 +9,7 @@ import numpy as np
 from fairridge._arrays import as_float64, joined, namespace, slices, to_device, to_host
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, Slab
-from fairridge.engines.blocks import dense
-from fairridge.engines.moments import not_finite_message
+from fairridge.engines.blocks import dense, not_finite_message
 
 
 def linear_predictor(

@@ -13,16 +13,18 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import RowLevel, Rows, Slab, SparseSlab
 from fairridge.engines.blocks import (
+    Moments,
     WrittenBlock,
     WrittenRows,
     block_slices,
     dense,
     in_threads,
+    require_squares,
+    triangular_factor,
     write_block,
 )
 from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.means import MeanSums, block_means, deviance_hessian
-from fairridge.engines.moments import Moments, require_squares, triangular_factor
 from fairridge.engines.responses import DistinctResponses, null_sums
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance

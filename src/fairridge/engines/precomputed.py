@@ -10,7 +10,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.engines.base import Engine
-from fairridge.engines.moments import Moments
+from fairridge.engines.blocks import Moments
 
 
 def _of_rows(name: str) -> Any:

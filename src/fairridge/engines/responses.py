@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines.moments import Moments
+from fairridge.engines.blocks import Moments
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums, RowFunction
 

@@ -39,16 +39,18 @@ from fairridge.estimators._certifying import (
     check_certification,
     set_aside,
 )
-from fairridge.estimators._checks import check_columns, warn_of_bound, warn_of_predictors
+from fairridge.estimators._checks import (
+    SEPARATION,
+    check_columns,
+    refuse_decided,
+    store_isolated,
+    warn_of_bound,
+    warn_of_predictors,
+    warn_of_separation,
+)
 from fairridge.estimators._choosing import CHOSEN, with_chosen_penalty
 from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._each import check_each, columns_of_each, require_one_bound
-from fairridge.estimators._isolating import (
-    SEPARATION,
-    refuse_decided,
-    store_isolated,
-    warn_of_separation,
-)
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits, fitted, notebook_html
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import Response, ResponseKind

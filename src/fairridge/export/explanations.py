@@ -15,7 +15,7 @@ import numpy as np
 from fairridge.arguments import check_count
 from fairridge.data import Levels, as_table
 from fairridge.data.columns import FilledColumn
-from fairridge.engines.moments import not_finite_message
+from fairridge.engines.blocks import not_finite_message
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 from fairridge.metrics import Attribution, Proxies, Telling, lmg, proxy_terms, tell
 

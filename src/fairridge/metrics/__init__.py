@@ -4,10 +4,9 @@ from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import area_under_curve, concordance_index
-from fairridge.metrics.decisions import Decided, decided_by
+from fairridge.metrics.decisions import Decided, GroupCodes, decided_by, encoded_groups
 from fairridge.metrics.dependence import Dependence, dependence
 from fairridge.metrics.distances import Distances, SortedScores
-from fairridge.metrics.encoded_groups import GroupCodes, encoded_groups
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.group_measures import (
     AttributeAudit,

@@ -1,4 +1,8 @@
-"""Decisions by group: how many rows of each group are given each class."""
+"""Decisions by group: how many rows of each group are given each class, wherever rows are.
+
+Categorical attributes come as codes. Numbers are cut where `groupings` cuts
+them, which takes their distribution: one pass over rows that are not in memory.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,10 @@ from typing import cast
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Rows
+from fairridge.data import Indicators, Piece, Rows
 from fairridge.engines import Engine, MemoryEngine
 from fairridge.families.base import ClassFamily
-from fairridge.metrics.encoded_groups import GroupCodes, codes_of, cuts_of, encoded_groups
+from fairridge.metrics.groups import BINS, quantile_edges
 from fairridge.models import Fit
 
 # Rows below which a group is left out.
@@ -126,3 +130,138 @@ def decided_by(fit: Fit, engine: Engine, n_classes: int, unmapped: Rows | None =
     cuts = cuts_of(engine) if groups is None else ()
     family = cast(ClassFamily, fit.family)
     return engine.sum_of(_Decide(family, raw, intercept, n_classes, cuts, groups))
+
+
+# Distinct values that are kept apart; of more, neighbors share a cell.
+MOST_VALUES = 1 << 16
+# Binary digits of numbers, and how many fewer are tried next to form cells.
+DIGITS, FEWER = 52, 4
+
+
+@dataclass(frozen=True)
+class GroupCodes:
+    """The group of every row by one attribute.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n,)
+        From 0.
+    size : int
+        Number of groups, some of which may have no rows.
+    """
+
+    codes: Integers
+    size: int
+
+    def take(self, rows: Integers) -> GroupCodes:
+        """Return these rows only."""
+        return GroupCodes(self.codes[rows], self.size)
+
+
+@dataclass(frozen=True)
+class ValueWeights:
+    """Values of a column in order, and their weights; with those of other rows they add.
+
+    Of more than 65,536 values, those that agree in their leading digits count
+    as the largest of them. So memory has a limit, and the result does not
+    depend on the order in which rows are added: rounding up to some digits and
+    then to fewer is rounding up to fewer.
+    """
+
+    values: Floats
+    weights: Floats
+    digits: int = DIGITS
+
+    @classmethod
+    def of(cls, values: Floats, weights: Floats, digits: int = DIGITS) -> ValueWeights:
+        """Add up the weights of values that agree in so many binary digits, or in fewer."""
+        if (weights == weights[0]).all():  # to sort values alone is many times faster
+            values = np.sort(values, kind="stable")
+        else:
+            order = np.argsort(values, kind="stable")
+            values, weights = values[order], weights[order]
+        # Rounding up keeps the order, so values are sorted only once.
+        starts = _starts(rounded := _rounded_up(values, digits))
+        while len(starts) > MOST_VALUES and digits > 0:
+            digits -= FEWER
+            starts = _starts(rounded := _rounded_up(values, digits))
+        return cls(rounded[starts], np.add.reduceat(weights, starts), digits)
+
+    def __add__(self, other: ValueWeights) -> ValueWeights:
+        values = np.concatenate([self.values, other.values])
+        weights = np.concatenate([self.weights, other.weights])
+        return ValueWeights.of(values, weights, min(self.digits, other.digits))
+
+    def cuts(self, bins: int = BINS) -> Floats:
+        """Return the largest value of every group but the last: quantiles, or single values."""
+        if len(self.values) <= max(bins, 2):
+            return self.values[:-1]
+        return quantile_edges(self.values, self.weights, bins)
+
+
+def _starts(values: Floats) -> Integers:
+    """Return where the distinct ones of sorted values begin."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+
+
+def _rounded_up(values: Floats, digits: int) -> Floats:
+    """Round up to so many binary digits."""
+    if digits == DIGITS:
+        return values
+    fraction, exponent = np.frexp(values)
+    return np.ldexp(np.ceil(np.ldexp(fraction, digits)), exponent - digits)
+
+
+@dataclass(frozen=True)
+class _Distributions:
+    """The distributions of several columns."""
+
+    columns: tuple[ValueWeights, ...]
+
+    def __add__(self, other: _Distributions) -> _Distributions:
+        return _Distributions(tuple(map(operator.add, self.columns, other.columns)))
+
+    @classmethod
+    def of(cls, rows: Rows) -> _Distributions:
+        """Count the values of the numeric columns of S."""
+        weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+        return cls(tuple(ValueWeights.of(values, weight) for values in _numbers(rows.sensitive)))
+
+    def cuts(self) -> tuple[Floats, ...]:
+        """Return where each column is cut into groups."""
+        return tuple(column.cuts() for column in self.columns)
+
+
+def cuts_of(engine: Engine) -> tuple[Floats, ...]:
+    """Return where numeric attributes are cut into groups, in one pass over an engine's rows."""
+    return engine.sum_of(_distributions, only_sensitive=True).cuts()
+
+
+def _distributions(engine: MemoryEngine) -> _Distributions:
+    return _Distributions.of(engine.rows)
+
+
+def codes_of(pieces: Sequence[Piece], cuts: Sequence[Floats]) -> list[GroupCodes]:
+    """Return the group of every row by each attribute, given where numbers are cut."""
+    groups, left = [], iter(cuts)
+    for piece in pieces:
+        if isinstance(piece, Indicators):
+            groups.append(GroupCodes(piece.codes + 1, piece.width + 1))
+            continue
+        for column, edges in zip(_numbers([piece]), left, strict=False):
+            groups.append(GroupCodes(np.searchsorted(edges, column), len(edges) + 1))
+    return groups
+
+
+def encoded_groups(rows: Rows) -> list[GroupCodes]:
+    """Return the groups of encoded rows by each attribute, as `groupings` does.
+
+    The sensitive columns must not be mapped to features.
+    """
+    return codes_of(rows.sensitive, _Distributions.of(rows).cuts())
+
+
+def _numbers(pieces: Sequence[Piece]) -> list[Floats]:
+    """Return the numeric columns of some pieces."""
+    slabs = (piece for piece in pieces if not isinstance(piece, Indicators))
+    return [column.astype(np.float64) for slab in slabs for column in slab.values.T]

@@ -24,7 +24,7 @@ from fairridge.search.problem import Choice
 from fairridge.solvers import Point
 from fairridge.solvers.extrapolation import extrapolation
 from fairridge.solvers.newton import BLIND, CONTRACTION, updated_hessian
-from fairridge.solvers.triangle import curvature_scale
+from fairridge.solvers.spectrum import curvature_scale
 
 # Predicted models to look at, for one pass.
 MOST_TRIALS = 100

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.solvers.triangle import curvature_scale, small_qr, solve_upper
+from fairridge.solvers.spectrum import curvature_scale, small_qr, solve_upper
 
 # Slope, relative to the terms it is made of, that is nothing but rounding.
 NEGLIGIBLE_SLOPE = 1e-14

@@ -19,7 +19,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.solvers.lasso import proximal_step
-from fairridge.solvers.triangle import solve_definite
+from fairridge.solvers.spectrum import solve_definite
 
 # The unit of deviances, as that of a share of the weight of all rows: the same for rows that
 # are weighted and rows that are repeated, and proportional to the weights.

@@ -16,7 +16,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.peers.zafar.slabs import project_on_slabs
 from fairridge.solvers.newton import Objective, Point
-from fairridge.solvers.triangle import small_qr, solve_lower, solve_upper
+from fairridge.solvers.spectrum import small_qr, solve_lower, solve_upper
 
 # Excess over a bound, relative to the largest possible, that is rounding.
 FEASIBLE = 1e-12

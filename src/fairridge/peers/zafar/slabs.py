@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.solvers.triangle import small_qr, solve_upper
+from fairridge.solvers.spectrum import small_qr, solve_upper
 
 # A unit vector this near to the span of others is in it.
 IN_SPAN = 1e-9
