@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairridge.outputs import writing
-from simulations import audits, certificates, coverage, decisions, monitoring
+from simulations import audits, certificates, coverage, decisions, hard, intervals, monitoring
 from simulations.runner import EXPERIMENTS
 
 WHAT = {
@@ -168,6 +168,64 @@ def certificates_plot(table: pd.DataFrame) -> Any:
     return figure
 
 
+def hard_table(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "population": table["population"],
+            "model": table["model"],
+            "n": table["n"],
+            "δ": [f"{100 * (1.0 - value):.0f} %" for value in table["confidence"]],
+            "exceeds r": percent(table["violated"], table["error"]),
+            "refused": percent(table["refused"]),
+            "not granted": percent((1.0 - table["granted"] - table["refused"]).abs()),
+            "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
+            "samples": table["seeds"],
+        }
+    )
+
+
+def hard_plot(table: pd.DataFrame) -> Any:
+    table = table[table["confidence"] == hard.LEVELS[0]].assign(by="certified")
+    figure, ax = plt.subplots(figsize=(9, 3.6))
+    allowed = 100 * (1.0 - hard.LEVELS[0])
+    labels = dots(ax, table, ["population", "model", "n"], "by", "violated", allowed)
+    names = [f"{population}\n{model}\n{n}" for population, model, n in labels]
+    ax.set_xticks(range(len(names)), names, fontsize=6, rotation=60)
+    ax.set_ylabel("exceeds r, % of all samples")
+    figure.tight_layout()
+    return figure
+
+
+# ---------------------------------------------------------------------- intervals
+
+
+def intervals_table(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "model": table["model"],
+            "noise": table["noise"],
+            "r": table["bound"],
+            "R² in the population": [f"{value:.4f}" for value in table["true"]],
+            "coverage": percent(table["coverage"], table["error"]),
+            "value below": percent(table["below"]),
+            "value above": percent(table["above"]),
+            "mean width": [f"{value:.4f}" for value in table["width"]],
+            "samples": table["seeds"],
+        }
+    )
+
+
+def intervals_plot(table: pd.DataFrame) -> Any:
+    figure, ax = plt.subplots(figsize=(8, 3.2))
+    places = ["model", "noise", "bound"]
+    labels = dots(ax, table.assign(by="interval"), places, "by", "coverage", 100 * intervals.LEVEL)
+    names = [f"{model}\nnoise {noise:g}\nr = {r:g}" for model, noise, r in labels]
+    ax.set_xticks(range(len(names)), names, fontsize=6)
+    ax.set_ylabel("coverage, %")
+    figure.tight_layout()
+    return figure
+
+
 # ---------------------------------------------------------------------- decisions
 
 
@@ -240,7 +298,7 @@ def monitoring_plot(table: pd.DataFrame) -> Any:
 def audits_table(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.assign(
         shown=[
-            text + (f" ({none:.0%} have none)" if none else "")
+            text + (f" ({100 * none:.1f} % have none)" if none else "")
             for text, none in zip(
                 percent(table["coverage"], table["error"]), 1.0 - table["interval"], strict=True
             )
@@ -270,14 +328,18 @@ def audits_plot(table: pd.DataFrame) -> Any:
 
 PLOTS = {
     "coverage": coverage_plot,
+    "intervals": intervals_plot,
     "certificates": certificates_plot,
+    "hard": hard_plot,
     "decisions": decisions_plot,
     "monitoring": monitoring_plot,
     "audits": audits_plot,
 }
 TABLES = {
     "coverage": coverage_table,
+    "intervals": intervals_table,
     "certificates": certificates_table,
+    "hard": hard_table,
     "decisions": decisions_table,
     "monitoring": monitoring_table,
     "audits": audits_table,
@@ -291,6 +353,13 @@ TEXTS = {
         "binomial model have statistical parity; the counts are overdispersed, and the model "
         "Poisson."
     ),
+    "intervals": (
+        f"`population_unfairness({intervals.LEVEL})` of models of {intervals.ROWS} rows, with and "
+        "without a bound, beside R² on S of the same model in the population, which is known "
+        "exactly. S is normal, two predictors depend on it, and so does the response; it has "
+        "noise of the given standard deviation, or is binomial. “Fair by itself” is a gaussian "
+        "population in which S explains nothing of the response."
+    ),
     "certificates": (
         f"Shares of all samples whose model was granted and exceeds r in the population, at "
         f"confidence {certificates.LEVEL}: statistical parity of gaussian models, mean parity of "
@@ -299,6 +368,15 @@ TEXTS = {
         '`certification="held-out"`. The price is the loss in the population (squared error, '
         "log-loss) relative to the plain model of the same rows, with models that were not "
         "granted counted as what is returned for them."
+    ),
+    "hard": (
+        f"Certified models for r = {hard.BOUND}, and how many of all samples have one that is "
+        "granted and exceeds r in the population. Three normal predictors, of which two depend on "
+        "S. “2 % group” and “10 % group” are binary attributes of that many people beside a "
+        "normal one; samples with fewer than ten people of the group are refused. In “curved”, a "
+        "predictor depends on the square of S. “Weighted” models see people with chances from "
+        "0.02 to 0.95 that depend on S or X, and have the inverse chances as weights. "
+        "“Mean parity” is of binomial models."
     ),
     "decisions": (
         f"`choose_bound` at confidence {decisions.LEVEL}, beside the largest bound whose decisions "
@@ -318,7 +396,8 @@ TEXTS = {
         f"Intervals of nominally {100 * audits.LEVEL:g} % for the smallest ratio and the largest "
         "difference between any two groups, in small groups. Selection rates are alike (0.3), "
         "apart (0.5 to 0.1), or rare (0.03, so that most groups of 15 have none selected); scores "
-        "are exponential. All pairs hold together (Bonferroni), so that more than 95 % is the "
-        "price of looking for the worst. Where nobody at all is selected there is no ratio."
+        "are exponential. All pairs hold together (Bonferroni), so that more than 95 % of several "
+        "groups is the price of looking for the worst. Where nobody at all is selected there is "
+        "no ratio."
     ),
 }

@@ -13,11 +13,13 @@ from joblib import Parallel, delayed
 
 from fairridge.exceptions import BoundWarning
 from fairridge.outputs import writing
-from simulations import audits, certificates, coverage, decisions, monitoring
+from simulations import audits, certificates, coverage, decisions, hard, intervals, monitoring
 
 EXPERIMENTS: dict[str, ModuleType] = {
     "coverage": coverage,
+    "intervals": intervals,
     "certificates": certificates,
+    "hard": hard,
     "decisions": decisions,
     "monitoring": monitoring,
     "audits": audits,
@@ -73,7 +75,8 @@ def chunks_of(name: str, quick: bool) -> list[Chunk]:
     more = getattr(module, "MORE", {})
     found = []
     for setting in module.SETTINGS:
-        count = module.QUICK if quick else module.REPEATS * more.get(setting.get("family"), 1)
+        kind = setting.get("family", setting.get("model"))
+        count = module.QUICK if quick else module.REPEATS * more.get(kind, 1)
         starts = range(0, count, CHUNK)
         found += [Chunk(name, setting, k, min(k + CHUNK, count)) for k in starts]
     return found

@@ -22,8 +22,8 @@ from fairridge.engines import (
     PrecomputedMoments,
     PrecomputedRoot,
 )
+from fairridge.engines.blocks import DenseBlock, SplitBlock, WrittenBlock
 from fairridge.engines.device_rows import DeviceBlock
-from fairridge.engines.written import DenseBlock, SplitBlock, WrittenBlock
 from fairridge.families import (
     Binomial,
     Cox,

@@ -208,6 +208,27 @@ def test_a_monitor_of_opportunities_needs_the_class(run, folder):
     assert "result" in missing.error
 
 
+def test_missing_attributes_are_a_group(run, folder):
+    for name, seed in (("one", 0), ("other", 1)):
+        frame = people(2500, seed).astype({"sex": object})
+        frame.loc[::6, "sex"] = None
+        frame.to_csv(folder / f"{name}.csv", index=False)
+    options = (*ROLES, "--missing", "level", "--rule", "adverse-impact:0.5", "--json")
+    result = run("choose", "one.csv", *options, "--held-out", "other.csv", "--bounds", "0,0.1")
+    assert result.code == 0, result.error
+    assert json.loads(result.out)["granted"]
+
+
+def test_a_model_of_several_classes_is_not_watched(run, folder):
+    frame = people(300, 0).assign(outcome=np.tile(["a", "b", "c"], 100))
+    frame.to_csv(folder / "three.csv", index=False)
+    assert run("fit", "three.csv", *ROLES, "--out", "model.json").code == 0
+    result = run("monitor", "three.csv", "--model", "model.json", "--state", "state.json")
+    assert result.code == 2
+    assert "several classes" in result.error
+    assert len(result.error.splitlines()) == 1
+
+
 @pytest.mark.slow
 def test_monitors_that_run_at_the_same_time_lose_no_rows(folder):
     rng = np.random.default_rng(1)

@@ -25,7 +25,7 @@ from fairridge import (
     sources,
 )
 from tests import zoo
-from tests.zoo import means, r_squared
+from tests.zoo import crossed, means, r_squared
 
 N = 400
 S = ["sex", "age", "race"]
@@ -59,12 +59,18 @@ def share(mu, frame, name, weight=None):
     return r_squared(mu, pd.get_dummies(columns, drop_first=True).to_numpy(float), weight)
 
 
-@pytest.mark.parametrize("blind", [False, True])
-@pytest.mark.parametrize("family", ["gaussian", "poisson", "binomial", "multinomial"])
-@pytest.mark.parametrize(
-    "bounds", [BOUNDS, {"race": 0.05, "age": 0.0, "sex": 0.005}, {"age": 0.0, "sex": 0.0}]
+SETS = {
+    "two": BOUNDS,
+    "three": {"race": 0.05, "age": 0.0, "sex": 0.005},
+    "zeros": {"age": 0.0, "sex": 0.0},
+}
+
+
+@crossed(
+    family=["gaussian", "poisson", "binomial", "multinomial"], bounds=SETS, blind=[False, True]
 )
 def test_users_measure_each_bound(people, family, blind, bounds):
+    bounds = SETS[bounds]
     frame, eta = people
     model = fair(family, bounds, blind=blind).fit(frame, respond(family, eta))
     mu = means(model, frame)

@@ -139,10 +139,19 @@ TRUTH_VALUES = {
 }
 
 
-def check_labels(Z, codes, y):
+@pytest.fixture(scope="module")
+def model_of_two(two):
+    return fair(0.3).fit(*two)
+
+
+@pytest.fixture(scope="module")
+def model_of_three(three):
+    return fair(0.3).fit(*three)
+
+
+def check_labels(Z, codes, y, expected):
     names = np.asarray(y if not hasattr(y, "to_numpy") else y.to_numpy()).ravel()
     model = fair(0.3).fit(Z, y)
-    expected = fair(0.3).fit(Z, codes)
     assert model.classes_.tolist() == sorted(set(names.tolist()))
     predicted = model.predict(Z)
     assert set(predicted.tolist()) <= set(names.tolist())
@@ -154,15 +163,15 @@ def check_labels(Z, codes, y):
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_labels_of_three_classes_may_have_any_type(three, kind):
+def test_labels_of_three_classes_may_have_any_type(three, model_of_three, kind):
     Z, codes = three
-    check_labels(Z, codes, LABELS[kind](codes))
+    check_labels(Z, codes, LABELS[kind](codes), model_of_three)
 
 
 @pytest.mark.parametrize("kind", [*LABELS, *TRUTH_VALUES])
-def test_labels_of_two_classes_may_have_any_type(two, kind):
+def test_labels_of_two_classes_may_have_any_type(two, model_of_two, kind):
     Z, codes = two
-    check_labels(Z, codes, (LABELS | TRUTH_VALUES)[kind](codes))
+    check_labels(Z, codes, (LABELS | TRUTH_VALUES)[kind](codes), model_of_two)
 
 
 MISSING = {

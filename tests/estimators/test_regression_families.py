@@ -15,7 +15,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.exceptions import DataWarning
 from fairridge.families import Gamma, Poisson, QuasiBinomial, Tweedie
 from tests import zoo
-from tests.zoo import LateModule, quietly, statsmodels_family
+from tests.zoo import LateModule, crossed, quietly, statsmodels_family
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
 sm = LateModule("statsmodels.api")
@@ -280,9 +280,9 @@ def assert_sound(model, Z, r):
     assert np.isfinite(model.predict(Z)).all()
 
 
-@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
-@pytest.mark.parametrize("sensitive", ["s", "g"])
-@pytest.mark.parametrize("family", ["poisson", "tweedie", "quasi-binomial"])
+@crossed(
+    family=["poisson", "tweedie", "quasi-binomial"], r=[0.0, 0.05, 0.5, 1.0], sensitive=["s", "g"]
+)
 def test_a_level_of_zeros_reaches_the_right_deviance(columns, responses, family, sensitive, r):
     g = np.random.default_rng(66).integers(0, 3, 180)
     y = np.where(g == 2, 0.0, responses[family])

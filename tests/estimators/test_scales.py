@@ -19,6 +19,7 @@ from fairridge import (
     cross_validate,
     sources,
 )
+from tests.zoo import crossed
 
 N = 120
 RNG = np.random.default_rng(6)
@@ -192,10 +193,12 @@ def test_streamed_weights_that_cannot_be_squared_are_refused():
 # ------------------------------------------------------------------- rank decisions
 
 
-@pytest.mark.parametrize("shifted", ["nothing", "y", "s", "x"])
-@pytest.mark.parametrize("unit", [1e-20, 1e4, 1e8, 1e20])
-@pytest.mark.parametrize("family", ["gaussian", "binomial"])
-@pytest.mark.parametrize("side", ["sensitive", "predictors"])
+@crossed(
+    side=["sensitive", "predictors"],
+    family=["gaussian", "binomial"],
+    unit=[1e-20, 1e4, 1e8, 1e20],
+    shifted=["nothing", "y", "s", "x"],
+)
 def test_no_unit_and_no_origin_makes_a_column_collinear(side, family, unit, shifted):
     """One column in other units, and one far from zero: the same model without standardizing."""
     kind = FairRidgeRegressor if family == "gaussian" else FairRidgeClassifier

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from fairridge import FairRidgeRegressor
+from tests.zoo import LIBRARIES, crossed
 
 
 @pytest.fixture
@@ -16,8 +17,7 @@ def parts(workers, worker_columns, frame_of):
     return frame_of(X), frame_of(S)
 
 
-@pytest.mark.parametrize("definition", ["statistical-parity", "individual"])
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+@crossed(library=LIBRARIES, r=[0.0, 0.05, 1.0], definition=["statistical-parity", "individual"])
 def test_both_ways_give_the_same_model(workers, worker_columns, frame_of, parts, r, definition):
     together, (X, S) = frame_of(worker_columns), parts
     inside = FairRidgeRegressor(r, sensitive=workers.sensitive, definition=definition)

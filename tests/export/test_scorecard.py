@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairridge import FairRidgeClassifier
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.export import scorecard
 
 
@@ -145,3 +145,10 @@ def test_frames_come_back_in_the_users_library(workers):
     for frame in (X, pl.from_pandas(X)):
         model = FairRidgeClassifier(0.1, sensitive=["sex"]).fit(frame, workers.y["binomial"])
         assert type(scorecard(model).to_frame()) is type(frame)
+
+
+def test_other_families_are_refused_before_missing_values(workers):
+    X = workers.X.assign(skill=workers.X["skill"].where(workers.X["skill"] > -1.0))
+    model = FairRidgeRegressor(0.1, sensitive=["sex"], missing="level")
+    with pytest.raises(ValueError, match="gaussian model with the identity link"):
+        scorecard(model.fit(X, workers.y["gaussian"]))

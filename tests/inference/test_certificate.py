@@ -83,10 +83,13 @@ def test_certificates_of_data():
     h = (S - S.mean(axis=0)) @ fit.alpha
     t = fit.U @ fit.beta
     rho = found.training_bound
-    phi = ((1 - rho) * (h * h + 2 * h * t) - rho * t * t) / (h.var() + t.var())
+    hat = np.linalg.qr(np.column_stack([np.ones(2000), S]))[0]
+    wider = 1 / np.sqrt(1 - (hat**2).sum(axis=1))
+    phi = ((1 - rho) * (h * h + 2 * h * t * wider) - rho * t * t) / (h.var() + t.var())
     spread = (phi**2).sum() / 2000**2 / (4 * rho * (1 - rho) ** 3)
-    upper = upper_bound(rho, sensitive_columns=2, confidence=0.95, spread=spread)
-    assert upper == pytest.approx(0.05, rel=0.01)  # c is interpolated in r′
+    degrees = (h @ h) ** 2 / (h**4).sum() - 1
+    upper = upper_bound(rho, sensitive_columns=2, confidence=0.95, spread=spread, degrees=degrees)
+    assert upper == pytest.approx(0.05, rel=0.002)  # c and ν are interpolated in r′
 
 
 def test_a_certificate_that_is_not_granted_says_how_many_rows_would_do():

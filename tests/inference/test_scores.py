@@ -1,5 +1,7 @@
 """What S explains of scores, and how exactly rows tell it, beside plain sums over rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -17,15 +19,19 @@ SETTINGS = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
 
 
 def by_hand(S, scores, w):
-    """Return ω and the variance of its estimate, row by row."""
+    """Return ω, the variance of its estimate and ν, row by row."""
     S = S - np.average(S, axis=0, weights=w)
     f = scores - np.average(scores, axis=0, weights=w)
     gamma = np.linalg.solve(S.T @ (w[:, None] * S), S.T @ (w[:, None] * f))
     h = S @ gamma
     t = f - h
     N, T = (np.average((part**2).sum(axis=1), weights=w) for part in (h, t))
-    move = (2 * h * t + h * h).sum(axis=1) - N - N / T * ((t * t).sum(axis=1) - T)
-    return N / T, (w**2 @ move**2) / w.sum() ** 2 / T**2
+    Z = np.column_stack([np.ones(len(S)), S])
+    leverage = w * (Z * np.linalg.solve(Z.T @ (w[:, None] * Z), Z.T).T).sum(axis=1)
+    both = 2 * h * t / np.sqrt(1 - leverage)[:, None]
+    move = (both + h * h).sum(axis=1) - N - N / T * ((t * t).sum(axis=1) - T)
+    a = w**2 * (h * h).sum(axis=1)
+    return N / T, (w**2 @ move**2) / w.sum() ** 2 / T**2, a.sum() ** 2 / (a @ a) - 1
 
 
 @pytest.mark.parametrize("family", [Gaussian(), Binomial(), Multinomial(3)])
@@ -44,11 +50,13 @@ def test_odds_and_their_variance_are_those_of_plain_sums(family, weighted):
         eta = fit.linear_predictor().reshape(150, -1)
         shifted = eta if offset is None else eta + offset[:, None]
         mu = family.mean(shifted) if family.n_predictors == 1 else family.probabilities(shifted)
-        odds, variance = by_hand(data[0], eta, w)
+        odds, variance, degrees = by_hand(data[0], eta, w)
         for one in (linear[k], general[k]):
             assert one.odds == pytest.approx(odds, rel=1e-8)
+            assert one.degrees == pytest.approx(degrees, rel=1e-8)
             assert one.spread == pytest.approx(variance / (4 * odds), rel=1e-8)
-        odds, variance = by_hand(data[0], mu.reshape(150, -1), w)
+        odds, variance, degrees = by_hand(data[0], mu.reshape(150, -1), w)
+        assert on_means[k].degrees == pytest.approx(degrees, rel=1e-8)
         assert on_means[k].odds == pytest.approx(odds, rel=1e-8)
         assert on_means[k].spread == pytest.approx(variance / (4 * odds), rel=1e-8)
 
@@ -58,8 +66,11 @@ def test_draws_of_a_fair_model_are_chi_squared():
     covariance = np.diag([*([0.7 / n] * q), 0.0, 0.0])
     one = ExplainedScores(np.zeros(q), 0.7, covariance)
     assert one.spread == pytest.approx(1 / n)
-    drawn = one.draws(np.random.default_rng(0).standard_normal((4000, q + 2)))
-    assert stats.kstest(n * drawn, "chi2", args=(q,)).pvalue > 0.01
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((4000, q + 2)), rng.random(4000)
+    assert stats.kstest(n * one.draws(*numbers), "chi2", args=(q,)).pvalue > 0.01
+    few = replace(one, degrees=9.0).draws(*numbers)
+    assert stats.kstest(n * few / q, "f", args=(q, 9.0)).pvalue > 0.01
 
 
 def test_the_limit_from_other_rows_inverts_the_noncentral_chi_squared():

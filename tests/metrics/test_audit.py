@@ -376,8 +376,7 @@ def test_many_attributes_are_measured_without_a_split():
     [
         (([0, 1], [0.1, np.nan], ["a", "b"]), "y_pred contains NaN"),
         (([0, None], [0.1, 0.2], ["a", "b"]), "y_true contains missing values"),
-        (([0, 1], [0.1, 0.2], ["a", None]), "sensitive attribute 's0' contains missing values"),
-        (([0, 1], [0.1, 0.2], [1.5, np.nan]), "sensitive attribute 's0' contains missing values"),
+        (([0, 1], [0.1, 0.2], [1.5, np.inf]), "sensitive attribute 's0' contains infinity"),
         (([0, 1], [0.1], ["a", "b"]), "y_pred has 1"),
         (([0, 1, 1], [0.1, 0.2], ["a", "b"]), "y_true has 3"),
         (([0, 1], [0.1, 3.0], ["a", "b"]), "y_pred ranges from 0.1 to 3, but y_true has two"),
@@ -424,3 +423,36 @@ def test_thresholds_are_for_scores():
     assert numbers.kind == "regression"
     with pytest.raises(ValueError, match="kind='regression', but y_true holds"):
         audit(["n", "y"], [0.1, 0.3], sensitive_features=["a", "b"], kind="regression")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_people_whose_attribute_is_missing_are_a_group(loans, library):
+    """The numbers are those of a level that was written into the column."""
+    S = loans[["sex", "age"]].astype({"sex": object, "age": float})
+    S.loc[::7, "sex"], S.loc[3::9, "age"] = None, np.nan
+    given = S if library == "pandas" else pl.from_pandas(S)
+    found = audit(loans["y"], loans["p"], sensitive_features=given)
+    known = S.assign(sex=S["sex"].fillna("(missing)"))
+    expected = audit(loans["y"], loans["p"], sensitive_features=known[["sex"]])
+    sex, age = found.attributes
+    assert [group.group for group in sex.groups] == ["f", "m", "(missing)"]
+    by_name = {group.group: group for group in expected.attributes[0].groups}
+    for group in sex.groups:
+        assert group.count == by_name[group.group].count
+        assert group.selection_rate == by_name[group.group].selection_rate
+    assert age.groups[-1].group == "(missing)"
+    assert age.groups[-1].count == S["age"].isna().sum()
+    there = S["age"].notna()
+    alone = audit(loans["y"][there], loans["p"][there], sensitive_features=S.loc[there, ["age"]])
+    for own, other in zip(age.groups, alone.attributes[0].groups, strict=False):
+        assert (own.group, own.count) == (other.group, other.count)
+
+
+def test_what_missing_attributes_explain_is_part_of_the_share(loans):
+    S = loans[["age"]].astype(float)
+    S.loc[::5, "age"] = np.nan
+    lost = S["age"].isna().to_numpy()
+    columns = np.column_stack([np.where(lost, 0.0, S["age"]), lost])
+    expected = LinearRegression().fit(columns, loans["p"]).score(columns, loans["p"])
+    found = audit(None, loans["p"], sensitive_features=S)
+    assert found.means_share.value == pytest.approx(expected)

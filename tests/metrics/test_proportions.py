@@ -108,3 +108,18 @@ def test_nobody_selected_is_no_evidence_and_everybody_is_the_score_test():
     # Likeliest under H₀ are 0.8 and 1, so that only the first has a variance.
     expected = norm.sf((1.0 - 0.8) / np.sqrt(0.8 * 0.2 / 50 * 100 / 99))
     assert ratio_p_value(shares(50, 50), shares(50, 50), 0.8) == pytest.approx(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("heavier", [1.0, 3.0])
+def test_tests_of_weighted_shares_keep_their_level(heavier):
+    """A ratio of exactly 0.8 in the weighted population; rows with the outcome may weigh more."""
+    rng = np.random.default_rng(0)
+
+    def group(n, share):
+        chance = share / (heavier * (1.0 - share) + share)
+        chosen = (rng.random(n) < chance).astype(float)
+        return part_of(chosen, np.where(chosen > 0, heavier, 1.0) * rng.lognormal(0.0, 0.6, n))
+
+    passed = [ratio_p_value(group(120, 0.4), group(300, 0.5), 0.8) <= 0.1 for _ in range(1500)]
+    assert np.mean(passed) <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / 1500)

@@ -113,3 +113,27 @@ def test_bad_rows_and_folds_are_named(people):
         fairridge.proxies(model, frame, n_folds=1)
     with pytest.raises(ValueError, match="'score'"):
         fairridge.proxies(model, frame.assign(score=np.nan))
+
+
+def test_missing_values_tell_and_are_told(people):
+    """A number that is missing for one race says who is of that race."""
+    _, frame, _ = people
+    rng = np.random.default_rng(0)
+    noise = frame["noise"].where(frame["race"] == "w", np.nan)
+    frame = frame.assign(noise=noise, age=frame["age"].where(rng.random(N) < 0.9))
+    frame["race"] = frame["race"].astype(object).where(rng.random(N) < 0.9, None)
+    y = frame["score"] + rng.normal(size=N)
+    model = FairRidgeRegressor(0.05, sensitive=["race", "age"], missing="level").fit(frame, y)
+    found = fairridge.proxies(model, frame[["race", "age", "noise", "old", "zip", "score"]])
+    table = found.telling.to_frame().set_index("predictor")
+    # Of those whose race is known all are told, and of those whose race is missing none.
+    assert table.loc["noise", "tells race (AUC)"] > 0.85
+    known = frame["age"].notna()
+    r = np.corrcoef(frame["age"][known], frame["old"][known])[0, 1]
+    assert table.loc["old", "tells age (R²)"] == pytest.approx(r**2, abs=0.01)
+
+
+def test_a_number_that_was_never_missing_may_not_be_missing_now(people):
+    model, frame, _ = people
+    with pytest.raises(ValueError, match="noise"):
+        fairridge.proxies(model, frame.assign(noise=np.nan))

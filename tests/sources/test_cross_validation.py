@@ -156,7 +156,8 @@ def test_moments_have_no_folds(people):
     [
         (FairRidgeRegressor(family="poisson"), "only gaussian models"),
         (FairRidgeClassifier(), "only gaussian models"),
-        (FairRidgeRegressor(definition="individual"), "only statistical parity"),
+        (FairRidgeRegressor(definition="individual"), "definition='individual' looks at every row"),
+        (FairRidgeRegressor(confidence=0.9), "confidence looks at every row"),
         (FairRidgeRegressor(sensitive="years"), "leave it out of the model"),
     ],
 )

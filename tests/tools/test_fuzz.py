@@ -10,6 +10,7 @@ from tools.fuzz.__main__ import main
 from tools.fuzz.check import judge, verdict_of
 from tools.fuzz.fitting import Answer, answer
 from tools.fuzz.problems import OTHER, draw
+from tools.pairs.draw import draw as draw_case
 
 pytestmark = pytest.mark.slow
 
@@ -191,3 +192,25 @@ def test_the_run_prints_a_table_and_says_how_to_repeat_a_violation(capsys, monke
     monkeypatch.setattr("tools.fuzz.check.GAIN", -1.0)  # then nothing is stationary
     assert main(["--seed", "7", "--problems", "1"]) == 1
     assert "python -m tools.fuzz --seed 7 --problems 1" in capsys.readouterr().out
+
+
+def test_options_are_drawn_together(capsys):
+    assert main(["--pairs", "--problems", "2", "--seed", "3"]) == 0
+    assert capsys.readouterr().out == "2 cases, 0 of them with faults\n"
+
+
+def test_a_fault_of_options_is_shown_with_as_few_as_have_it(capsys, monkeypatch):
+    from tools.pairs import verbs
+
+    def broken(setting):
+        if setting.case["unknown"] == "mean":
+            raise KeyError("mean")
+
+    monkeypatch.setitem(verbs.VERBS, "predict", broken)
+    seed = next(k for k in range(100) if draw_case(k)[0].chosen.keys() > {"unknown", "rare"}
+                and draw_case(k)[0]["unknown"] == "mean")  # fmt: skip
+    assert main(["--pairs", "--problems", "1", "--seed", str(seed)]) == 1
+    out = capsys.readouterr().out
+    assert "predict: breaks: KeyError: 'mean'" in out
+    assert "Case(unknown='mean')" in out
+    assert f"--seed {seed} --problems 1" in out

@@ -437,3 +437,10 @@ def test_a_regression_of_text_is_refused(people):
     labels = np.where(np.asarray(y) > np.median(y), "high", "low")
     with pytest.raises(ValueError, match=r"y must hold numbers, not values such as '(high|low)'"):
         compare(frame, labels, sensitive="sex", task="regression")
+
+
+def test_times_and_events_are_refused():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.column_stack([np.arange(30) + 1.0, np.ones(30)])
+    with pytest.raises(ValueError, match="compare is for numbers and classes"):
+        compare(X, y, sensitive=[0])

@@ -1,7 +1,9 @@
 """Draw random problems, fit them, and judge every answer.
 
-``python -m tools.fuzz --seconds N --seed S [--problems N] [--jobs J]``
+``python -m tools.fuzz --seconds N --seed S [--problems N] [--jobs J] [--pairs]``
 Problem k of a run has the seed S + k, so ``--seed S --problems 1`` repeats one.
+With ``--pairs`` it draws three options and more of `tools.pairs` together, and does with
+the model what users do.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from itertools import count, islice
 from multiprocessing import get_context
+from typing import Any
 
 from tools.fuzz.check import verdict_of
 from tools.fuzz.verdict import Verdict
@@ -32,13 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--problems", type=int, help="stop after so many problems")
     parser.add_argument("--seed", type=int, default=0, help="of the first problem")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--pairs", action="store_true", help="draw options that meet each other")
     chosen = parser.parse_args(arguments)
     seconds = chosen.seconds
     if seconds is None:
         seconds = float("inf") if chosen.problems else 60.0
+    if chosen.pairs:
+        return _pairs(chosen.seed, chosen.problems, seconds, chosen.jobs)
     verdicts: list[Verdict] = []
     with suppress(KeyboardInterrupt):  # the table of what is done
-        for verdict in _verdicts(chosen.seed, chosen.problems, seconds, chosen.jobs):
+        for verdict in _results(verdict_of, chosen.seed, chosen.problems, seconds, chosen.jobs):
             verdicts.append(verdict)
             if verdict.violations:
                 print(_shown(verdict), flush=True)
@@ -46,12 +52,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(any(verdict.violations for verdict in verdicts))
 
 
-def _verdicts(seed: int, problems: int | None, seconds: float, jobs: int) -> Iterator[Verdict]:
+def _pairs(seed: int, problems: int | None, seconds: float, jobs: int) -> int:
+    """Try options together; print the cases that are not as the tables say."""
+    from tools.pairs.draw import shown
+
+    done = wrong = 0
+    with suppress(KeyboardInterrupt):
+        for text in _results(shown, seed, problems, seconds, jobs):
+            done, wrong = done + 1, wrong + bool(text)
+            if text:
+                print(text, flush=True)
+    print(f"{done} cases, {wrong} of them with faults")
+    return int(wrong > 0)
+
+
+def _results(
+    work: Callable[[int], Any], seed: int, problems: int | None, seconds: float, jobs: int
+) -> Iterator[Any]:
+    """Yield what work makes of one seed after the other."""
     seeds = count(seed) if problems is None else iter(range(seed, seed + problems))
     end = time.monotonic() + seconds
     if jobs == 1:
         for one in seeds:
-            yield verdict_of(one)
+            yield work(one)
             if time.monotonic() > end:
                 return
         return
@@ -61,7 +84,7 @@ def _verdicts(seed: int, problems: int | None, seconds: float, jobs: int) -> Ite
             wave = list(islice(seeds, CHUNK * jobs))
             if not wave:
                 return
-            yield from pool.map(verdict_of, wave, chunksize=max(1, CHUNK // 4))
+            yield from pool.map(work, wave, chunksize=max(1, CHUNK // 4))
 
 
 def _shown(verdict: Verdict) -> str:

@@ -222,9 +222,12 @@ def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float 
     """Return the monitor that a file keeps, or a new one if there is no such file."""
     from fairridge import Monitor
 
-    if not os.path.exists(state) or os.path.getsize(state) == 0:
-        return Monitor(model, unfairness, 0.01 if false_alarm is None else false_alarm)
-    watch = Monitor.load(state, model)
+    try:
+        if not os.path.exists(state) or os.path.getsize(state) == 0:
+            return Monitor(model, unfairness, 0.01 if false_alarm is None else false_alarm)
+        watch = Monitor.load(state, model)
+    except TypeError as error:  # a model that cannot be watched
+        raise BadInputError(str(error)) from error
     # The guarantee of a state is for what it was begun with.
     for option_name, asked, known in (
         ("--unfairness", unfairness, watch.unfairness),

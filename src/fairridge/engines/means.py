@@ -9,7 +9,7 @@ import numpy as np
 
 from fairridge._arrays import joined, namespace, to_host
 from fairridge._typing import Floats
-from fairridge.engines.written import WrittenBlock
+from fairridge.engines.blocks import WrittenBlock
 from fairridge.families import Family
 from fairridge.families.means import MeansOfRows
 from fairridge.families.sums import GLMSums

@@ -12,12 +12,18 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import RowLevel, Rows, Slab, SparseSlab
-from fairridge.engines.blocks import block_slices, dense, in_threads, write_block
+from fairridge.engines.blocks import (
+    WrittenBlock,
+    WrittenRows,
+    block_slices,
+    dense,
+    in_threads,
+    write_block,
+)
 from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.means import MeanSums, block_means, deviance_hessian
 from fairridge.engines.moments import Moments, require_squares, triangular_factor
 from fairridge.engines.responses import DistinctResponses, null_sums
-from fairridge.engines.written import WrittenBlock, WrittenRows
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.means import MeansOfRows

@@ -16,7 +16,7 @@ from fairridge.engines import MemoryEngine, one_blas_thread
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.families import Family
-from fairridge.families.class_weights import with_class_weights
+from fairridge.families.base import with_class_weights
 from fairridge.models import FairBasis, Fit
 from fairridge.search import PenalizedProblem, leave_one_out
 

@@ -402,7 +402,7 @@ class FairRidge(LinearModel):
         do. For R² on S of the linear predictor or of the predicted means;
         shares of deviance and other definitions are refused.
     certification : {"auto", "closed-form", "draws", "held-out"}, default="auto"
-        How a bound is certified: by a noncentral χ² ("auto" for gaussian
+        How a bound is certified: by a noncentral F ("auto" for gaussian
         models), by draws of what the rows leave open about the population
         ("auto" for others), or by tests on half of the rows, which the model
         is then not fitted to.

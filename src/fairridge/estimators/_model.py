@@ -30,46 +30,24 @@ PENALTY_OR_FEWER = "Set predictor_penalty, or use a map with fewer features."
 
 @dataclass(frozen=True)
 class Traits:
-    """Facts about a model with given parameters, for code that handles all models alike.
+    """Facts about a model with given parameters, for code that handles all models alike."""
 
-    Attributes
-    ----------
-    definition : Definition or None
-        What is bounded; None if that is not a function of linear predictors.
-    largest_bound : float
-        Largest bound that means something.
-    needs_sensitive : bool
-        Whether predictions need S.
-    needs_groups : bool
-        Whether S must divide the rows into groups.
-    moments_suffice : bool
-        Whether a gaussian model needs nothing of the rows but their moments.
-    compresses : bool
-        Whether data with more columns than rows are solved in fewer features.
-    regularized : bool
-        Whether collinear predictors have one answer.
-    chooses_penalty : bool
-        Whether λ₂ is chosen from the rows, by cross-validation.
-    advice : str or None
-        What to do about features that fit any response; None if a penalty
-        keeps them from it.
-    multiplier : str
-        What `lambda_` is called in a summary.
-    given_penalty : str or None
-        The parameter that fixes the penalty, as ``name=value``; a bound then
-        chooses nothing.
-    """
-
+    # What is bounded; None if that is not a function of linear predictors (Definition or
+    # None).
     definition: Any = None
-    largest_bound: float = 1.0
-    needs_sensitive: bool = True
-    needs_groups: bool = False
+    largest_bound: float = 1.0  # largest bound that means something
+    needs_sensitive: bool = True  # whether predictions need S
+    needs_groups: bool = False  # whether S must divide the rows into groups
+    # Whether a gaussian model needs nothing of the rows but their moments.
     moments_suffice: bool = False
+    # Whether data with more columns than rows are solved in fewer features.
     compresses: bool = False
-    regularized: bool = False
-    chooses_penalty: bool = False
+    regularized: bool = False  # whether collinear predictors have one answer
+    chooses_penalty: bool = False  # whether λ₂ is chosen from the rows, by cross-validation
+    # What to do about features that fit any response; None if a penalty keeps them from it.
     advice: str | None = FEWER_FEATURES
-    multiplier: str = "λ(r)"
+    multiplier: str = "λ(r)"  # what `lambda_` is called in a summary
+    # The parameter that fixes the penalty, as ``name=value``; a bound then chooses nothing.
     given_penalty: str | None = None
 
 
@@ -79,25 +57,13 @@ class Fitted:
 
     `unknown` is not among these facts: it is about rows to predict, and takes effect
     when it is set.
-
-    Attributes
-    ----------
-    settings : estimator
-        The model with the parameters of the fit, unfitted.
-    traits : Traits
-        What kind of model these make.
-    design : Design
-        The columns of S and X.
-    profiles : tuple of ColumnProfile
-        How these were distributed; empty if that is not kept.
-    text_styles : tuple of TextStyle
-        How columns were written in the file of the fit; empty if there was none.
     """
 
-    settings: Any
-    traits: Traits
-    design: Design
-    profiles: tuple[ColumnProfile, ...]
+    settings: Any  # the model with the parameters of the fit, unfitted
+    traits: Traits  # what kind of model these make
+    design: Design  # the columns of S and X
+    profiles: tuple[ColumnProfile, ...]  # how these were distributed; empty if that is not kept
+    # How columns were written in the file of the fit; empty if there was none.
     text_styles: tuple[TextStyle, ...]
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -11,36 +12,26 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from fairridge._typing import Floats
+from fairridge.arguments import check_number
 from fairridge.data import Table, as_native, is_missing, numeric_vector
 from fairridge.data.vectors import labels, values_of
 from fairridge.engines import Engine
-from fairridge.estimators._class_weights import balanced, class_weights
 from fairridge.families import Binomial, Cox, Family, Multinomial
-from fairridge.families.class_weights import with_class_weights
+from fairridge.families.base import ClassWeights, with_class_weights
 from fairridge.metrics import find_label
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything but the response, without the rows of zero weight.
+    """Everything but the response, without the rows of zero weight."""
 
-    Attributes
-    ----------
-    table, attributes : Table
-        X, and S if it came separately.
-    n_given : int
-        Rows as they were passed.
-    keep : ndarray of int or slice
-        Which of those have a positive weight.
-    weight, offset : ndarray or None
-        Of the rows kept.
-    """
-
+    # X, and S if it came separately.
     table: Table
     attributes: Table | None
-    n_given: int
-    keep: Any
+    n_given: int  # rows as they were passed
+    keep: Any  # which of those have a positive weight (ndarray of int or slice)
+    # Of the rows kept.
     weight: Floats | None
     offset: Floats | None
 
@@ -52,30 +43,16 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Response:
-    """A response as a family reads it.
+    """A response as a family reads it."""
 
-    Attributes
-    ----------
-    family : Family
-        The family, chosen or confirmed by the response.
-    values : ndarray of shape (n, c)
-        What the family reads.
-    targets : ndarray of shape (n, m)
-        The response as numbers whose moments mean something.
-    classes : ndarray or None
-        Labels, for classifiers.
-    controls : tuple of int
-        Encoded predictors that a bound is conditional on: what else must be known
-        to set a model up on rows.
-    balanced : bool
-        Whether classes weigh the same, by the rows that a model is set up on.
-    """
-
-    family: Family
-    values: Floats
-    targets: Floats
-    classes: NDArray[Any] | None = None
+    family: Family  # the family, chosen or confirmed by the response
+    values: Floats  # what the family reads, of shape (n, c)
+    targets: Floats  # the response as numbers whose moments mean something, of shape (n, m)
+    classes: NDArray[Any] | None = None  # labels, for classifiers (ndarray or None)
+    # Encoded predictors that a bound is conditional on: what else must be known to set a
+    # model up on rows.
     controls: tuple[int, ...] = ()
+    # Whether classes weigh the same, by the rows that a model is set up on.
     balanced: bool = False
 
     def on(self, engine: Engine) -> Response:
@@ -128,24 +105,12 @@ class NumericResponse:
 
 @dataclass(frozen=True)
 class Classes:
-    """Labels: binomial for two, multinomial for more.
+    """Labels: binomial for two, multinomial for more."""
 
-    Attributes
-    ----------
-    link : str
-        Link of two classes.
-    only_two : bool
-        Whether more classes are refused.
-    positive : object
-        The class that is modeled, if it is not the second of two.
-    class_weight : dict, "balanced" or None
-        Weights of the classes in the deviance.
-    """
-
-    link: Any = "logit"
-    only_two: bool = False
-    positive: Any = None
-    class_weight: Any = None
+    link: Any = "logit"  # link of two classes
+    only_two: bool = False  # whether more classes are refused
+    positive: Any = None  # the class that is modeled, if it is not the second of two
+    class_weight: Any = None  # weights of the classes in the deviance
     has_labels = True
 
     def read(self, y: Any, inputs: Inputs) -> Response:
@@ -279,3 +244,45 @@ def _is_boolean(values: NDArray[Any]) -> bool:
         return values.dtype.kind == "b"
     known = [value for value in values.tolist() if not is_missing(value)]
     return bool(known) and all(isinstance(value, bool) for value in known)
+
+
+def balanced(sizes: Floats) -> ClassWeights:
+    """Return W/(K·W_k), with which all classes weigh the same."""
+    return tuple((sizes.sum() / (len(sizes) * sizes)).tolist())
+
+
+def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> ClassWeights:
+    """Return the weight of every class; None if all have the same.
+
+    Parameters
+    ----------
+    given : dict, "balanced" or None
+        Weights by label, others 1; or W/(K·W_k), with W_k the sample weight of
+        class k of K, as in scikit-learn.
+    classes : list
+        The labels, in order.
+    sizes : ndarray of shape (K,) or None
+        W_k; None if the rows are not counted yet.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str) and given == "balanced":
+        if sizes is None:
+            raise ValueError(
+                "class_weight='balanced' needs the rows in main memory, to count the classes; "
+                "pass a dict of weights."
+            )
+        return balanced(sizes)
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"class_weight={given!r} is not known; use 'balanced', or a dict of weights by label."
+        )
+    weights = np.ones(len(classes))
+    for label, value in given.items():
+        known_label = find_label(label, classes)
+        if known_label is None:
+            known = ", ".join(map(repr, classes))
+            raise ValueError(f"class_weight names {label!r}, which is not a class of y: {known}.")
+        number = check_number(f"class_weight[{label!r}]", value, minimum=0.0, strict=True)
+        weights[classes.index(known_label)] = number
+    return tuple(weights.tolist())

@@ -159,7 +159,8 @@ def _store_linear_form(
     if blind:  # coefficients of S are zero, but for rounding
         raw, center = fit.beta, basis.center_predictors
     intercept = level - raw @ center
-    coefficients = raw[..., design.input_order]
+    # In the order of memory that a loaded model has, so that sums agree to the last bit.
+    coefficients = np.ascontiguousarray(raw[..., design.input_order])
     if training.response.classes is not None:  # as scikit-learn's classifiers have them
         coefficients, intercept = np.atleast_2d(coefficients), np.atleast_1d(intercept)
     model.coef_, model.intercept_ = coefficients, intercept

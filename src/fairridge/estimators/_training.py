@@ -36,34 +36,17 @@ from fairridge.sources.stream import StreamEngine
 
 @dataclass(frozen=True)
 class Training:
-    """Training data, ready to be summed over.
+    """Training data, ready to be summed over."""
 
-    Attributes
-    ----------
-    design : Design
-        What the model remembers of its columns.
-    engine : Engine
-        Where the rows are.
-    response : Response
-        The family and its classes.
-    n_rows : int
-        Rows with a positive weight.
-    backend : object
-        The frame library of the input; None for arrays.
-    unmapped : Rows or None
-        The rows before feature maps, if there are any: a training set of
-        cross-validation fits them anew.
-    held : Engine or None
-        Rows that are kept from the fit, to test models on.
-    """
-
-    design: Design
-    engine: Engine
-    response: Response
-    n_rows: int
-    backend: Any
+    design: Design  # what the model remembers of its columns
+    engine: Engine  # where the rows are
+    response: Response  # the family and its classes
+    n_rows: int  # rows with a positive weight
+    backend: Any  # the frame library of the input; None for arrays
+    # The rows before feature maps, if there are any: a training set of cross-validation fits
+    # them anew.
     unmapped: Rows | None = None
-    held: Engine | None = None
+    held: Engine | None = None  # rows that are kept from the fit, to test models on
 
     def engine_on(self, positions: NDArray[np.intp]) -> MemoryEngine:
         """Return an engine for some of the rows."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from fairridge.arguments import check_count
 from fairridge.data import Levels, as_table
+from fairridge.data.columns import FilledColumn
 from fairridge.engines.moments import not_finite_message
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 from fairridge.metrics import Attribution, Proxies, Telling, lmg, proxy_terms, tell
@@ -91,20 +92,18 @@ def proxies(
 
 
 def _telling(form: LinearForm, X: Any, sensitive_features: Any, n_folds: int) -> Telling:
-    table, attributes = as_table(X), form.attributes(sensitive_features)
+    table, attributes = as_table(X, sparse=True), form.attributes(sensitive_features)
     # Refuses missing and unknown levels, and other columns, as predict does.
     form.design.encode(table, attributes, form.unknown, estimator_name=form.estimator_name)
-    columns = {
-        sensitive: {
-            column.name: form.values(column, table, attributes)
-            for column in form.columns
-            if column.sensitive is sensitive
-        }
-        for sensitive in (False, True)
-    }
-    for name, values in (*columns[False].items(), *columns[True].items()):
-        if not isinstance(values, Levels) and not np.isfinite(values).all():
-            raise ValueError(not_finite_message(name, values))
+    columns: dict[bool, dict[str, Any]] = {False: {}, True: {}}
+    for column in form.columns:
+        values = form.values(column, table, attributes)
+        if not isinstance(values, Levels):
+            learned = isinstance(column.encoding, FilledColumn)
+            known = values[~np.isnan(values.astype(np.float64))] if learned else values
+            if not np.isfinite(known).all():
+                raise ValueError(not_finite_message(column.name, known))
+        columns[column.sensitive][column.name] = values
     return tell(columns[False], columns[True], n_folds=n_folds, backend=table.backend)
 
 

@@ -173,7 +173,7 @@ def reasons(
         raise ValueError(f"top={top!r} must be a positive integer, or None for all reasons.")
     check_flag("sensitive", sensitive)
     form = linear_form(model, "reasons").without_sensitive()
-    table, attributes = as_table(X), form.attributes(sensitive_features)
+    table, attributes = as_table(X, sparse=True), form.attributes(sensitive_features)
     by_class = form.contributions(table, attributes)
     chosen, sign = _chosen(form, by_class, label)
     parts = sign * by_class[chosen, np.arange(by_class.shape[1])]

@@ -124,7 +124,10 @@ class Scorecard:
         form = self._form
         # Contributions are relative to training means; of levels we want them from the base on.
         shift = [_at_mean(form, column) if column.levels else 0.0 for column in form.columns]
-        parts = form.contributions(as_table(X), form.attributes(sensitive_features))[0] + shift
+        parts = (
+            form.contributions(as_table(X, sparse=True), form.attributes(sensitive_features))[0]
+            + shift
+        )
         return self._sign * self.factor * parts
 
 
@@ -157,17 +160,17 @@ def scorecard(
         Whether to round points to integers.
     """
     form = linear_form(model, "scorecard").without_sensitive()
+    if form.link != "logit":
+        raise ValueError(
+            f"a scorecard turns the log odds of two outcomes into points; this "
+            f"{form.estimator_name} is a {form.family.name} model with the {form.link} link."
+        )
     for column in form.columns:
         if isinstance(column.encoding, FilledColumn):
             raise ValueError(
                 f"a scorecard has no points for a missing number, and {column.name!r} has a "
                 "coefficient for it (missing='level'); cut it into intervals before fitting."
             )
-    if form.link != "logit":
-        raise ValueError(
-            f"a scorecard turns the log odds of two outcomes into points; this "
-            f"{form.estimator_name} is a {form.family.name} model with the {form.link} link."
-        )
     for name, value in (
         ("points_to_double_odds", points_to_double_odds),
         ("base_odds", base_odds),

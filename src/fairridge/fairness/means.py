@@ -204,25 +204,15 @@ class MeanForm:
 
     Given controls C, S stands for its residuals on [1, C], and VAR(μ_k) for what C
     leaves of it, VAR(μ_k) − ‖b_k‖²/p_k, with b_k the same as a_k for C: R² is partial.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (K,)
-        Weights of the rows that each mean is asked of.
-    shares : ndarray of shape (K,)
-        p, the weights of those rows relative to all; any factor cancels in R².
-    map : ndarray of shape (K·rank, K·(1+q))
-        Maps Σ w μ[1, s] of all means to a.
-    counts : ndarray of shape (K,)
-        Number of rows.
-    of_controls : ndarray of shape (K·rank, K·(1+q))
-        Maps the same sums to b; without rows if there are no controls.
     """
 
-    weights: Floats
+    weights: Floats  # weights of the rows that each mean is asked of, of shape (K,)
+    # p, the weights of those rows relative to all; any factor cancels in R², of shape (K,).
     shares: Floats
-    map: Floats
-    counts: Floats
+    map: Floats  # maps Σ w μ[1, s] of all means to a, of shape (K·rank, K·(1+q))
+    counts: Floats  # number of rows, of shape (K,)
+    # Maps the same sums to b; without rows if there are no controls, of shape
+    # (K·rank, K·(1+q)).
     of_controls: Floats
 
     def explained(self, products: Floats) -> Floats:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairridge.families._single import SinglePredictor
-from fairridge.families.base import Family
+from fairridge.families.base import Family, SinglePredictor
 from fairridge.families.binomial import Binomial, QuasiBinomial
 from fairridge.families.cox import Cox
 from fairridge.families.gaussian import Gaussian

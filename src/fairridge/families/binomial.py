@@ -10,9 +10,13 @@ import numpy as np
 
 from fairridge._arrays import at_least, joined, namespace, special
 from fairridge._typing import Floats, Integers
-from fairridge.families._single import SinglePredictor
-from fairridge.families.base import ClassFamily
-from fairridge.families.class_weights import ClassWeights, check_class_weights, weight_of_two
+from fairridge.families.base import (
+    ClassFamily,
+    ClassWeights,
+    SinglePredictor,
+    check_class_weights,
+    weight_of_two,
+)
 from fairridge.families.distances import AbsoluteDifference, ClassDifference
 from fairridge.families.links import LINKS
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairridge._arrays import namespace
 from fairridge._typing import Floats
-from fairridge.families._single import SinglePredictor
+from fairridge.families.base import SinglePredictor
 
 
 @dataclass(frozen=True)

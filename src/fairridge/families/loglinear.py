@@ -9,7 +9,7 @@ import numpy as np
 
 from fairridge._arrays import at_most, namespace, special
 from fairridge._typing import Booleans, Floats
-from fairridge.families._single import SinglePredictor
+from fairridge.families.base import SinglePredictor
 from fairridge.families.links import LARGEST_EXPONENT, bounded_exp
 
 

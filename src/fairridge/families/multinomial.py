@@ -10,8 +10,7 @@ from scipy.linalg import helmert
 
 from fairridge._arrays import as_float64, namespace, to_device
 from fairridge._typing import Floats, Integers
-from fairridge.families.base import ClassFamily
-from fairridge.families.class_weights import ClassWeights, check_class_weights
+from fairridge.families.base import ClassFamily, ClassWeights, check_class_weights
 from fairridge.families.distances import ClassDifference
 from fairridge.families.sums import RowSums, weighted_outer
 

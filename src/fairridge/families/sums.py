@@ -14,7 +14,7 @@ from fairridge._arrays import namespace
 from fairridge._typing import Floats
 
 # Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows; linear
-# in the weights, so that rows alike in the others may come as one.
+# in the weights, so that rows that agree in the others may come as one.
 RowFunction = Callable[[Floats, Floats, Floats], Floats]
 # Maps response (n, c), columns (n, q+p), weights and offset (n,) to anything that adds up.
 ColumnFunction = Callable[[Floats, Floats, Floats, Floats | None], Any]

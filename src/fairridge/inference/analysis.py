@@ -15,6 +15,7 @@ from fairridge.inference.kinds import state_of
 from fairridge.inference.linearize import linearize
 from fairridge.inference.measures import Deviance, Measure
 from fairridge.inference.passes import Pass, Quantity, Weighing, products, row_terms
+from fairridge.inference.population import Explaining, OddsOfRows, bounds_predictors
 from fairridge.inference.state import Regime, State
 from fairridge.search import PenalizedProblem, Solution
 
@@ -24,21 +25,11 @@ NEAR_KINK = 3.0
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a covariance is estimated.
+    """How a covariance is estimated."""
 
-    Attributes
-    ----------
-    covariance : {"HC0", "HC1", "HC3", "cluster"}
-        The estimator.
-    clusters : ndarray of int, optional
-        Cluster of each row, 0 to G − 1.
-    frequency : bool
-        Whether a row of weight w stands for w rows alike.
-    """
-
-    covariance: str = "HC1"
-    clusters: Integers | None = None
-    frequency: bool = False
+    covariance: str = "HC1"  # the estimator
+    clusters: Integers | None = None  # cluster of each row, 0 to G − 1
+    frequency: bool = False  # whether a row of weight w stands for w rows alike
 
     def finite_sample(self, n_rows: float, n_parameters: int) -> tuple[float, float | None]:
         """Return the factor on HC0, and degrees of freedom (None for normal quantiles)."""
@@ -182,6 +173,38 @@ class Analysis:
             other = free.functional(Deviance.of(state))
             found["price"] = ((1.0, self.branch, own), (-1.0, free, other))
         return found
+
+    def of_population(self, scheme: Scheme) -> dict[str, Quantity]:
+        """Return what tells how R² on S differs between the rows and their population."""
+        definition, odds = self.description.definition, self.odds
+        if not bounds_predictors(definition, self.family) or not 0.0 < odds < np.inf:
+            return {}
+        nothing = np.zeros_like(self.state.theta)
+        repeated = scheme.frequency and scheme.clusters is None
+        measures: dict[str, Measure] = {
+            "spread": OddsOfRows(np.sqrt(odds), self.other_variance, nothing),
+            "explaining": Explaining(repeated, nothing),
+        }
+        return {
+            name: ((1.0, self.branch, self.branch.functional(measure)),)
+            for name, measure in measures.items()
+        }
+
+    @property
+    def odds(self) -> float:
+        """Odds of R² of the linear predictors on S in the rows; 0 if they are held there."""
+        alpha, other = self.state.alpha, self.other_variance
+        S = self.basis.sensitive.scatter() / self.basis.weight
+        explained = float(((alpha @ S) * alpha).sum())
+        if self.regime == "zero" or explained == 0.0:
+            return 0.0
+        return explained / other if other > 0.0 else np.inf
+
+    @property
+    def other_variance(self) -> float:
+        """VAR(Uβ), summed over linear predictors."""
+        beta, U = self.state.beta, self.basis.predictors.scatter() / self.basis.weight
+        return float(((beta @ U) * beta).sum())
 
     def rows_of(self, branch: Branch, quantities: tuple[Quantity, ...] = ()) -> Pass:
         """Return what a pass over the rows is to find."""

@@ -16,10 +16,11 @@ from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates
 from fairridge.inference.federated import RowProducts
 from fairridge.inference.influence import Branch
-from fairridge.inference.population import Population
+from fairridge.inference.population import Population, bounds_predictors, fair_spread
 from fairridge.inference.predictions import Predictor
 from fairridge.inference.restore import require_zero_mean
 from fairridge.inference.result import Facts, Inference
+from fairridge.inference.scores import degrees_of_freedom
 from fairridge.search import PenalizedProblem, Solution
 
 COVARIANCES = ("HC0", "HC1", "HC3", "cluster")
@@ -87,6 +88,7 @@ def inference_of(
     analysis = Analysis(problem, solution, description)
     scheme = scheme_of(covariance, clusters, frequency, problem.engine.n_rows)
     branch, named = analysis.branch, analysis.quantities()
+    named |= analysis.of_population(scheme)
     found = products.own if products is not None else None
     if found is None:
         found = analysis.sums(branch, scheme, tuple(named.values()))
@@ -107,7 +109,7 @@ def inference_of(
     terms = _terms(names or problem.engine.names, labels, analysis)
     facts = _facts(analysis, scheme, df, near, title)
     first, second = _estimates(analysis, terms, raw, fair)
-    population = _population(analysis, first)
+    population = _population(analysis, scheme, named, found, factor, df)
     first = _with_isolated(first, analysis, coefficients)
     if order is not None:
         first = first.take(_places(order, analysis))
@@ -219,9 +221,8 @@ def _quantities(
         free = analysis.free_state.fit.deviance
         values["price"] = (analysis.fit.deviance - free) / analysis.basis.weight
     errors = np.sqrt(np.maximum(np.diag(found), 0.0))
-    return {
-        name: (float(values[name]), float(error)) for name, error in zip(named, errors, strict=True)
-    }
+    each = dict(zip(named, errors.tolist(), strict=True))
+    return {name: (float(value), each[name]) for name, value in values.items() if name in each}
 
 
 def _near_kink(analysis: Analysis, quantities: dict[str, tuple[float, float]]) -> bool:
@@ -232,18 +233,42 @@ def _near_kink(analysis: Analysis, quantities: dict[str, tuple[float, float]]) -
     return error > 1e-8 and abs(value - analysis.solution.unfairness) <= NEAR_KINK * error
 
 
-def _population(analysis: Analysis, raw: Estimates) -> Population:
-    basis, definition = analysis.basis, analysis.description.definition
-    conditional = bool(analysis.problem.space.controls)
-    shared = definition.certifiable(analysis.family) == "linear predictors" and not conditional
-    refusal = (
-        None
-        if shared
-        else "population_unfairness is for R² of the linear predictor on S, which "
-        f"{definition.name} does not bound here; use StatisticalParity(measure='variance')."
+def _population(
+    analysis: Analysis,
+    scheme: Scheme,
+    named: dict[str, Any],
+    found: Floats,
+    factor: float,
+    df: float | None,
+) -> Population:
+    """Read the odds in the population off sums of products, which have been scaled by a factor."""
+    basis, definition, width = (
+        analysis.basis,
+        analysis.description.definition,
+        analysis.branch.width,
     )
-    S, U = basis.sensitive.scatter() / basis.weight, basis.predictors.scatter() / basis.weight
-    return Population(raw, S, U, basis.B, _classes(analysis), refusal)
+    if not bounds_predictors(definition, analysis.family):
+        refusal = (
+            "population_unfairness is for R² of the linear predictor on S, which "
+            f"{definition.name} does not bound here; use StatisticalParity(measure='variance')."
+        )
+        return Population(0.0, 0.0, 1.0, 1.0, False, refusal)
+    odds, degrees, count = analysis.odds, np.inf if df is None else df, len(analysis.state.theta)
+    binds, columns = analysis.regime != "free", float(count * basis.sensitive.rank)
+    if "spread" in named:
+        places = [width + list(named).index(name) for name in ("spread", "explaining")]
+        spread = float(found[places[0], places[0]])
+        if scheme.clusters is None:
+            total, squares = found[-1, places[1]] / factor, found[places[1], places[1]] / factor
+            degrees = min(degrees, degrees_of_freedom(float(total), float(squares)))
+        return Population(odds, spread, columns, degrees, binds)
+    other = analysis.other_variance
+    if not np.isfinite(odds) or other <= 0.0:
+        return Population(odds, 0.0, columns, degrees, binds)
+    moved = slice(width - count * (1 + len(basis.B)), width - count)
+    own = np.kron(np.eye(count), basis.sensitive.scatter() / basis.weight) / other
+    spread, columns = fair_spread(found[moved, moved] @ own)
+    return Population(odds, spread, columns, degrees, binds)
 
 
 def _facts(analysis: Analysis, scheme: Scheme, df: float | None, near: bool, title: str) -> Facts:

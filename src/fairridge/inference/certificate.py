@@ -9,8 +9,10 @@ a noncentral χ² with q degrees of freedom, where
 
     φ_ρ = ((1 − ρ)(h² + 2ht) − ρt²) / (V_h + V_t),   h = Sα, t = Uβ,
 
-is the influence of a row on ρ. For normal data c = 1/(n(1 − ρ)). The certified
-bound is the largest r′ at which the upper quantile of ρ is r or less.
+is the influence of a row on ρ. For normal data c = 1/(n(1 − ρ)). From rows, c is
+estimated with ν degrees of freedom, and a noncentral F takes the place of the χ²
+(see `odds` and `scores`). The certified bound is the largest r′ at which the upper
+quantile of ρ is r or less.
 """
 
 from __future__ import annotations
@@ -23,15 +25,13 @@ from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import chi2, ncx2, norm
 
 from fairridge.inference.estimates import check_probability
+from fairridge.inference.odds import quantile_of_odds
 
 Spread = Callable[[float], float]
 
 MOST_ROWS = 1e15
-# Noncentrality at which ncx2 and its normal limit agree to nine digits.
-MANY = 1e6
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,12 @@ class Certificate:
 
 
 def upper_bound(
-    training_bound: float, *, sensitive_columns: int, confidence: float, spread: float
+    training_bound: float,
+    *,
+    sensitive_columns: int,
+    confidence: float,
+    spread: float,
+    degrees: float = np.inf,
 ) -> float:
     """Return the value that R²_S in the population exceeds with probability 1 − confidence.
 
@@ -86,15 +91,16 @@ def upper_bound(
         1 − δ.
     spread : float
         c; 1/(n(1 − r′)) for normal data.
+    degrees : float, default=inf
+        ν, with which c was estimated; infinite if it is known.
     """
-    shift = training_bound / (1.0 - training_bound) / spread
-    if shift == 0.0:
-        quantile = chi2.ppf(confidence, sensitive_columns)
-    elif shift < MANY:
-        quantile = ncx2.ppf(confidence, sensitive_columns, shift)
-    else:  # its root is normal
-        quantile = (np.sqrt(shift) + norm.ppf(confidence)) ** 2 + (sensitive_columns - 1)
-    upper = float(quantile) * spread
+    upper = quantile_of_odds(
+        confidence,
+        training_bound / (1.0 - training_bound),
+        columns=sensitive_columns,
+        spread=spread,
+        degrees=degrees,
+    )
     return upper / (1.0 + upper)
 
 

@@ -8,13 +8,11 @@ the certified bound is the largest r′ up to which that limit is at most r.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import ceil
 from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import ncx2
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
@@ -25,6 +23,8 @@ from fairridge.inference.certificate import (
     first_crossing,
     upper_bound,
 )
+from fairridge.inference.groups import require_rows_of_groups
+from fairridge.inference.odds import odds_behind
 from fairridge.inference.scores import ExplainedScores, explained_linear, explained_scores
 from fairridge.models import Fit
 from fairridge.search import PenalizedProblem, Solution
@@ -62,7 +62,7 @@ def certify(
     confidence : float, default=0.95
         1 − δ, over samples of rows from the population.
     method : {"auto", "closed-form", "draws"}, default="auto"
-        The noncentral χ² of `upper_bound`, or draws of the population; "auto" is the first for
+        The noncentral F of `upper_bound`, or draws of the population; "auto" is the first for
         gaussian models.
     """
     check_certified(unfairness, max(problem.basis.sensitive.rank, 1), confidence)
@@ -85,6 +85,7 @@ def certify_each(
         The bounds r; 0 is never granted, 1 always.
     """
     require_certifiable(problem)
+    require_rows_of_groups(problem.engine)
     closed = problem.family.least_squares
     if method == "auto":
         method = "closed-form" if closed else "draws"
@@ -92,26 +93,11 @@ def certify_each(
     largest = float(inner.max(initial=2.0 * LEAST_BOUND))
     least = min(LEAST_BOUND, float(inner.min(initial=largest)) / 2.0)
     grid = np.append(np.geomspace(least, largest, GRID if closed else SEARCHED), 1.0)
-    n, factor = problem.engine.n_rows, _small_sample(problem)
-    models = [
-        replace(one, covariance=factor * one.covariance)
-        for one in _explained(_usable(problem.solve(grid)), problem.definition)
-    ]
+    models = _explained(_usable(problem.solve(grid)), problem.definition)
+    n = problem.engine.n_rows
     free = models[-1].share
     shares, upper = _limits(models, confidence, method)
     return [_certificate(float(r), shares, free, upper, confidence, method, n) for r in bounds]
-
-
-def _small_sample(problem: PenalizedProblem) -> float:
-    """Return n/(n − k): scores that were fitted to the rows with k coefficients vary less there."""
-    n = problem.engine.n_rows
-    k = 1 + problem.basis.sensitive.rank + problem.basis.predictors.rank
-    if n <= k:
-        raise ValueError(
-            f"{n} rows cannot certify a model with {k} coefficients; use fewer columns, or leave "
-            "confidence out."
-        )
-    return n / (n - k)
 
 
 def _usable(solutions: list[Solution]) -> list[Fit]:
@@ -137,17 +123,24 @@ def _limits(models: list[ExplainedScores], confidence: float, method: str) -> tu
     shares = np.array([one.share for one in ordered])
     size = len(models[0].coefficients)
     if method == "closed-form":
-        found = np.array([one.spread for one in ordered])
-        if len(found) > 1 and shares[0] == 0.0:
-            found[0] = found[1]  # the direction of α is that of its limit
+        found = np.array([(one.spread, one.degrees) for one in ordered]).T
+        if len(ordered) > 1 and shares[0] == 0.0:
+            found[:, 0] = found[:, 1]  # the direction of α is that of its limit
 
         def upper(share: float) -> float:
-            spread = float(np.interp(share, shares, found))
-            return upper_bound(share, sensitive_columns=size, confidence=confidence, spread=spread)
+            spread, degrees = (float(np.interp(share, shares, each)) for each in found)
+            return upper_bound(
+                share,
+                sensitive_columns=size,
+                confidence=confidence,
+                spread=spread,
+                degrees=degrees,
+            )
 
         return shares, upper
-    normal = np.random.default_rng(0).standard_normal((DRAWS, size + 2))
-    limits = np.sqrt([np.quantile(one.draws(normal), confidence) for one in ordered])
+    rng = np.random.default_rng(0)
+    normal, uniform = rng.standard_normal((DRAWS, size + 2)), rng.random(DRAWS)
+    limits = np.sqrt([np.quantile(one.draws(normal, uniform), confidence) for one in ordered])
     roots = np.sqrt([one.odds for one in ordered])
 
     def drawn(share: float) -> float:
@@ -214,6 +207,13 @@ def require_certifiable(problem: PenalizedProblem) -> None:
         )
     if not problem.basis.sensitive.rank:
         raise ValueError("all sensitive columns are constant: there is nothing to certify.")
+    n = problem.engine.n_rows
+    k = 1 + problem.basis.sensitive.rank + problem.basis.predictors.rank
+    if n <= k:
+        raise ValueError(
+            f"{n} rows cannot certify a model with {k} coefficients; use fewer columns, or leave "
+            "confidence out."
+        )
 
 
 def _explained(fits: list[Fit], definition: Definition) -> list[ExplainedScores]:
@@ -253,6 +253,7 @@ def held_out_test(
     solution, certificate
         The last model that passed; the fairest if none did.
     """
+    require_rows_of_groups(held)
     solutions = search(bound * TESTED)
     fits = [one.fit for one in solutions]
     linear = definition.certifiable(fits[0].family) == "linear predictors"
@@ -272,27 +273,31 @@ def held_out_test(
     )
 
 
-def held_out_limit(odds: float, spread: float, sensitive_columns: int, confidence: float) -> float:
+def held_out_limit(
+    odds: float,
+    spread: float,
+    sensitive_columns: int,
+    confidence: float,
+    degrees: float = np.inf,
+) -> float:
     """Return the upper confidence limit of R² on S of a model, from rows it was not fitted to.
 
-    The largest ω with P(χ′²_q(ω/c) ≤ ω̂/c) ≥ δ.
+    The ω with P(ĉqF′_{q,ν}(ω/ĉ) ≤ ω̂) = δ.
 
     Parameters
     ----------
     odds, spread : float
-        ω̂ and c on those rows.
+        ω̂ and ĉ on those rows.
     sensitive_columns : int
         q.
     confidence : float
         1 − δ.
+    degrees : float, default=inf
+        ν of ĉ.
     """
-    level, reached = 1.0 - confidence, odds / spread
-
-    def excess(shift: float) -> float:
-        return float(ncx2.cdf(reached, sensitive_columns, shift)) - level if shift > 0.0 else 1.0
-
-    largest = 8.0 * (reached + sensitive_columns) + 200.0
-    found = spread * float(brentq(excess, 0.0, largest, xtol=1e-10))
+    found = odds_behind(
+        1.0 - confidence, odds, columns=sensitive_columns, spread=spread, degrees=degrees
+    )
     return found / (1.0 + found)
 
 
@@ -300,7 +305,13 @@ def _limit(one: ExplainedScores, confidence: float, factor: float = 1.0) -> floa
     """Return that limit, with `factor` times the rows."""
     if one.other <= 0.0:
         return float(one.odds > 0.0)
-    return held_out_limit(one.odds, one.spread / factor, len(one.coefficients), confidence)
+    return held_out_limit(
+        one.odds,
+        one.spread / factor,
+        len(one.coefficients),
+        confidence,
+        factor * one.degrees,
+    )
 
 
 def _enough(one: ExplainedScores, bound: float, confidence: float, n: int) -> int | None:

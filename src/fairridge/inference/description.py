@@ -15,23 +15,12 @@ from fairridge.search import PenalizedProblem, Problem, Solution
 
 @dataclass(frozen=True)
 class Description:
-    """The settings of a model that decide how its coefficients depend on each row.
+    """The settings of a model that decide how its coefficients depend on each row."""
 
-    Attributes
-    ----------
-    definition : Definition
-        What is bounded.
-    penalty : Penalty
-        The penalty on α.
-    predictor_penalty : float
-        λ₂, taken as given.
-    standardize : bool
-        Whether the penalties see columns divided by their standard deviations.
-    """
-
-    definition: Definition
-    penalty: Penalty
-    predictor_penalty: float = 0.0
+    definition: Definition  # what is bounded
+    penalty: Penalty  # the penalty on α
+    predictor_penalty: float = 0.0  # λ₂, taken as given
+    # Whether the penalties see columns divided by their standard deviations.
     standardize: bool = True
 
     @property

@@ -13,63 +13,34 @@ from fairridge._typing import Booleans, Floats, Integers
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with a confidence interval.
+    """An estimate with a confidence interval."""
 
-    Attributes
-    ----------
-    estimate, lower, upper : float
-        The estimate and the ends of the interval.
-    confidence : float
-        The level.
-    """
-
+    # The estimate and the ends of the interval.
     estimate: float
     lower: float
     upper: float
-    confidence: float
+    confidence: float  # the level
 
 
 @dataclass(frozen=True)
 class WaldTest:
-    """A test that several coefficients are zero.
+    """A test that several coefficients are zero."""
 
-    Attributes
-    ----------
-    statistic : float
-        F, or χ² if `df_residual` is None.
-    df : int
-        Number of independent restrictions.
-    df_residual : float or None
-        Degrees of freedom of the denominator.
-    p_value : float
-        Probability of a statistic at least as large if they are.
-    """
-
-    statistic: float
-    df: int
-    df_residual: float | None
-    p_value: float
+    statistic: float  # F, or χ² if `df_residual` is None
+    df: int  # number of independent restrictions
+    df_residual: float | None  # degrees of freedom of the denominator
+    p_value: float  # probability of a statistic at least as large if they are
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Numbers with names and a covariance matrix.
+    """Numbers with names and a covariance matrix."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names.
-    estimate : ndarray of shape (k,)
-        Estimates.
-    covariance : ndarray of shape (k, k)
-        Their covariance.
-    isolated : ndarray of shape (k,) or None
-        Which of them are coefficients of isolated levels, without a standard error.
-    """
-
-    names: tuple[str, ...]
-    estimate: Floats
-    covariance: Floats
+    names: tuple[str, ...]  # names
+    estimate: Floats  # estimates, of shape (k,)
+    covariance: Floats  # their covariance, of shape (k, k)
+    # Which of them are coefficients of isolated levels, without a standard error, of shape
+    # (k,).
     isolated: Booleans | None = None
 
     def take(self, places: Integers) -> Estimates:

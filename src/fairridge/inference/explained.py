@@ -53,15 +53,9 @@ class LinearPredictors:
 
 @dataclass(frozen=True)
 class Predicted:
-    """The predicted means as numbers to look at.
+    """The predicted means as numbers to look at."""
 
-    Attributes
-    ----------
-    means : MeansOfRows
-        Which means, among which rows.
-    """
-
-    means: Any
+    means: Any  # which means, among which rows (MeansOfRows)
 
     def __call__(self, at: RowsOfModel, order: int) -> RowMeans:
         """Return μ, and its derivatives in η."""
@@ -132,42 +126,18 @@ def _explained(at: RowsOfModel, counted: Floats, mean: Floats, slopes: Floats) -
 
 @dataclass(frozen=True)
 class Explained:
-    """Q near one model; see the module.
+    """Q near one model; see the module."""
 
-    Attributes
-    ----------
-    numbers : callable
-        Which numbers.
-    mean : ndarray of shape (K, q)
-        m.
-    level : ndarray of shape (K,)
-        f̄.
-    covariance : ndarray of shape (K, q)
-        A.
-    inverse : ndarray of shape (K, q, q)
-        S⁻¹.
-    jacobian : ndarray of shape (K, q, m, k)
-        J.
-    typical : ndarray of shape (K, m, k)
-        E[c f′z]/E[c].
-    variance : float
-        V.
-    variance_slope : ndarray of shape (m, k)
-        ½ ∂V/∂θ.
-    bent : ndarray of shape (m·k, m·k)
-        E[h f″zzᵀ].
-    """
-
-    numbers: Numbers
-    mean: Floats
-    level: Floats
-    covariance: Floats
-    inverse: Floats
-    jacobian: Floats
-    typical: Floats
-    variance: float
-    variance_slope: Floats
-    bent: Floats
+    numbers: Numbers  # which numbers
+    mean: Floats  # m, of shape (K, q)
+    level: Floats  # f̄, of shape (K,)
+    covariance: Floats  # A, of shape (K, q)
+    inverse: Floats  # S⁻¹, of shape (K, q, q)
+    jacobian: Floats  # J, of shape (K, q, m, k)
+    typical: Floats  # E[c f′z]/E[c], of shape (K, m, k)
+    variance: float  # V
+    variance_slope: Floats  # ½ ∂V/∂θ, of shape (m, k)
+    bent: Floats  # E[h f″zzᵀ], of shape (m·k, m·k)
 
     @classmethod
     def of(cls, state: State, numbers: Numbers) -> Explained:
@@ -249,15 +219,9 @@ class Explained:
 
 @dataclass(frozen=True)
 class ExplainedShare:
-    """R² = Q/V near one model.
+    """R² = Q/V near one model."""
 
-    Attributes
-    ----------
-    explained : Explained
-        Q and V.
-    """
-
-    explained: Explained
+    explained: Explained  # Q and V
     free_gradient = None
 
     @property
@@ -281,18 +245,10 @@ class ExplainedShare:
 
 @dataclass(frozen=True)
 class NotExplained:
-    """A = 0, with multipliers π: what r = 0 asks for.
+    """A = 0, with multipliers π: what r = 0 asks for."""
 
-    Attributes
-    ----------
-    explained : Explained
-        At the model, with E[(s − m)ᵀπ f″zzᵀ].
-    multipliers : ndarray of shape (K, q)
-        π.
-    """
-
-    explained: Explained
-    multipliers: Floats
+    explained: Explained  # at the model, with E[(s − m)ᵀπ f″zzᵀ]
+    multipliers: Floats  # π, of shape (K, q)
     is_alpha = False
 
     @classmethod

@@ -127,7 +127,8 @@ def products_of(
         Number of rows of the party.
     """
     analysis = Analysis(problem, solution, description)
-    own = analysis.sums(analysis.branch, scheme, tuple(analysis.quantities().values()))
+    named = analysis.quantities() | analysis.of_population(scheme)
+    own = analysis.sums(analysis.branch, scheme, tuple(named.values()))
     other = np.zeros((0, 0))
     if analysis.bounded and analysis.other_branch is not None:
         other = analysis.sums(analysis.other_branch, scheme)

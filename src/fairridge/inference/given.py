@@ -32,30 +32,16 @@ def basis_given(fit: Fit) -> FairBasis:
 
 @dataclass(frozen=True)
 class Given:
-    """How rows and coefficients look given the controls, if there are any.
+    """How rows and coefficients look given the controls, if there are any."""
 
-    Attributes
-    ----------
-    to_residuals : ndarray of shape (k, k)
-        M with (1, s̃, ũ and c) = (1, s, u)M, ũ and c in the places of the columns of X.
-    inverse : ndarray of shape (q, q)
-        Σ_S⁻¹.
-    of_level : ndarray of shape (1+c, 1+c)
-        E[wwᵀ]⁻¹.
-    controls : ndarray of int
-        Places of controls among (1, s, u).
-    others : slice or ndarray of int
-        Places of other predictors.
-    theta : ndarray of shape (m, k)
-        The coefficients of residuals and controls.
-    """
-
+    # M with (1, s̃, ũ and c) = (1, s, u)M, ũ and c in the places of the columns of X, of
+    # shape (k, k).
     to_residuals: Floats
-    inverse: Floats
-    of_level: Floats
-    controls: Integers
-    others: Any
-    theta: Floats
+    inverse: Floats  # Σ_S⁻¹, of shape (q, q)
+    of_level: Floats  # E[wwᵀ]⁻¹, of shape (1+c, 1+c)
+    controls: Integers  # places of controls among (1, s, u)
+    others: Any  # places of other predictors (slice or ndarray of int)
+    theta: Floats  # the coefficients of residuals and controls, of shape (m, k)
 
     @classmethod
     def of(cls, state: State) -> Given:
@@ -125,24 +111,12 @@ class GivenRows:
 
 @dataclass(frozen=True)
 class SensitiveRidge:
-    """αᵀPα, or, with multipliers π, α = 0.
+    """αᵀPα, or, with multipliers π, α = 0."""
 
-    Attributes
-    ----------
-    given : Given
-        The model given its controls.
-    penalty : ndarray of shape (q, q)
-        P.
-    seen : {"standardized", "raw", "radial"}
-        What the ridge sees of S̃.
-    multipliers : ndarray of shape (m, q) or None
-        π, if α is held at zero.
-    """
-
-    given: Given
-    penalty: Floats
-    seen: str
-    multipliers: Floats | None = None
+    given: Given  # the model given its controls
+    penalty: Floats  # P, of shape (q, q)
+    seen: str  # what the ridge sees of S̃
+    multipliers: Floats | None = None  # π, if α is held at zero, of shape (m, q)
 
     @property
     def _pull(self) -> Floats:
@@ -196,27 +170,14 @@ class SensitiveRidge:
 
 @dataclass(frozen=True)
 class PredictorRidge:
-    """λ₂'s Σ(scaleⱼβⱼ)², as a form in θ.
+    """λ₂'s Σ(scaleⱼβⱼ)², as a form in θ."""
 
-    Attributes
-    ----------
-    theta : ndarray of shape (m, k)
-        All coefficients.
-    columns : ndarray of shape (k, c) or None
-        Maps (1, s, u) to the columns that it sees; None for u.
-    places : slice or ndarray of int
-        Places of their coefficients.
-    squares : ndarray of shape (c,)
-        scale².
-    seen : {"standardized", "raw"}
-        Whether scales are standard deviations.
-    """
-
-    theta: Floats
+    theta: Floats  # all coefficients, of shape (m, k)
+    # Maps (1, s, u) to the columns that it sees; None for u, of shape (k, c).
     columns: Floats | None
-    places: Any
-    squares: Floats
-    seen: str
+    places: Any  # places of their coefficients (slice or ndarray of int)
+    squares: Floats  # scale², of shape (c,)
+    seen: str  # whether scales are standard deviations
 
     @property
     def slope(self) -> Floats:

@@ -60,34 +60,18 @@ class Branch:
     The terms of a row are what it puts into the equations of θ and of what is
     bounded or held, v t and t. Sums of their products are all that a pass over
     the rows has to bring.
-
-    Attributes
-    ----------
-    theta : ndarray of shape (m, 1+q+p)
-        Coefficients.
-    forms : tuple of (float, Form)
-        Penalties.
-    held : Held or None
-        What is zero at r = 0.
-    inverse : ndarray of shape (e, e)
-        Inverse of the bordered matrix of the equations, zero for what is held fixed.
-    basis : tuple of ndarray
-        B, the coefficients of X on S, and Σ_S⁻¹.
-    center : ndarray of shape (q+p,)
-        Means of [S, X].
-    binding : Measure or None
-        What is bounded, if the bound binds.
-    free : tuple of (Branch, ndarray) or None
-        The unconstrained branch and the weights of its equations in what is bounded.
     """
 
-    theta: Floats
-    forms: tuple[tuple[float, Form], ...]
-    held: Held | None
+    theta: Floats  # coefficients, of shape (m, 1+q+p)
+    forms: tuple[tuple[float, Form], ...]  # penalties
+    held: Held | None  # what is zero at r = 0
+    # Inverse of the bordered matrix of the equations, zero for what is held fixed, of shape
+    # (e, e).
     inverse: Floats
-    basis: tuple[Floats, Floats]
-    center: Floats
-    binding: Measure | None = None
+    basis: tuple[Floats, Floats]  # B, the coefficients of X on S, and Σ_S⁻¹
+    center: Floats  # means of [S, X], of shape (q+p,)
+    binding: Measure | None = None  # what is bounded, if the bound binds
+    # The unconstrained branch and the weights of its equations in what is bounded.
     free: tuple[Branch, Floats] | None = None
 
     @property

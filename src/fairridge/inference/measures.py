@@ -45,27 +45,16 @@ class Measure(Protocol):
 
 @dataclass(frozen=True)
 class VarianceShareOf:
-    """V_h/(V_h + T), with T = V_t or T = tr(CQ⁻¹Cᵀ), C = E[t y⊥ᵀ], Q = E[y⊥y⊥ᵀ].
+    """V_h/(V_h + T), with T = V_t or T = tr(CQ⁻¹Cᵀ), C = E[t y⊥ᵀ], Q = E[y⊥y⊥ᵀ]."""
 
-    Attributes
-    ----------
-    value, total : float
-        The share and V_h + T.
-    gradient : ndarray of shape (m, 1+q+p)
-        Derivative in the coefficients.
-    given : Given
-        The model given its controls.
-    explained : ndarray of shape (m, c) or None
-        G = CQ⁻¹, if the response takes the part of the predictors.
-    response : tuple of ndarray
-        Mean of the targets, and their coefficients on S.
-    """
-
+    # The share and V_h + T.
     value: float
     total: float
-    gradient: Floats
-    given: Given
+    gradient: Floats  # derivative in the coefficients, of shape (m, 1+q+p)
+    given: Given  # the model given its controls
+    # G = CQ⁻¹, if the response takes the part of the predictors, of shape (m, c).
     explained: Floats | None = None
+    # Mean of the targets, and their coefficients on S.
     response: tuple[Floats, Floats] | None = None
     free_gradient = None
 
@@ -84,18 +73,10 @@ class VarianceShareOf:
 
 @dataclass(frozen=True)
 class Deviance:
-    """The mean deviance.
+    """The mean deviance."""
 
-    Attributes
-    ----------
-    value : float
-        The mean.
-    gradient : ndarray of shape (m, 1+q+p)
-        −2E[g z].
-    """
-
-    value: float
-    gradient: Floats
+    value: float  # the mean
+    gradient: Floats  # −2E[g z], of shape (m, 1+q+p)
     free_gradient = None
 
     @classmethod
@@ -110,27 +91,13 @@ class Deviance:
 
 @dataclass(frozen=True)
 class WithoutSensitive:
-    """The mean deviance without S̃α, or without S̃α and Ũβ; controls stay.
+    """The mean deviance without S̃α, or without S̃α and Ũβ; controls stay."""
 
-    Attributes
-    ----------
-    given : Given
-        The model given its controls.
-    value : float
-        The mean.
-    score : ndarray of shape (m, k)
-        E[g z̃] of residuals and controls.
-    predictors : bool
-        Whether Ũβ is kept.
-    shift : ndarray of shape (q,) or None
-        Means of S, if what is left out is S̃α of uncentered S.
-    """
-
-    given: Given
-    value: float
-    score: Floats
-    predictors: bool
-    shift: Floats | None
+    given: Given  # the model given its controls
+    value: float  # the mean
+    score: Floats  # E[g z̃] of residuals and controls, of shape (m, k)
+    predictors: bool  # whether Ũβ is kept
+    shift: Floats | None  # means of S, if what is left out is S̃α of uncentered S, of shape (q,)
     free_gradient = None
 
     @classmethod
@@ -177,18 +144,10 @@ class WithoutSensitive:
 
 @dataclass(frozen=True)
 class Sum:
-    """A weighted sum of quantities, to first order.
+    """A weighted sum of quantities, to first order."""
 
-    Attributes
-    ----------
-    value : float
-        The value of what is linearized.
-    parts : tuple of (float, Measure)
-        Derivatives, and what they are derivatives in.
-    """
-
-    value: float
-    parts: tuple[tuple[float, Measure], ...]
+    value: float  # the value of what is linearized
+    parts: tuple[tuple[float, Measure], ...]  # derivatives, and what they are derivatives in
 
     @property
     def gradient(self) -> Floats:
@@ -208,26 +167,18 @@ class Sum:
 
 @dataclass(frozen=True)
 class OutcomePairs:
-    """f(α)/f(α₀) of individual fairness.
+    """f(α)/f(α₀) of individual fairness."""
 
-    Attributes
-    ----------
-    value, unit : float
-        The ratio, and f(α₀) per pair of rows.
-    gradient, free_gradient : ndarray of shape (m, 1+q+p)
-        Derivatives in the coefficients of the model and of the unconstrained one.
-    partners : callable
-        Sums over partners of columns 1, h, |h|², h₀, |h₀|² (h, h₀ of m columns), per weight.
-    free : ndarray of shape (m, 1+q+p)
-        Coefficients of the unconstrained model.
-    """
-
+    # The ratio, and f(α₀) per pair of rows.
     value: float
     unit: float
+    # Derivatives in the coefficients of the model and of the unconstrained one, of shape
+    # (m, 1+q+p).
     gradient: Floats
     free_gradient: Floats
+    # Sums over partners of columns 1, h, |h|², h₀, |h₀|² (h, h₀ of m columns), per weight.
     partners: Partners
-    free: Floats
+    free: Floats  # coefficients of the unconstrained model, of shape (m, 1+q+p)
 
     def direct(self, at: RowsOfModel) -> Floats:
         """2(Eⱼ[d(hᵢ−hⱼ)²] − ρEⱼ[d(h₀ᵢ−h₀ⱼ)²])/f(α₀), and what follows α and α₀."""

@@ -19,18 +19,10 @@ Quantity = tuple[tuple[float, Branch, Functional], ...]
 
 @dataclass(frozen=True)
 class Pass:
-    """What to find of each row: the terms of a branch, and its influence on some quantities.
+    """What to find of each row: the terms of a branch, and its influence on some quantities."""
 
-    Attributes
-    ----------
-    branch : Branch
-        Its terms come first.
-    quantities : tuple of Quantity
-        One column each.
-    """
-
-    branch: Branch
-    quantities: tuple[Quantity, ...] = ()
+    branch: Branch  # its terms come first
+    quantities: tuple[Quantity, ...] = ()  # one column each
 
     def rows(
         self, family: Any, y: Floats, Z: Floats, weight: Floats, offset: Floats | None
@@ -86,18 +78,11 @@ class Pass:
 
 @dataclass(frozen=True)
 class Weighing:
-    """How much each row counts in a sum of products.
+    """How much each row counts in a sum of products."""
 
-    Attributes
-    ----------
-    frequency : bool
-        Whether a row of weight w stands for w rows alike, rather than counting w times.
-    leverage : tuple of (ndarray, float) or None
-        Root of H⁻¹ and sum of the weights, for HC3.
-    """
-
+    # Whether a row of weight w stands for w rows alike, rather than counting w times.
     frequency: bool = False
-    leverage: tuple[Floats, float] | None = None
+    leverage: tuple[Floats, float] | None = None  # root of H⁻¹ and sum of the weights, for HC3
 
     def factors(self, rows: FairRows, theta: Floats) -> Floats:
         """Return what to multiply the terms of each row with."""

@@ -1,13 +1,23 @@
 """How unfair a fitted model is in the population that its rows came from.
 
-In training R² of the linear predictor on S is r exactly; in the population it
-is a matter of the errors of the coefficients. With draws (γ*, β*) from their
-estimated distribution and the sample's Σ_S, Σ_U and B,
+The model is given: only the rows with which its scores are looked at differ
+between the sample and the population, in S and X, not in y. With h = Sα, t = Uβ
+and T = E[t²], a row moves the odds ω = E[h²]/T of R² on S by
 
-    ρ* = ‖γ* + Bβ*‖²_S / (‖γ* + Bβ*‖²_S + ‖β*‖²_U),
+    φ_ω = (h² + 2ht − ωt²)/T,
 
-summed over classes. Errors add to what S explains, so the mean of ρ* lies
-above the value in training.
+in which h² is the row's part in Σ_S, 2ht that in B, and t² that in Σ_U. On the
+scale of √ω that is φ_ω/(2√ω), whose variance c does not depend on ω much; the
+limits follow from the noncentral χ² of `odds`, with Student's quantile for that of
+the normal distribution, as c is estimated with ν degrees of freedom.
+
+- A bound that binds holds in the sample, whose ω is then the same in every sample.
+  Errors add to what S explains: ω of the population is larger on average, by qc.
+- Without one, the odds of the sample vary about those of the population, and they
+  are the larger ones on average, by qc. Odds below the upper quantile of cχ²_q cannot
+  be told from zero.
+- At r = 0, h = 0, and n·ω is a sum of q squares with unequal variances, for which
+  Satterthwaite's multiple of a χ² stands.
 """
 
 from __future__ import annotations
@@ -15,58 +25,96 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm, t
 
 from fairridge._typing import Floats
-from fairridge.inference.estimates import Estimates, Interval, check_probability
+from fairridge.fairness import Definition
+from fairridge.families import Family
+from fairridge.inference.estimates import Interval, check_probability
+from fairridge.inference.odds import odds_behind, quantile_of_odds
+from fairridge.inference.rows import RowsOfModel
 
-DRAWS = 1000
+
+@dataclass(frozen=True)
+class OddsOfRows:
+    """√ω of the linear predictors of one model, as a quantity that each row moves."""
+
+    value: float  # √ω
+    other: float  # T
+    gradient: Floats  # zeros: the model is given, of shape (m, 1+q+p)
+    free_gradient = None
+
+    def direct(self, at: RowsOfModel) -> Floats:
+        """Return (h² + 2ht − ωt²)/(2√ωT) of each row, summed over linear predictors."""
+        each = at.h * (at.h + 2.0 * at.t) - self.value**2 * at.t**2
+        return np.asarray(each.sum(axis=1) / (2.0 * self.value * self.other))
+
+
+@dataclass(frozen=True)
+class Explaining:
+    """How much of h each row explains: its squares tell degrees of freedom; see `scores`."""
+
+    frequency: bool  # whether a row of weight w stands for w rows alike
+    gradient: Floats  # zeros, of shape (m, 1+q+p)
+    value = 0.0
+    free_gradient = None
+
+    def direct(self, at: RowsOfModel) -> Floats:
+        """Return w h² of each row, or h², summed over linear predictors."""
+        explained = (at.h**2).sum(axis=1)
+        return np.asarray(explained if self.frequency else at.rows.weight * explained)
 
 
 @dataclass(frozen=True)
 class Population:
-    """Moments of S and U, as the sample has them.
+    """What the sample says of R² on S in the population."""
 
-    Attributes
-    ----------
-    raw : Estimates
-        Intercept and coefficients of [S, X], in that order.
-    sensitive, predictors : ndarray
-        Σ_S and Σ_U.
-    B : ndarray of shape (q, p)
-        Coefficients of X on S.
-    n_predictors : int
-        Number of classes with coefficients, or 1.
-    refusal : str or None
-        Why the definition has no such interval, if it has none.
-    """
-
-    raw: Estimates
-    sensitive: Floats
-    predictors: Floats
-    B: Floats
-    n_predictors: int
-    refusal: str | None = None
-
-    def shares(self, coefficients: Floats) -> Floats:
-        """Return R² of the linear predictor on S for raw coefficients of shape (d, K, q+p)."""
-        q = len(self.B)
-        beta = coefficients[..., q:]
-        alpha = coefficients[..., :q] + beta @ self.B.T
-        own = ((alpha @ self.sensitive) * alpha).sum(axis=(-2, -1))
-        rest = ((beta @ self.predictors) * beta).sum(axis=(-2, -1))
-        total = own + rest
-        return np.asarray(np.divide(own, total, out=np.zeros_like(own), where=total > 0.0))
+    odds: float  # ω in the sample
+    spread: float  # c
+    columns: float  # q times the number of linear predictors, or degrees of freedom at r = 0
+    degrees: float  # ν
+    binds: bool  # whether the sample has these odds because of a bound
+    refusal: str | None = None  # why the definition has no such interval, if it has none
 
     def unfairness(self, confidence: float) -> Interval:
-        """Return the mean of ρ* and its quantiles."""
+        """Return R² on S in the population, with an interval."""
         if self.refusal is not None:
             raise ValueError(self.refusal)
         check_probability("confidence", confidence)
-        sizes, vectors = np.linalg.eigh(self.raw.covariance)
-        root = vectors * np.sqrt(np.maximum(sizes, 0.0))
-        normal = np.random.default_rng(0).standard_normal((DRAWS, len(root)))
-        drawn = (self.raw.estimate + normal @ root.T).reshape(DRAWS, self.n_predictors, -1)
-        shares = self.shares(drawn[:, :, -sum(self.B.shape) :])
+        if not np.isfinite(self.odds) or self.spread == 0.0:
+            share = _share(self.odds)
+            return Interval(share, share, share, confidence)
         tail = 0.5 - confidence / 2.0
-        lower, upper = np.quantile(shares, [tail, 1.0 - tail])
-        return Interval(float(shares.mean()), float(lower), float(upper), confidence)
+        wider = float(t.isf(tail, self.degrees) / norm.isf(tail)) ** 2
+        known = {"columns": self.columns, "spread": wider * self.spread}
+        drift = self.columns * self.spread
+        if self.binds:
+            ends = [quantile_of_odds(level, self.odds, **known) for level in (tail, 1.0 - tail)]
+            middle = self.odds + drift
+        else:
+            ends = [odds_behind(level, self.odds, **known) for level in (1.0 - tail, tail)]
+            ends[1] = max(ends[1], quantile_of_odds(1.0 - tail, 0.0, **known))
+            middle = max(self.odds - drift, 0.0)
+        return Interval(_share(middle), _share(ends[0]), _share(ends[1]), confidence)
+
+
+def _share(odds: float) -> float:
+    return odds / (1.0 + odds) if np.isfinite(odds) else 1.0
+
+
+def bounds_predictors(definition: Definition, family: Family) -> bool:
+    """Whether a definition is R² of the linear predictor on S, without controls."""
+    linear = definition.certifiable(family) == "linear predictors"
+    return linear and definition.within_space is definition
+
+
+def fair_spread(covariance: Floats) -> tuple[float, float]:
+    """Return c and q of the multiple of χ² with the mean and variance of ω at r = 0.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (k, k)
+        That of α, times Σ_S/T: its eigenvalues are the variances whose squares add up.
+    """
+    first, second = float(np.trace(covariance)), float(np.trace(covariance @ covariance))
+    return (second / first, first * first / second) if second > 0.0 else (0.0, 1.0)

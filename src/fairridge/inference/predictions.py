@@ -18,21 +18,12 @@ EDGE = 1e-300
 
 @dataclass(frozen=True)
 class Predictor:
-    """How a model predicts new rows.
+    """How a model predicts new rows."""
 
-    Attributes
-    ----------
-    read : callable
-        Maps X, sensitive_features and offset to encoded columns and offsets.
-    family : Family
-        The family of the response.
-    labels : tuple of str
-        Names of the classes of a multinomial model.
-    """
-
+    # Maps X, sensitive_features and offset to encoded columns and offsets.
     read: Callable[[Any, Any, Any], tuple[Floats, Floats]]
-    family: Any
-    labels: tuple[str, ...] = ()
+    family: Any  # the family of the response (Family)
+    labels: tuple[str, ...] = ()  # names of the classes of a multinomial model
 
 
 def predicted_columns(

@@ -28,50 +28,25 @@ TARGET = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What a table of standard errors says above and below its rows.
+    """What a table of standard errors says above and below its rows."""
 
-    Attributes
-    ----------
-    title : str
-        The model's name.
-    family, definition : str
-        Their names.
-    covariance : str
-        "HC0", "HC1", "HC3" or "cluster".
-    n_rows : int
-        Number of rows.
-    df : float or None
-        Degrees of freedom of t statistics; None for normal quantiles.
-    unfairness : float
-        The bound r.
-    binding : bool
-        Whether the bound binds.
-    near_kink : bool
-        Whether the sample cannot tell if the bound binds in the population.
-    loglik, parameters : float
-        Log-likelihood, and effective number of parameters.
-    dispersion : float or None
-        Variance of a gaussian response around its mean; None for other families.
-    weight : float
-        Sum of the weights.
-    notes : tuple of str
-        Remarks.
-    """
-
-    title: str
+    title: str  # the model's name
+    # Their names.
     family: str
     definition: str
-    covariance: str
-    n_rows: int
-    df: float | None
-    unfairness: float
-    binding: bool
-    near_kink: bool
+    covariance: str  # "HC0", "HC1", "HC3" or "cluster"
+    n_rows: int  # number of rows
+    df: float | None  # degrees of freedom of t statistics; None for normal quantiles
+    unfairness: float  # the bound r
+    binding: bool  # whether the bound binds
+    near_kink: bool  # whether the sample cannot tell if the bound binds in the population
+    # Log-likelihood, and effective number of parameters.
     loglik: float
     parameters: float
+    # Variance of a gaussian response around its mean; None for other families.
     dispersion: float | None
-    weight: float
-    notes: tuple[str, ...] = ()
+    weight: float  # sum of the weights
+    notes: tuple[str, ...] = ()  # remarks
 
 
 @dataclass(frozen=True)

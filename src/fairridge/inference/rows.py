@@ -30,30 +30,16 @@ class Stack:
 
 @dataclass(frozen=True)
 class FairRows:
-    """Some rows in the fair basis.
+    """Some rows in the fair basis."""
 
-    Attributes
-    ----------
-    family : Family
-        The family of the response.
-    y : ndarray of shape (n, c)
-        What the family reads.
-    z : ndarray of shape (n, 1+q+p)
-        Ones, centered sensitive attributes s and decorrelated predictors u.
-    v : ndarray of shape (n, q)
-        Σ_S⁻¹s.
-    offset : ndarray of shape (n,) or None
-        Added to the linear predictor.
-    weight : ndarray of shape (n,)
-        Sample weights.
-    """
-
-    family: Any
-    y: Floats
+    family: Any  # the family of the response (Family)
+    y: Floats  # what the family reads, of shape (n, c)
+    # Ones, centered sensitive attributes s and decorrelated predictors u, of shape
+    # (n, 1+q+p).
     z: Floats
-    v: Floats
-    offset: Floats | None
-    weight: Floats
+    v: Floats  # Σ_S⁻¹s, of shape (n, q)
+    offset: Floats | None  # added to the linear predictor, of shape (n,)
+    weight: Floats  # sample weights, of shape (n,)
     _products: dict[bytes, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -114,18 +100,10 @@ class FairRows:
 
 @dataclass(frozen=True)
 class RowsOfModel:
-    """Some rows as one model sees them, with coefficients of m linear predictors.
+    """Some rows as one model sees them, with coefficients of m linear predictors."""
 
-    Attributes
-    ----------
-    rows : FairRows
-        The rows.
-    theta : ndarray of shape (m, 1+q+p)
-        Level, α and β.
-    """
-
-    rows: FairRows
-    theta: Floats
+    rows: FairRows  # the rows
+    theta: Floats  # level, α and β, of shape (m, 1+q+p)
 
     @cached_property
     def h(self) -> Floats:
@@ -186,24 +164,12 @@ class RowsOfModel:
 
 @dataclass(frozen=True)
 class OfRows:
-    """A function of rows as a model sees them, to be summed over centered columns.
+    """A function of rows as a model sees them, to be summed over centered columns."""
 
-    Attributes
-    ----------
-    family : Family
-        The family of the response.
-    theta : ndarray of shape (m, 1+q+p)
-        Level, α and β.
-    basis : tuple of ndarray
-        B and Σ_S⁻¹.
-    function : callable
-        What is summed.
-    """
-
-    family: Any
-    theta: Floats
-    basis: tuple[Floats, Floats]
-    function: Callable[[RowsOfModel], Any]
+    family: Any  # the family of the response (Family)
+    theta: Floats  # level, α and β, of shape (m, 1+q+p)
+    basis: tuple[Floats, Floats]  # B and Σ_S⁻¹
+    function: Callable[[RowsOfModel], Any]  # what is summed
 
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
         """Return the function's value for some rows."""

@@ -8,6 +8,18 @@ variance I, the odds of R² on S are
 
 The model is fixed, so other rows of the same population change ω through E
 alone. A row moves (b, E[h²] at that b, T) by (s t, h² − N, t² − T).
+
+t is a residual on s, and is on average smaller than that from b of the
+population by the root of 1 − ℓ, with ℓ = w(1 + sᵀs)/W the leverage of the row on
+(1, s). In s t it is divided by that root (HC2 of MacKinnon and White 1985). The
+variance of b along h is a sum of w²h²t², with as many degrees of freedom as a
+multiple of χ² with its mean and variance has if t is normal and h is given
+(Satterthwaite 1946), less one for the mean of h:
+
+    ν = (Σa)²/Σa² − 1,   a = w²h².
+
+That is n/3 for normal h, and about the number of their rows less one if few
+people explain most of h, as those of a rare group do.
 """
 
 from __future__ import annotations
@@ -17,30 +29,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import chi2
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.models import Fit
 from fairridge.solvers.shares import whitening
 
+# A row that is a group by itself has leverage 1, and says nothing of its residual.
+LEAST_LEFT = 1e-6
+
 
 @dataclass(frozen=True)
 class ExplainedScores:
-    """The scores of one model on some rows.
+    """The scores of one model on some rows."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (K·q,)
-        b of every score.
-    other : float
-        T, summed over scores.
-    covariance : ndarray of shape (K·q+2, K·q+2)
-        Estimated covariance of b, of E[h²] at that b, and of T.
-    """
-
-    coefficients: Floats
-    other: float
+    coefficients: Floats  # b of every score, of shape (K·q,)
+    other: float  # T, summed over scores
+    # Estimated covariance of b, of E[h²] at that b, and of T, of shape (K·q+2, K·q+2).
     covariance: Floats
+    degrees: float = np.inf  # ν, the degrees of freedom of the variance along h
 
     @property
     def odds(self) -> float:
@@ -71,45 +79,38 @@ class ExplainedScores:
         covariance[-2], covariance[:, -2] = 0.0, 0.0
         return replace(self, coefficients=0.0 * self.coefficients, covariance=covariance)
 
-    def draws(self, normal: Floats) -> Floats:
+    def draws(self, normal: Floats, uniform: Floats) -> Floats:
         """Return ω* of the same model in populations that the rows may have come from.
 
         Parameters
         ----------
         normal : ndarray of shape (d, K·q+2)
             Standard normal numbers.
+        uniform : ndarray of shape (d,)
+            Uniform numbers, which become χ²_ν/ν: what ω* is divided by, as in an F.
         """
         sizes, vectors = np.linalg.eigh(self.covariance)
         # The symmetric root, which does not depend on the signs of eigenvectors.
         moved = normal @ (vectors * np.sqrt(np.maximum(sizes, 0.0)) @ vectors.T)
         b = self.coefficients + moved[:, :-2]
         explained = np.maximum((b * b).sum(axis=1) + moved[:, -2], 0.0)
-        return np.asarray(explained / (self.other * np.exp(moved[:, -1] / self.other)))
+        odds = explained / (self.other * np.exp(moved[:, -1] / self.other))
+        if np.isfinite(self.degrees):
+            odds = odds * self.degrees / chi2.ppf(uniform, self.degrees)
+        return np.asarray(odds)
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """Columns to read off rows: S, then scores of all models, then nothing but the offset.
+    """Columns to read off rows: S, then scores of all models, then nothing but the offset."""
 
-    Attributes
-    ----------
-    center : ndarray of shape (q+p,)
-        Subtracted from the columns [S, X].
-    level : ndarray
-        Constants of the columns to read.
-    raw : ndarray
-        Their coefficients.
-    q, m : int
-        Columns of S, and linear predictors of each model.
-    means : callable or None
-        The means of rows, if scores are these; scores otherwise are linear predictors.
-    """
-
-    center: Floats
-    level: Floats
-    raw: Floats
+    center: Floats  # subtracted from the columns [S, X], of shape (q+p,)
+    level: Floats  # constants of the columns to read
+    raw: Floats  # their coefficients
+    # Columns of S, and linear predictors of each model.
     q: int
     m: int
+    # The means of rows, if scores are these; scores otherwise are linear predictors.
     means: Any = None
 
     def __call__(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
@@ -135,38 +136,26 @@ class _Reading:
 
 @dataclass(frozen=True)
 class _Regressions:
-    """What is known of scores before their influences are summed.
+    """What is known of scores before their influences are summed."""
 
-    Attributes
-    ----------
-    weight : float
-        W.
-    shift, root : ndarray of shape (q,) and (rank, q)
-        s is root·(S − shift).
-    level, slope : ndarray of shape (models, K) and (models, K, rank)
-        t is the score less level + slope·s.
-    b : ndarray of shape (models, K, rank)
-        h is b·s.
-    other : ndarray of shape (models,)
-        T.
-    place : ndarray of int of shape (models,)
-        Which of the scores that are read belong to each model.
-    """
-
-    weight: float
+    weight: float  # W
+    # s is root·(S − shift), of shape (q,) and (rank, q).
     shift: Floats
     root: Floats
+    # t is the score less level + slope·s, of shape (models, K) and (models, K, rank).
     level: Floats
     slope: Floats
-    b: Floats
-    other: Floats
-    place: Integers
+    b: Floats  # h is b·s, of shape (models, K, rank)
+    other: Floats  # T, of shape (models,)
+    place: Integers  # which of the scores that are read belong to each model, of shape (models,)
 
-    def covariances(self, s: Floats, scores: Floats, weight: Floats) -> Floats:
-        """Return Σ w²φφᵀ of some rows, for every model."""
+    def sums(self, s: Floats, scores: Floats, weight: Floats) -> Floats:
+        """Return Σ w²φφᵀ of some rows, for every model, and Σa, Σa² behind it."""
         s = (s - self.shift) @ self.root.T
+        factors = weight / np.sqrt(_not_leverage(s, weight / self.weight))
         size = self.b[0].size
         out = np.empty((len(self.b), size + 2, size + 2))
+        along = np.empty((len(self.b), 2))
         for place in np.unique(self.place):
             models = np.flatnonzero(self.place == place)
             first = models[0]
@@ -174,10 +163,12 @@ class _Regressions:
             shared = np.empty((len(s), size + 1))
             for k in range(t.shape[1]):
                 np.multiply(t[:, k, None], s, out=shared[:, k * len(s.T) : (k + 1) * len(s.T)])
-            shared[:, size] = _squares(t, 1)[:, 0] - self.other[first]
-            shared *= weight[:, None]
+            shared[:, :size] *= factors[:, None]
+            shared[:, size] = (_squares(t, 1)[:, 0] - self.other[first]) * weight
             b = self.b[models]
             own = _squares(s @ b.reshape(-1, b.shape[2]).T, len(models))
+            each = weight[:, None] ** 2 * own
+            along[models] = np.column_stack([each.sum(axis=0), (each * each).sum(axis=0)])
             own -= (b * b).sum(axis=(1, 2))
             own *= weight[:, None]
             # Models of the same t differ in the column of h² alone.
@@ -186,14 +177,30 @@ class _Regressions:
             out[np.ix_(models, order, [size])] = (own.T @ shared)[:, :, None]
             out[np.ix_(models, [size], order)] = (own.T @ shared)[:, None, :]
             out[models, size, size] = (own * own).sum(axis=0)
-        return out
+        return np.hstack([out.reshape(len(out), -1), along])
 
     def found(self, sums: Floats) -> list[ExplainedScores]:
         """Return the scores of every model."""
+        size = self.b[0].size + 2
         return [
-            ExplainedScores(b.ravel(), float(other), one / self.weight**2)
+            ExplainedScores(
+                b.ravel(),
+                float(other),
+                one[:-2].reshape(size, size) / self.weight**2,
+                degrees_of_freedom(float(one[-2]), float(one[-1])),
+            )
             for b, other, one in zip(self.b, self.other, sums, strict=True)
         ]
+
+
+def degrees_of_freedom(total: float, squares: float) -> float:
+    """Return ν = (Σa)²/Σa² − 1, but at least 1; infinite if S explains nothing."""
+    return max(total * total / squares - 1.0, 1.0) if squares > 0.0 else np.inf
+
+
+def _not_leverage(s: Floats, share: Floats) -> Floats:
+    """Return 1 − ℓ of rows with these shares of the weight; never zero."""
+    return np.asarray(np.maximum(1.0 - share * (1.0 + (s * s).sum(axis=1)), LEAST_LEFT))
 
 
 def _squares(values: Floats, count: int) -> Floats:
@@ -238,7 +245,7 @@ def explained_linear(fits: Sequence[Fit]) -> list[ExplainedScores]:
         np.array([fit.predictor_variance for fit in fits]),
         place,
     )
-    return found.found(reading.sum(fits[0].engine, found.covariances))
+    return found.found(reading.sum(fits[0].engine, found.sums))
 
 
 def _whitening(scatter: Floats) -> Floats:
@@ -288,7 +295,7 @@ def explained_scores(
     raw = np.vstack([np.eye(q, width), *(place[2] for place in places), np.zeros((1, width))])
     reading = _Reading(basis.center, level, raw, q, len(places[0][1]), means)
     found = _regressions(reading.sum(engine, _products), q, len(fits))
-    return found.found(reading.sum(engine, found.covariances))
+    return found.found(reading.sum(engine, found.sums))
 
 
 def _products(s: Floats, scores: Floats, weight: Floats) -> Floats:

@@ -70,43 +70,22 @@ class Held(Form, Protocol):
 
 @dataclass(frozen=True)
 class State:
-    """One model and the derivatives of its mean deviance.
+    """One model and the derivatives of its mean deviance."""
 
-    Attributes
-    ----------
-    fit : Fit
-        The model.
-    regime : {"free", "bound", "zero"}
-        Whether λ is 0, follows from the bound, or is infinite.
-    theta : ndarray of shape (m, k)
-        Level at the column means, α and β of every linear predictor; k = 1+q+p.
-    gradient : ndarray of shape (m, k)
-        E[g z].
-    hessian : ndarray of shape (m·k, m·k)
-        H = ½ E[∂²d/∂η² zzᵀ].
-    lambda_ : float
-        λ̄.
-    directions : ndarray of shape (d, m·k)
-        In which θ can vary: not a level that cancels, nor coefficients of constant columns, nor,
-        for a model of X alone, those of S.
-    ridge : Form or None
-        What λ̄ multiplies.
-    fixed : tuple of (float, Form)
-        λ̄₂ and what it multiplies.
-    held : Held or None
-        What is zero at r = 0.
-    """
-
-    fit: Fit
-    regime: Regime
+    fit: Fit  # the model
+    regime: Regime  # whether λ is 0, follows from the bound, or is infinite
+    # Level at the column means, α and β of every linear predictor; k = 1+q+p, of shape
+    # (m, k).
     theta: Floats
-    gradient: Floats
-    hessian: Floats
-    lambda_: float
+    gradient: Floats  # E[g z], of shape (m, k)
+    hessian: Floats  # H = ½ E[∂²d/∂η² zzᵀ], of shape (m·k, m·k)
+    lambda_: float  # λ̄
+    # In which θ can vary: not a level that cancels, nor coefficients of constant columns,
+    # nor, for a model of X alone, those of S, of shape (d, m·k).
     directions: Floats
-    ridge: Form | None = None
-    fixed: tuple[tuple[float, Form], ...] = ()
-    held: Held | None = None
+    ridge: Form | None = None  # what λ̄ multiplies
+    fixed: tuple[tuple[float, Form], ...] = ()  # λ̄₂ and what it multiplies
+    held: Held | None = None  # what is zero at r = 0
 
     @property
     def q(self) -> int:

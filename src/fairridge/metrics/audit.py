@@ -61,7 +61,8 @@ def audit(
         all columns of `predict_proba`, or predicted labels.
     sensitive_features : frame or array of shape (n, k) or (n,)
         Sensitive attributes of any type. Numbers with more than `bins` values
-        are cut at their (weighted) quantiles.
+        are cut at their (weighted) quantiles. People whose attribute is missing
+        are a group of their own, "(missing)".
     sample_weight : array-like of shape (n,), optional
         Weights; a row of weight zero is absent.
     threshold : float, optional

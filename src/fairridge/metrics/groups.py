@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.data import Design, Levels, Table
+from fairridge.data.columns import MISSING
 
 # Groups of a numeric attribute.
 BINS = 4
@@ -53,7 +54,8 @@ def groupings(
 ) -> tuple[Grouping, ...]:
     """Partition the rows by every column, and by all of them crossed if `intersections`.
 
-    Numbers of more than `bins` values are cut at their weighted quantiles.
+    Numbers of more than `bins` values are cut at their weighted quantiles. Rows whose
+    attribute is missing are a group of their own, the last.
     """
     parts = [_grouping(table, k, weight, bins) for k in range(table.shape[1])]
     if intersections and len(parts) > 1:
@@ -63,6 +65,9 @@ def groupings(
 
 def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int, ...]]:
     """Write S out: numbers as they are, and a 0/1 column for every level that has rows.
+
+    A missing category is a level; a missing number is the mean of the others, beside a
+    0/1 column that says so.
 
     Returns
     -------
@@ -75,12 +80,19 @@ def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int,
     for k in range(table.shape[1]):
         name, column = table.label(k), table.column(k)
         if isinstance(column, Levels):
+            labels = [*column.levels, MISSING]  # the code of a missing value, -1, picks the last
             written += [
-                ((column.codes == code).astype(np.float64), f"{name}[{column.levels[code]}]", k)
+                ((column.codes == code).astype(np.float64), f"{name}[{labels[code]}]", k)
                 for code in np.unique(column.codes)
             ]
-        else:
-            written.append((column.astype(np.float64), name, k))
+            continue
+        values = column.astype(np.float64)
+        lost = np.isnan(values)
+        if lost.any():
+            mean = values[~lost].mean() if not lost.all() else 0.0
+            written.append((lost.astype(np.float64), f"{name}[{MISSING}]", k))
+            values = np.where(lost, mean, values)
+        written.append((values, name, k))
     columns, names, owners = zip(*written, strict=True)
     return np.column_stack(columns), names, owners
 
@@ -103,27 +115,49 @@ def quantile_edges(values: Floats, weight: Floats, bins: int) -> Floats:
 
 def _grouping(table: Table, k: int, weight: Floats, bins: int) -> Grouping:
     name, column = table.label(k), table.column(k)
-    numbers: NDArray[Any] = (
-        column.codes if isinstance(column, Levels) else column.astype(np.float64)
-    )
-    if not (numbers >= 0 if isinstance(column, Levels) else np.isfinite(numbers)).all():
-        raise ValueError(
-            f"sensitive attribute {name!r} contains missing values or infinity; drop those rows, "
-            "or give them a level of their own such as 'unknown'."
-        )
     if isinstance(column, Levels):
-        present, codes = np.unique(numbers, return_inverse=True)
-        return Grouping(name, tuple(str(column.levels[code]) for code in present), codes)
+        there = column.codes >= 0
+        present, codes = np.unique(column.codes[there], return_inverse=True)
+        labels = tuple(str(column.levels[code]) for code in present)
+    else:
+        numbers = column.astype(np.float64)
+        if np.isinf(numbers).any():
+            raise ValueError(
+                f"sensitive attribute {name!r} contains infinity; drop those rows, or correct them."
+            )
+        there = ~np.isnan(numbers)
+        labels, codes = _of_numbers(column[there], weight[there], bins)
+    return Grouping(name, *_with_missing(labels, codes, there))
+
+
+def _with_missing(
+    labels: tuple[str, ...], codes: Integers, there: Booleans
+) -> tuple[tuple[str, ...], Integers]:
+    """Put rows without a value into a group of their own, after those of the other rows."""
+    if there.all():
+        return labels, codes
+    if MISSING not in labels:
+        labels = (*labels, MISSING)
+    found = np.full(len(there), labels.index(MISSING), dtype=np.intp)
+    found[there] = codes
+    return labels, found
+
+
+def _of_numbers(
+    column: NDArray[Any], weight: Floats, bins: int
+) -> tuple[tuple[str, ...], Integers]:
+    """Return names and codes of groups of numbers: values, or intervals of equal weight."""
     values, codes = np.unique(column, return_inverse=True)
     if len(values) <= max(bins, 2):
-        return Grouping(name, tuple(_distinct(values.tolist()).values()), codes)
+        return tuple(_distinct(values.tolist()).values()), codes
+    numbers = column.astype(np.float64)
     edges = quantile_edges(numbers, weight, bins)
     ends = [float(values[0]), *edges.tolist(), float(values[-1])]
     text = _distinct(ends)
-    labels = (
+    labels = tuple(
         f"{'(' if j else '['}{text[a]}, {text[b]}]" for j, (a, b) in enumerate(pairwise(ends))
     )
-    return Grouping(name, tuple(labels), np.searchsorted(edges, numbers, side="left"))
+    return labels, np.searchsorted(edges, numbers, side="left")
 
 
 def _distinct(numbers: Sequence[float]) -> dict[float, str]:

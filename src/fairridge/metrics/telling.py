@@ -77,7 +77,9 @@ def tell(
     Parameters
     ----------
     predictors, attributes : mapping of str to ndarray or Levels
-        Columns without missing values.
+        Columns. A missing category is a level, also of an attribute; a missing number of a
+        predictor is the mean of the others beside a 0/1 column, and rows without the number
+        of an attribute do not count for that attribute.
     n_folds : int
         Number of folds; fewer if a level of the attribute has fewer rows.
         Levels of a single row are left out.
@@ -95,12 +97,29 @@ def tell(
 
 def _held_out(columns: Sequence[Column], target: Column, n_folds: int) -> float:
     """Return AUC or R² of predictions of an attribute, each from the other folds."""
-    codes = [isinstance(column, Levels) for column in columns]
-    Z = np.column_stack([c.codes if isinstance(c, Levels) else c for c in columns]).astype(float)
+    codes, Z = _written(columns)
     if isinstance(target, Levels):
         rows, y = _levels_of_several_rows(target)
         return _area(codes, Z[rows], y, n_folds) if len(np.unique(y)) > 1 else float("nan")
-    return _r_squared(codes, Z, target, n_folds) if np.ptp(target) > 0.0 else float("nan")
+    there = ~np.isnan(target)
+    known = target[there]
+    return _r_squared(codes, Z[there], known, n_folds) if np.ptp(known) > 0.0 else float("nan")
+
+
+def _written(columns: Sequence[Column]) -> tuple[list[bool], Floats]:
+    """Return which columns of a matrix are codes, and the matrix, without missing numbers."""
+    codes, found = [], []
+    for column in columns:
+        values = column.codes if isinstance(column, Levels) else column
+        codes.append(isinstance(column, Levels))
+        lost = np.isnan(values)
+        if lost.any():
+            mean = 0.0 if lost.all() else float(values[~lost].mean())
+            found.append(np.where(lost, mean, values))
+            codes.append(False)
+            values = lost
+        found.append(values)
+    return codes, np.column_stack(found).astype(float)
 
 
 def _area(codes: Sequence[bool], Z: Floats, y: Integers, n_folds: int) -> float:
@@ -131,9 +150,9 @@ def _r_squared(codes: Sequence[bool], Z: Floats, y: Floats, n_folds: int) -> flo
 
 def _levels_of_several_rows(column: Levels) -> tuple[Integers, Integers]:
     """Return the rows of levels that have at least two, and their levels from 0."""
-    counts = np.bincount(column.codes, minlength=len(column.levels))
-    rows = np.flatnonzero(counts[column.codes] > 1)
-    return rows, np.unique(column.codes[rows], return_inverse=True)[1]
+    _, codes, counts = np.unique(column.codes, return_inverse=True, return_counts=True)
+    rows = np.flatnonzero(counts[codes] > 1)
+    return rows, np.unique(codes[rows], return_inverse=True)[1]
 
 
 def _pipeline(codes: Sequence[bool], model: Any, target: str) -> Any:

@@ -43,31 +43,16 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Factor:
-    """The triangular factor of centered, scaled columns.
+    """The triangular factor of centered, scaled columns."""
 
-    Attributes
-    ----------
-    weight : float
-        Sum of the weights; n if there are none.
-    center : ndarray of shape (k,)
-        Column means of [S, X, y].
-    scale : ndarray of shape (k,)
-        Their standard deviations (divisor n); 1 for constant columns.
-    R : ndarray of shape (k, k)
-        RᵀR is the scatter of the centered columns divided by `scale`.
-    noise : ndarray of shape (k,)
-        What rounding of the input alone can contribute to each column, relative to its
-        spread: directions below it are collinear to the precision of the data.
-    condition : float
-        Estimated condition number of the scaled scatter of [S, X].
-    """
-
-    weight: float
-    center: Floats
-    scale: Floats
-    R: Floats
+    weight: float  # sum of the weights; n if there are none
+    center: Floats  # column means of [S, X, y], of shape (k,)
+    scale: Floats  # their standard deviations (divisor n); 1 for constant columns, of shape (k,)
+    R: Floats  # RᵀR is the scatter of the centered columns divided by `scale`, of shape (k, k)
+    # What rounding of the input alone can contribute to each column, relative to its spread:
+    # directions below it are collinear to the precision of the data, of shape (k,).
     noise: Floats
-    condition: float
+    condition: float  # estimated condition number of the scaled scatter of [S, X]
 
 
 def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
@@ -151,43 +136,24 @@ def _condition_of_triangle(root: Floats) -> float:
 
 @dataclass(frozen=True)
 class FairBasis:
-    """S and U in small matrices, with the response projected on both.
+    """S and U in small matrices, with the response projected on both."""
 
-    Attributes
-    ----------
-    weight : float
-        Sum of the weights; n if there are none.
-    center_sensitive, center_predictors, center_targets : ndarray
-        Means of S, X and y.
-    B : ndarray of shape (q, p)
-        Coefficients of X on S, original scale.
-    sensitive, predictors : Spectrum
-        S and U, each in its singular basis.
-    on_sensitive, on_predictors : ndarray of shape (rank, m)
-        The targets (the response as m columns of numbers) in those bases.
-    residual : ndarray of shape (m, m)
-        Scatter of the targets outside the span of S and U.
-    explained : ndarray of shape (p,)
-        Share of each predictor's variance that S explains.
-    rank_of_columns : int or None
-        Rank of U, if the predictors are fewer features of it.
-    condition : float
-        Estimated condition number of the scaled scatter of [S, X].
-    """
-
-    weight: float
+    weight: float  # sum of the weights; n if there are none
+    # Means of S, X and y.
     center_sensitive: Floats
     center_predictors: Floats
     center_targets: Floats
-    B: Floats
+    B: Floats  # coefficients of X on S, original scale, of shape (q, p)
+    # S and U, each in its singular basis.
     sensitive: Spectrum
     predictors: Spectrum
+    # The targets (the response as m columns of numbers) in those bases, of shape (rank, m).
     on_sensitive: Floats
     on_predictors: Floats
-    residual: Floats
-    explained: Floats
-    rank_of_columns: int | None = None
-    condition: float = 1.0
+    residual: Floats  # scatter of the targets outside the span of S and U, of shape (m, m)
+    explained: Floats  # share of each predictor's variance that S explains, of shape (p,)
+    rank_of_columns: int | None = None  # rank of U, if the predictors are fewer features of it
+    condition: float = 1.0  # estimated condition number of the scaled scatter of [S, X]
 
     @property
     def rank(self) -> int:

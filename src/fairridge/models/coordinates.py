@@ -24,22 +24,12 @@ class Coordinates:
     K classes they see the classes: S then has K coordinates per column, at the
     end of θ. What they have in common cancels in the model, not in the penalty,
     which thus chooses it (glmnet's parametrization).
-
-    Attributes
-    ----------
-    basis : FairBasis
-        S and U in small matrices.
-    n_predictors : int
-        Linear predictors, m.
-    by_column : bool
-        Whether S must keep a coordinate per column, as absolute values require.
-    contrasts : ndarray of shape (K, m) or None
-        Orthonormal contrasts, if absolute values are to be taken of classes.
     """
 
-    basis: FairBasis
-    n_predictors: int
-    by_column: bool
+    basis: FairBasis  # S and U in small matrices
+    n_predictors: int  # linear predictors, m
+    by_column: bool  # whether S must keep a coordinate per column, as absolute values require
+    # Orthonormal contrasts, if absolute values are to be taken of classes, of shape (K, m).
     contrasts: Floats | None = None
 
     @cached_property

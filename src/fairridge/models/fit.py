@@ -25,17 +25,11 @@ class Separation:
     """Columns that separate the responses: the deviance has a limit instead of a minimum.
 
     Or, without `columns`, attributes that predictors can replace: the deviance has many minima.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Columns of S and X whose coefficients grow without bound.
-    sensitive : tuple of str
-        Columns of S whose α is not determined. A predictor takes the α of every attribute it is
-        correlated with along: x = u + sB.
     """
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # columns of S and X whose coefficients grow without bound
+    # Columns of S whose α is not determined. A predictor takes the α of every attribute it is
+    # correlated with along: x = u + sB.
     sensitive: tuple[str, ...]
 
 
@@ -256,31 +250,17 @@ class _Deviance(FamilyFunction):
 
 @dataclass(frozen=True)
 class TrainingColumns:
-    """Moments of the training data, as far as explanations and files need them.
+    """Moments of the training data, as far as explanations and files need them."""
 
-    Attributes
-    ----------
-    weight : float
-        Sum of the weights.
-    center, deviation : ndarray of shape (q+p+m,)
-        Means and standard deviations of [S, X, y], with y as m columns of numbers.
-    covariance : ndarray of shape (q, q)
-        Covariance of S.
-    B : ndarray of shape (q, p)
-        Coefficients of X on S.
-    with_response : ndarray of shape (q+p, m)
-        Covariances of [S, X] with y.
-    predictor_variance : float
-        VAR(Uβ), summed over classes.
-    """
-
-    weight: float
+    weight: float  # sum of the weights
+    # Means and standard deviations of [S, X, y], with y as m columns of numbers, of shape
+    # (q+p+m,).
     center: Floats
     deviation: Floats
-    covariance: Floats
-    B: Floats
-    with_response: Floats
-    predictor_variance: float
+    covariance: Floats  # covariance of S, of shape (q, q)
+    B: Floats  # coefficients of X on S, of shape (q, p)
+    with_response: Floats  # covariances of [S, X] with y, of shape (q+p, m)
+    predictor_variance: float  # VAR(Uβ), summed over classes
 
     @classmethod
     def of(cls, basis: FairBasis, fit: Fit) -> TrainingColumns:

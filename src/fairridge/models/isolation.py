@@ -32,40 +32,22 @@ TINY = 1e-300
 
 @dataclass(frozen=True)
 class DecidedLevel:
-    """A level, and the outcome that all of its rows have.
+    """A level, and the outcome that all of its rows have."""
 
-    Attributes
-    ----------
-    level : RowLevel
-        The rows.
-    outcome : int
-        Code of the class, or 0 for no events.
-    """
-
-    level: RowLevel
-    outcome: int
+    level: RowLevel  # the rows
+    outcome: int  # code of the class, or 0 for no events
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """Rows that a model is fitted without, and the way to coefficients for them.
+    """Rows that a model is fitted without, and the way to coefficients for them."""
 
-    Attributes
-    ----------
-    everyone, kept : Engine
-        All rows, and those that the model is fitted to.
-    levels : tuple of DecidedLevel
-        In the order in which they were found.
-    family : Family
-        The family of the response.
-    is_small : bool
-        Whether few rows leave, and every outcome stays. If not, all rows are kept.
-    """
-
+    # All rows, and those that the model is fitted to.
     everyone: Engine
     kept: Engine
-    levels: tuple[DecidedLevel, ...]
-    family: Family
+    levels: tuple[DecidedLevel, ...]  # in the order in which they were found
+    family: Family  # the family of the response
+    # Whether few rows leave, and every outcome stays. If not, all rows are kept.
     is_small: bool
 
     @cached_property

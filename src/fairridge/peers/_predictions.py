@@ -236,30 +236,14 @@ def predict_proba(
 
 @dataclass(frozen=True)
 class PredictionPath:
-    """Fairness and accuracy in training for many bounds.
+    """Fairness and accuracy in training for many bounds."""
 
-    Attributes
-    ----------
-    unfairness : ndarray of shape (m,)
-        The bounds r.
-    achieved : ndarray of shape (m,)
-        What the models achieve.
-    score : ndarray of shape (m,)
-        R² or accuracy in training.
-    status : tuple of str
-        How each fit ended.
-    components : dict of str to ndarray
-        What `achieved` is made of.
-    models : tuple of estimator
-        The fitted models.
-    """
-
-    unfairness: Floats
-    achieved: Floats
-    score: Floats
-    status: tuple[str, ...]
-    components: dict[str, Floats]
-    models: tuple[Any, ...] = field(repr=False)
+    unfairness: Floats  # the bounds r, of shape (m,)
+    achieved: Floats  # what the models achieve, of shape (m,)
+    score: Floats  # R² or accuracy in training, of shape (m,)
+    status: tuple[str, ...]  # how each fit ended
+    components: dict[str, Floats]  # what `achieved` is made of
+    models: tuple[Any, ...] = field(repr=False)  # the fitted models
     definition: str
     score_name: str
     _backend: Any = field(default=None, repr=False)

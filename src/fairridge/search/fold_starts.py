@@ -22,30 +22,14 @@ from fairridge.solvers import Point
 
 @dataclass(frozen=True)
 class FoldStart:
-    """A model of some rows, with the derivatives of its deviance.
+    """A model of some rows, with the derivatives of its deviance."""
 
-    Attributes
-    ----------
-    family : Family
-        The family.
-    center : ndarray of shape (q+p,)
-        Where the level is that of the linear predictor.
-    raw : ndarray of shape (m, 1+q+p)
-        Level and coefficients of [S, X] of each linear predictor.
-    sums : GLMSums
-        Deviance, gradient and Hessian there.
-    place : float
-        Where a search met the model: λ, divided by the weight of the rows, or a limit.
-    value : float
-        What the definition was there.
-    """
-
-    family: Family
-    center: Floats
-    raw: Floats
-    sums: GLMSums
-    place: float
-    value: float
+    family: Family  # the family
+    center: Floats  # where the level is that of the linear predictor, of shape (q+p,)
+    raw: Floats  # level and coefficients of [S, X] of each linear predictor, of shape (m, 1+q+p)
+    sums: GLMSums  # deviance, gradient and Hessian there
+    place: float  # where a search met the model: λ, divided by the weight of the rows, or a limit
+    value: float  # what the definition was there
 
     @classmethod
     def at(

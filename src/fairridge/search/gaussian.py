@@ -80,23 +80,12 @@ class RidgeOnSensitive:
     """min ‖y − Sα − Uβ‖² + λ·penalty(α) + λ₂‖β‖².
 
     S ⟂ U, so β = (UᵀU + λ₂I)⁻¹Uᵀy does not depend on λ, and α(λ) not on β.
-
-    Attributes
-    ----------
-    space : Space
-        S and U.
-    penalty : Penalty
-        The penalty on α.
-    predictor_penalty : float
-        λ₂.
-    beta : ndarray of shape (p,)
-        Coefficients of U, original scale.
     """
 
-    space: Space
-    penalty: Penalty
-    predictor_penalty: float
-    beta: Floats
+    space: Space  # S and U
+    penalty: Penalty  # the penalty on α
+    predictor_penalty: float  # λ₂
+    beta: Floats  # coefficients of U, original scale, of shape (p,)
 
     floor = 0.0
 
@@ -206,17 +195,10 @@ class RidgeOnExplained:
     projection of y: directions of which S explains nothing do not move, and
     R² of η on S is Σκⱼcⱼ²/Σcⱼ², which decreases in λ. With λ₂ the same holds
     in directions that are orthogonal for ‖Xb‖² + λ₂‖b‖².
-
-    Attributes
-    ----------
-    space : BlindSpace
-        The directions of X.
-    predictor_penalty : float
-        λ₂.
     """
 
-    space: BlindSpace
-    predictor_penalty: float
+    space: BlindSpace  # the directions of X
+    predictor_penalty: float  # λ₂
 
     @cached_property
     def _parts(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -298,24 +280,12 @@ def secular_choices(
 
 @dataclass(frozen=True)
 class GaussianProblem(LeastSquares, PenalizedProblem):
-    """Least squares under a ridge in some space, for every λ.
+    """Least squares under a ridge in some space, for every λ."""
 
-    Attributes
-    ----------
-    space : Space
-        The columns.
-    definition : Definition
-        What is bounded.
-    settings : ModelSettings
-        Penalties and limits.
-    ridge : GaussianRidge
-        The models at every λ.
-    """
-
-    space: Space
-    definition: Definition
-    settings: ModelSettings
-    ridge: GaussianRidge
+    space: Space  # the columns
+    definition: Definition  # what is bounded
+    settings: ModelSettings  # penalties and limits
+    ridge: GaussianRidge  # the models at every λ
 
     family = Gaussian()
 

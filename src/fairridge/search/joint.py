@@ -71,21 +71,11 @@ class _Penalties:
 
 @dataclass(frozen=True)
 class _Tangent:
-    """What one pass tells of the minima at all λ.
+    """What one pass tells of the minima at all λ."""
 
-    Attributes
-    ----------
-    point : Point
-        Where the pass was made.
-    others : tuple of (float, ndarray)
-        Deviance and gradient with some coefficients at zero.
-    kept : tuple of ndarray of bool
-        The coefficients that are not.
-    """
-
-    point: Point
-    others: tuple[tuple[float, Floats], ...]
-    kept: tuple[Booleans, ...]
+    point: Point  # where the pass was made
+    others: tuple[tuple[float, Floats], ...]  # deviance and gradient with some coefficients at zero
+    kept: tuple[Booleans, ...]  # the coefficients that are not
     penalties: _Penalties
 
     @cached_property

@@ -38,24 +38,12 @@ HIGHEST = 1.3
 
 @dataclass(frozen=True)
 class PenaltyProfile:
-    """A definition's values over increasing λ, up to the λ at which α = 0.
+    """A definition's values over increasing λ, up to the λ at which α = 0."""
 
-    Attributes
-    ----------
-    value : callable
-        The definition at any λ.
-    grid : ndarray
-        λ, from 0 (or from where all bounds of interest are exceeded) on.
-    values : ndarray
-        The definition there.
-    ceiling : float
-        The smallest λ with α = 0.
-    """
-
-    value: Value
-    grid: Floats
-    values: Floats
-    ceiling: float = np.inf
+    value: Value  # the definition at any λ
+    grid: Floats  # λ, from 0 (or from where all bounds of interest are exceeded) on
+    values: Floats  # the definition there
+    ceiling: float = np.inf  # the smallest λ with α = 0
 
     @cached_property
     def _known(self) -> dict[float, float]:

@@ -375,27 +375,14 @@ class _Reached:
 
 @dataclass(frozen=True)
 class MeanObjective:
-    """A model without a bound, and forms in the means that it predicts.
+    """A model without a bound, and forms in the means that it predicts."""
 
-    Attributes
-    ----------
-    minima : PenalizedGLM
-        The model without a bound.
-    means : MeansOfRows
-        Which means are looked at.
-    forms : sequence of MeanForm
-        What the columns of S, or some of them, explain of the means.
-    free : MeanSums
-        Sums at the model without a bound.
-    gone : ndarray of shape (s, N) or None
-        Directions to leave alone, because the model without a bound has no
-        minimum in them but a limit.
-    """
-
-    minima: PenalizedGLM
-    means: Any
-    forms: Sequence[MeanForm]
-    free: MeanSums
+    minima: PenalizedGLM  # the model without a bound
+    means: Any  # which means are looked at (MeansOfRows)
+    forms: Sequence[MeanForm]  # what the columns of S, or some of them, explain of the means
+    free: MeanSums  # sums at the model without a bound
+    # Directions to leave alone, because the model without a bound has no minimum in them but
+    # a limit, of shape (s, N).
     gone: Floats | None = None
 
     @property

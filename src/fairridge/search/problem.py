@@ -32,24 +32,15 @@ Status = Literal["inactive", "converged", "infeasible", "not-converged", "separa
 
 @dataclass(frozen=True)
 class Choice:
-    """The penalty chosen for one bound.
+    """The penalty chosen for one bound."""
 
-    Attributes
-    ----------
-    lambda_ : float
-        λ(r).
-    status : str
-        "inactive": the unconstrained model meets the bound. "converged": the
-        bound is met with equality. "infeasible": no penalty meets it.
-        "not-converged": the search stopped early. "separated": the bound is
-        met as defined, and levels that decide the response void it.
-    crossings : int
-        How often the definition crosses the bound as λ grows; more than one
-        means that it is not monotone.
-    """
-
-    lambda_: float
+    lambda_: float  # λ(r)
+    # "inactive": the unconstrained model meets the bound. "converged": the bound is met with
+    # equality. "infeasible": no penalty meets it. "not-converged": the search stopped early.
+    # "separated": the bound is met as defined, and levels that decide the response void it.
     status: Status
+    # How often the definition crosses the bound as λ grows; more than one means that it is
+    # not monotone.
     crossings: int = 1
 
     FREE: ClassVar[Choice]
@@ -66,105 +57,53 @@ Choice.FREE = Choice(0.0, "inactive", 0)
 
 @dataclass(frozen=True)
 class AttributeShare:
-    """What one attribute alone explains of a model, under a bound of its own.
+    """What one attribute alone explains of a model, under a bound of its own."""
 
-    Attributes
-    ----------
-    bound : float
-        The bound r.
-    lambda_ : float
-        The penalty on what the attribute explains; 0 if its bound does not bind.
-    achieved : float
-        What it explains.
-    status : str
-        As in `Choice`.
-    """
-
-    bound: float
-    lambda_: float
-    achieved: float
-    status: Status
+    bound: float  # the bound r
+    lambda_: float  # the penalty on what the attribute explains; 0 if its bound does not bind
+    achieved: float  # what it explains
+    status: Status  # as in `Choice`
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The model that meets one bound, or a bound for each of several attributes.
+    """The model that meets one bound, or a bound for each of several attributes."""
 
-    Attributes
-    ----------
-    unfairness : float
-        The bound r; 1, which bounds nothing, if attributes have bounds of their own.
-    fit : Fit
-        The model at λ(r).
-    achieved : float
-        The definition's value.
-    components : dict of str to float
-        What the value is made of.
-    choice : Choice
-        How λ(r) was found.
-    separating : dict of str to float
-        Columns that separate the responses, with their coefficients.
-    each : dict of str to AttributeShare
-        Attributes with bounds of their own.
-    certificate : Certificate or None
-        What the bound promises for the population, if that was asked for; the
-        bound is then that of the population.
-    """
-
+    # The bound r; 1, which bounds nothing, if attributes have bounds of their own.
     unfairness: float
-    fit: Fit
-    achieved: float
-    components: dict[str, float]
-    choice: Choice
+    fit: Fit  # the model at λ(r)
+    achieved: float  # the definition's value
+    components: dict[str, float]  # what the value is made of
+    choice: Choice  # how λ(r) was found
+    # Columns that separate the responses, with their coefficients.
     separating: dict[str, float] = field(default_factory=dict)
+    # Attributes with bounds of their own.
     each: dict[str, AttributeShare] = field(default_factory=dict)
+    # What the bound promises for the population, if that was asked for; the bound is then
+    # that of the population (Certificate or None).
     certificate: Any = None
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """What a model is, besides its rows, its family and what is bounded.
+    """What a model is, besides its rows, its family and what is bounded."""
 
-    Attributes
-    ----------
-    penalty : Penalty
-        The penalty on α. Models and definitions that bring their own need the ridge here.
-    predictor_penalty : float
-        λ₂, on β.
-    standardize : bool
-        Whether penalties see columns divided by their standard deviations.
-    tol : float
-        By which a bound may be missed.
-    max_iter : int
-        Maximum number of search steps for λ(r), and of passes over the rows per λ.
-    n_targets : int
-        Columns of the response as numbers.
-    classes : ndarray or None
-        Labels, for classifiers.
-    each : bool
-        Whether attributes have bounds of their own, for which there is no closed form.
-    blind : bool
-        Whether S is used to fit and not to predict.
-    controls : tuple of int
-        Positions among the encoded predictors of controls that the bound is conditional on.
-    isolates : bool
-        Whether levels that decide the response are taken out of the fit.
-    certified : bool
-        Whether the bound is to hold in the population.
-    """
-
+    # The penalty on α. Models and definitions that bring their own need the ridge here.
     penalty: Penalty
-    predictor_penalty: float = 0.0
-    standardize: bool = True
-    tol: float = 1e-10
+    predictor_penalty: float = 0.0  # λ₂, on β
+    standardize: bool = True  # whether penalties see columns divided by their standard deviations
+    tol: float = 1e-10  # by which a bound may be missed
+    # Maximum number of search steps for λ(r), and of passes over the rows per λ.
     max_iter: int = 100
-    n_targets: int = 1
-    classes: NDArray[Any] | None = None
+    n_targets: int = 1  # columns of the response as numbers
+    classes: NDArray[Any] | None = None  # labels, for classifiers (ndarray or None)
+    # Whether attributes have bounds of their own, for which there is no closed form.
     each: bool = False
-    blind: bool = False
+    blind: bool = False  # whether S is used to fit and not to predict
+    # Positions among the encoded predictors of controls that the bound is conditional on.
     controls: tuple[int, ...] = ()
-    isolates: bool = False
-    certified: bool = False
+    isolates: bool = False  # whether levels that decide the response are taken out of the fit
+    certified: bool = False  # whether the bound is to hold in the population
 
 
 class Problem(ABC):

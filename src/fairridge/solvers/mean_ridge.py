@@ -101,7 +101,7 @@ Evaluate = Callable[[Floats, Sequence[Floats]], Means]
 def reach(
     evaluate: Evaluate, start: MeanState, goals: Sequence[Goal], max_iter: int, limit: float
 ) -> MeanState | None:
-    """Follow the minima from a state to the goals; None if the way is lost.
+    """Follow the minima from a state to the goals; None if path following failed.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -63,7 +63,8 @@ class ChosenBound:
         The two groups at which the walk stopped, with how many rows they would need; None if
         all bounds passed.
     untested : tuple of dict
-        Groups with fewer than 30 held-out rows: attribute, group, n_rows, and rows_needed.
+        Groups with fewer than 30 held-out rows: attribute, group, n_rows (their effective number,
+        if rows have weights), and rows_needed.
     favorable : Favorable
         The outcome that the rule is about.
     """
@@ -204,32 +205,55 @@ def choose_bound(
     refuse_training_rows(training, y, held, y_held)
     level = 1.0 - confidence
     walk = list(_walk(rule, bounds[start:], own[start:], chain([first], judged), level))
-    steps, rows = zip(*walk, strict=True)
-    passed = sum(step["passed"] for step in steps)
-    cut = _cut_attributes(models[0]._fitted.design, training) | _cut_attributes(
-        models[0]._fitted.design, held
-    )
+    design = models[0]._fitted.design
+    cut = _cut_attributes(design, training) | _cut_attributes(design, held)
     missing = tuple(_untested(rule, own[start], first, cut))
     undecided = bool(missing) and untested == "refuse"
-    granted = passed > 0 and not undecided
-    found = ChosenBound(
-        steps[passed - 1]["unfairness"] if granted else None,
-        models[start + passed - 1] if granted else None,
-        granted,
-        undecided,
-        rule,
-        confidence,
-        steps[passed - 1]["p_value"] if granted else None,
-        steps,
-        rule.compared(rows[passed - 1], level) if granted else None,
-        rule.compared(rows[passed], level) if passed < len(steps) else None,
-        missing,
-        wanted,
-        as_table(X).backend,
-    )
-    if found.granted:  # for reports, also of a model that was saved
-        found.model.chosen_ = {"Fingerprint": found.model.fingerprint_} | found.facts
+    found = _concluded(rule, confidence, walk, models[start:], missing, undecided, wanted)
     _warn(found)
+    return replace(found, _backend=as_table(X).backend)
+
+
+def _concluded(
+    rule: Rule,
+    confidence: float,
+    walk: Sequence[tuple[dict[str, Any], JudgedRows]],
+    models: Sequence[Any],
+    missing: tuple[dict[str, Any], ...],
+    undecided: bool,
+    wanted: Favorable,
+) -> ChosenBound:
+    """Take the last bound that passed, unless groups keep the answer open."""
+    steps, rows = zip(*walk, strict=True)
+    passed, level = sum(step["passed"] for step in steps), 1.0 - confidence
+    failed = rule.compared(rows[passed], level) if passed < len(steps) else None
+    found = ChosenBound(
+        unfairness=None,
+        model=None,
+        granted=False,
+        undecided=undecided,
+        rule=rule,
+        confidence=confidence,
+        p_value=None,
+        steps=steps,
+        nearest=None,
+        failed=failed,
+        untested=missing,
+        favorable=wanted,
+    )
+    if undecided or not passed:
+        return found
+    last, model = steps[passed - 1], models[passed - 1]
+    found = replace(
+        found,
+        unfairness=last["unfairness"],
+        model=model,
+        granted=True,
+        p_value=last["p_value"],
+        nearest=rule.compared(rows[passed - 1], level),
+    )
+    # For reports, also of a model that was saved.
+    model.chosen_ = {"Fingerprint": model.fingerprint_} | found.facts
     return found
 
 
@@ -258,7 +282,7 @@ def _untested(
 ) -> Iterator[dict[str, Any]]:
     """Name groups of held-out rows that are too small, and those that have no such rows at all."""
     for part in rule.untested(held):
-        yield _group(part.attribute, part.name, part.n_rows)
+        yield _group(part.attribute, part.name, int(part.size + 1e-9))
     for theirs, ours in zip(rule.parts(own), rule.parts(held), strict=True):
         there = {part.name for part in ours}
         for part in theirs:

@@ -132,6 +132,6 @@ def grouped(data: ForeignData, sensitive: Any) -> tuple[ForeignData, dict[str, t
         values.append(np.array([str(value) for value in groups], dtype=object))
     X = data.X
     if data.S is None:
-        design = learn_design(as_table(X), None, sensitive)
+        design = learn_design(as_table(X), None, sensitive, missing="level")  # for positions only
         X = _safe_indexing(X, list(design.positions_predictors), axis=1)
     return replace(data, X=X, S=like(table, values)), cut

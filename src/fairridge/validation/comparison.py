@@ -91,8 +91,8 @@ def compare(
         Whether to show a progress bar (needs tqdm).
     missing : {"error", "level"}, default="error"
         How to handle missing values of S and X, as in the constructors, for the
-        unconstrained model and those that are known by name. Numbers of S may
-        not be missing: such a person belongs to no quarter.
+        unconstrained model and those that are known by name. People whose
+        attribute is missing are a group of their own.
 
     Notes
     -----
@@ -102,6 +102,12 @@ def compare(
     as they are, like the others. What models warn of is kept in `warnings`.
     Every bound has the result that it has if nothing else is asked for.
     """
+    backend = as_table(X).backend
+    if np.ndim(y) == 2 and np.shape(y)[1] == 2:
+        raise ValueError(
+            "compare is for numbers and classes, and y has times and events; use cross_validate "
+            "to measure survival models."
+        )
     task = _task(y) if task is None else task
     check_option("task", task, ("regression", "classification"))
     options: dict[str, Any] = {"sensitive": sensitive, "missing": missing}
@@ -139,7 +145,7 @@ def compare(
         wanted,
         _notes(cut, [n for n, model in chosen.items() if needs_groups(model) and n not in skipped]),
         {name: texts for name, texts in warned.items() if texts},
-        as_table(X).backend,
+        backend,
     )
 
 

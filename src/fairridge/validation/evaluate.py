@@ -13,8 +13,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.families import Family
-from fairridge.families.base import ClassFamily
-from fairridge.families.class_weights import with_class_weights
+from fairridge.families.base import ClassFamily, with_class_weights
 from fairridge.metrics import area_under_curve, concordance_index
 
 NAN = float("nan")

@@ -107,8 +107,13 @@ def _require_moments(name: str, model: Any, source: RowSource) -> None:
             f"model {name!r}: only gaussian models are cross-validated on rows that are not in "
             "memory."
         )
+    if getattr(model, "confidence", None) is not None:
+        raise ValueError(
+            f"model {name!r}: confidence looks at every row, and models on rows that are not in "
+            "memory are cross-validated by their moments; leave confidence out."
+        )
     if not model._traits.moments_suffice:
         raise ValueError(
-            f"model {name!r}: only statistical parity and equality of opportunity are "
-            "cross-validated on rows that are not in memory."
+            f"model {name!r}: definition={model._traits.definition.name!r} looks at every row, "
+            "and models on rows that are not in memory are cross-validated by their moments."
         )

@@ -24,18 +24,10 @@ from fairridge.models.fit import Fit
 
 @dataclass(frozen=True)
 class Space:
-    """S and U as they are; other spaces say how they differ.
+    """S and U as they are; other spaces say how they differ."""
 
-    Attributes
-    ----------
-    engine : Engine
-        The rows, with the columns that models are solved in.
-    basis : FairBasis
-        These columns in small matrices.
-    """
-
-    engine: Engine
-    basis: FairBasis
+    engine: Engine  # the rows, with the columns that models are solved in
+    basis: FairBasis  # these columns in small matrices
 
     # Whether models use S to predict,
     uses_sensitive: ClassVar[bool] = True

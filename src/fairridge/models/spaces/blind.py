@@ -36,31 +36,20 @@ class BlindSpace(Space):
 
     In the paper's coordinates such a model has α = Bβ, which cancels the coefficients
     of S, and R² of η on S is VAR(Sα)/(VAR(Sα) + VAR(Uβ)) as ever.
-
-    Attributes
-    ----------
-    explained : ndarray of shape (m,)
-        κ, the shares that S explains of the first m directions, largest first;
-        of all others it explains nothing.
-    directions : ndarray of shape (p, d)
-        Coefficients of X, original scale, for which Xb has length one.
-    projection : ndarray of shape (d, t)
-        The targets in these directions.
-    residual : ndarray of shape (t, t)
-        Scatter of the targets outside the span of X.
-    scale : ndarray of shape (p,)
-        What penalties divide coefficients of X by: standard deviations, or ones.
-    dependent_predictors : tuple of int
-        Columns of X that are constant, or linear combinations of the others.
     """
 
     uses_sensitive = False
 
+    # κ, the shares that S explains of the first m directions, largest first; of all others it
+    # explains nothing, of shape (m,).
     explained: Floats
+    # Coefficients of X, original scale, for which Xb has length one, of shape (p, d).
     directions: Floats
-    projection: Floats
-    residual: Floats
+    projection: Floats  # the targets in these directions, of shape (d, t)
+    residual: Floats  # scatter of the targets outside the span of X, of shape (t, t)
+    # What penalties divide coefficients of X by: standard deviations, or ones, of shape (p,).
     scale: Floats
+    # Columns of X that are constant, or linear combinations of the others.
     dependent_predictors: tuple[int, ...]
 
     @property
@@ -185,14 +174,9 @@ class BlindCoordinates(Coordinates):
 
     Each direction has variance one. Those of which S explains something stand
     where coordinates of S do in other models, and S itself has coefficients of zero.
-
-    Attributes
-    ----------
-    space : BlindSpace
-        The directions.
     """
 
-    space: BlindSpace
+    space: BlindSpace  # the directions
 
     @cached_property
     def _unit(self) -> Floats:

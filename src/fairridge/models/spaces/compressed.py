@@ -46,21 +46,13 @@ SWEEPS = 2
 
 @dataclass(frozen=True)
 class FeatureSpace(Space, ABC):
-    """Features F of the predictors, and the way back to the columns that they are made of.
-
-    Attributes
-    ----------
-    whole : MemoryEngine
-        The rows with all their columns.
-    original : FairBasis
-        S and U.
-    """
+    """Features F of the predictors, and the way back to the columns that they are made of."""
 
     compressed = True
 
     engine: MemoryEngine
-    whole: MemoryEngine
-    original: FairBasis
+    whole: MemoryEngine  # the rows with all their columns
+    original: FairBasis  # S and U
 
     @property
     def all_columns(self) -> MemoryEngine:
@@ -99,18 +91,10 @@ class FeatureSpace(Space, ABC):
 
 @dataclass(frozen=True)
 class Compression(FeatureSpace):
-    """As many features as U has rank.
+    """As many features as U has rank."""
 
-    Attributes
-    ----------
-    columns : WideColumns
-        W^½V.
-    directions : ndarray of shape (n, rank)
-        E/s.
-    """
-
-    columns: WideColumns
-    directions: Floats
+    columns: WideColumns  # W^½V
+    directions: Floats  # E/s, of shape (n, rank)
 
     def expand(self, delta: Floats) -> Floats:
         """Return β = D⁻¹Qδ for coefficients δ of the features (last axis)."""

@@ -30,24 +30,15 @@ from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalBasis(FairBasis):
-    """S̃ and Ũ in small matrices. β has the coefficients ζ of the controls in their places.
+    """S̃ and Ũ in small matrices. β has the coefficients ζ of the controls in their places."""
 
-    Attributes
-    ----------
-    whole : FairBasis
-        The basis without controls.
-    controls, others : ndarray of int
-        Positions of the controls, and of the other predictors, in X.
-    of_controls : Spectrum
-        C in its singular basis.
-    on_controls : ndarray of shape (k, q+p−k+m)
-        Coefficients of S, of the other predictors and of the targets on C.
-    """
-
-    whole: FairBasis
+    whole: FairBasis  # the basis without controls
+    # Positions of the controls, and of the other predictors, in X.
     controls: Integers
     others: Integers
-    of_controls: Spectrum
+    of_controls: Spectrum  # C in its singular basis
+    # Coefficients of S, of the other predictors and of the targets on C, of shape
+    # (k, q+p−k+m).
     on_controls: Floats
 
     @property

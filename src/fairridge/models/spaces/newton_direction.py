@@ -23,30 +23,15 @@ from fairridge.solvers.conjugate_gradients import conjugate_gradients
 
 @dataclass(frozen=True)
 class SparseModel:
-    """A model with m linear predictors at coefficients γ of V.
+    """A model with m linear predictors at coefficients γ of V."""
 
-    Attributes
-    ----------
-    columns : SparseColumns
-        V.
-    gamma : ndarray of shape (p, m)
-        γ.
-    slope : ndarray of shape (n, m)
-        d.
-    curvature : ndarray of shape (n, m, m)
-        C.
-    ridge : float
-        λ₂.
-    penalty : ndarray of shape (t, t)
-        Second derivatives of the penalty in the coefficients of the first t columns of the span
-        of [1, S], which are T.
-    """
-
-    columns: SparseColumns
-    gamma: Floats
-    slope: Floats
-    curvature: Floats
-    ridge: float
+    columns: SparseColumns  # V
+    gamma: Floats  # γ, of shape (p, m)
+    slope: Floats  # d, of shape (n, m)
+    curvature: Floats  # C, of shape (n, m, m)
+    ridge: float  # λ₂
+    # Second derivatives of the penalty in the coefficients of the first t columns of the span
+    # of [1, S], which are T, of shape (t, t).
     penalty: Floats
 
     def gradient(self) -> Floats:

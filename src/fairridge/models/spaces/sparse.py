@@ -36,21 +36,11 @@ NO_VARIANCE = 1e-24
 
 @dataclass(frozen=True)
 class SparseFeatures(FeatureSpace):
-    """The model in features, and the way back.
+    """The model in features, and the way back."""
 
-    Attributes
-    ----------
-    columns : SparseColumns
-        V.
-    directions : ndarray of shape (p, k)
-        Q.
-    targets : ndarray of shape (n, m)
-        The response outside [1, S].
-    """
-
-    columns: SparseColumns
-    directions: Floats
-    targets: Floats
+    columns: SparseColumns  # V
+    directions: Floats  # Q, of shape (p, k)
+    targets: Floats  # the response outside [1, S], of shape (n, m)
 
     def expand(self, delta: Floats) -> Floats:
         """Return β = D⁻¹Qδ for coefficients δ of the features (last axis)."""

@@ -30,29 +30,15 @@ SOME = 64
 
 @dataclass(frozen=True)
 class SparseColumns:
-    """V = UD⁻¹ of shape (n, p): decorrelated, scaled predictors.
+    """V = UD⁻¹ of shape (n, p): decorrelated, scaled predictors."""
 
-    Attributes
-    ----------
-    pieces : tuple of SparseSlab or Slab
-        The predictors X; dense ones centered.
-    weights : ndarray of shape (n,)
-        W.
-    span : ndarray of shape (n, s)
-        H, with a constant first column.
-    along : ndarray of shape (s, p)
-        A.
-    scale : ndarray of shape (p,)
-        D.
-    squares : ndarray of shape (p,)
-        ‖W^½u‖² of the columns u of U; zero if one is in the span of S, and V then is.
-    """
-
-    pieces: tuple[Numbers, ...]
-    weights: Floats
-    span: Floats
-    along: Floats
-    scale: Floats
+    pieces: tuple[Numbers, ...]  # the predictors X; dense ones centered
+    weights: Floats  # W, of shape (n,)
+    span: Floats  # H, with a constant first column, of shape (n, s)
+    along: Floats  # A, of shape (s, p)
+    scale: Floats  # D, of shape (p,)
+    # ‖W^½u‖² of the columns u of U; zero if one is in the span of S, and V then is, of shape
+    # (p,).
     squares: Floats
 
     def times(self, gamma: Floats) -> Floats:

@@ -16,30 +16,14 @@ from fairridge.solvers.spectrum import Spectrum, dependent_columns
 
 @dataclass(frozen=True)
 class WideColumns:
-    """W^½V of shape (n, p): weighted, decorrelated, scaled predictors, never written out.
+    """W^½V of shape (n, p): weighted, decorrelated, scaled predictors, never written out."""
 
-    Attributes
-    ----------
-    pieces : tuple of Slab or Indicators
-        The encoded predictors.
-    root_weight : ndarray of shape (n, 1)
-        Square roots of the weights.
-    span : ndarray of shape (n, s)
-        Orthonormal columns with the span of W^½[1, S].
-    center : ndarray of shape (p,)
-        Means of X.
-    scale : ndarray of shape (p,)
-        D.
-    squares : ndarray of shape (p,)
-        ‖W^½u‖² of the columns u of U; zero if one is in the span of S.
-    """
-
-    pieces: tuple[Piece, ...]
-    root_weight: Floats
-    span: Floats
-    center: Floats
-    scale: Floats
-    squares: Floats
+    pieces: tuple[Piece, ...]  # the encoded predictors
+    root_weight: Floats  # square roots of the weights, of shape (n, 1)
+    span: Floats  # orthonormal columns with the span of W^½[1, S], of shape (n, s)
+    center: Floats  # means of X, of shape (p,)
+    scale: Floats  # D, of shape (p,)
+    squares: Floats  # ‖W^½u‖² of the columns u of U; zero if one is in the span of S, of shape (p,)
 
     def blocks(self, fewest: int = 64) -> Iterator[tuple[slice, Floats]]:
         """Yield W^½V, some columns at a time."""

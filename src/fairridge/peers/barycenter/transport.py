@@ -21,18 +21,10 @@ TIE = 1e-10
 
 @dataclass(frozen=True)
 class Transport:
-    """A nondecreasing map from one group's predictions to the barycenter.
+    """A nondecreasing map from one group's predictions to the barycenter."""
 
-    Attributes
-    ----------
-    support : ndarray of shape (m,)
-        Distinct predictions of the group in training, increasing.
-    image : ndarray of shape (m,)
-        Where they go.
-    """
-
-    support: Floats
-    image: Floats
+    support: Floats  # distinct predictions of the group in training, increasing, of shape (m,)
+    image: Floats  # where they go, of shape (m,)
 
     def __call__(self, values: Floats) -> Floats:
         """Map predictions: linear between those of training, constant beyond them."""

@@ -27,28 +27,15 @@ NOISE = 1e-12
 
 @dataclass(frozen=True)
 class AuxiliaryBias:
-    """Variances of the biased model, one row per penalty and one column per bound.
+    """Variances of the biased model, one row per penalty and one column per bound."""
 
-    Attributes
-    ----------
-    penalties : ndarray of shape (k,)
-        λ of the auxiliary regression.
-    unfairness : ndarray of shape (m,)
-        The bounds r.
-    sensitive, predictors : ndarray of shape (k, m)
-        VAR(Sα) and VAR(Ũβ).
-    covariance : ndarray of shape (k, m)
-        COV(Sα, Ũβ), which the model takes for zero.
-    leakage : ndarray of shape (k, q, p)
-        COV(S, Ũ): zero at λ = 0, COV(S, X) as λ → ∞.
-    """
-
-    penalties: Floats
-    unfairness: Floats
+    penalties: Floats  # λ of the auxiliary regression, of shape (k,)
+    unfairness: Floats  # the bounds r, of shape (m,)
+    # VAR(Sα) and VAR(Ũβ), of shape (k, m).
     sensitive: Floats
     predictors: Floats
-    covariance: Floats
-    leakage: Floats
+    covariance: Floats  # COV(Sα, Ũβ), which the model takes for zero, of shape (k, m)
+    leakage: Floats  # COV(S, Ũ): zero at λ = 0, COV(S, X) as λ → ∞, of shape (k, q, p)
 
     @property
     def nominal(self) -> Floats:

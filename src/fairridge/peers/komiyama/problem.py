@@ -44,17 +44,10 @@ TINY = 1e-100
 
 @dataclass(frozen=True)
 class Block:
-    """Columns Z with a covariance matrix, and the response seen from them.
+    """Columns Z with a covariance matrix, and the response seen from them."""
 
-    Attributes
-    ----------
-    spectrum : Spectrum
-        n times the covariance matrix Q of the scaled columns.
-    projection : ndarray of shape (rank,)
-        The response in its singular basis: A diag(√l) projection = Zᵀy.
-    """
-
-    spectrum: Spectrum
+    spectrum: Spectrum  # n times the covariance matrix Q of the scaled columns
+    # The response in its singular basis: A diag(√l) projection = Zᵀy, of shape (rank,).
     projection: Floats
 
     def with_ridge(self, ridge: float) -> Block:

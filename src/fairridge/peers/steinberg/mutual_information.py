@@ -19,23 +19,13 @@ from fairridge.peers.steinberg.descent import descend
 
 @dataclass(frozen=True)
 class Information:
-    """Mutual information between an attribute and scores, with derivatives in the scores.
+    """Mutual information between an attribute and scores, with derivatives in the scores."""
 
-    Attributes
-    ----------
-    value : float
-        MI, in nats.
-    gradient : ndarray of shape (n,)
-        Its derivative in each score.
-    curvature : ndarray of shape (n,)
-        Second derivatives at fixed parameters of ρ.
-    cross : ndarray of shape (n, d)
-        What moving parameters add to those: ∂²MI = diag(curvature) + cross·crossᵀ.
-    """
-
-    value: float
-    gradient: Floats
-    curvature: Floats
+    value: float  # MI, in nats
+    gradient: Floats  # its derivative in each score, of shape (n,)
+    curvature: Floats  # second derivatives at fixed parameters of ρ, of shape (n,)
+    # What moving parameters add to those: ∂²MI = diag(curvature) + cross·crossᵀ, of shape
+    # (n, d).
     cross: Floats
 
 

@@ -24,40 +24,21 @@ FEASIBLE = 1e-12
 
 @dataclass(frozen=True)
 class ModelMinimum:
-    """Where the quadratic model of the deviance is least under the bounds.
+    """Where the quadratic model of the deviance is least under the bounds."""
 
-    Attributes
-    ----------
-    theta : ndarray of shape (N,)
-        The place.
-    distance : float
-        Square of the distance to it in the metric of the Hessian.
-    multipliers : ndarray of shape (q,)
-        Of the bounds.
-    direction : ndarray of shape (N,)
-        How the place moves as the limit grows.
-    """
-
-    theta: Floats
-    distance: float
-    multipliers: Floats
-    direction: Floats
+    theta: Floats  # the place, of shape (N,)
+    distance: float  # square of the distance to it in the metric of the Hessian
+    multipliers: Floats  # of the bounds, of shape (q,)
+    direction: Floats  # how the place moves as the limit grows, of shape (N,)
 
 
 @dataclass(frozen=True)
 class BoundedObjective(Objective):
-    """A deviance where |normalsᵀθ| ≤ limit.
+    """A deviance where |normalsᵀθ| ≤ limit."""
 
-    Attributes
-    ----------
-    normals : ndarray of shape (N, q)
-        What is bounded.
-    limit : float
-        By how much; positive, ∞ for no bound.
-    """
-
+    # What is bounded, of shape (N, q).
     normals: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    limit: float = np.inf
+    limit: float = np.inf  # by how much; positive, ∞ for no bound
 
     def step(self, point: Point) -> tuple[Floats, float]:
         """Return the step to the minimum of the model, and its length as a decrease.

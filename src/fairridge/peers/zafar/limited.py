@@ -43,30 +43,14 @@ LEAST_SLOPE = 0.02
 
 @dataclass(frozen=True)
 class Solved:
-    """The model at one limit on covariances.
+    """The model at one limit on covariances."""
 
-    Attributes
-    ----------
-    limit : float
-        The limit.
-    point : Point
-        Where the search ended, θ: the level, then w.
-    theta : ndarray of shape (1+d,)
-        The same after a last step, too small to be looked at.
-    model : ModelMinimum
-        The multipliers there, and how θ changes with the limit.
-    top : float
-        max_j |normalsⱼᵀw|.
-    is_rough : bool
-        Whether some digits are missing.
-    """
-
-    limit: float
-    point: Point
-    theta: Floats
-    model: ModelMinimum
-    top: float
-    is_rough: bool
+    limit: float  # the limit
+    point: Point  # where the search ended, θ: the level, then w
+    theta: Floats  # the same after a last step, too small to be looked at, of shape (1+d,)
+    model: ModelMinimum  # the multipliers there, and how θ changes with the limit
+    top: float  # max_j |normalsⱼᵀw|
+    is_rough: bool  # whether some digits are missing
 
     @property
     def is_active(self) -> bool:

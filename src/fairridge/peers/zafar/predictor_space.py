@@ -24,27 +24,16 @@ AtZero = Literal["project", "drop"]
 
 @dataclass(frozen=True)
 class PredictorSpace:
-    """Coordinates w of the fitted values of X.
+    """Coordinates w of the fitted values of X."""
 
-    Attributes
-    ----------
-    to_coefficients : ndarray of shape (p, d)
-        Coefficients b of X, original scale, of every coordinate.
-    projection : ndarray of shape (d,)
-        Pᵀy.
-    residual : float
-        ‖y − PPᵀy‖².
-    normals : ndarray of shape (d, q)
-        PᵀSⱼ of the centered sensitive columns, scaled so that normalsᵀw is
-        COV(S, η), or so that normalsᵀw/‖w‖ is COR(S, η).
-    dependent : tuple of int
-        Columns of X that are constant, or linear combinations of the others.
-    """
-
+    # Coefficients b of X, original scale, of every coordinate, of shape (p, d).
     to_coefficients: Floats
-    projection: Floats
-    residual: float
+    projection: Floats  # Pᵀy, of shape (d,)
+    residual: float  # ‖y − PPᵀy‖²
+    # PᵀSⱼ of the centered sensitive columns, scaled so that normalsᵀw is COV(S, η), or so
+    # that normalsᵀw/‖w‖ is COR(S, η), of shape (d, q).
     normals: Floats
+    # Columns of X that are constant, or linear combinations of the others.
     dependent: tuple[int, ...]
 
     @property
@@ -69,24 +58,12 @@ class PredictorSpace:
 
 @dataclass(frozen=True)
 class PredictorSpaces:
-    """The space for positive bounds, and the one for r = 0.
+    """The space for positive bounds, and the one for r = 0."""
 
-    Attributes
-    ----------
-    factor : Factor
-        Triangular factor of [S, X, y].
-    n_sensitive : int
-        Columns of S.
-    bound : {"correlation", "covariance"}
-        How the normals are scaled.
-    at_zero : {"project", "drop"}
-        What r = 0 means.
-    """
-
-    factor: Factor
-    n_sensitive: int
-    bound: Bound
-    at_zero: AtZero
+    factor: Factor  # triangular factor of [S, X, y]
+    n_sensitive: int  # columns of S
+    bound: Bound  # how the normals are scaled
+    at_zero: AtZero  # what r = 0 means
 
     def __post_init__(self) -> None:
         weight = self.factor.weight

@@ -1,0 +1,79 @@
+"""Groups of people too small for a certificate.
+
+The certificate is about averages over people like those in the sample. A group
+of a few rows has no such average: how unfair the model is to it, and how often
+it occurs, are a matter of single people.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.engines import Engine
+
+FEWEST = 10
+# Levels that are named to say which other one is meant.
+MOST_NAMED = 5
+
+
+def small_groups(engine: Engine) -> dict[str, int]:
+    """Return the groups with fewer than ten rows, and how many rows they have.
+
+    Groups are the two values of a 0-1 column of S and the levels of a categorical
+    one, the base level included; levels without rows are no groups.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are.
+    """
+    q = engine.n_sensitive
+    columns = np.flatnonzero(engine.moments().binary[:q])
+    if not columns.size:
+        return {}
+    names = [engine.names[k] for k in columns]
+    levels = {name: _attribute(name) for name in names}
+    attributes = [one for one in dict.fromkeys(levels.values()) if one is not None]
+
+    def counts(y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        ones = Z[:, columns] > 0.5
+        base = [~ones[:, [levels[name] == one for name in names]].any(axis=1) for one in attributes]
+        return np.column_stack([ones, *base]).sum(axis=0).astype(np.float64)
+
+    found = engine.sum_over_columns(counts, np.zeros(len(engine.names)))
+    groups = [*names, *(_base_level(one, names) for one in attributes)]
+    each = dict(zip(groups, found.astype(int).tolist(), strict=True))
+    each |= {
+        f"{name} = 0": engine.n_rows - each[name]
+        for name, attribute in levels.items()
+        if attribute is None
+    }
+    return {name: count for name, count in each.items() if 0 < count < FEWEST}
+
+
+def _attribute(name: str) -> str | None:
+    """Return the categorical column that an encoded column is a level of, if it is one."""
+    column, bracket, _ = name.partition("[")
+    return column if bracket and name.endswith("]") else None
+
+
+def _base_level(attribute: str, names: list[str]) -> str:
+    """Say which level an attribute's base is, by the others, which have columns."""
+    start = f"{attribute}["
+    others = [name[len(start) : -1] for name in names if name.startswith(start)]
+    if len(others) > MOST_NAMED:
+        return f"the base level of {attribute}"
+    return f"{attribute} other than {', '.join(others)}"
+
+
+def require_rows_of_groups(engine: Engine) -> None:
+    """Refuse to certify a bound for groups of fewer than ten rows, with their names."""
+    found = small_groups(engine)
+    if not found:
+        return
+    told = ", ".join(f"{name} ({count})" for name, count in found.items())
+    raise ValueError(
+        f"a bound cannot be certified for groups of fewer than {FEWEST} rows: {told}. Merge "
+        "these groups with others in the data, collect more of their rows, or leave confidence out."
+    )
