@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fairridge.cli.errors import BadInputError
 from fairridge.data.text_style import TextStyle
@@ -20,6 +20,7 @@ WHOLE = r"(?:0|[1-9]\d*|[1-9]\d{0,2}(?:[%s]\d{3})+)"
 SPACES = " '\u2019\u00a0\u202f"
 POINT = re.compile(rf"[+-]?{WHOLE % (',' + SPACES)}(?:\.\d+)?")
 COMMA = re.compile(rf"[+-]?{WHOLE % ('.' + SPACES)}(?:,\d+)?")
+PATTERNS: tuple[tuple[re.Pattern[str], Literal[".", ","]], ...] = ((POINT, "."), (COMMA, ","))
 PLAIN = re.compile(r"[+-]?\d+(?:\.\d+)?")
 DAY_FIRST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
@@ -252,7 +253,7 @@ def _numbers(texts: list[str], known: TextStyle | None = None) -> Reading | None
         if percent != known.percent or len(currencies) > 1:
             return None
     words = "a number of percent" if percent else "a number"
-    for pattern, decimal in ((POINT, "."), (COMMA, ",")):
+    for pattern, decimal in PATTERNS:
         other = known is not None and known.decimal not in ("", decimal)
         if other or not all(pattern.fullmatch(text) for text in bare):
             continue

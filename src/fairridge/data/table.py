@@ -187,11 +187,12 @@ def as_native(data: Any) -> Any:
 
 
 def _unmasked(data: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    """Return NaN, or None among objects, for what is masked."""
     if not np.ma.is_masked(data):
         return np.asarray(data)
     if data.dtype.kind in "biuf":
-        return np.asarray(data.astype(np.float64).filled(np.nan))
-    return np.asarray(data.astype(object).filled(None))
+        return np.where(np.ma.getmaskarray(data), np.nan, data.data)
+    return np.where(np.ma.getmaskarray(data), np.array(None, dtype=object), data.data)
 
 
 def _as_frame(data: Any, argument: str) -> nw.DataFrame[Any] | None:
