@@ -253,6 +253,17 @@ def test_a_file_is_read_in_the_style_of_the_fit(run, european):
     assert predicted(run, rows.assign(amount=[6096, 1250, 900])) == plain
 
 
+def test_a_monitor_reads_weights_in_the_style_of_the_fit(run, european, folder):
+    states = []
+    for k, weights in enumerate((["6.096", "1.250"], ["6096,00", "1250,00"], ["6,096", "1,25"])):
+        european.assign(y=weights * 40).to_csv("new.csv", sep=";", index=False)
+        found = run("monitor", "new.csv", "--model", "m.json", "--state", f"{k}.json",
+                    "--weight", "y")  # fmt: skip
+        assert found.code == 0, found.error
+        states.append((folder / f"{k}.json").read_text())
+    assert states[0] == states[1] != states[2]
+
+
 @pytest.mark.parametrize(
     ("name", "values", "message"),
     [

@@ -70,8 +70,7 @@ class Design:
 
     def to_encoded(self, values: Floats) -> Floats:
         """Reorder the last axis from the order of the input columns to S, then X."""
-        # In C order, as in loaded models: sums depend on how numbers lie in memory.
-        reordered = np.empty_like(values, order="C")
+        reordered = np.empty_like(values)
         reordered[..., self.input_order] = values
         return reordered
 

@@ -177,6 +177,7 @@ def as_native(data: Any) -> Any:
 
 
 def _unmasked(data: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    """Return NaN, or None among objects, for what is masked."""
     if not np.ma.is_masked(data):
         return np.asarray(data)
     if data.dtype.kind in "biuf":
