@@ -9,7 +9,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from fairridge.data import as_table, numeric_vector, one_per_row, weights
 from fairridge.data.levels import Levels
-from fairridge.data.vectors import labels
+from fairridge.data.table import labels
 
 
 @pytest.mark.parametrize(

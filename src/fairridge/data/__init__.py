@@ -1,6 +1,6 @@
 """Frames in, encoded columns out: validation, encoding, names, levels."""
 
-from fairridge.data.columns import Missing, Unknown
+from fairridge.data.columns import Encoding, Missing, Unknown, dense_columns
 from fairridge.data.design import (
     MAX_LEVELS,
     Design,
@@ -8,13 +8,15 @@ from fairridge.data.design import (
     most_levels,
     require_few_levels,
 )
-from fairridge.data.encoding import Encoding, dense_columns
 from fairridge.data.frames import columns_of, make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
 from fairridge.data.rows import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
-from fairridge.data.table import Table, as_native, as_table, is_sparse
-from fairridge.data.vectors import (
+from fairridge.data.table import (
+    Table,
+    as_native,
+    as_table,
+    is_sparse,
     name_of,
     numeric_vector,
     one_per_row,

@@ -12,11 +12,13 @@ from fairridge.arguments import check_count
 from fairridge.data.columns import (
     CategoricalColumn,
     ColumnEncoding,
+    Encoding,
     Missing,
     Unknown,
+    encode_columns,
     for_sensitive,
+    unique_names,
 )
-from fairridge.data.encoding import Encoding, encode_columns, unique_names
 from fairridge.data.maps import MappedEncoding, learn_map
 from fairridge.data.rows import Piece, Slab, SparseSlab
 from fairridge.data.table import Table, as_table, column_positions, located

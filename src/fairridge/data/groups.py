@@ -11,11 +11,11 @@ from fairridge._typing import Floats, Integers
 from fairridge.data.columns import (
     MISSING,
     CategoricalColumn,
+    Encoding,
     FilledColumn,
     Unknown,
     missing_message,
 )
-from fairridge.data.encoding import Encoding
 from fairridge.data.rows import Indicators, Piece
 
 # A numeric attribute with more distinct values than this measures something; it names no groups.

@@ -15,8 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairridge._typing import Floats
-from fairridge.data.columns import Unknown
-from fairridge.data.encoding import Encoding, dense_columns
+from fairridge.data.columns import Encoding, Unknown, dense_columns
 from fairridge.data.rows import Piece, Slab
 from fairridge.data.table import Table
 

@@ -21,7 +21,7 @@ from fairridge._arrays import (
 )
 from fairridge._typing import Integers
 from fairridge.data import MAX_LEVELS, Design, Table, as_table, learn_design
-from fairridge.data.vectors import require_usual_size
+from fairridge.data.table import require_usual_size
 from fairridge.engines import DeviceEngine, DeviceRows
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Response

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_option
 from fairridge.data import Design, as_table, dense_columns, numeric_vector, weights
-from fairridge.data.vectors import labels
+from fairridge.data.table import labels
 from fairridge.engines import (
     Engine,
     MemoryEngine,

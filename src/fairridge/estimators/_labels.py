@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 
 from fairridge._arrays import namespace, to_device, to_host
 from fairridge._typing import Floats, TableLike, VectorLike
-from fairridge.data.vectors import labels
+from fairridge.data.table import labels
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._training import read_scored
 from fairridge.sources import RowSource

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from fairridge._typing import Floats
 from fairridge.arguments import check_number
 from fairridge.data import Table, as_native, is_missing, numeric_vector
-from fairridge.data.vectors import labels, values_of
+from fairridge.data.table import labels, values_of
 from fairridge.engines import Engine
 from fairridge.families import Binomial, Cox, Family, Multinomial
 from fairridge.families.base import ClassWeights, with_class_weights

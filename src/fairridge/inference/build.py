@@ -10,7 +10,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_option
-from fairridge.data.vectors import labels
+from fairridge.data.table import labels
 from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates

@@ -11,8 +11,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Design, Piece, RowLevel, Rows, as_table, require_usual_size
-from fairridge.data.columns import CategoricalColumn
-from fairridge.data.encoding import Encoding
+from fairridge.data.columns import CategoricalColumn, Encoding
 from fairridge.sources.batch import Batch
 from fairridge.sources.responses import ResponseReader, numbers_of
 from fairridge.sources.roles import Roles

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairridge._typing import Floats
 from fairridge.data import numeric_vector
-from fairridge.data.vectors import labels
+from fairridge.data.table import labels
 
 
 class ResponseReader(Protocol):

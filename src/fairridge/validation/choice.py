@@ -14,7 +14,7 @@ from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
 from fairridge.data import Levels, as_table, columns_of, make_frame, name_of
-from fairridge.data.vectors import labels
+from fairridge.data.table import labels
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import read_inputs

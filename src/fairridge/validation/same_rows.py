@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import Levels, Table
-from fairridge.data.vectors import one_per_row
+from fairridge.data.table import one_per_row
 from fairridge.estimators._responses import Inputs
 
 Hashes = NDArray[np.uint64]

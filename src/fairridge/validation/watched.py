@@ -10,7 +10,7 @@ import numpy as np
 from fairridge._typing import Booleans, Floats
 from fairridge.data import as_table, dense_columns
 from fairridge.data.columns import CategoricalColumn
-from fairridge.data.vectors import labels
+from fairridge.data.table import labels
 from fairridge.estimators._each import require_one_bound
 from fairridge.export import LinearForm, linear_form
 from fairridge.validation.betting import Columns

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
 from fairridge.data import Design, Rows, name_of
-from fairridge.data.vectors import labels
+from fairridge.data.table import labels
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._responses import Inputs, Response
