@@ -7,7 +7,7 @@ import pytest
 from fairridge import FairRidgeClassifier
 from fairridge.estimators._training import read_training
 from fairridge.families import Binomial, Multinomial
-from fairridge.families.means import PredictedMeans
+from fairridge.families.sums import PredictedMeans
 
 
 def frame(n, levels):

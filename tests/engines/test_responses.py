@@ -5,7 +5,7 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
-from fairridge.engines.responses import DistinctResponses, null_sums
+from fairridge.engines.sums import DistinctResponses, null_sums
 from fairridge.families import Binomial, Gamma, Multinomial, Poisson, QuasiBinomial
 
 N = 3000

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairridge.families import Binomial, Gaussian, Multinomial, Poisson
-from fairridge.families.means import PredictedMeans
+from fairridge.families.sums import PredictedMeans
 
 FAMILIES = {
     "identity": Gaussian(),

@@ -14,10 +14,9 @@ from fairridge.engines.columns import column_blocks
 from fairridge.engines.device import DeviceEngine
 from fairridge.engines.device_rows import DeviceRows
 from fairridge.engines.linear_predictor import linear_predictor
-from fairridge.engines.means import MeanSlopes, MeanSums
 from fairridge.engines.memory import MemoryEngine, has_many_sparse, is_wide
 from fairridge.engines.precomputed import PrecomputedMoments, PrecomputedRoot
-from fairridge.engines.responses import intercepts_of_sums
+from fairridge.engines.sums import MeanSlopes, MeanSums, intercepts_of_sums
 
 __all__ = [
     "DeviceEngine",

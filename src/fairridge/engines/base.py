@@ -8,11 +8,10 @@ from typing import Any, Protocol
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
 from fairridge.engines.blocks import Moments
-from fairridge.engines.means import MeanSums
+from fairridge.engines.sums import MeanSums
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
-from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, MeansOfRows, Place, RowFunction
 
 
 class Engine(Protocol):

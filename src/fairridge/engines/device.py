@@ -15,13 +15,18 @@ from fairridge._typing import Floats
 from fairridge.data import RowLevel
 from fairridge.engines.blocks import Moments, Triangle, require_squares
 from fairridge.engines.device_rows import DeviceBlock, DeviceRows, Pending, RowBlock
-from fairridge.engines.means import MeanSums, block_means, hessian_of
 from fairridge.engines.memory import MemoryEngine
-from fairridge.engines.responses import DistinctResponses, class_responses, intercepts_of_sums
+from fairridge.engines.sums import (
+    DistinctResponses,
+    MeanSums,
+    block_means,
+    class_responses,
+    hessian_of,
+    intercepts_of_sums,
+)
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
-from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, MeansOfRows, Place, RowFunction
 
 Result = TypeVar("Result")
 

@@ -24,12 +24,23 @@ from fairridge.engines.blocks import (
     write_block,
 )
 from fairridge.engines.linear_predictor import linear_predictor
-from fairridge.engines.means import MeanSums, block_means, deviance_hessian
-from fairridge.engines.responses import DistinctResponses, null_sums
+from fairridge.engines.sums import (
+    DistinctResponses,
+    MeanSums,
+    block_means,
+    deviance_hessian,
+    null_sums,
+)
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
-from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import ColumnFunction, FamilyFunction, GLMSums, Place, RowFunction
+from fairridge.families.sums import (
+    ColumnFunction,
+    FamilyFunction,
+    GLMSums,
+    MeansOfRows,
+    Place,
+    RowFunction,
+)
 
 Result = TypeVar("Result")
 

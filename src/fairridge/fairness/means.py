@@ -13,7 +13,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, MeanSums
 from fairridge.fairness.base import Certifiable, Definition, VarianceShare
 from fairridge.fairness.conditional import GivenControls
-from fairridge.families.means import MeansOfRows
+from fairridge.families.sums import MeansOfRows
 from fairridge.models import FairBasis, Fit
 from fairridge.solvers.shares import explained_by_sensitive, whitening
 

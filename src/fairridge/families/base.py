@@ -13,8 +13,7 @@ from scipy.optimize import brentq
 
 from fairridge._typing import Floats, Integers
 from fairridge.families.distances import AbsoluteDifference, Distance
-from fairridge.families.means import MeansOfRows, PredictedMeans
-from fairridge.families.sums import RowFunction, RowSums
+from fairridge.families.sums import MeansOfRows, PredictedMeans, RowFunction, RowSums
 
 Share = Literal["deviance", "variance"]
 Reads = Literal["numbers", "classes", "times"]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.families.means import RowMeans
+from fairridge.families.sums import RowMeans
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State
 

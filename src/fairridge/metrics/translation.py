@@ -24,7 +24,7 @@ from fairridge.data import Encoding, MappedEncoding
 from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import binary_columns
 from fairridge.fairness import MeanParity
-from fairridge.families.means import PredictedMeans
+from fairridge.families.sums import PredictedMeans
 from fairridge.metrics.decisions import SMALL
 from fairridge.models import Fit
 

@@ -12,8 +12,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines import Engine, MeanSums
 from fairridge.families import Family
-from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import FamilyFunction, RowFunction
+from fairridge.families.sums import FamilyFunction, MeansOfRows, RowFunction
 from fairridge.models.basis import FairBasis
 
 # Logarithm of a deviance, above which it is divided by its size.

@@ -20,12 +20,11 @@ from fairridge._typing import Floats
 from fairridge.data import RowLevel
 from fairridge.data.profiles import MOST_TRAVELING, NumberSample
 from fairridge.engines import MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
-from fairridge.engines.responses import DistinctResponses, class_responses, null_sums
+from fairridge.engines.sums import DistinctResponses, class_responses, null_sums
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import Sweep
 from fairridge.families.distances import ChangedColumns, Distance
-from fairridge.families.means import MeansOfRows
-from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, MeansOfRows, Place, RowFunction
 from fairridge.sources.encoder import BatchEncoder, OnRows, Placed
 from fairridge.sources.source import RowSource
 from fairridge.sources.streamed_pairs import streamed_form

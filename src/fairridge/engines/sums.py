@@ -1,0 +1,312 @@
+"""Sums for generalized linear models: of the null model, and of predicted means with S.
+
+Rows that share one linear predictor, as in the null model, differ in their responses
+only, so a response with few values (0 and 1, classes, counts) needs one row per value.
+Sums of the predicted means μ with [1, S] say how they depend on S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairridge._arrays import joined, namespace, to_host
+from fairridge._typing import Floats
+from fairridge.engines.blocks import Moments, WrittenBlock
+from fairridge.families import Family
+from fairridge.families.sums import GLMSums, MeansOfRows, RowFunction
+
+# Distinct responses up to which they are counted, and rows per each of them at least.
+MOST_VALUES, ROWS_EACH = 256, 4
+
+
+@dataclass(frozen=True)
+class DistinctResponses:
+    """The values of a response, and the weight of the rows that have each."""
+
+    values: Floats  # in ascending order, of shape (d, 1)
+    weights: Floats  # sums of sample weights, of shape (d,)
+
+    @classmethod
+    def of(cls, response: Floats, weights: Floats) -> DistinctResponses | None:
+        """Count; None if the values are too many to gain by it."""
+        few = min(MOST_VALUES, len(response) // ROWS_EACH)
+        # A continuous response shows in its first rows, before all are sorted.
+        if response.shape[1] > 1 or len(np.unique(response[: 2 * MOST_VALUES])) > few:
+            return None
+        values = np.unique(response[:, 0])
+        if len(values) > few:
+            return None
+        places = np.searchsorted(values, response[:, 0])
+        return cls(values[:, None], np.bincount(places, weights).astype(np.float64))
+
+    def sum_over_rows(self, function: RowFunction, intercept: Floats) -> Floats:
+        """Return Σ function over all rows at η = intercept."""
+        return function(self.values, self._eta(intercept), self.weights)
+
+    def sums(self, family: Family, intercept: Floats, n_columns: int) -> GLMSums:
+        """Return the deviance at η = intercept, with its derivatives in the intercept alone."""
+        terms = family.deviance_terms(self.values, self._eta(intercept), self.weights, 1)
+        assert terms.gradient is not None  # at order 1
+        gradient = np.zeros((len(intercept), 1 + n_columns))
+        gradient[:, 0] = terms.gradient.sum(axis=0)
+        return GLMSums(float(terms.deviance), gradient, None)
+
+    def slopes(self, family: Family, intercept: Floats) -> Floats:
+        """Return the derivatives (d, m) of a row of weight 1 with each response."""
+        ones = np.ones(len(self.values))
+        each = family.deviance_terms(self.values, self._eta(intercept), ones, 1).gradient
+        assert each is not None  # at order 1
+        return each
+
+    def curvature(self, family: Family, intercept: Floats) -> Floats | None:
+        """Return the second derivative (m, m) that rows of weight 1 share; None if they do not."""
+        ones = np.ones(len(self.values))
+        each = family.deviance_terms(self.values, self._eta(intercept), ones, 2).curvature
+        assert each is not None  # at order 2
+        return np.asarray(each[0]) if (each == each[0]).all() else None
+
+    def hessian(self, family: Family, intercept: Floats, gram: Floats) -> Floats | None:
+        """Return the curvature times a Gram matrix of the rows; None if rows differ in it."""
+        curvature = self.curvature(family, intercept)
+        return None if curvature is None else np.einsum("ab,ij->aibj", curvature, gram)
+
+    def _eta(self, intercept: Floats) -> Floats:
+        return np.tile(intercept, (len(self.values), 1))
+
+
+def class_responses(family: Family, moments: Moments, n_columns: int) -> DistinctResponses | None:
+    """Return the weights of the classes, which moments of their indicators give; else None."""
+    shares = moments.mean[n_columns:]
+    if family.reads != "classes" or not moments.binary[n_columns:].all():
+        return None
+    shares = np.append(1.0 - shares, shares) if len(shares) == 1 else shares
+    return DistinctResponses(np.arange(float(len(shares)))[:, None], moments.weight * shares)
+
+
+def null_sums(
+    family: Family, moments: Moments, center: Floats, intercept: Floats
+) -> GLMSums | None:
+    """Return deviance, gradient and Hessian of classes at one η for all rows, from moments.
+
+    Rows of a class have the same derivatives, so sums of the columns over each
+    class are all they need. None if rows differ in their curvature, or if the
+    response does not consist of classes.
+
+    Parameters
+    ----------
+    family : Family
+        The family.
+    moments : Moments
+        Of [S, X, y], y an indicator of the second class or of each class.
+    center : ndarray of shape (q+p,)
+        What the columns are centered at.
+    intercept : ndarray of shape (m,)
+        The linear predictor of all rows.
+    """
+    k = len(center)
+    responses = class_responses(family, moments, k)
+    if responses is None:
+        return None
+    gap, weight = np.append(1.0, moments.mean[:k] - center), moments.weight
+    gram = weight * np.outer(gap, gap)
+    gram[1:, 1:] += moments.scatter[:k, :k]
+    by_target = weight * np.outer(gap, moments.mean[k:])
+    by_target[1:] += moments.scatter[:k, k:]
+    if by_target.shape[1] == 1:
+        by_target = np.hstack([gram[:, :1] - by_target, by_target])
+    hessian = responses.hessian(family, intercept, gram)
+    if hessian is None:
+        return None
+    gradient = responses.slopes(family, intercept).T @ by_target.T
+    return GLMSums(responses.sums(family, intercept, k).deviance, gradient, hessian)
+
+
+def intercepts_of_sums(
+    family: Family, moments: Moments, n_columns: int, offset: float | None, log_sums: Floats
+) -> Floats:
+    """Return the intercepts from which a family starts, of rows known by their sums.
+
+    Families with the log link say what they need by `log_sums`. Others look
+    at weighted means of the response (or weights of its classes) and of the
+    offset: rows that have the same means stand for all.
+
+    Parameters
+    ----------
+    family : Family
+        The family.
+    moments : Moments
+        Of [S, X, y].
+    n_columns : int
+        Columns of S and X.
+    offset : float or None
+        Σ w offset; None if there is none.
+    log_sums : ndarray
+        What the family asked for, or nothing.
+    """
+    if log_sums.size:
+        return np.array([log_sums[0] - log_sums[1]])
+    targets = moments.mean[n_columns:]
+    if len(targets) > 1:
+        y, weight = np.arange(len(targets), dtype=np.float64), moments.weight * targets
+    else:
+        y, weight = targets, np.array([moments.weight])
+    each = None if offset is None else np.full(len(y), offset / moments.weight)
+    return family.initial_intercepts(y[:, None], weight, each)
+
+
+@dataclass(frozen=True)
+class MeanSlopes:
+    """Derivatives in the intercept and the k coefficients of each linear predictor."""
+
+    # Those of the deviance; its Hessian has the second derivatives of the means in it, times
+    # the multipliers.
+    glm: GLMSums
+    jacobian: Floats  # of Σ w μ[1, s], of shape (K, 1+q, m, 1+k)
+    squares: Floats  # of ½Σ w μ², of shape (K, m, 1+k)
+
+    def __add__(self, other: MeanSlopes) -> MeanSlopes:
+        return MeanSlopes(
+            self.glm + other.glm, self.jacobian + other.jacobian, self.squares + other.squares
+        )
+
+    def recentered(self, gap: Floats) -> MeanSlopes:
+        """Return the sums for columns [1, z + gap] instead of [1, z]."""
+        move = np.append(0.0, gap)
+        jacobian = self.jacobian + self.jacobian[..., :1] * move
+        q = jacobian.shape[1] - 1
+        jacobian = jacobian + move[: 1 + q, None, None] * jacobian[:, :1]
+        return MeanSlopes(
+            self.glm.recentered(gap), jacobian, self.squares + self.squares[..., :1] * move
+        )
+
+
+@dataclass(frozen=True)
+class MeanSums:
+    """Sums over the rows that each of K means is asked of."""
+
+    deviance: float  # of all rows
+    products: Floats  # Σ w μ[1, s], of shape (K, 1+q)
+    squares: Floats  # Σ w μ², of shape (K,)
+    counts: Floats  # number of rows, of shape (K,)
+    # Σ w [1, s][1, s]ᵀ; not with derivatives, because no coefficient changes it, of shape
+    # (K, 1+q, 1+q).
+    gram: Floats | None = None
+    slopes: MeanSlopes | None = None  # derivatives
+
+    def __add__(self, other: MeanSums) -> MeanSums:
+        return MeanSums(
+            self.deviance + other.deviance,
+            self.products + other.products,
+            self.squares + other.squares,
+            self.counts + other.counts,
+            None if self.gram is None or other.gram is None else self.gram + other.gram,
+            None if self.slopes is None or other.slopes is None else self.slopes + other.slopes,
+        )
+
+    def recentered(self, gap: Floats) -> MeanSums:
+        """Return the sums for columns [1, z + gap] instead of [1, z]."""
+        move = np.append(0.0, gap)[: self.products.shape[1]]
+        gram = self.gram
+        if gram is not None:
+            gram = gram + gram[:, :, :1] * move
+            gram = gram + move[:, None] * gram[:, :1]
+        return MeanSums(
+            self.deviance,
+            self.products + self.products[:, :1] * move,
+            self.squares,
+            self.counts,
+            gram,
+            None if self.slopes is None else self.slopes.recentered(gap),
+        )
+
+
+def block_means(
+    Z: WrittenBlock,
+    y: Floats,
+    eta: Floats,
+    weight: Floats,
+    family: Family,
+    means: MeansOfRows,
+    sizes: tuple[int, int],
+    multipliers: Floats | None,
+) -> MeanSums:
+    """Sum over one block of rows.
+
+    Parameters
+    ----------
+    Z : WrittenBlock
+        Rows of [1, z], S first.
+    y, eta, weight : ndarray
+        Response, linear predictors and weights of these rows.
+    family, means
+        The family, and what the means are.
+    sizes : (int, int)
+        1+q and 1+k.
+    multipliers : ndarray of shape (K, 1+q) or None
+        Coefficients of Σ w μ[1, s] whose second derivatives go into the
+        Hessian; None if no derivatives are asked for.
+    """
+    head, k = sizes
+    mu = means(y, eta, 0 if multipliers is None else 2)
+    xp, (n, K) = namespace(eta), mu.values.shape
+    counted = xp.ones_like(mu.values) if mu.counted is None else mu.counted
+    each = weight[:, None] * counted
+    weighted = each * mu.values
+    squares = to_host(xp.sum(weighted * mu.values, axis=0))
+    counts = to_host(xp.sum(counted, axis=0))
+    if multipliers is None:
+        gram = np.stack([Z.corner(each[:, j], head) for j in range(K)])
+        deviance = float(family.deviance_terms(y, eta, weight, 0).deviance)
+        return MeanSums(deviance, Z.products(weighted)[:, :head], squares, counts, gram)
+    assert mu.first is not None
+    assert mu.bend is not None
+    m = mu.first.shape[2]
+    rows = family.deviance_terms(y, eta, weight, 2)
+    deviance = float(rows.deviance)
+    curvature = rows.curvature
+    assert rows.gradient is not None
+    assert curvature is not None
+    if multipliers.any():
+        curvature = curvature + mu.bend(each * Z.times(multipliers.T))
+    jacobian = np.empty((K, head, m, k))
+    for j in range(K):
+        for c in range(m):
+            jacobian[j, :, c] = Z.leading(each[:, j] * mu.first[:, j, c], head)[:, :k]
+    bent = xp.reshape(weighted[:, :, None] * mu.first, (n, K * m))
+    # One product with the rows for all vectors.
+    vectors = Z.products(joined([weighted, rows.gradient, bent], axis=1))[:, :k]
+    products, gradient, of_squares = np.split(vectors, [K, K + m])
+    glm = GLMSums(deviance, gradient, hessian_of(Z, k, curvature))
+    slopes = MeanSlopes(glm, jacobian, of_squares.reshape(K, m, k))
+    return MeanSums(deviance, products[:, :head], squares, counts, None, slopes)
+
+
+def hessian_of(Z: WrittenBlock, k: int, curvature: Floats) -> Floats:
+    """Σ over rows of z curvature zᵀ, for curvatures of any sign."""
+    m = curvature.shape[1]
+    hessian = np.empty((m, k, m, k))
+    for a in range(m):
+        for b in range(a, m):
+            weight = curvature[:, a, b]
+            hessian[a, :, b, :] = Z.cross(weight)[:k, :k]
+            hessian[b, :, a, :] = hessian[a, :, b, :].T
+    return hessian
+
+
+def deviance_hessian(
+    Z: WrittenBlock, k: int, curvature: Floats, coupling: Callable[[Floats], Floats] | None
+) -> Floats:
+    """Σ over rows of z curvature zᵀ in the first k columns, for all pairs of linear predictors."""
+    m = curvature.shape[1]
+    hessian = np.empty((m, k, m, k))
+    for a in range(m):
+        hessian[a, :, a, :] = Z.gram(curvature[:, a, a])[:k, :k]
+        for b in range(a + 1, m):
+            hessian[a, :, b, :] = Z.cross(curvature[:, a, b])[:k, :k]
+            hessian[b, :, a, :] = hessian[a, :, b, :].T
+    if coupling is not None:
+        hessian[0, :, 0, :] -= coupling(Z.dense()[:, :k])
+    return hessian
