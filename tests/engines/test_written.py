@@ -6,7 +6,7 @@ import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.data import Indicators, Rows, Slab
-from fairridge.engines import MemoryEngine, written
+from fairridge.engines import MemoryEngine, blocks
 from fairridge.families import Binomial, Multinomial
 
 
@@ -30,7 +30,7 @@ def rows():
 
 def engines(rows, monkeypatch):
     coded = MemoryEngine(rows, many_passes=True)
-    monkeypatch.setattr(written, "FEWEST_INDICATORS", 10_000)
+    monkeypatch.setattr(blocks, "FEWEST_INDICATORS", 10_000)
     dense = MemoryEngine(rows, many_passes=True)
     assert coded._written.split
     assert not dense._written.split
@@ -71,15 +71,15 @@ def test_models_are_the_same(estimator, monkeypatch):
     y = (frame["age"] + (frame["sex"] == "m") + rng.normal(size=n) > 0.5).astype(int)
     model = estimator(0.1, sensitive=["sex"])
     coded = model.fit(frame, y).coef_
-    monkeypatch.setattr(written, "FEWEST_INDICATORS", 10_000)
+    monkeypatch.setattr(blocks, "FEWEST_INDICATORS", 10_000)
     np.testing.assert_allclose(coded, model.fit(frame, y).coef_, rtol=1e-7, atol=1e-9)
 
 
 def test_few_levels_are_written_out():
     few = [Indicators(np.zeros(5, dtype=np.intp), 6) for _ in range(7)]
-    assert not written.prefers_codes(few)
-    assert written.prefers_codes([Indicators(np.zeros(5, dtype=np.intp), 40)])
-    assert not written.prefers_codes(
+    assert not blocks.prefers_codes(few)
+    assert blocks.prefers_codes([Indicators(np.zeros(5, dtype=np.intp), 40)])
+    assert not blocks.prefers_codes(
         [Indicators(np.zeros(5, dtype=np.intp), 40), Slab(np.zeros((5, 50)))]
     )
 

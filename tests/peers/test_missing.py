@@ -10,6 +10,7 @@ from fairridge import (
     BlindExactRegressor,
     ConvexFairClassifier,
     ConvexFairRegressor,
+    FairRidgeRegressor,
     KomiyamaRegressor,
     ReductionsClassifier,
     SteinbergRegressor,
@@ -104,9 +105,12 @@ def test_all_of_them_are_compared_on_rows_with_gaps(gaps, task):
             np.testing.assert_allclose(one[name], other[name], rtol=1e-5, atol=1e-8)
 
 
-def test_numbers_of_people_may_not_be_missing_in_comparisons(gaps):
+def test_people_whose_number_is_missing_are_compared_as_a_group(gaps):
     X, _, y = gaps
-    with pytest.raises(ValueError, match="'x'"):
-        compare(X, y, sensitive=["x"], models=["FRRM"], missing="level")
+    options = {"sensitive": ["x"], "models": ["FRRM"], "cv": 2, "unfairness": [0.1]}
+    found = compare(X, y, missing="level", **options)
+    (fair,) = [record for record in found.records if record["unfairness"] == 0.1]
+    model = FairRidgeRegressor(0.1, sensitive=["x"], missing="level").fit(X, y)
+    assert fair["train_share_of_means"] == pytest.approx(model.unfairness_, abs=1e-8)
     with pytest.raises(ValueError, match="contains NaN or missing values"):
         compare(X, y, sensitive=["sex"], models=["FRRM"])

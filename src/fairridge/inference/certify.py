@@ -181,13 +181,19 @@ def _certificate(
 
 
 def require_share(problem: PenalizedProblem) -> None:
-    """Refuse bounds that are not on R² on S of predictions."""
+    """Refuse bounds that are not on R² on S of predictions, and those that leave rows out."""
     definition, family = problem.definition, problem.family
     if definition.certifiable(family) is None:
         raise ValueError(
             f"{definition.name} of a {family.name} model cannot be certified"
             f"{definition.not_certifiable_because}. Use definition='mean-parity', or "
             "StatisticalParity(measure='variance')."
+        )
+    if problem.isolation is not None:
+        raise ValueError(
+            "levels whose rows all have the same outcome are isolated, and a certificate would "
+            "not hold for people with these levels: merge them (min_frequency), drop their "
+            "columns, or set a small predictor_penalty. Or leave confidence out."
         )
 
 
@@ -198,12 +204,6 @@ def require_certifiable(problem: PenalizedProblem) -> None:
         raise ValueError(
             "a bound cannot be certified with more predictor columns than rows; use fewer columns, "
             "or leave confidence out."
-        )
-    if problem.isolation is not None:
-        raise ValueError(
-            "levels whose rows all have the same outcome are isolated, and a certificate would "
-            "not hold for people with these levels: merge them (min_frequency), drop their "
-            "columns, or set a small predictor_penalty. Or leave confidence out."
         )
     if not problem.basis.sensitive.rank:
         raise ValueError("all sensitive columns are constant: there is nothing to certify.")
