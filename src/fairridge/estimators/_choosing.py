@@ -143,7 +143,7 @@ def _of_fold(
 def _deviance(engine: MemoryEngine, family: Family, basis: FairBasis, fit: Fit) -> float:
     """Return the deviance of rows that the model was not fitted to; ∞ if it overflows."""
     raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-    level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive) - raw @ basis.center
+    level = np.atleast_1d(fit.level) - raw @ basis.center
     eta = engine.scores(raw) + level
     eta = eta if engine.offset is None else eta + engine.offset[:, None]
     with np.errstate(over="ignore", invalid="ignore"):

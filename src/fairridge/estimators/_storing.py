@@ -154,7 +154,7 @@ def _store_linear_form(
     Models that do not use S to predict have X in Z alone.
     """
     design = training.design.without_sensitive() if blind else training.design
-    level = fit.intercept + fit.alpha @ basis.center_sensitive
+    level = fit.level
     raw, center = basis.raw_coefficients(fit.alpha, fit.beta), basis.center
     if blind:  # coefficients of S are zero, but for rounding
         raw, center = fit.beta, basis.center_predictors

@@ -190,7 +190,7 @@ def _values(analysis: Analysis) -> tuple[Floats, Floats]:
     """Return raw and fair coefficients, intercepts first, class by class, the latter with λ."""
     fit, basis = analysis.fit, analysis.basis
     coefficients = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-    level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
+    level = np.atleast_1d(fit.level)
     raw = np.hstack([(level - coefficients @ basis.center)[:, None], coefficients])
     return raw.ravel(), np.append(analysis.fair_values(), fit.lambda_)
 

@@ -284,12 +284,7 @@ def explained_scores(
         The means of rows, if scores are these; linear predictors by default.
     """
     basis, q = fits[0].basis, len(fits[0].basis.center_sensitive)
-    places = [
-        fit.linear_predictors_at(
-            fit.intercept + fit.alpha @ basis.center_sensitive, fit.alpha, fit.beta
-        )
-        for fit in fits
-    ]
+    places = [fit.linear_predictors_at(fit.level, fit.alpha, fit.beta) for fit in fits]
     width = places[0][2].shape[1]
     level = np.concatenate([np.zeros(q), *(place[1] for place in places), [0.0]])
     raw = np.vstack([np.eye(q, width), *(place[2] for place in places), np.zeros((1, width))])

@@ -189,7 +189,7 @@ def to_raw(basis: FairBasis) -> Floats:
 def plain_state(fit: Fit, description: Description, regime: Regime, *, blind: bool) -> State:
     """Collect the derivatives of a fit; one pass over the rows unless it is least squares."""
     family, unit = fit.family, description.penalty_unit(fit.basis.weight)
-    level = np.atleast_1d(fit.intercept + fit.alpha @ fit.basis.center_sensitive)
+    level = np.atleast_1d(fit.level)
     both = [level[:, None], np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)]
     theta = np.asarray(family.to_contrasts(np.hstack(both)))
     if family.least_squares:

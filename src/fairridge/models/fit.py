@@ -118,6 +118,11 @@ class Fit:
         """Sample weights, ones if none were given."""
         return self._columns[3]
 
+    @property
+    def level(self) -> Any:
+        """η at the column means: the intercept of the model with S centered."""
+        return self.intercept + self.alpha @ self.basis.center_sensitive
+
     def linear_predictor(self) -> Floats:
         """Return η for every row, without any offset."""
         if self.features is not None:
@@ -188,7 +193,7 @@ class Fit:
         if self.features is not None:
             return self.features.mean_sums(means)
         if means not in self._memory:
-            level = self.intercept + self.alpha @ self.basis.center_sensitive
+            level = self.level
             place = self.linear_predictors_at(level, self.alpha, self.beta)
             beside = len(self.basis.center) if len(self.basis.given_columns) else None
             found = self.engine.means(self.family, means, *place, beside=beside)

@@ -90,7 +90,7 @@ class Isolation:
     def _deviance(self, fit: Fit, eta: Floats) -> float:
         """Return the deviance of all rows."""
         if not self.family.separable:
-            level = fit.intercept + fit.alpha @ fit.basis.center_sensitive
+            level = fit.level
             place = fit.linear_predictors_at(level, fit.alpha, fit.beta)
             return self.everyone.derivatives(fit.family, *place, 1).deviance
         rows, contrasts = self._rows, fit.family.to_contrasts(eta.T).T
@@ -118,7 +118,7 @@ class Isolation:
     def _eta(self, fit: Fit) -> Floats:
         basis, rows = fit.basis, self._rows
         raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-        level = np.atleast_1d(fit.intercept + fit.alpha @ basis.center_sensitive)
+        level = np.atleast_1d(fit.level)
         eta: Floats = rows.centered(basis.center) @ np.column_stack([level, raw]).T
         return eta if rows.offset is None else eta + rows.offset[:, None]
 

@@ -167,7 +167,7 @@ class SparseProblem(PenalizedProblem):
     def _model_of(self, fit: Fit) -> SparseModel:
         """Return a model in features as one of all columns."""
         basis, rows = fit.basis, self.space.engine.rows
-        level = fit.intercept + fit.alpha @ basis.center_sensitive
+        level = fit.level
         center, level, raw = fit.linear_predictors_at(level, fit.alpha, fit.beta)
         eta = self.space.engine.scores(raw) + (level - raw @ center)
         if rows.offset is not None:

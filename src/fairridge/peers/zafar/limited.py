@@ -305,7 +305,7 @@ class LimitedModels:
         center, q = self.basis.center, self.engine.n_sensitive
         starts = []
         for value, fit in fits.items():
-            level = fit.intercept + float(fit.alpha @ self.basis.center_sensitive)
+            level = fit.level
             raw = np.concatenate([[level], np.zeros(q), fit.beta])[None]
             top = float(np.abs(self.space.normals.T @ (self._to_coordinates @ fit.beta)).max())
             starts.append(FoldStart.at(self.engine, self.family, center, raw, top, value))
