@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import secrets
 import stat
@@ -11,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 Name = str | PathLike[str]
 
@@ -194,3 +196,10 @@ def _keep_permissions(old: str, new: str) -> None:
         with suppress(PermissionError):  # only the superuser gives files away
             os.chown(new, found.st_uid, found.st_gid)
     os.chmod(new, stat.S_IMODE(found.st_mode))
+
+
+def checksum(document: dict[str, Any]) -> str:
+    """Return SHA-256 of a JSON document without its own checksum, however it is laid out."""
+    content = {key: value for key, value in document.items() if key != "checksum"}
+    text = json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,5 +1,7 @@
 """Watching predictions on new rows."""
 
+import json
+import re
 from itertools import product
 
 import numpy as np
@@ -75,10 +77,13 @@ def test_other_files_and_other_models_are_refused(model, tmp_path):
     text = path.read_text()
     longer = text.replace('"worst": [', '"worst": [1.0, ')
     endless = text.replace('"largest": 0.0', '"largest": NaN')
-    for damaged in ("{}", "[1", longer, endless, "3", "\x00"):
+    for damaged in ("{}", "[1", endless, "3", "\x00"):
         path.write_text(damaged)
         with pytest.raises(ValueError, match="is not the state of a fairridge monitor"):
             Monitor.load(path, model)
+    path.write_text(longer)
+    with pytest.raises(ValueError, match="its checksum does not match"):
+        Monitor.load(path, model)
 
 
 def test_which_models_can_be_watched():
@@ -320,3 +325,23 @@ def test_false_alarms_are_rare_and_changes_are_found(model):
     )
     assert quiet / 50 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 50)
     assert found == 20
+
+
+def test_a_damaged_state_is_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(300, 3))
+    model = FairRidgeRegressor(0.05, sensitive=[0]).fit(Z, Z.sum(axis=1))
+    monitor = Monitor(model)
+    monitor.update(Z[:30])
+    path = tmp_path / "state.json"
+    monitor.save(path)
+    good = json.loads(path.read_text())
+    assert Monitor.load(path, model).state == monitor.state
+    changes = [(key, value) for key in good for value in (None, "x", 10**400, -1.0, [], [None])]
+    for key, value in changes:
+        path.write_text(json.dumps(good | {key: value}))
+        with pytest.raises(ValueError, match=re.escape(repr(str(path)))):
+            Monitor.load(path, model)
+    path.write_text(json.dumps(good | {"rows": float("nan")}))
+    with pytest.raises(ValueError, match="is not the state of a fairridge monitor"):
+        Monitor.load(path, model)

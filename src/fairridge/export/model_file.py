@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from sklearn.base import clone
 from fairridge._version import __version__
 from fairridge.export.codec import decode, encode
 from fairridge.export.schema import FITTED, require_sound
-from fairridge.outputs import writing
+from fairridge.outputs import checksum, writing
 
 # Counts up whenever files of the version before can no longer be read as they are.
 FORMAT = 1
@@ -57,7 +56,7 @@ def write_model(model: Any, path: Any) -> None:
         },
         "fitted": {name: encode(value, f"{name} of {owner}") for name, value in learned.items()},
     }
-    document["checksum"] = _checksum(document)
+    document["checksum"] = checksum(document)
     try:  # whatever is written can be read
         _model(document, {owner: type(model)})
     except ValueError as error:
@@ -107,7 +106,7 @@ def _require_format(document: Any) -> None:
             f"has format {document.get('format')!r} (written by fairridge "
             f"{document.get('version')}); this version of fairridge reads format {FORMAT}."
         )
-    if document.get("checksum") != _checksum(document):
+    if document.get("checksum") != checksum(document):
         raise ValueError("its content does not match its checksum.")
 
 
@@ -147,13 +146,6 @@ def _decoded(key: str, value: Any, *, number: bool) -> Any:
         raise ValueError(f"{key!r} cannot be read: {error}") from error
     # Results of NumPy have its methods; what was a plain float loses nothing by them.
     return np.float64(decoded) if number and isinstance(decoded, float) else decoded
-
-
-def _checksum(document: dict[str, Any]) -> str:
-    """SHA-256 of the content, however it is laid out."""
-    content = {key: value for key, value in document.items() if key != "checksum"}
-    text = json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _layout(value: Any, depth: int = 0) -> str:

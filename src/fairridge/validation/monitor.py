@@ -11,7 +11,7 @@ import numpy as np
 from fairridge._typing import TableLike, VectorLike
 from fairridge.arguments import check_bound, check_probability
 from fairridge.data import as_table, weights
-from fairridge.outputs import writing
+from fairridge.outputs import checksum, writing
 from fairridge.validation.betting import Purse, add_rows
 from fairridge.validation.watched import LARGEST, watched_of
 
@@ -159,35 +159,49 @@ class Monitor:
             **self._purse.to_dict(),
         }
         with writing(path) as file:
-            file.write(json.dumps(state).encode())
+            file.write(json.dumps(state | {"checksum": checksum(state)}).encode())
 
     @classmethod
     def load(cls, path: Any, model: Any) -> Monitor:
         """Go on from a saved state with the same model."""
-        try:
-            with open(path, encoding="utf-8") as file:
-                state = json.load(file)
-            if state["library"] != "fairridge" or state["kind"] != "monitor":
-                raise KeyError
-            if state.get("format") != FORMAT:
-                raise ValueError(
-                    f"{str(path)!r} is the state of a monitor of another version of fairridge, "
-                    "whose bets cannot be continued; begin another state."
-                )
-            if state["fingerprint"] != model.fingerprint_:
-                raise ValueError(f"{str(path)!r} is the state of a monitor of another model.")
-            monitor = cls(model, state["unfairness"], state["false_alarm"])
-            if state["watches"] != monitor.watches:
-                raise ValueError(
-                    f"{str(path)!r} is the state of a monitor of {state['watches']}, and this "
-                    f"model bounds {monitor.watches}."
-                )
-            monitor._purse = Purse.from_dict(state, monitor._columns.n_columns)
-            monitor._rows = int(state["rows"])
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeDecodeError):
-            raise ValueError(f"{str(path)!r} is not the state of a fairridge monitor.") from None
+        state = _read_state(path)
+        if state.get("format") != FORMAT:
+            raise ValueError(
+                f"{str(path)!r} is the state of a monitor of another version of fairridge, "
+                "whose bets cannot be continued; begin another state."
+            )
+        if state.get("checksum") != checksum(state):
+            raise ValueError(
+                f"{str(path)!r} was changed after it was written, or is damaged: its checksum does "
+                "not match. Restore it, or begin another state."
+            )
+        if state["fingerprint"] != model.fingerprint_:
+            raise ValueError(f"{str(path)!r} is the state of a monitor of another model.")
+        monitor = cls(model, state["unfairness"], state["false_alarm"])
+        if state["watches"] != monitor.watches:
+            raise ValueError(
+                f"{str(path)!r} is the state of a monitor of {state['watches']}, and this "
+                f"model bounds {monitor.watches}."
+            )
+        monitor._purse = Purse.from_dict(state, monitor._columns.n_columns)
+        monitor._rows = int(state["rows"])
         return monitor
 
     def __repr__(self) -> str:
         seen = ", ".join(f"{name}={value!r}" for name, value in asdict(self.state).items())
         return f"Monitor(unfairness={self.unfairness:g}, {seen})"
+
+
+def _read_state(path: Any) -> dict[str, Any]:
+    """Read a file, and refuse what is not the state of a monitor."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            state = json.load(file)
+        known = state["library"] == "fairridge" and state["kind"] == "monitor"
+        json.dumps(state, allow_nan=False)  # no state has a NaN
+    except (KeyError, TypeError, ValueError, RecursionError):
+        known = False
+    if not known:
+        raise ValueError(f"{str(path)!r} is not the state of a fairridge monitor.")
+    found: dict[str, Any] = state
+    return found
