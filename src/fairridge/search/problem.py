@@ -314,7 +314,7 @@ class PenalizedProblem(Problem):
             choice = replace(choice, status="separated")
         fit = solution.fit
         if self.isolation is not None:
-            (fit,) = self.in_columns([self.isolation.completed(solved)])
+            (fit,) = self.in_columns([self.isolation.with_levels(solved)])
         return replace(solution, fit=fit, choice=choice, separating=columns)
 
     def _binary_predictors(self) -> set[str]:
