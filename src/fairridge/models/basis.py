@@ -266,7 +266,6 @@ def fair_basis(
     unit = spread_U * scale_X
     scale_U = unit if standardize else np.ones(last - q)
     predictors, P_U, N_U = spectrum_of(R_U * scale_X, scale_U, noise_U / spread_U, unit)
-
     rest = N_U.T @ r_U * scale_y
     with np.errstate(invalid="ignore", divide="ignore"):
         explained = np.where(total > 0, 1.0 - (np.where(in_span, 0.0, spread) / total) ** 2, 0.0)

@@ -37,8 +37,8 @@ class Separation:
 class Fit:
     """A model η = intercept + Sα + Uβ at one penalty λ.
 
-    This is what a callable definition receives. S, U and y are made when
-    asked for; everything else costs nothing. Multinomial models have one row
+    This is what a callable definition receives. S, U and y are computed on
+    first use; everything else costs nothing. Multinomial models have one row
     of coefficients per class.
 
     Attributes

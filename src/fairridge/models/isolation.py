@@ -142,8 +142,8 @@ class Isolation:
 def isolate(engine: Engine, family: Family) -> Isolation | None:
     """Find the levels of predictors that decide the outcome, until none is left.
 
-    Without the rows of some levels others may decide it, too. Levels of S are
-    not looked at: the bound is about them.
+    Without the rows of some levels others may decide it, too. Levels of S stay:
+    the bound is about them.
 
     Parameters
     ----------

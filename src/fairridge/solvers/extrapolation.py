@@ -21,7 +21,7 @@ def extrapolation(places: Floats, to: float) -> Floats:
     places : ndarray of shape (k,)
         Where the values are; all different.
     to : float
-        Where the polynomial is asked for.
+        Where to evaluate the polynomial.
     """
     for first in range(len(places) - 1):
         x = places[first:]

@@ -88,7 +88,7 @@ def conditional_basis(
     standardize: bool,
     n_targets: int = 1,
 ) -> ConditionalBasis:
-    """Take the controls out of S, X and y, and decorrelate what is left.
+    """Take the controls out of S, X and y, and decorrelate the residuals.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def sparse_features(engine: MemoryEngine, *, standardize: bool) -> SparseFeature
     span = np.hstack([np.full_like(root, 1.0 / np.sqrt(total)), P / root])
 
     pieces, mean, squares = _centered(engine)
-    # A column of zeros alone has a square of zero, and need not be looked at.
+    # A column of zeros alone has a square of zero, and needs no check.
     checked = np.where((squares == 0.0) & (mean == 0.0), 1.0, squares)
     of_targets = column_statistics([Slab(rows.targets)], weights)[1]
     engine.require_numbers(np.concatenate([squares_S, checked, of_targets]))

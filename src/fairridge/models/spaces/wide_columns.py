@@ -58,7 +58,7 @@ class WideColumns:
 
 
 class WideSpectrum(Spectrum):
-    """Wide columns in their singular basis; its p × rank vectors are made only if asked for.
+    """Wide columns in their singular basis; its p × rank vectors are computed on first use.
 
     Parameters
     ----------
