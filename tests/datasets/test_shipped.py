@@ -70,7 +70,7 @@ def test_data_set_is_a_mapping_of_its_attributes():
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"no data set 'compas'.*german_credit"):
+    with pytest.raises(ValueError, match=r"'compas' is not a data set.*german_credit"):
         datasets.load("compas")
 
 

@@ -43,7 +43,7 @@ def test_rows_needed_grow_as_the_bounds_approach_each_other():
         ({"unfairness": 1.0}, "unfairness=1.0 must lie"),
         ({"confidence": 0.0}, "confidence=0.0 must lie"),
         ({"sensitive_columns": 0}, "at least 1"),
-        ({"training_bound": 0.05}, "no number of rows"),
+        ({"training_bound": 0.05}, "no sample size"),
     ],
 )
 def test_what_no_number_of_rows_gives(options, message):

@@ -85,5 +85,5 @@ def test_covariances_that_cannot_be(options, message):
 
 
 def test_more_coefficients_than_rows_can_tell():
-    with pytest.raises(ValueError, match="6 rows cannot tell the errors of 6 coefficients"):
+    with pytest.raises(ValueError, match="6 rows are too few for the errors of 6 coefficients"):
         inferred(Gaussian(), draw(Gaussian(), n=6), PARITY, 0.05)

@@ -11,9 +11,9 @@ import pytest
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, Monitor
 from fairridge.validation.betting import (
     LARGEST_LOSS,
-    Columns,
     Directions,
     Purse,
+    StreamColumns,
     _gains,
     _largest_losses,
     set_aside,
@@ -289,7 +289,7 @@ def test_the_expectation_of_a_bet_is_known():
     )
     assert chance[which].prod(axis=1) @ gains == pytest.approx(expected, rel=1e-10)
     # ... and no sample loses more than the limit by which stakes are chosen.
-    columns = Columns(0, (slice(0, 1),), np.ones(2))
+    columns = StreamColumns(0, (slice(0, 1),), np.ones(2))
     purse = Purse.new(2)
     assert -gains.min() <= LARGEST_LOSS * _largest_losses(purse, columns, there, 0.09)[0]
 
@@ -302,10 +302,10 @@ def test_what_is_set_aside_is_spent_once():
 
 
 def test_levels_exclude_each_other():
-    columns = Columns(0, (slice(0, 3), slice(3, 4)), np.array([1.0, 1.0, 1.0, 1.0, 1.0]))
+    columns = StreamColumns(0, (slice(0, 3), slice(3, 4)), np.array([1.0, 1.0, 1.0, 1.0, 1.0]))
     assert columns.limited
     assert columns.range_of(np.array([2.0, -1.0, 0.5, 0.25, 9.0])) == 3.25
-    assert not Columns(0, (slice(0, 1),), np.array([np.inf, 1.0])).limited
+    assert not StreamColumns(0, (slice(0, 1),), np.array([np.inf, 1.0])).limited
 
 
 def test_probabilities_hold_no_surprises():

@@ -1,7 +1,8 @@
 """The files of fairml's data sets: a folder, a checksum, one download.
 
 The R package fairml is not on PyPI; its source package on CRAN holds one
-``.rda`` file per data set. The data sets themselves are not ours to ship.
+``.rda`` file per data set. The data sets have other owners, so that this package
+does not ship the files.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ SHA256 = {
 
 
 class DataUnavailableError(RuntimeError):
-    """A data set cannot be had: no network and no file, or a file that is not the right one."""
+    """A data set is unavailable: no network and no file, or a file that is not the right one."""
 
 
 def find_file(name: str, data_home: str | os.PathLike[str] | None, progress: bool) -> Path:
@@ -107,10 +108,10 @@ def _both_ways(path: Path, problem: Exception) -> str:
 
 
 def _check(content: bytes, name: str, where: str, advice: str) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256[name]:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != SHA256[name]:
         raise DataUnavailableError(
-            f"{name}.rda {where} has the wrong SHA-256 checksum: {found}, but {SHA256[name]} in "
+            f"{name}.rda {where} has the wrong SHA-256 checksum: {digest}, but {SHA256[name]} in "
             f"fairml 0.8. {advice}"
         )
 

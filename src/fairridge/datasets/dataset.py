@@ -35,7 +35,7 @@ class Dataset(Mapping[str, Any]):
     sensitive : list of str
         The sensitive attributes, all of them columns of `X`.
     family : {"gaussian", "binomial", "poisson", "multinomial", "cox"}
-        The family of models the response calls for.
+        The family of models for the response.
     description : str
         Source, license, citation, and what was changed.
     """

@@ -1,7 +1,7 @@
 """The data sets inside the package.
 
 Each is one ``.npz`` file of small integers next to ``manifest.json``, which
-says what they mean. ``tools/build_datasets.py`` writes both.
+describes them. ``tools/build_datasets.py`` writes both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class DatasetInfo(NamedTuple):
     title : str
         What it is about.
     family : str
-        The family of models the response calls for.
+        The family of models for the response.
     rows, columns : int
         Size of the frame, the response included.
     response, sensitive : tuple of str
@@ -82,7 +82,9 @@ def load(name: str, *, backend: str | None = None) -> Dataset:
     """
     manifest = _manifest()
     if name not in manifest:
-        raise ValueError(f"There is no data set {name!r}; there are {', '.join(manifest)}.")
+        raise ValueError(
+            f"{name!r} is not a data set of this package; use one of {', '.join(manifest)}."
+        )
     entry = manifest[name]
     return build_dataset(
         _read_columns(entry),

@@ -43,43 +43,44 @@ def set_aside(model: Any, training: Training) -> Training:
     if not isinstance(training.engine, MemoryEngine):
         reason = "needs the rows in memory"
     elif training.unmapped is not None:
-        reason = "has no version for predictor_map and sensitive_map, which look at all rows"
+        reason = "has no version for predictor_map and sensitive_map, which are fitted to all rows"
     elif model.controls is not None:
         reason = "has no version for controls"
     if reason:
         raise ValueError(f"certification='held-out' {reason}; use certification='auto'.")
     n = training.n_rows
     order = np.random.default_rng(SEED).permutation(n)
-    kept, held = np.sort(order[int(n * HELD_OUT) :]), np.sort(order[: int(n * HELD_OUT)])
-    if min(len(kept), len(held)) < 2:
+    kept, held_out = np.sort(order[int(n * HELD_OUT) :]), np.sort(order[: int(n * HELD_OUT)])
+    if min(len(kept), len(held_out)) < 2:
         raise ValueError(f"certification='held-out' needs at least four rows, not {n}.")
     return replace(
         training,
         engine=training.engine_on(kept),
         n_rows=len(kept),
-        held=training.engine_on(held),
+        held_out=training.engine_on(held_out),
     )
 
 
 def certified_solutions(
-    model: Any, problem: PenalizedProblem, bounds: Floats, held: Engine | None
+    model: Any, problem: PenalizedProblem, bounds: Floats, held_out: Engine | None
 ) -> list[Solution]:
     """Find the models whose bounds hold in the population; the fairest if none is certified."""
     confidence, definition = float(model.confidence), model._bounded
 
     if model.certification == "held-out":
-        if held is None:
+        if held_out is None:
             raise ValueError(
                 "certification='held-out' keeps half of the rows from the fit, which "
                 "cross-validation and reports do not; use certification='auto' there."
             )
         require_share(problem)
         pairs = [
-            held_out_test(definition, float(r), problem.solve, held, confidence) for r in bounds
+            held_out_test(definition, float(r), problem.solve, held_out, confidence) for r in bounds
         ]
     else:
         certificates = certify_each(problem, bounds, confidence, model.certification)
-        solutions = problem.solve(np.array([one.training_bound for one in certificates]))
+        training_bounds = [certificate.training_bound for certificate in certificates]
+        solutions = problem.solve(np.array(training_bounds))
         pairs = list(zip(solutions, certificates, strict=True))
     certified = [_with_certificate(solution, certificate) for solution, certificate in pairs]
     _warn_of_missing(certified)
@@ -87,14 +88,14 @@ def certified_solutions(
 
 
 def _with_certificate(solution: Solution, certificate: Certificate) -> Solution:
-    """Attach a certificate to the model that it is for, if the search has found that."""
+    """Attach a certificate to its model; it is not granted if the search did not find that."""
     if not solution.choice.met:
         certificate = replace(certificate, granted=False, rows_needed=None)
     return replace(solution, unfairness=certificate.bound, certificate=certificate)
 
 
 def _warn_of_missing(solutions: list[Solution]) -> None:
-    """Say which bounds are not certified, and what would help."""
+    """Warn of bounds that are not certified, with what would help."""
     missing = [
         certificate
         for certificate in (solution.certificate for solution in solutions)
@@ -119,7 +120,7 @@ def _warn_of_missing(solutions: list[Solution]) -> None:
 
 
 def certificate_facts(certificate: Certificate | None) -> dict[str, str]:
-    """Return label and value of what a summary says of a certificate."""
+    """Return labels and values for a certificate in a summary."""
     if certificate is None:
         return {}
     word = "granted" if certificate.granted else "not granted"

@@ -1,4 +1,4 @@
-"""What a fit says of its data and of its bound: errors and warnings."""
+"""Errors and warnings of a fit about its data and its bound."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _refuse_features(features: int, n_rows: int, advice: str) -> None:
 
 
 def warn_of_predictors(dependent: Iterable[int], X: Encoding | MappedEncoding) -> None:
-    """Name predictors that add nothing to the others, in models that predict from X alone."""
+    """Warn of predictors that add nothing to the others, in models that predict from X alone."""
     empty = [X.names[k] for k in dependent if k not in X.empty]
     # Features of one map, such as splines, are collinear by their nature.
     if empty and not isinstance(X, MappedEncoding):
@@ -115,10 +115,10 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
         What helps a search that did not converge.
     """
     choice, r = solution.choice, solution.unfairness
-    lost = {k: bound for k, bound in solution.each.items() if bound.status == "not-converged"}
-    if lost:
-        bounds = {k: bound.bound for k, bound in lost.items()}
-        shares = ", ".join(f"{bound.achieved:.4g} for {k!r}" for k, bound in lost.items())
+    failed = {k: bound for k, bound in solution.each.items() if bound.status == "not-converged"}
+    if failed:
+        bounds = {k: bound.bound for k, bound in failed.items()}
+        shares = ", ".join(f"{bound.achieved:.4g} for {k!r}" for k, bound in failed.items())
         warn_user(
             f"no best model was found for unfairness={bounds} (achieved: {shares}); {remedy}, or "
             "raise these bounds.",
@@ -159,7 +159,7 @@ def isolated_levels(problem: Problem, design: Design) -> dict[str, int]:
     isolation = problem.isolation
     if isolation is None:
         return {}
-    names = [_level_name(one.level, design) for one in isolation.levels]
+    names = [_level_name(decided.level, design) for decided in isolation.levels]
     pairs = zip(names, isolation.counts, strict=True)
     return {name: count for name, count in pairs if count}
 
@@ -193,7 +193,7 @@ def store_isolated(model: Any, training: Training, problem: Problem, solution: S
 def refuse_decided(isolation: Isolation | None, design: Design) -> None:
     """Raise if there are levels that decide the response."""
     if isolation is not None:
-        names = [_level_name(one.level, design) for one in isolation.levels]
+        names = [_level_name(decided.level, design) for decided in isolation.levels]
         raise ValueError(
             f"all rows of {listed(names)} have the same outcome. Merge rare levels "
             "(min_frequency=…), set a predictor_penalty, or use separation='isolate'."
@@ -203,7 +203,7 @@ def refuse_decided(isolation: Isolation | None, design: Design) -> None:
 def warn_of_separation(
     solutions: list[Solution], predictors: tuple[str, ...], definition: Any
 ) -> None:
-    """Name columns that decide the response, and what helps.
+    """Warn of columns that decide the response, with what helps.
 
     Parameters
     ----------
@@ -216,24 +216,26 @@ def warn_of_separation(
     """
     sees_means = resolve_definition(definition).own_ridge
     columns: dict[str, float] = {}
-    for one in solutions:
-        new = one.separating.items()
-        columns |= {k: b for k, b in new if abs(b) >= abs(columns.get(k, 0.0))}
+    for solution in solutions:
+        separating = solution.separating.items()
+        columns |= {k: b for k, b in separating if abs(b) >= abs(columns.get(k, 0.0))}
     if not columns:
         return
     separations = [solution.fit.separation for solution in solutions]
-    infinite = any(found is not None and found.columns for found in separations)
+    infinite = any(separation and separation.columns for separation in separations)
     values = ", ".join(f"{value:.3g}" for value in columns.values())
     growth = "grow without bound; the deviance has converged." if infinite else "are extreme."
     predicted = bool(set(columns) & set(predictors))
-    voided = predicted and not sees_means and any(one.unfairness < 1.0 for one in solutions)
+    unseen = (
+        predicted and not sees_means and any(solution.unfairness < 1.0 for solution in solutions)
+    )
     loophole = " Through them S returns to predictions of other rows, unseen by the bound."
     remedy = "Merge rare levels"
     if predicted:
         remedy += " (min_frequency=…), or set a larger predictor_penalty"
-        remedy += ", or use definition='mean-parity'" if voided else ""
+        remedy += ", or use definition='mean-parity'" if unseen else ""
     warn_user(
         f"column(s) {', '.join(map(repr, columns))} separate the responses: their coefficients "
-        f"({values}) {growth}{loophole if voided else ''} {remedy}.",
+        f"({values}) {growth}{loophole if unseen else ''} {remedy}.",
         DataWarning,
     )

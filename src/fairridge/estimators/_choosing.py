@@ -24,7 +24,7 @@ CHOSEN = "cv"
 # λ₂ over the mean of the nonzero eigenvalues of UᵀU, which is n for standardized columns that are
 # not collinear: from hardly any shrinkage to hardly any β.
 GRID = np.logspace(2.0, -4.0, 25)
-# If there is no closed form, and the seed that divides the rows.
+# Folds for models without a closed form, and the seed that divides the rows.
 FOLDS, SEED = 5, 0
 # The bound need not be met to ten digits to compare penalties.
 ROUGH = 1e-6
@@ -63,10 +63,10 @@ def with_chosen_penalty(model: Any, training: Training) -> Any:
 
 @contextmanager
 def quiet_fits() -> Iterator[None]:
-    """Fit to parts of the rows: many small matrices, without remarks on each of them.
+    """Fit to parts of the rows: many small matrices, without a warning for each of them.
 
     A level that a training set lacks is not a defect of the data, and the
-    status says whether the bound is met.
+    status shows whether the bound is met.
     """
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", DataWarning)
@@ -88,7 +88,7 @@ def _check(model: Any, training: Training) -> None:
 
 
 def _start(model: Any, training: Training) -> tuple[PenalizedProblem, Floats]:
-    """Set the model up with a penalty that collinear columns and separation ask for."""
+    """Set the model up with a penalty, as collinear columns and separation require."""
     ones = model.set_params(predictor_penalty=1.0)
     problem = ones._problem_on(training.engine, training.response)
     basis = problem.space.basis
@@ -134,7 +134,7 @@ def _of_fold(
         penalized = clone(model).set_params(predictor_penalty=float(value))
         problem = penalized._problem_on(train, training.response.on(train))
         fit = penalized._solve_own(problem, training).fit
-        # Classes weigh as in the fit to all rows, so that the folds add up to one criterion.
+        # Classes have the weights of the fit to all rows, so that the folds add up.
         family = with_class_weights(problem.family, weights)
         losses.append(_deviance(test, family, problem.basis, fit))
     return np.array(losses)
@@ -143,8 +143,7 @@ def _of_fold(
 def _deviance(engine: MemoryEngine, family: Family, basis: FairBasis, fit: Fit) -> float:
     """Return the deviance of rows that the model was not fitted to; ∞ if it overflows."""
     raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-    level = np.atleast_1d(fit.level) - raw @ basis.center
-    eta = engine.scores(raw) + level
+    eta = engine.scores(raw) + (np.atleast_1d(fit.mean_intercept) - raw @ basis.center)
     eta = eta if engine.offset is None else eta + engine.offset[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         terms = family.deviance_terms(

@@ -26,7 +26,7 @@ from fairridge.engines import DeviceEngine, DeviceRows
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Response
 
-# Entries of a vector that are looked at together.
+# Entries of a vector that are read together.
 SOME_ROWS = 1 << 22
 
 

@@ -29,10 +29,10 @@ def inherit_parameters(cls: type, base: type) -> None:
     """
     if not cls.__doc__ or not base.__doc__ or cls.__doc__ is base.__doc__:
         return  # without docstrings (python -OO)
-    before, own, after = _divided(cls.__doc__)
+    before, declared, after = _divided(cls.__doc__)
     _, inherited, _ = _divided(base.__doc__)
-    described = {name for names in own for name in names}
-    entries = own | {k: v for k, v in inherited.items() if not described.intersection(k)}
+    described = {name for names in declared for name in names}
+    entries = declared | {k: v for k, v in inherited.items() if not described.intersection(k)}
     first = [names for name in FIRST for names in entries if name in names]
     ordered = [*first, *(names for names in entries if names not in first)]
     section = HEADER + "".join(entries[names] for names in ordered)

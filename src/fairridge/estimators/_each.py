@@ -1,4 +1,4 @@
-"""Bounds for attributes one by one: what may be asked for, and of what model."""
+"""Bounds for attributes one by one: which are allowed, and for which models."""
 
 from __future__ import annotations
 

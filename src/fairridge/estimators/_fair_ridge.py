@@ -34,11 +34,7 @@ from fairridge.arguments import (
 from fairridge.data import MAX_LEVELS, numeric_vector
 from fairridge.engines import Engine, linear_predictor, threads_for_passes
 from fairridge.estimators import _inferring
-from fairridge.estimators._certifying import (
-    certified_solutions,
-    check_certification,
-    set_aside,
-)
+from fairridge.estimators._certifying import certified_solutions, check_certification, set_aside
 from fairridge.estimators._checks import (
     SEPARATION,
     check_columns,
@@ -59,12 +55,7 @@ from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training, read_new_rows, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.fairness import Definition, resolve_definition
-from fairridge.inference import (
-    CERTIFICATIONS,
-    Certificate,
-    Certification,
-    posterior_covariance,
-)
+from fairridge.inference import CERTIFICATIONS, Certificate, Certification, posterior_covariance
 from fairridge.models import isolate
 from fairridge.penalties import resolve_penalty
 from fairridge.reports import Summary
@@ -83,7 +74,7 @@ class LinearModel(BaseEstimator):
     """A linear model that is found for any bound once its problem is set up.
 
     Parameters are fields of dataclasses, so that every class lists its own beside those
-    of its base, in the code as in the docstring. A model says what kind it is (`_traits`),
+    of its base, in the code as in the docstring. A model states what kind it is (`_traits`),
     how it reads a response (`_response_kind`), and how it is set up on rows (`_problem_on`);
     `fit`, `path` and `summary` are the same for all.
 
@@ -129,7 +120,7 @@ class LinearModel(BaseEstimator):
         bases = (base for base in cls.__mro__[1:] if issubclass(base, LinearModel))
         inherit_parameters(cls, next(bases))
 
-    # ------------------------------------------------------ what a model says of itself
+    # ------------------------------------------------------------- what a model declares
 
     @property
     @abstractmethod
@@ -146,7 +137,7 @@ class LinearModel(BaseEstimator):
         """Set the model up on some rows."""
 
     def _set_up(self, training: Training) -> Any:
-        """Set the model up on the training rows, and look at their columns."""
+        """Set the model up on the training rows, and check their columns."""
         problem: Any = self._problem_on(training.engine, training.response)
         check_columns(problem.basis, training, self._traits)
         if not self._traits.needs_sensitive:
@@ -154,18 +145,20 @@ class LinearModel(BaseEstimator):
             warn_of_predictors(dependent, training.design.predictors)
         return problem
 
-    def _solve(self, problem: Any, bounds: Floats, held: Engine | None = None) -> list[Solution]:
-        """Find the model for every bound; `held` are rows to test models on."""
+    def _solve(
+        self, problem: Any, bounds: Floats, held_out: Engine | None = None
+    ) -> list[Solution]:
+        """Find the model for every bound; `held_out` are rows to test models on."""
         solutions: list[Solution] = problem.solve(bounds)
         return solutions
 
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
     ) -> None:
-        """Warn of what is peculiar about the solutions, beyond their status."""
+        """Warn of properties of the solutions, beyond their status."""
 
     def _facts(self) -> dict[str, str]:
-        """Return label and value of what stands above the coefficients in a summary."""
+        """Return labels and values above the coefficients in a summary."""
         return bound_facts(self)
 
     # ------------------------------------------------------------------------- fitting
@@ -250,7 +243,7 @@ class LinearModel(BaseEstimator):
         with threads_for_passes(training.engine, training.response.family):
             model = self._with_penalty(training)
             problem = model._set_up(training)
-            solutions = model._solve(problem, bounds, training.held)
+            solutions = model._solve(problem, bounds, training.held_out)
         self._warn_of_solutions(problem, solutions, training)
         return path_of(model, training, problem, solutions)
 
@@ -278,7 +271,7 @@ class LinearModel(BaseEstimator):
     def _solve_own(self, problem: Any, training: Training) -> Solution:
         """Find the model for the bound that it was made with."""
         bounds = check_bound(self.unfairness, self._traits.largest_bound)
-        return self._solve(problem, bounds, training.held)[0]
+        return self._solve(problem, bounds, training.held_out)[0]
 
     def _finish(
         self, training: Training, problem: Any, solution: Solution, solved: Self | None = None
@@ -382,7 +375,7 @@ class FairRidge(LinearModel):
         Levels of a predictor with less weight (rows, if there are no weights),
         or, below 1, with a smaller share of it, become "(other)": the base
         level of such a column, which also takes levels that were absent at
-        fit, whatever `unknown` says.
+        fit, whatever `unknown` is.
     max_levels : int or None, default=1000
         The most levels that a categorical column may have; more than ten, and
         more than half as many as rows, are refused as well. Keys, amounts and
@@ -400,12 +393,12 @@ class FairRidge(LinearModel):
         1 − δ: the bound then holds for the population that the rows came from,
         with that confidence over samples of rows. The model is fitted with a
         smaller bound, which `certificate_` has. If no bound is certified, the
-        model is the fit at r = 0, with a warning that says how many rows would
-        do. For R² on S of the linear predictor or of the predicted means;
+        model is the fit at r = 0, and a warning states how many rows would
+        suffice. For R² on S of the linear predictor or of the predicted means;
         shares of deviance and other definitions are refused.
     certification : {"auto", "closed-form", "draws", "held-out"}, default="auto"
         How a bound is certified: by a noncentral F ("auto" for gaussian
-        models), by draws of what the rows leave open about the population
+        models), by draws of the populations that the rows may have come from
         ("auto" for others), or by tests on half of the rows, which the model
         is then not fitted to.
     """
@@ -462,13 +455,13 @@ class FairRidge(LinearModel):
         penalized = self._chooses or self._lambda_2 > 0.0
         return Traits(
             definition,
-            # Certificates look at fourth moments.
+            # Certificates need fourth moments.
             moments_suffice=definition.needs_only_moments
             and not self._has_each
             and self.confidence is None,
             needs_sensitive=not self.blind,
             compresses=not self.blind and self.controls is None,
-            # Predictors of a blind model may be collinear with S; `_set_up` looks at X alone.
+            # Predictors of a blind model may be collinear with S; `_set_up` checks X alone.
             regularized=penalized or self.blind,
             chooses_penalty=self._chooses,
             advice=None if penalized else PENALTY_OR_FEWER,
@@ -522,7 +515,7 @@ class FairRidge(LinearModel):
     inference = _inferring.inference
 
     def _set_up(self, training: Training) -> PenalizedProblem:
-        """Set the model up on the training rows, and look at their columns."""
+        """Set the model up on the training rows, and check their columns."""
         engine, response = training.engine, training.response
         settings = self._model_settings(response)
         if self.separation == "error" and may_separate(engine, response.family, settings):
@@ -561,14 +554,14 @@ class FairRidge(LinearModel):
     def _solve_own(self, problem: Any, training: Training) -> Solution:
         """Find the model for the bound, or the bounds of attributes, that it was made with."""
         if not isinstance(self.unfairness, Mapping):
-            return self._solve(problem, check_bound(self.unfairness), training.held)[0]
+            return self._solve(problem, check_bound(self.unfairness), training.held_out)[0]
         solution: Solution = problem.solve_each(
             self.unfairness, columns_of_each(self.unfairness, training.design)
         )
         return solution
 
     def _solve(
-        self, problem: PenalizedProblem, bounds: Floats, held: Engine | None = None
+        self, problem: PenalizedProblem, bounds: Floats, held_out: Engine | None = None
     ) -> list[Solution]:
         """Find the model for every bound, in training or in the population."""
         check_option("certification", self.certification, CERTIFICATIONS)
@@ -576,7 +569,7 @@ class FairRidge(LinearModel):
             require_one_bound(self, "a search over bounds")
         if self.confidence is None:
             return problem.solve(bounds)
-        return certified_solutions(self, problem, bounds, held)
+        return certified_solutions(self, problem, bounds, held_out)
 
     def _store(
         self,

@@ -69,8 +69,8 @@ def inference(
     clusters : array-like of shape (n,), optional
         Labels of clusters, for rows that are not independent of each other.
     weights : {"sampling", "frequency"}, default="sampling"
-        What sample weights are: inverse probabilities of being sampled, of which
-        only ratios matter, or numbers of identical rows: a row of weight w is w of them.
+        What sample weights are: inverse probabilities of being sampled, where only
+        ratios matter, or counts: a row of weight w is w identical rows.
         Rows of one cluster add up either way.
     products : RowProducts, optional
         The sum of the `fairridge.row_products` of all parties, if X are moments.
@@ -205,7 +205,10 @@ def row_products(
     training = read_training(settings, moments, None, None, None, None)
     party = rows_of_party(source, moments.level_counts)
     engine = PrecomputedMoments(
-        moments.moments, training.engine.names, training.engine.n_sensitive, lambda: _Rows(party)
+        moments.moments,
+        training.engine.names,
+        training.engine.n_sensitive,
+        lambda: _RowsOfParty(party),
     )
     problem = settings._problem_on(engine, training.response)
     return products_of(
@@ -218,8 +221,8 @@ def row_products(
     )
 
 
-class _Rows:
-    """The rows of one party, for sums of products and nothing else: moments are of all rows."""
+class _RowsOfParty:
+    """The rows of one party, for sums of products alone: moments are of all rows."""
 
     passes = 0
 
@@ -312,7 +315,7 @@ def bands(
             analyses.append(Analysis(problem, solution, description, like))
         names = tuple(name for name, _ in path.named_coefficients())
         backend = training.backend
-        return bands_of(analyses, scheme, level=level, names=names, backend=backend)
+        return bands_of(analyses, scheme, confidence=level, names=names, backend=backend)
 
 
 def description_of(model: Any) -> Description:

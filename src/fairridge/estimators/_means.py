@@ -76,8 +76,8 @@ def score(
 
 def _null_deviance(family: Any, values: Floats, weight: Floats, offset: Floats | None) -> float:
     """Deviance of the intercept-only model, which keeps the offset."""
-    level = family.null_level(values, weight, offset)
-    if not np.isfinite(level):
+    intercept = family.null_level(values, weight, offset)
+    if not np.isfinite(intercept):
         return 0.0
     shift = np.zeros(len(values)) if offset is None else offset
-    return float(family.deviance_terms(values, (level + shift)[:, None], weight, 0).deviance)
+    return float(family.deviance_terms(values, (intercept + shift)[:, None], weight, 0).deviance)

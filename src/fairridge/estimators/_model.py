@@ -30,12 +30,12 @@ PENALTY_OR_FEWER = "Set predictor_penalty, or use a map with fewer features."
 
 @dataclass(frozen=True)
 class Traits:
-    """Facts about a model with given parameters, for code that handles all models alike."""
+    """Facts about a model with given parameters, for code that handles all models."""
 
     # What is bounded; None if that is not a function of linear predictors (Definition or
     # None).
     definition: Any = None
-    largest_bound: float = 1.0  # largest bound that means something
+    largest_bound: float = 1.0  # largest bound that has a meaning
     needs_sensitive: bool = True  # whether predictions need S
     needs_groups: bool = False  # whether S must divide the rows into groups
     # Whether a gaussian model needs nothing of the rows but their moments.
@@ -46,7 +46,7 @@ class Traits:
     chooses_penalty: bool = False  # whether λ₂ is chosen from the rows, by cross-validation
     # What to do about features that fit any response; None if a penalty keeps them from it.
     advice: str | None = FEWER_FEATURES
-    multiplier: str = "λ(r)"  # what `lambda_` is called in a summary
+    multiplier: str = "λ(r)"  # name of `lambda_` in a summary
     # The parameter that fixes the penalty, as ``name=value``; a bound then chooses nothing.
     given_penalty: str | None = None
 
@@ -92,7 +92,7 @@ class FairModel(Protocol):
     missing: Any
     family_: Any
     classes_: Any
-    # What a level may do at predict that was absent at fit.
+    # How levels are handled at predict that were absent at fit.
     _unknown_rules: ClassVar[tuple[str, ...]]
     # Whether rows may be in arrays on another device.
     _sums_on_devices: ClassVar[bool]
@@ -120,13 +120,13 @@ class FairModel(Protocol):
 
 
 def traits_of(model: Any) -> Traits:
-    """Return what is known of any estimator; of one that is not of this library, the defaults."""
+    """Return the traits of any estimator; the defaults for one of another library."""
     traits: Traits = getattr(model, "_traits", Traits())
     return traits
 
 
 def fitted(model: Any) -> Fitted:
-    """Return what a model was fitted with, or say that it is not fitted."""
+    """Return what a model was fitted with; raise if it is not fitted."""
     check_is_fitted(model)
     settings, profiles = model._settings, getattr(model, "_profiles", ())
     styles = getattr(model, "_text_styles", ())
@@ -154,7 +154,7 @@ def bound_text(unfairness: Any) -> str:
 
 
 def attribute_facts(model: Any, digits: int) -> list[tuple[str, str]]:
-    """Say what became of the bound of each attribute."""
+    """Return what each attribute explains, and the status of its bound."""
     bounds = model._fitted.bound
     return [
         (f"{name} ≤ {bounds[name]:g}", f"{value:.{digits}g}, {model.status_[name]}")

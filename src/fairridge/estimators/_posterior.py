@@ -38,12 +38,12 @@ def posterior_deviation(model: Any, X: Any, sensitive_features: Any) -> Floats:
     root = vectors * np.sqrt(np.maximum(sizes, 0.0))
     center = training.center[: len(root)]
     parts = linear_predictor((*pieces[0], *pieces[1]), design.encoded_names, root, -center @ root)
-    level = model.deviance_ / training.weight**2
-    return np.asarray(np.sqrt(level + (parts * parts).sum(axis=1)))
+    of_intercept = model.deviance_ / training.weight**2
+    return np.asarray(np.sqrt(of_intercept + (parts * parts).sum(axis=1)))
 
 
 def _require_posterior(model: Any) -> None:
-    """Say why a model has no posterior, if it has none."""
+    """Raise, with the reason, if a model has no posterior."""
     if model._posterior is not None:
         return
     settings = model._fitted.settings

@@ -49,10 +49,9 @@ class Response:
     values: Floats  # what the family reads, of shape (n, c)
     targets: Floats  # the response as numbers whose moments mean something, of shape (n, m)
     classes: NDArray[Any] | None = None  # labels, for classifiers (ndarray or None)
-    # Encoded predictors that a bound is conditional on: what else must be known to set a
-    # model up on rows.
+    # Encoded predictors that a bound is conditional on.
     controls: tuple[int, ...] = ()
-    # Whether classes weigh the same, by the rows that a model is set up on.
+    # Whether classes have the same weight in the rows that a model is set up on.
     balanced: bool = False
 
     def on(self, engine: Engine) -> Response:
@@ -65,7 +64,7 @@ class Response:
 
 
 class ResponseKind(Protocol):
-    """Reads a response in memory, or says how batches of it are read."""
+    """Reads a response in memory, or returns a reader of batches of it."""
 
     @property
     def has_labels(self) -> bool:
@@ -89,7 +88,7 @@ class NumericResponse:
     has_labels = False
 
     def read(self, y: Any, inputs: Inputs) -> Response:
-        """Read numbers; a gaussian response less its offset, which is all that this means."""
+        """Read numbers; for a gaussian response the offset is subtracted."""
         response = numeric_vector(y, inputs.n_given, "y", inputs.keep)
         self.family.check(response)
         if self.family.least_squares and inputs.offset is not None:
@@ -239,7 +238,7 @@ def _fields(y: Any) -> dict[str, NDArray[Any]]:
 
 
 def _is_boolean(values: NDArray[Any]) -> bool:
-    """Whether a column holds truth values, some of which may be missing."""
+    """Whether a column holds truth values; some may be missing."""
     if values.dtype.kind != "O":
         return values.dtype.kind == "b"
     known = [value for value in values.tolist() if not is_missing(value)]
@@ -247,16 +246,16 @@ def _is_boolean(values: NDArray[Any]) -> bool:
 
 
 def balanced(sizes: Floats) -> ClassWeights:
-    """Return W/(K·W_k), with which all classes weigh the same."""
+    """Return W/(K·W_k), which gives all classes the same weight."""
     return tuple((sizes.sum() / (len(sizes) * sizes)).tolist())
 
 
-def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> ClassWeights:
+def class_weights(class_weight: Any, classes: list[Any], sizes: Floats | None) -> ClassWeights:
     """Return the weight of every class; None if all have the same.
 
     Parameters
     ----------
-    given : dict, "balanced" or None
+    class_weight : dict, "balanced" or None
         Weights by label, others 1; or W/(K·W_k), with W_k the sample weight of
         class k of K, as in scikit-learn.
     classes : list
@@ -264,21 +263,22 @@ def class_weights(given: Any, classes: list[Any], sizes: Floats | None) -> Class
     sizes : ndarray of shape (K,) or None
         W_k; None if the rows are not counted yet.
     """
-    if given is None:
+    if class_weight is None:
         return None
-    if isinstance(given, str) and given == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced":
         if sizes is None:
             raise ValueError(
                 "class_weight='balanced' needs the rows in main memory, to count the classes; "
                 "pass a dict of weights."
             )
         return balanced(sizes)
-    if not isinstance(given, Mapping):
+    if not isinstance(class_weight, Mapping):
         raise ValueError(
-            f"class_weight={given!r} is not known; use 'balanced', or a dict of weights by label."
+            f"class_weight={class_weight!r} is not known; use 'balanced', or a dict of weights by "
+            "label."
         )
     weights = np.ones(len(classes))
-    for label, value in given.items():
+    for label, value in class_weight.items():
         known_label = find_label(label, classes)
         if known_label is None:
             known = ", ".join(map(repr, classes))

@@ -93,7 +93,7 @@ def store_solution(
     model._training = TrainingColumns.of(basis, fit)
     model._moments = _moments(training, problem)
     model._profiles = _profiles_of(training)
-    model._text_styles = ()  # how another file was written means nothing here
+    model._text_styles = ()  # the styles of an earlier file do not apply
     _store_dependence(model, training, fit)
     model.n_iter_ = problem.engine.passes
 
@@ -154,11 +154,10 @@ def _store_linear_form(
     Models that do not use S to predict have X in Z alone.
     """
     design = training.design.without_sensitive() if blind else training.design
-    level = fit.level
     raw, center = basis.raw_coefficients(fit.alpha, fit.beta), basis.center
     if blind:  # coefficients of S are zero, but for rounding
         raw, center = fit.beta, basis.center_predictors
-    intercept = level - raw @ center
+    intercept = fit.mean_intercept - raw @ center
     # In the order of memory that a loaded model has, so that sums agree to the last bit.
     coefficients = np.ascontiguousarray(raw[..., design.input_order])
     if training.response.classes is not None:  # as scikit-learn's classifiers have them
@@ -192,4 +191,4 @@ def refit_at(model: Any, training: Training, problem: Problem, unfairness: float
     """Return a fitted model for another bound on the same data."""
     other = clone(model).set_params(unfairness=unfairness)
     bounds = check_bound(unfairness, other._traits.largest_bound)
-    return other._store(training, problem, other._solve(problem, bounds, training.held)[0])
+    return other._store(training, problem, other._solve(problem, bounds, training.held_out)[0])

@@ -64,7 +64,7 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
 
 
 def bound_facts(model: Any) -> dict[str, str]:
-    """Return label and value of what is to be said of a model under a bound."""
+    """Return labels and values that describe a model under a bound."""
     fitted = model._fitted
     facts = {
         "Family": model.family_.name,
@@ -105,7 +105,7 @@ def _difference_facts(differences: dict[str, float]) -> dict[str, str]:
 
 
 def _one_bound(model: Any) -> dict[str, str]:
-    """Say what became of the bound on all of S."""
+    """Return the bound on all of S, and what the fit made of it."""
     fitted = model._fitted
     traits = fitted.traits
     return {
@@ -117,7 +117,7 @@ def _one_bound(model: Any) -> dict[str, str]:
 
 
 def _modeled_class(model: Any) -> dict[str, str]:
-    """Say of which of two classes the coefficients are."""
+    """Return which of two classes the coefficients refer to."""
     classes = list(getattr(model, "classes_", []))
     return {"Probability of": f"{classes[1]}, not {classes[0]}"} if len(classes) == 2 else {}
 
@@ -126,10 +126,10 @@ def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
     design, nan = model._design, float("nan")
     alpha, beta = np.atleast_2d(model.alpha_)[k], np.atleast_2d(model.beta_)[k]
     raw = model._raw_coefficients[k]
-    level, raw_level = (
+    intercept, raw_intercept = (
         float(np.atleast_1d(value)[k]) for value in (model.fair_intercept_, model.intercept_)
     )
-    rows = [CoefficientRow(f"(intercept){suffix}", "", level, raw_level, nan)]
+    rows = [CoefficientRow(f"(intercept){suffix}", "", intercept, raw_intercept, nan)]
     roles = ["sensitive"] * len(alpha) + ["predictor"] * len(beta)
     explained = [nan] * len(alpha) + list(model.explained_by_sensitive_)
     values = zip(design.encoded_names, roles, [*alpha, *beta], raw, explained, strict=True)

@@ -46,7 +46,7 @@ class Training:
     # The rows before feature maps, if there are any: a training set of cross-validation fits
     # them anew.
     unmapped: Rows | None = None
-    held: Engine | None = None  # rows that are kept from the fit, to test models on
+    held_out: Engine | None = None  # rows that are kept from the fit, to test models on
 
     def engine_on(self, positions: NDArray[np.intp]) -> MemoryEngine:
         """Return an engine for some of the rows."""
@@ -228,7 +228,7 @@ def _min_frequency(model: FairModel) -> float | None:
 
 
 def max_levels(model: FairModel) -> int | None:
-    """Return the most levels that a column may have; models without the parameter have ours."""
+    """Return the most levels that a column may have; the default for models without it."""
     return getattr(model, "max_levels", MAX_LEVELS)
 
 
@@ -236,7 +236,7 @@ def unread_response(model: FairModel, roles: Roles | None = None) -> Response:
     """Return the family of a model whose response is not read yet."""
     if roles is not None:
         _check(model, roles)
-    two = np.arange(2)  # any will do: only the family is asked for
+    two = np.arange(2)  # any classes serve: only the family is needed
     return model._response_kind.streamed(two)[0]
 
 
@@ -254,7 +254,7 @@ def _no_rows() -> Engine:
 
 
 def refuse_more_data(**arguments: Any) -> None:
-    """Raise if something is passed beside rows that have it all."""
+    """Raise if something is passed that the rows have as columns."""
     for name, value in arguments.items():
         if value is not None:
             raise ValueError(
@@ -295,7 +295,7 @@ def _require_two(n_rows: int, model: FairModel) -> None:
 def _read_rows(
     model: FairModel, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> Training:
-    """Read rows in memory: learn the columns, encode them, and map them to features if asked."""
+    """Read rows in memory: learn the columns, encode them, and apply maps, if there are any."""
     name = type(model).__name__
     table = as_table(X, sparse=model._takes_sparse)
     if table.is_sparse:

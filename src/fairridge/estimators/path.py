@@ -91,7 +91,7 @@ class FairnessPath:
 
     @property
     def _note(self) -> str:
-        """Say which rows all models are without."""
+        """Return which rows all models are without."""
         rows = sum(self.isolated.values())
         return f"{rows:,} row(s) of {listed(list(self.isolated))} isolated" if rows else ""
 

@@ -66,8 +66,8 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
     predictor_penalty_ : float
         λ₂ of the fit. With ``predictor_penalty="cv"`` it is the one of 25 values,
         10⁻⁴ to 10² times the mean of the nonzero eigenvalues of UᵀU (n, if
-        columns are standardized), that misses rows left out by least, at the
-        bound of the model.
+        columns are standardized), with the smallest error on rows left out, at
+        the bound of the model.
     unfairness_ : float
         Unfairness reached on the training rows.
     unfairness_components_ : dict of str to float
@@ -168,7 +168,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         tags = super().__sklearn_tags__()
         try:
             family = resolve_regression_family(self.family)
-        except ValueError:  # fit says what is wrong with it
+        except ValueError:  # fit raises it
             return tags
         tags.target_tags.positive_only = family.link == "log"
         tags.regressor_tags.poor_score = bool(not family.least_squares and self.unfairness != 1.0)

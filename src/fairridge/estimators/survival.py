@@ -160,5 +160,5 @@ class FairRidgeSurvival(FairRidge):
 
 
 def _exp(x: Floats) -> Floats:
-    """Return eˣ, or a finite number that serves as infinity would."""
+    """Return eˣ, or a large finite number in place of infinity."""
     return np.exp(np.minimum(x, 700.0))

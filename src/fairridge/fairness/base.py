@@ -17,12 +17,12 @@ Certifiable = Literal["linear predictors", "means"]
 
 
 class Definition(ABC):
-    """A number in [0, 1] that says how far a fit depends on S; 0 for no linear dependence."""
+    """A number in [0, 1] that measures how far a fit depends on S; 0 for no linear dependence."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """How it is called in tables."""
+        """Its name in tables."""
 
     @abstractmethod
     def value(self, fit: Fit) -> float:
@@ -46,7 +46,7 @@ class Definition(ABC):
 
     @property
     def arbitrary(self) -> bool:
-        """Whether nothing is known of how the value changes with λ."""
+        """Whether it is unknown how the value changes with λ."""
         return False
 
     @property
@@ -56,7 +56,7 @@ class Definition(ABC):
 
     @property
     def own_ridge(self) -> bool:
-        """Whether the definition brings a penalty of its own, in place of one on α."""
+        """Whether the definition has its own penalty, in place of one on α."""
         return False
 
     @property
@@ -66,12 +66,12 @@ class Definition(ABC):
 
     @property
     def for_blind(self) -> Definition | None:
-        """What a model bounds that does not use S to predict; None if that is not known."""
+        """What is bounded in a model that does not use S to predict; None if it is not defined."""
         return None
 
     @property
     def given_controls(self) -> Definition | None:
-        """The same among rows that are alike in controls; None if that is not known."""
+        """The same among rows with equal controls; None if it is not defined."""
         return None
 
     def means(self, fit: Fit) -> Any:
@@ -79,7 +79,7 @@ class Definition(ABC):
         raise TypeError(f"{self.name} does not bound predicted means.")
 
     def require(self, family: Family) -> None:  # noqa: B027
-        """Raise for a family for which the definition means nothing."""
+        """Raise for a family for which the definition has no meaning."""
 
     @property
     def within_space(self) -> Definition:
@@ -92,17 +92,17 @@ class Definition(ABC):
 
     @property
     def not_certifiable_because(self) -> str:
-        """Why there is no certificate, if the reason is known; begins with a colon."""
+        """Why the definition has no certificate, if the reason is known; begins with a colon."""
         return ""
 
     @property
     def reads(self) -> str | None:
-        """What the response must hold, as `Family.reads` says it; None for anything."""
+        """What the response must hold, in the words of `Family.reads`; None for anything."""
         return None
 
     @property
     def maximum_of(self) -> Sequence[Definition]:
-        """Definitions of which this is the largest; empty if it is not such a maximum."""
+        """Definitions whose maximum this is; empty if it is not a maximum."""
         return ()
 
     def held_out(
@@ -168,7 +168,7 @@ class CallableDefinition(Definition):
     Parameters
     ----------
     function : callable
-        ``f(fit) -> float``; see `fairridge.models.Fit` for what it may ask.
+        ``f(fit) -> float``; see `fairridge.models.Fit` for what it may read.
     """
 
     function: Callable[[Fit], float]
@@ -190,7 +190,7 @@ class CallableDefinition(Definition):
 
 @dataclass(frozen=True)
 class OtherDefinition(Definition):
-    """An object that offers `value(fit)`, and maybe `name` and `components(fit)`, as a definition.
+    """An object with `value(fit)`, and maybe `name` and `components(fit)`, as a definition.
 
     Parameters
     ----------

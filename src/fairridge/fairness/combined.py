@@ -62,7 +62,7 @@ class Combined(Definition):
 
     @property
     def arbitrary(self) -> bool:
-        """Whether nothing is known of one of them."""
+        """Whether one of them is arbitrary."""
         return any(definition.arbitrary for definition in self.definitions)
 
     @property
@@ -89,11 +89,11 @@ class Combined(Definition):
         self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
     ) -> float:
         """Return the maximum or the weighted mean on other rows."""
-        found = [
+        values = [
             definition.held_out(fit, engine, scatter, q, m, adjusted=adjusted)
             for definition in self.definitions
         ]
-        return self._combine(found)
+        return self._combine(values)
 
     def _combine(self, values: list[float]) -> float:
         return float(

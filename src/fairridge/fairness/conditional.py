@@ -1,4 +1,4 @@
-"""Parity among people who are alike in controls."""
+"""Parity among people with equal controls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairridge.solvers.shares import explained_by_sensitive, whitening
 class GivenControls(Definition):
     """Share of S in what a model explains beyond the controls C.
 
-    With tildes for residuals on [1, C], η = level + Cζ + S̃α + Ũβ and the share
+    With tildes for residuals on [1, C], η = intercept + Cζ + S̃α + Ũβ and the share
     is that of S̃ in S̃α + Ũβ: of variance VAR(S̃α)/(VAR(S̃α) + VAR(Ũβ)), the
     partial R² of η on S, or of deviance (D(α, β, ζ) − D(0, β, ζ)) /
     (D(α, β, ζ) − D(0, 0, ζ)). Under mean parity it is the partial R² of the
@@ -35,12 +35,12 @@ class GivenControls(Definition):
 
     @property
     def name(self) -> str:
-        """How it is called in tables."""
+        """Its name in tables."""
         return f"conditional-{self.definition.name.removeprefix('statistical-')}"
 
     @property
     def own_ridge(self) -> bool:
-        """Whether the definition brings a penalty of its own, in place of one on α."""
+        """Whether the definition has its own penalty, in place of one on α."""
         return self.definition.own_ridge
 
     @property
@@ -49,7 +49,7 @@ class GivenControls(Definition):
         return self.definition.per_attribute
 
     def require(self, family: Family) -> None:
-        """Raise for a family for which the share means nothing."""
+        """Raise for a family for which the share has no meaning."""
         self.definition.require(family)
 
     @property
@@ -64,7 +64,7 @@ class GivenControls(Definition):
 
     @property
     def not_certifiable_because(self) -> str:
-        """Why there is no certificate."""
+        """Why the definition has no certificate."""
         return self.definition.not_certifiable_because
 
     @property
@@ -95,7 +95,7 @@ class GivenControls(Definition):
         self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
     ) -> float:
         """Return the partial R² of the means, or of η, on S given C."""
-        if self.own_ridge and not fit.family.least_squares:  # whose means are η
+        if self.own_ridge and not fit.family.least_squares:  # means are not η
             return self.definition.held_out(_given(fit), engine, scatter, q, m, adjusted=adjusted)
         return share_of_predictor(fit, engine, fit.controls, adjusted=adjusted)
 
@@ -130,9 +130,9 @@ def share_of_predictor(
     C = q + np.array(controls, dtype=np.intp)
     root = whitening(moments.scatter[np.ix_(C, C)]) if C.size else np.zeros((0, 0))
     cross = root @ moments.scatter[C] @ columns
-    left = columns.T @ moments.scatter @ columns - cross.T @ cross
+    residual = columns.T @ moments.scatter @ columns - cross.T @ cross
     n_rows = moments.n_rows - len(root) if adjusted else None
-    return explained_by_sensitive(left, q, len(raw), n_rows)
+    return explained_by_sensitive(residual, q, len(raw), n_rows)
 
 
 def _given(fit: Fit) -> Fit:

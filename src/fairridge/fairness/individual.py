@@ -20,7 +20,7 @@ from fairridge.families.distances import (
 )
 from fairridge.models import Fit
 
-# Products below this have lost digits to the end of the range of numbers.
+# Products below this have lost digits to underflow.
 SMALLEST_PRODUCT = 1e-290
 # Variance of what S adds to η, relative to that of η or of the response, that is rounding.
 ROUNDING_OF_PREDICTORS = 1e-28
@@ -53,7 +53,7 @@ class IndividualFairness(Definition):
         fairml computes it. ``SameOutcome()``, for responses with ties, and
         ``Closeness(scale=None)`` weigh pairs with *similar* outcomes, as Berk
         et al. (2017) define individual fairness. A callable d(a, b) on arrays
-        looks at all pairs of rows.
+        is evaluated for all pairs of rows.
     """
 
     distance: str | Distance | Callable[[Any, Any], Any] | None = None
@@ -68,16 +68,16 @@ class IndividualFairness(Definition):
             )
 
     def value(self, fit: Fit) -> float:
-        """Return αᵀMα / α₀ᵀMα₀; 0 if the unconstrained model treats all alike."""
+        """Return αᵀMα / α₀ᵀMα₀; 0 if the unconstrained model treats all pairs the same."""
         if not fit.alpha.any():
             return 0.0
-        ours, theirs, _ = self._forms(fit)
+        constrained, unconstrained, _ = self._forms(fit)
         free = fit.unconstrained()
         if _is_rounding(free):
             return 0.0
-        if fit.lambda_ > 0.0 and theirs > 0.0 and not _has_limit(free):
+        if fit.lambda_ > 0.0 and unconstrained > 0.0 and not _has_limit(free):
             raise ValueError(_without_limit(free))
-        return ours / theirs if theirs > 0.0 else 0.0
+        return constrained / unconstrained if unconstrained > 0.0 else 0.0
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return f(α), and f(α₀) if it has a limit."""
@@ -90,8 +90,8 @@ class IndividualFairness(Definition):
     def _forms(self, fit: Fit) -> tuple[float, float, float]:
         """Return f(α) and f(α₀) in a unit, and that unit.
 
-        Forms are cubes of the response: in units of their own they are numbers
-        wherever the response is.
+        Forms are cubes of the response: in units of their own they overflow no earlier than
+        the response does.
         """
         change, back = fit.basis.sensitive.orthonormal()
         M = self._form(fit, change)
@@ -149,13 +149,13 @@ def _has_limit(free: Fit) -> bool:
 
 
 def _without_limit(free: Fit) -> str:
-    """Say which columns leave α₀ undetermined, and what to do."""
+    """Return which columns leave α₀ undetermined, and what to do."""
     assert free.separation is not None
     if not free.separation.columns:
         return (
             "individual fairness relates to the unconstrained model, but without a bound the "
             f"predictors can replace {', '.join(map(repr, free.separation.sensitive))}: only rows "
-            "that no event compares with others tell them apart. Set a predictor_penalty, or use "
+            "that no event compares with others distinguish them. Set a predictor_penalty, or use "
             "another definition."
         )
     columns, sensitive = (

@@ -1,6 +1,6 @@
 """The largest correlation or covariance of a sensitive attribute with the predictions.
 
-Zafar et al. (2019) bound each attribute on its own, where statistical parity
+Zafar et al. (2019) bound each attribute on its own, whereas statistical parity
 in the sense of `StatisticalParity` bounds what all of them explain together.
 """
 
@@ -63,13 +63,13 @@ class Maximal(Definition):
         moments = engine.moments()
         columns = moments.scatter[: raw.shape[1], : raw.shape[1]]
         products = raw @ columns
-        found = self.associations(
+        associations = self.associations(
             products[:, :n_sensitive],
             np.diag(columns)[:n_sensitive],
             np.maximum((products * raw).sum(axis=1), 0.0),
             moments.weight,
         )
-        return float(found.max(initial=0.0))
+        return float(associations.max(initial=0.0))
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the association of every encoded sensitive column, by name."""

@@ -21,15 +21,15 @@ from fairridge.solvers.shares import explained_by_sensitive, whitening
 NOTHING = 1e-26
 # R² that is nothing but rounding: correlations below 10⁻¹².
 NO_SHARE = 1e-24
-# Share of a variance that controls leave, which is nothing but rounding.
+# Share of a variance that controls do not explain, which is nothing but rounding.
 NOTHING_LEFT = 1e-12
 
 
 class MeanShare(Definition):
     """R² on S of the means that a model predicts.
 
-    It brings its own ridge, on what S explains of the means. A ridge on α
-    would not do: under a link that bends, α = 0 leaves μ correlated with S.
+    It has its own ridge, on what S explains of the means. A ridge on α
+    would not suffice: under a nonlinear link, α = 0 leaves μ correlated with S.
     """
 
     own_ridge = True
@@ -37,16 +37,16 @@ class MeanShare(Definition):
 
     @abstractmethod
     def codes(self, family: Any, classes: Any) -> tuple[int, ...] | None:
-        """Return the classes whose rows are looked at; None for all rows."""
+        """Return the classes whose rows count; None for all rows."""
 
     def means(self, fit: Fit) -> MeansOfRows:
-        """Return which means are looked at."""
+        """Return which means are bounded."""
         family = fit.family
         self.require(family)
-        # Probabilities are near enough to zero as they are.
+        # Probabilities need no reference: they are near zero.
         reference = float(fit.basis.center_targets[0]) if family.n_predictors == 1 else 0.0
-        found: MeansOfRows = family.means(self.codes(family, fit.classes), reference)
-        return found
+        means: MeansOfRows = family.means(self.codes(family, fit.classes), reference)
+        return means
 
     def _form(self, fit: Fit) -> tuple[MeanForm, float, float]:
         sums = fit.mean_sums(self.means(fit))
@@ -78,7 +78,7 @@ class MeanParity(MeanShare, VarianceShare):
 
         R² = aᵀΣ⁻¹a / VAR(μ),   a = COV(S, μ),
 
-    which anybody can measure who regresses the predictions on S. With several
+    which a regression of the predictions on S measures. With several
     classes μ_k is the probability of class k, and numerators and denominators
     are added over k. Offsets are part of μ, except in gaussian models, which
     are models of y − offset.
@@ -95,7 +95,7 @@ class MeanParity(MeanShare, VarianceShare):
 
     @property
     def for_blind(self) -> MeanParity:
-        """The same: means are what anybody sees of a model."""
+        """The same: means do not depend on how a model uses S."""
         return self
 
     @property
@@ -108,7 +108,7 @@ class MeanParity(MeanShare, VarianceShare):
         family.means(None, 0.0)
 
     def codes(self, family: Any, classes: Any) -> tuple[int, ...] | None:
-        """Return None: all rows are looked at."""
+        """Return None: all rows count."""
         return None
 
     def certifiable(self, family: Any) -> Certifiable:
@@ -149,7 +149,7 @@ class MeanOpportunity(MeanShare):
     """R² on S of the predicted probability of a class, among the rows of that class.
 
     For two classes that is R² of P(y = 1) on S among rows with y = 1, the
-    positive class. With several classes μ_k is looked at among rows with
+    positive class. With several classes μ_k counts among rows with
     y = k, and numerators and variances are added over k with weights P(y = k):
 
         Σ_k P(y = k) a_kᵀΣ_k⁻¹a_k / Σ_k P(y = k) VAR(μ_k | y = k),
@@ -160,8 +160,8 @@ class MeanOpportunity(MeanShare):
     Parameters
     ----------
     positive : label, optional
-        The class whose rows are looked at. By default the second of two
-        classes, and all of more.
+        The class whose rows count. By default the second of two classes, and all of
+        more.
     """
 
     positive: Any = None
@@ -172,22 +172,22 @@ class MeanOpportunity(MeanShare):
         """Refuse responses that are not classes."""
         if family.reads != "classes":
             raise ValueError(
-                f"definition='mean-opportunity' looks at rows of one class, and the response of a "
+                f"definition='mean-opportunity' is about rows of one class, and the response of a "
                 f"{family.name} model has none: use FairRidgeClassifier, or "
                 "definition='mean-parity'."
             )
 
     def codes(self, family: Any, classes: Any) -> tuple[int, ...] | None:
-        """Return the codes of the classes whose rows are looked at."""
+        """Return the codes of the classes whose rows count."""
         count = family.n_predictors + 1
         if self.positive is None:
             return (1,) if count == 2 else tuple(range(count))
         labels = np.arange(count) if classes is None else np.asarray(classes)
-        found = np.flatnonzero(labels == self.positive)
-        if len(found) != 1:
+        places = np.flatnonzero(labels == self.positive)
+        if len(places) != 1:
             known = ", ".join(repr(label) for label in labels.tolist())
             raise ValueError(f"positive={self.positive!r} is not a class of y: these are {known}.")
-        return (int(found[0]),)
+        return (int(places[0]),)
 
 
 # ------------------------------------------------------------- forms in sums of means
@@ -195,10 +195,10 @@ class MeanOpportunity(MeanShare):
 
 @dataclass(frozen=True)
 class MeanForm:
-    """What S explains of K means, and what they vary, as forms in their sums.
+    """What S explains of K means, and their variance, as forms in their sums.
 
     With p_k the weights of the means, m_k and Σ_k mean and variance of S in the
-    rows that mean k is asked of,
+    rows in which mean k counts,
 
         a_k = √p_k Σ_k^(−1/2) COV(S, μ_k),   R² = Σ_k‖a_k‖² / Σ_k p_k VAR(μ_k).
 
@@ -206,7 +206,7 @@ class MeanForm:
     leaves of it, VAR(μ_k) − ‖b_k‖²/p_k, with b_k the same as a_k for C: R² is partial.
     """
 
-    weights: Floats  # weights of the rows that each mean is asked of, of shape (K,)
+    weights: Floats  # weights of the rows in which each mean counts, of shape (K,)
     # p, the weights of those rows relative to all; any factor cancels in R², of shape (K,).
     shares: Floats
     map: Floats  # maps Σ w μ[1, s] of all means to a, of shape (K·rank, K·(1+q))
@@ -220,16 +220,16 @@ class MeanForm:
         return self.map @ products.ravel()
 
     def variance(self, sums: MeanSums) -> float:
-        """Return Σ p VAR(μ), or what controls leave of it; 0 if that is rounding.
+        """Return Σ p VAR(μ), or what controls do not explain of it; 0 if that is rounding.
 
         NaN if μ² overflows.
         """
-        level = sums.products[:, 0] / self.weights
+        mean = sums.products[:, 0] / self.weights
         squares = sums.squares / self.weights
         size = float(self.shares @ squares)
         if not np.isfinite(size):
             return float("nan")
-        total = float(self.shares @ (squares - level**2))
+        total = float(self.shares @ (squares - mean**2))
         b = self.of_controls @ sums.products.ravel()
         value, least = total - float(b @ b), NOTHING_LEFT * total if len(b) else 0.0
         return value if value > max(NOTHING * size, least) else 0.0
@@ -240,17 +240,17 @@ class MeanForm:
         Parameters
         ----------
         sums : MeanSums
-            Where it is asked for.
+            Sums at the model.
         squares : ndarray of shape (K, N)
             Derivatives of ½Σ w μ².
         jacobian : ndarray of shape (K·(1+q), N)
             Derivatives of Σ w μ[1, s].
         """
-        levels = jacobian.reshape(len(sums.squares), -1, jacobian.shape[1])[:, 0]
+        mean_slopes = jacobian.reshape(len(sums.squares), -1, jacobian.shape[1])[:, 0]
         weights = (2.0 * self.shares / self.weights)[:, None]
         mean = (sums.products[:, 0] / self.weights)[:, None]
         b = self.of_controls @ sums.products.ravel()
-        slope: Floats = (weights * (squares - mean * levels)).sum(axis=0)
+        slope: Floats = (weights * (squares - mean * mean_slopes)).sum(axis=0)
         return slope - 2.0 * b @ (self.of_controls @ jacobian)
 
     def share(self, sums: MeanSums) -> float:
@@ -262,8 +262,8 @@ class MeanForm:
     def adjusted(self, share: float) -> float:
         """Adjust R² for chance; NaN if the rows are too few."""
         total = float(np.sum(self.counts - 1.0)) - len(self.of_controls)
-        left = total - len(self.map)
-        return 1.0 - (1.0 - share) * total / left if left > 0 else np.nan
+        residual = total - len(self.map)
+        return 1.0 - (1.0 - share) * total / residual if residual > 0 else np.nan
 
 
 def mean_form(sums: MeanSums, basis: FairBasis, columns: Integers | None = None) -> MeanForm:
@@ -274,7 +274,7 @@ def mean_form(sums: MeanSums, basis: FairBasis, columns: Integers | None = None)
     sums : MeanSums
         With [1, S][1, S]ᵀ; given controls, with [1, S, X][1, S, X]ᵀ.
     basis : FairBasis
-        Says what the weight of all rows is, and which columns of X are controls.
+        Has the weight of all rows, and which columns of X are controls.
     columns : ndarray of int, optional
         Columns of S that are to explain the means; all by default.
     """
@@ -288,8 +288,8 @@ def mean_form(sums: MeanSums, basis: FairBasis, columns: Integers | None = None)
         for G, w, p in zip(gram, weights, shares, strict=True)
     ]
     safe = np.where(weights > 0.0, weights, 1.0)
-    own, controls = (scipy.linalg.block_diag(*parts) for parts in zip(*maps, strict=True))
-    return MeanForm(safe, shares, own, sums.counts, controls)
+    of_S, controls = (scipy.linalg.block_diag(*parts) for parts in zip(*maps, strict=True))
+    return MeanForm(safe, shares, of_S, sums.counts, controls)
 
 
 def _maps(
@@ -306,8 +306,8 @@ def _maps(
     if controls.size:
         of_controls = _whitened(scatter, np.eye(width - 1)[controls])
         residuals = residuals - (residuals @ scatter @ of_controls.T) @ of_controls
-    own = _whitened(scatter, residuals, np.diag(scatter)[columns])
-    a, b = (size * np.column_stack([-full @ mean, full]) for full in (own, of_controls))
+    of_S = _whitened(scatter, residuals, np.diag(scatter)[columns])
+    a, b = (size * np.column_stack([-rows @ mean, rows]) for rows in (of_S, of_controls))
     return a, b
 
 
@@ -321,13 +321,13 @@ def _whitened(scatter: Floats, columns: Floats, before: Floats | None = None) ->
     columns : ndarray of shape (c, k)
         Combinations of them.
     before : ndarray of shape (c,), optional
-        What the variances were before controls took their part; what is left of one may be
+        What the variances were before controls were projected out; the rest of one may be
         nothing but rounding.
     """
     if not len(columns):
         return columns
-    own = columns @ scatter @ columns.T
+    variance = columns @ scatter @ columns.T
     if before is not None:
-        gone = np.diag(own) <= NOTHING_LEFT * before
-        own[gone], own[:, gone] = 0.0, 0.0
-    return whitening(own) @ columns
+        gone = np.diag(variance) <= NOTHING_LEFT * before
+        variance[gone], variance[:, gone] = 0.0, 0.0
+    return whitening(variance) @ columns

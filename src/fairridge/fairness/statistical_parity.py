@@ -28,7 +28,7 @@ class StatisticalParity(VarianceShare):
     """Share of what the model explains that the sensitive attributes explain.
 
     It chooses a point on the path of models α(λ), as all definitions on the
-    linear predictor do. Under a link that bends, α = 0 leaves predicted means
+    linear predictor do. Under a nonlinear link, α = 0 leaves predicted means
     that depend on S; `MeanParity` bounds those.
 
     With D the deviance, and D(0, β), D(0, 0) the deviances after setting
@@ -67,7 +67,7 @@ class StatisticalParity(VarianceShare):
 
     @property
     def name(self) -> str:
-        """How it is called in tables."""
+        """Its name in tables."""
         return (
             "statistical-parity" if self.measure is None else f"statistical-parity ({self.measure})"
         )
@@ -163,7 +163,7 @@ class StatisticalParity(VarianceShare):
         if not fit.family.proportion:
             raise ValueError(f"Tjur's R² needs a binomial model, not a {fit.family.name} one.")
 
-        family = fit.family  # all that may travel to rows elsewhere
+        family = fit.family  # only this is sent to rows on other machines
 
         @any_arrays
         def sums(y: Floats, eta: Floats, weight: Floats) -> Floats:

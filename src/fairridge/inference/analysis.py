@@ -13,7 +13,7 @@ from fairridge.inference.description import Description, check_model
 from fairridge.inference.influence import Branch, Influences, branch_of
 from fairridge.inference.kinds import state_of
 from fairridge.inference.linearize import linearize
-from fairridge.inference.measures import Deviance, Measure
+from fairridge.inference.measures import MeanDeviance, Measure
 from fairridge.inference.passes import Pass, Quantity, Weighing, products, row_terms
 from fairridge.inference.population import Explaining, OddsOfRows, bounds_predictors
 from fairridge.inference.state import Regime, State
@@ -29,22 +29,22 @@ class Scheme:
 
     covariance: str = "HC1"  # the estimator
     clusters: Integers | None = None  # cluster of each row, 0 to G − 1
-    frequency: bool = False  # whether a row of weight w stands for w rows alike
+    frequency: bool = False  # whether a row of weight w stands for w identical rows
 
     def finite_sample(self, n_rows: float, n_parameters: int) -> tuple[float, float | None]:
         """Return the factor on HC0, and degrees of freedom (None for normal quantiles)."""
         if self.clusters is not None:
             groups = int(self.clusters.max()) + 1
             return groups / (groups - 1.0), groups - 1.0
-        left = n_rows - n_parameters
-        if left <= 0:
+        degrees = n_rows - n_parameters
+        if degrees <= 0:
             raise ValueError(
-                f"{n_rows:g} rows cannot tell the errors of {n_parameters} coefficients; use "
+                f"{n_rows:g} rows are too few for the errors of {n_parameters} coefficients; use "
                 "fewer columns."
             )
         if self.covariance == "HC0":
             return 1.0, None
-        return (n_rows / left if self.covariance == "HC1" else 1.0), float(left)
+        return (n_rows / degrees if self.covariance == "HC1" else 1.0), float(degrees)
 
 
 class Analysis:
@@ -59,7 +59,7 @@ class Analysis:
     description : Description
         Its settings.
     like : Analysis, optional
-        Another model of the same problem, whose model without a bound need not be looked at again.
+        Another model of the same problem, whose model without a bound serves this one, too.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Analysis:
 
     @property
     def bounded(self) -> bool:
-        """Whether a bound strictly between 0 and 1 was asked for."""
+        """Whether the bound is strictly between 0 and 1."""
         return 0.0 < self.solution.unfairness < 1.0
 
     @property
@@ -137,7 +137,7 @@ class Analysis:
 
     @cached_property
     def other_branch(self) -> Branch | None:
-        """Influences in the other regime, which rows not far from these may put it in."""
+        """Influences in the other regime, in which similar rows may put the model."""
         if self.regime != "free":
             return self.free_branch
         state = self.state.at_kink()
@@ -162,20 +162,20 @@ class Analysis:
 
     def quantities(self) -> dict[str, Quantity]:
         """Return what is estimated besides the coefficients, as sums over branches."""
-        found: dict[str, Quantity] = {}
+        quantities: dict[str, Quantity] = {}
         free, state = self.free_branch, self.free_state
         if free is None or state is None:
-            return found
+            return quantities
         if self.unconstrained is not None:
-            found["unconstrained"] = ((1.0, free, free.functional(self.unconstrained)),)
+            quantities["unconstrained"] = ((1.0, free, free.functional(self.unconstrained)),)
         if self.regime != "free" and self.family.separable:
-            own = self.branch.functional(Deviance.of(self.state))
-            other = free.functional(Deviance.of(state))
-            found["price"] = ((1.0, self.branch, own), (-1.0, free, other))
-        return found
+            constrained = self.branch.functional(MeanDeviance.of(self.state))
+            unconstrained = free.functional(MeanDeviance.of(state))
+            quantities["price"] = ((1.0, self.branch, constrained), (-1.0, free, unconstrained))
+        return quantities
 
     def of_population(self, scheme: Scheme) -> dict[str, Quantity]:
-        """Return what tells how R² on S differs between the rows and their population."""
+        """Return quantities that relate R² on S in the rows to that in their population."""
         definition, odds = self.description.definition, self.odds
         if not bounds_predictors(definition, self.family) or not 0.0 < odds < np.inf:
             return {}
@@ -192,7 +192,7 @@ class Analysis:
 
     @property
     def odds(self) -> float:
-        """Odds of R² of the linear predictors on S in the rows; 0 if they are held there."""
+        """Odds of R² of the linear predictors on S in the rows; 0 if the bound is zero."""
         alpha, other = self.state.alpha, self.other_variance
         S = self.basis.sensitive.scatter() / self.basis.weight
         explained = float(((alpha @ S) * alpha).sum())
@@ -207,7 +207,7 @@ class Analysis:
         return float(((beta @ U) * beta).sum())
 
     def rows_of(self, branch: Branch, quantities: tuple[Quantity, ...] = ()) -> Pass:
-        """Return what a pass over the rows is to find."""
+        """Return what to compute in a pass over the rows."""
         return Pass(branch, quantities)
 
     def influences(self, branch: Branch | None = None) -> Influences:
@@ -223,7 +223,7 @@ class Analysis:
         return products(self.fit.engine, self.family, what, weighing, scheme.clusters)
 
     def require_rows(self) -> None:
-        """Refuse rows elsewhere if rows depend on each other."""
+        """Refuse rows that are not in memory if they depend on each other."""
         if not self.family.separable and not _in_memory(self.fit.engine):
             raise ValueError("standard errors of a Cox model need the rows in memory.")
 
@@ -247,13 +247,13 @@ class Analysis:
 
     def maps(self, branch: Branch) -> tuple[Floats, Floats, Floats]:
         """Return how raw and fair coefficients, by class, and λ̄ follow from terms."""
-        found = branch.influences(np.eye(branch.width))
+        influences = branch.influences(np.eye(branch.width))
         by_class = self.family.to_class_coefficients(np.eye(len(branch.theta)))
         raw, fair = (
             np.einsum("wmk,cm->wck", part, by_class).reshape(branch.width, -1)
-            for part in (found.raw, found.fair)
+            for part in (influences.raw, influences.fair)
         )
-        return raw, fair, found.lambda_
+        return raw, fair, influences.lambda_
 
     def _leverage(self, scheme: Scheme) -> tuple[Floats, float] | None:
         if scheme.covariance != "HC3":

@@ -23,13 +23,13 @@ from fairridge.inference.estimates import quantile
 from fairridge.inference.passes import Pass, Weighing
 
 DRAWS = 20_000
-# Numbers of influences that are held at a time.
-HELD = 4_000_000
+# Influences that are in memory at a time.
+AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
 class PathBands:
-    """Bands for the coefficients of a path, each of which holds for all bounds at once.
+    """Bands for the coefficients of a path; each holds for all bounds at once.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class _Joint:
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
         n, count = len(y), len(self.parts) * self.parts[0][1].shape[1]
         # The rows of a Cox model belong together.
-        step = max(1, HELD // count) if self.family.separable else n
+        step = max(1, AT_ONCE // count) if self.family.separable else n
         total: Any = 0.0
         for start in range(0, n, step):
             here = slice(start, start + step)
@@ -115,7 +115,7 @@ def bands_of(
     analyses: Sequence[Analysis],
     scheme: Scheme,
     *,
-    level: float,
+    confidence: float,
     names: tuple[str, ...],
     backend: Any = None,
 ) -> PathBands:
@@ -127,7 +127,7 @@ def bands_of(
         One for each bound.
     scheme : Scheme
         How covariances are estimated.
-    level : float
+    confidence : float
         Confidence of each band.
     names : tuple of str
         Names of intercept, α and β, class by class.
@@ -139,41 +139,42 @@ def bands_of(
     joint = factor * _covariances(analyses, scheme) / first.basis.weight**2
     errors = np.sqrt(np.maximum(np.einsum("kmm->mk", joint), 0.0))
     # Wider by as much as intervals at one bound are.
-    student = quantile(level, df) / quantile(level, None)
-    critical = student * np.array([_critical(part, level) for part in joint])
+    student = quantile(confidence, df) / quantile(confidence, None)
+    critical = student * np.array([_critical(part, confidence) for part in joint])
     largest = _with_kink(analyses, scheme, factor / first.basis.weight**2, errors)
     estimate = np.array([analysis.fair_values() for analysis in analyses])
     bounds = np.array([analysis.solution.unfairness for analysis in analyses])
-    return PathBands(names, bounds, estimate, largest, critical, level, backend)
+    return PathBands(names, bounds, estimate, largest, critical, confidence, backend)
 
 
 def _covariances(analyses: Sequence[Analysis], scheme: Scheme) -> Floats:
     """Return sums over rows, of shape (k, m, m)."""
     first = analyses[0]
     parts = tuple(
-        (Pass(one.branch), one.maps(one.branch)[1], one.weighing(scheme)) for one in analyses
+        (Pass(analysis.branch), analysis.maps(analysis.branch)[1], analysis.weighing(scheme))
+        for analysis in analyses
     )
     first.require_rows()
-    found: Floats = first.fit.engine.sum_over_columns(
+    sums: Floats = first.fit.engine.sum_over_columns(
         _Joint(first.family, parts), first.basis.center
     )
-    return found
+    return sums
 
 
-def _critical(covariance: Floats, level: float) -> float:
+def _critical(covariance: Floats, confidence: float) -> float:
     """Return the quantile of the largest |process|/se; that of one point if none varies."""
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    kept = errors > 0.0
-    if not kept.any():
-        return quantile(level, None)
-    correlation = covariance[np.ix_(kept, kept)] / np.outer(errors[kept], errors[kept])
+    varies = errors > 0.0
+    if not varies.any():
+        return quantile(confidence, None)
+    correlation = covariance[np.ix_(varies, varies)] / np.outer(errors[varies], errors[varies])
     sizes, vectors = np.linalg.eigh(correlation)
     # Models of a path have few directions in common.
     few = sizes > 1e-10 * sizes[-1]
     root = vectors[:, few] * np.sqrt(sizes[few])
     normal = np.random.default_rng(0).standard_normal((DRAWS, root.shape[1]))
-    drawn = float(np.quantile(np.abs(normal @ root.T).max(axis=1), level))
-    return max(drawn, quantile(level, None))
+    drawn = float(np.quantile(np.abs(normal @ root.T).max(axis=1), confidence))
+    return max(drawn, quantile(confidence, None))
 
 
 def _with_kink(

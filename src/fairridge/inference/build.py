@@ -63,7 +63,7 @@ def inference_of(
     clusters : array-like of shape (n,), optional
         Labels of clusters, for rows in memory; rows of different clusters are independent.
     frequency : bool, default=False
-        Whether a row of weight w stands for w rows alike. Otherwise weights are
+        Whether a row of weight w stands for w identical rows. Otherwise weights are
         sampling weights.
     names : sequence of str, optional
         Names of the encoded columns of S, then of X.
@@ -80,42 +80,44 @@ def inference_of(
     products : RowProducts, optional
         Sums over the rows, if they are with several parties.
     known : bool, default=False
-        Whether the moments were not summed over these rows, but at the fit; whether the rows are
-        the same is then for the sums of their influences to tell.
+        Whether the moments were not summed over these rows, but at the fit; the sums of their
+        influences then show whether the rows are the same.
     read : callable, optional
         How new rows are read; see `Predictor`.
     """
     analysis = Analysis(problem, solution, description)
     scheme = scheme_of(covariance, clusters, frequency, problem.engine.n_rows)
-    branch, named = analysis.branch, analysis.quantities()
-    named |= analysis.of_population(scheme)
-    found = products.own if products is not None else None
-    if found is None:
-        found = analysis.sums(branch, scheme, tuple(named.values()))
+    branch, named = analysis.branch, analysis.quantities() | analysis.of_population(scheme)
+    quantities = tuple(named.values())
+    sums = analysis.sums(branch, scheme, quantities) if products is None else products.own
     if products is not None or known:
-        require_zero_mean(analysis, found)
+        require_zero_mean(analysis, sums)
     n_rows = analysis.basis.weight if frequency else float(problem.engine.n_rows)
     factor, df = scheme.finite_sample(n_rows, analysis.parameters())
     factor /= analysis.basis.weight**2
-    found = factor * found
-    quantities = _quantities(analysis, named, found[branch.width : -1, branch.width : -1])
-    raw, fair = _covariances(analysis, branch, found[: branch.width, : branch.width])
-    near = _near_kink(analysis, quantities)
+    sums = factor * sums
+    estimated = _quantities(analysis, named, sums[branch.width : -1, branch.width : -1])
+    raw, fair = _covariances(analysis, branch, sums[: branch.width, : branch.width])
+    near = _near_kink(analysis, estimated)
     if near and analysis.other_branch is not None:
         other = analysis.other_branch
-        sums = analysis.sums(other, scheme) if products is None else products.other
-        theirs = _covariances(analysis, other, factor * sums[:-1, :-1])
-        raw, fair = _larger(raw, theirs[0]), _larger(fair, theirs[1])
+        sums_there = analysis.sums(other, scheme) if products is None else products.other
+        there = _covariances(analysis, other, factor * sums_there[:-1, :-1])
+        raw, fair = _larger(raw, there[0]), _larger(fair, there[1])
     terms = _terms(names or problem.engine.names, labels, analysis)
     facts = _facts(analysis, scheme, df, near, title)
-    first, second = _estimates(analysis, terms, raw, fair)
-    population = _population(analysis, scheme, named, found, factor, df)
-    first = _with_isolated(first, analysis, coefficients)
+    of_raw, of_fair = _estimates(analysis, terms, raw, fair)
+    population = _population(analysis, scheme, named, sums, factor, df)
+    of_raw = _with_isolated(of_raw, analysis, coefficients)
     if order is not None:
-        first = first.take(_places(order, analysis))
+        of_raw = of_raw.take(_places(order, analysis))
+    predictor = None if read is None else _predictor(read, analysis, labels)
+    return Inference(of_raw, of_fair, estimated, population, facts, backend, predictor)
+
+
+def _predictor(read: Any, analysis: Analysis, labels: Sequence[str] | None) -> Predictor:
     classes = () if _classes(analysis) == 1 or labels is None else tuple(map(str, labels))
-    predictor = None if read is None else Predictor(read, analysis.family, classes)
-    return Inference(first, second, quantities, population, facts, backend, predictor)
+    return Predictor(read, analysis.family, classes)
 
 
 def _places(order: Integers, analysis: Analysis) -> Integers:
@@ -126,7 +128,7 @@ def _places(order: Integers, analysis: Analysis) -> Integers:
 
 
 def _with_isolated(raw: Estimates, analysis: Analysis, coefficients: Floats | None) -> Estimates:
-    """Put in the coefficients of isolated levels, which the other rows say nothing of."""
+    """Insert the coefficients of isolated levels, on which the other rows have no information."""
     columns = analysis.isolated
     if not columns.size or coefficients is None:
         return raw
@@ -141,7 +143,7 @@ def _with_isolated(raw: Estimates, analysis: Analysis, coefficients: Floats | No
 
 
 def scheme_of(covariance: str, clusters: Any, frequency: bool, n_rows: int) -> Scheme:
-    """Return how a covariance is estimated, for arguments of a user."""
+    """Return how a covariance is estimated, from arguments of a user."""
     check_option("covariance", covariance, COVARIANCES)
     if clusters is None:
         if covariance == "cluster":
@@ -190,29 +192,29 @@ def _values(analysis: Analysis) -> tuple[Floats, Floats]:
     """Return raw and fair coefficients, intercepts first, class by class, the latter with λ."""
     fit, basis = analysis.fit, analysis.basis
     coefficients = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-    level = np.atleast_1d(fit.level)
-    raw = np.hstack([(level - coefficients @ basis.center)[:, None], coefficients])
+    intercepts = np.atleast_1d(fit.mean_intercept) - coefficients @ basis.center
+    raw = np.hstack([intercepts[:, None], coefficients])
     return raw.ravel(), np.append(analysis.fair_values(), fit.lambda_)
 
 
-def _covariances(analysis: Analysis, branch: Branch, found: Floats) -> tuple[Floats, Floats]:
+def _covariances(analysis: Analysis, branch: Branch, products: Floats) -> tuple[Floats, Floats]:
     """Return covariances of raw coefficients, and of fair ones with λ, by class."""
     raw, fair, lambda_ = analysis.maps(branch)
     unit = analysis.description.penalty_unit(analysis.basis.weight)
     fair = np.column_stack([fair, unit * lambda_])
-    return raw.T @ found @ raw, fair.T @ found @ fair
+    return raw.T @ products @ raw, fair.T @ products @ fair
 
 
-def _larger(own: Floats, other: Floats) -> Floats:
+def _larger(covariance: Floats, other: Floats) -> Floats:
     """Scale a covariance up to the larger of two variances of each coefficient."""
-    variance = np.diag(own)
-    ratio = np.divide(np.diag(other), variance, out=np.ones(len(own)), where=variance > 0.0)
+    variance = np.diag(covariance)
+    ratio = np.divide(np.diag(other), variance, out=np.ones(len(covariance)), where=variance > 0.0)
     scale = np.sqrt(np.maximum(ratio, 1.0))
-    return own * np.outer(scale, scale)
+    return covariance * np.outer(scale, scale)
 
 
 def _quantities(
-    analysis: Analysis, named: dict[str, Any], found: Floats
+    analysis: Analysis, named: dict[str, Any], covariance: Floats
 ) -> dict[str, tuple[float, float]]:
     values = {}
     if analysis.unconstrained is not None:
@@ -220,7 +222,7 @@ def _quantities(
     if analysis.free_state is not None:
         free = analysis.free_state.fit.deviance
         values["price"] = (analysis.fit.deviance - free) / analysis.basis.weight
-    errors = np.sqrt(np.maximum(np.diag(found), 0.0))
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     each = dict(zip(named, errors.tolist(), strict=True))
     return {name: (float(value), each[name]) for name, value in values.items() if name in each}
 
@@ -237,11 +239,11 @@ def _population(
     analysis: Analysis,
     scheme: Scheme,
     named: dict[str, Any],
-    found: Floats,
+    sums: Floats,
     factor: float,
     df: float | None,
 ) -> Population:
-    """Read the odds in the population off sums of products, which have been scaled by a factor."""
+    """Read the odds in the population off sums of products that were scaled by a factor."""
     basis, definition, width = (
         analysis.basis,
         analysis.description.definition,
@@ -257,17 +259,17 @@ def _population(
     binds, columns = analysis.regime != "free", float(count * basis.sensitive.rank)
     if "spread" in named:
         places = [width + list(named).index(name) for name in ("spread", "explaining")]
-        spread = float(found[places[0], places[0]])
+        spread = float(sums[places[0], places[0]])
         if scheme.clusters is None:
-            total, squares = found[-1, places[1]] / factor, found[places[1], places[1]] / factor
+            total, squares = sums[-1, places[1]] / factor, sums[places[1], places[1]] / factor
             degrees = min(degrees, degrees_of_freedom(float(total), float(squares)))
         return Population(odds, spread, columns, degrees, binds)
     other = analysis.other_variance
     if not np.isfinite(odds) or other <= 0.0:
         return Population(odds, 0.0, columns, degrees, binds)
     moved = slice(width - count * (1 + len(basis.B)), width - count)
-    own = np.kron(np.eye(count), basis.sensitive.scatter() / basis.weight) / other
-    spread, columns = fair_spread(found[moved, moved] @ own)
+    metric = np.kron(np.eye(count), basis.sensitive.scatter() / basis.weight) / other
+    spread, columns = fair_spread(sums[moved, moved] @ metric)
     return Population(odds, spread, columns, degrees, binds)
 
 
@@ -296,7 +298,7 @@ def _notes(analysis: Analysis, near: bool) -> list[str]:
     notes, n, r = [], analysis.problem.engine.n_rows, analysis.solution.unfairness
     if near:
         notes.append(
-            "The rows do not tell whether the bound binds in the population: each standard error "
+            "The rows do not show whether the bound binds in the population: each standard error "
             "is the larger of the two cases."
         )
     if analysis.regime == "bound" and n * r / (1.0 - r) < NOISE * analysis.state.q:

@@ -57,8 +57,8 @@ class Certificate:
     granted : bool
         Whether `upper` is at most `bound`.
     rows_needed : int or None
-        Rows that would do for the fit at r = 0, if not granted, and None if no
-        number would; else `n_rows`.
+        If not granted, the rows that would suffice for the fit at r = 0, and None if
+        no number would; else `n_rows`.
     """
 
     bound: float
@@ -183,7 +183,7 @@ def rows_needed(
     if not 0.0 <= training < unfairness:
         raise ValueError(
             f"training_bound={training_bound!r} must be at least 0 and below unfairness="
-            f"{unfairness!r}: no number of rows certifies more."
+            f"{unfairness!r}: no sample size certifies more."
         )
 
     limit = partial(upper_bound, training, sensitive_columns=sensitive_columns)
@@ -201,7 +201,7 @@ def rows_needed(
 
 
 def check_certified(unfairness: float, sensitive_columns: int, confidence: float) -> None:
-    """Refuse numbers that no certificate has."""
+    """Refuse numbers that no certificate can have."""
     check_probability("unfairness", unfairness)
     check_probability("confidence", confidence)
     if sensitive_columns < 1:

@@ -40,7 +40,7 @@ LEAST_BOUND = 1e-4
 # Values of r′ between which limits are interpolated: of models in closed form, and of others.
 GRID, SEARCHED = 8, 6
 DRAWS = 4000
-# Values of r′, relative to r, that held-out rows are asked about, from the fairest on.
+# Values of r′, relative to r, that are tested on held-out rows, fairest first.
 TESTED = np.linspace(0.0, 1.0, 11)
 
 
@@ -102,33 +102,32 @@ def certify_each(
 
 def _usable(solutions: list[Solution]) -> list[Fit]:
     """Return the models that a search has found, the free one last."""
-    met = [one for one in solutions if one.choice.met]
+    met = [solution for solution in solutions if solution.choice.met]
     if not met or met[-1] is not solutions[-1]:
         raise ValueError(
             "the model without a bound has not converged, so nothing can be certified; raise "
             "max_iter, or add a small predictor_penalty."
         )
-    return [one.fit for one in met]
+    return [solution.fit for solution in met]
 
 
 def _limits(models: list[ExplainedScores], confidence: float, method: str) -> tuple[Floats, Upper]:
-    """Return the values in training that were looked at, and the upper limit at any between."""
-    kept = sorted({one.share: one for one in models if one.odds > 0.0}.items())
-    if not kept:  # S explains nothing of any model
-        kept = [(0.0, models[-1])]
-    ordered = [one for _, one in kept]
-    # Where models are as fair as one likes, the limits at r′ = 0 are those of the fairest.
+    """Return the values in training of the models, and the upper limit at any value between."""
+    by_share = {model.share: model for model in models if model.odds > 0.0}
+    # If S explains nothing of any model, they are all the same.
+    ordered = [by_share[share] for share in sorted(by_share)] or [models[-1]]
+    # If models can be arbitrarily fair, the limits at r′ = 0 are those of the fairest.
     if ordered[0].share <= 2.0 * LEAST_BOUND and ordered[0].odds > 0.0:
         ordered = [ordered[0].fair(), *ordered]
-    shares = np.array([one.share for one in ordered])
+    shares = np.array([model.share for model in ordered])
     size = len(models[0].coefficients)
     if method == "closed-form":
-        found = np.array([(one.spread, one.degrees) for one in ordered]).T
+        spreads = np.array([(model.spread, model.degrees) for model in ordered]).T
         if len(ordered) > 1 and shares[0] == 0.0:
-            found[:, 0] = found[:, 1]  # the direction of α is that of its limit
+            spreads[:, 0] = spreads[:, 1]  # the direction of α is that of its limit
 
         def upper(share: float) -> float:
-            spread, degrees = (float(np.interp(share, shares, each)) for each in found)
+            spread, degrees = (float(np.interp(share, shares, each)) for each in spreads)
             return upper_bound(
                 share,
                 sensitive_columns=size,
@@ -140,8 +139,8 @@ def _limits(models: list[ExplainedScores], confidence: float, method: str) -> tu
         return shares, upper
     rng = np.random.default_rng(0)
     normal, uniform = rng.standard_normal((DRAWS, size + 2)), rng.random(DRAWS)
-    limits = np.sqrt([np.quantile(one.draws(normal, uniform), confidence) for one in ordered])
-    roots = np.sqrt([one.odds for one in ordered])
+    limits = np.sqrt([np.quantile(model.draws(normal, uniform), confidence) for model in ordered])
+    roots = np.sqrt([model.odds for model in ordered])
 
     def drawn(share: float) -> float:
         # Roots of odds are almost a line.
@@ -198,7 +197,7 @@ def require_share(problem: PenalizedProblem) -> None:
 
 
 def require_certifiable(problem: PenalizedProblem) -> None:
-    """Refuse what has no certificate without held-out rows, with the reason."""
+    """Refuse models without a certificate unless rows are held out, and state the reason."""
     require_share(problem)
     if problem.space.compressed:
         raise ValueError(
@@ -217,7 +216,7 @@ def require_certifiable(problem: PenalizedProblem) -> None:
 
 
 def _explained(fits: list[Fit], definition: Definition) -> list[ExplainedScores]:
-    """Look at the scores that a definition is about, on the training rows."""
+    """Evaluate the scores that a definition bounds, on the training rows."""
     if definition.certifiable(fits[0].family) == "linear predictors":
         return explained_linear([fit if fit.given is None else fit.given for fit in fits])
     return explained_scores(fits, fits[0].engine, definition.means(fits[0]))
@@ -227,9 +226,9 @@ def _explained(fits: list[Fit], definition: Definition) -> list[ExplainedScores]
 
 
 def held_out_test(
-    definition: Definition, bound: float, search: Search, held: Engine, confidence: float
+    definition: Definition, bound: float, search: Search, held_out: Engine, confidence: float
 ) -> tuple[Solution, Certificate]:
-    """Test models on rows that they were not fitted to, from the fairest on.
+    """Test models on rows that they were not fitted to, fairest first.
 
     The hypothesis that R² on S exceeds the bound is tested for r′ = 0, r/10, …, r
     in turn, up to the first that is not rejected: such a sequence, fixed
@@ -243,7 +242,7 @@ def held_out_test(
         r.
     search : callable
         Finds the models for bounds, on training rows.
-    held : Engine
+    held_out : Engine
         Where the other rows are.
     confidence : float
         1 − δ.
@@ -253,20 +252,20 @@ def held_out_test(
     solution, certificate
         The last model that passed; the fairest if none did.
     """
-    require_rows_of_groups(held)
+    require_rows_of_groups(held_out)
     solutions = search(bound * TESTED)
-    fits = [one.fit for one in solutions]
+    fits = [solution.fit for solution in solutions]
     linear = definition.certifiable(fits[0].family) == "linear predictors"
     means = None if linear else definition.means(fits[0])
-    found = explained_scores(fits, held, means)
-    limits = [_limit(one, confidence) for one in found]
-    usable = [one.choice.met for one in solutions]
+    scores = explained_scores(fits, held_out, means)
+    limits = [_limit(model, confidence) for model in scores]
+    usable = [solution.choice.met for solution in solutions]
     passed = [limit <= bound and met for limit, met in zip(limits, usable, strict=True)]
     last = passed.index(False) - 1 if False in passed else len(passed) - 1
-    n, granted = fits[0].engine.n_rows + held.n_rows, last >= 0
+    n, granted = fits[0].engine.n_rows + held_out.n_rows, last >= 0
     last, enough = max(last, 0), n
     if not granted:
-        enough = _enough(found[0], bound, confidence, n)  # type: ignore[assignment]
+        enough = _enough(scores[0], bound, confidence, n)  # type: ignore[assignment]
     training = float(bound * TESTED[last])
     return solutions[last], Certificate(
         bound, training, confidence, limits[last], "held-out", n, granted, enough
@@ -295,32 +294,32 @@ def held_out_limit(
     degrees : float, default=inf
         ν of ĉ.
     """
-    found = odds_behind(
+    population = odds_behind(
         1.0 - confidence, odds, columns=sensitive_columns, spread=spread, degrees=degrees
     )
-    return found / (1.0 + found)
+    return population / (1.0 + population)
 
 
-def _limit(one: ExplainedScores, confidence: float, factor: float = 1.0) -> float:
+def _limit(model: ExplainedScores, confidence: float, factor: float = 1.0) -> float:
     """Return that limit, with `factor` times the rows."""
-    if one.other <= 0.0:
-        return float(one.odds > 0.0)
+    if model.other <= 0.0:
+        return float(model.odds > 0.0)
     return held_out_limit(
-        one.odds,
-        one.spread / factor,
-        len(one.coefficients),
+        model.odds,
+        model.spread / factor,
+        len(model.coefficients),
         confidence,
-        factor * one.degrees,
+        factor * model.degrees,
     )
 
 
-def _enough(one: ExplainedScores, bound: float, confidence: float, n: int) -> int | None:
-    """Return how many rows would reject for a model, if its R² on S stays; None if none would."""
-    if bound <= 0.0 or one.share >= bound:
+def _enough(model: ExplainedScores, bound: float, confidence: float, n: int) -> int | None:
+    """Return how many rows would pass the test if R² on S stays; None if no number would."""
+    if bound <= 0.0 or model.share >= bound:
         return None
 
     def excess(log_factor: float) -> float:
-        return _limit(one, confidence, float(np.exp(log_factor))) - bound
+        return _limit(model, confidence, float(np.exp(log_factor))) - bound
 
     if excess(np.log(1e6)) > 0.0:
         return None

@@ -53,10 +53,10 @@ def score_rows(terms: CoxTerms, z: Floats) -> Floats:
     counts = np.maximum(np.bincount(groups, minlength=n_groups), 1)[:, None]
     typical = _by_group(groups, means, n_groups) / counts
     columns = np.column_stack([np.ones(len(means)), means]) * rate[:, None]
-    own = _by_group(groups, columns, n_groups)
+    by_time = _by_group(groups, columns, n_groups)
     taken = _by_group(groups, columns * terms.fraction[:, None], n_groups)
     # Groups run by decreasing time: a row is at risk at its own and at earlier times.
-    exposed = np.cumsum(own[::-1], axis=0)[::-1][sets.group] - event * taken[sets.group]
+    exposed = np.cumsum(by_time[::-1], axis=0)[::-1][sets.group] - event * taken[sets.group]
     hazard = np.exp(terms.eta - terms.shift)[:, None]
     out = np.empty_like(z)
     out[sets.order] = event * (z - typical[sets.group]) - hazard * (

@@ -62,20 +62,20 @@ class Estimates:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(errors > 0.0, self.estimate / errors, np.nan)
 
-    def interval(self, level: float, df: float | None) -> Floats:
+    def interval(self, confidence: float, df: float | None) -> Floats:
         """Return lower and upper ends, of shape (k, 2)."""
-        half = quantile(level, df) * self.standard_errors
+        half = quantile(confidence, df) * self.standard_errors
         return np.column_stack([self.estimate - half, self.estimate + half])
 
     def combined(
-        self, Z: Floats, level: float, df: float | None, noise: float = 0.0
+        self, Z: Floats, confidence: float, df: float | None, noise: float = 0.0
     ) -> tuple[Floats, Floats]:
         """Return linear combinations (rows of Z), and half the width of their intervals.
 
         `noise` is a variance to add.
         """
         variance = ((Z @ self.covariance) * Z).sum(axis=1) + noise
-        half = quantile(level, df) * np.sqrt(np.maximum(variance, 0.0))
+        half = quantile(confidence, df) * np.sqrt(np.maximum(variance, 0.0))
         return Z @ self.estimate, half
 
     def wald(self, names: Sequence[str], df: float | None) -> WaldTest:
@@ -106,10 +106,10 @@ class Estimates:
         return WaldTest(total / count, count, df, float(f.sf(total / count, count, df)))
 
 
-def quantile(level: float, df: float | None) -> float:
+def quantile(confidence: float, df: float | None) -> float:
     """Return the two-sided quantile of Student's distribution, or of the normal one."""
-    check_probability("level", level)
-    probability = 0.5 + level / 2.0
+    check_probability("level", confidence)
+    probability = 0.5 + confidence / 2.0
     return float(norm.ppf(probability) if df is None else t.ppf(probability, df))
 
 

@@ -1,8 +1,8 @@
 """Sums of influence products of rows that several parties hold.
 
 All that standard errors need of the rows, besides their moments, is one matrix
-Σ ζζᵀ of the size of the coefficients, which adds up over parties. Where a bound
-may or may not bind there are two, one for each case.
+Σ ζζᵀ of the size of the coefficients, which adds up over parties. If the bound may or
+may not bind there are two, one for each case.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class RowProducts:
         try:
             with np.load(BytesIO(content), allow_pickle=False) as stored:
                 own, other = (np.asarray(stored[k], dtype=np.float64) for k in ("own", "other"))
-                found = cls(str(stored["model"]), int(stored["n_rows"]), own, other)
+                products = cls(str(stored["model"]), int(stored["n_rows"]), own, other)
         except (ValueError, KeyError, TypeError, OverflowError, BadZipFile, EOFError) as error:
             raise ValueError(
                 f"{path} does not hold products; load a file that RowProducts.save wrote: {error}"
@@ -90,7 +90,7 @@ class RowProducts:
         for matrix in (own, other):
             if matrix.ndim != 2 or (matrix != matrix.T).any() or not np.isfinite(matrix).all():
                 raise ValueError(f"{path} does not hold symmetric matrices of numbers.")
-        return found
+        return products
 
 
 def _other_summand(other: Any) -> str:

@@ -38,7 +38,7 @@ class Given:
     # shape (k, k).
     to_residuals: Floats
     inverse: Floats  # Σ_S⁻¹, of shape (q, q)
-    of_level: Floats  # E[wwᵀ]⁻¹, of shape (1+c, 1+c)
+    inverse_w: Floats  # E[wwᵀ]⁻¹, of shape (1+c, 1+c)
     controls: Integers  # places of controls among (1, s, u)
     others: Any  # places of other predictors (slice or ndarray of int)
     theta: Floats  # the coefficients of residuals and controls, of shape (m, k)
@@ -57,9 +57,9 @@ class Given:
         M[np.ix_(controls, np.append(np.arange(1, 1 + q), others))] = -on
         M[:, others] -= M[:, 1 : 1 + q] @ basis.B
         M = to_raw(state.fit.basis) @ M
-        of_level = block_diag(1.0, pinvh(basis.of_controls.scatter() / basis.weight))
+        inverse_w = block_diag(1.0, pinvh(basis.of_controls.scatter() / basis.weight))
         theta = state.theta @ np.linalg.inv(M).T
-        return cls(M, inverse, of_level, controls, others, theta)
+        return cls(M, inverse, inverse_w, controls, others, theta)
 
     @property
     def q(self) -> int:
@@ -88,8 +88,8 @@ class Given:
             return GivenRows(rows.s, rows.u, rows.z[:, :1], rows.v, at.h, at.t)
         z = rows.z @ self.to_residuals
         s, u = z[:, 1 : 1 + self.q], z[:, self.others]
-        level = np.column_stack([z[:, 0], z[:, self.controls]])
-        return GivenRows(s, u, level, s @ self.inverse, s @ self.alpha.T, u @ self.beta.T)
+        w = np.column_stack([z[:, 0], z[:, self.controls]])
+        return GivenRows(s, u, w, s @ self.inverse, s @ self.alpha.T, u @ self.beta.T)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class GivenRows:
 
     s: Floats
     u: Floats
-    level: Floats
+    w: Floats
     v: Floats
     h: Floats
     t: Floats
@@ -116,7 +116,7 @@ class SensitiveRidge:
     given: Given  # the model given its controls
     penalty: Floats  # P, of shape (q, q)
     seen: str  # what the ridge sees of S̃
-    multipliers: Floats | None = None  # π, if α is held at zero, of shape (m, q)
+    multipliers: Floats | None = None  # π, if α is zero, of shape (m, q)
 
     @property
     def _pull(self) -> Floats:
@@ -146,20 +146,20 @@ class SensitiveRidge:
         P = self.penalty if self.multipliers is None else np.zeros_like(self.penalty)
         return np.asarray(np.kron(np.eye(m), A.T @ P @ A), np.float64)
 
-    def take_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
-        """Take what each row puts into the slope off what it puts into the equations."""
-        given, own = self.given, self.given.seen(at)
-        lost, pull = factor * (own.v @ self._pull.T), factor * self._pull
+    def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
+        """Subtract what each row adds to the slope from what it adds to the equations."""
+        given, rows = self.given, self.given.seen(at)
+        on_u, pull = factor * (rows.v @ self._pull.T), factor * self._pull
         if self.multipliers is None:
-            follows = (own.moved.reshape(-1, given.q) @ self.penalty).reshape(own.moved.shape)
-            pull = _penalized_rows(own.s, own.h, given.alpha, self.seen) + follows
+            follows = (rows.moved.reshape(-1, given.q) @ self.penalty).reshape(rows.moved.shape)
+            pull = _penalized_rows(rows.s, rows.h, given.alpha, self.seen) + follows
             pull *= factor
-        out[:, :, given.others] -= lost[:, :, None] * own.u[:, None, :]
+        out[:, :, given.others] -= on_u[:, :, None] * rows.u[:, None, :]
         if self.is_alpha:
             out[:, :, 1 : 1 + given.q] -= pull
         else:
             # As one product: NumPy would multiply the matrices of single rows one by one.
-            pull = np.broadcast_to(pull, own.moved.shape).reshape(-1, given.q)
+            pull = np.broadcast_to(pull, rows.moved.shape).reshape(-1, given.q)
             out -= (pull @ given.to_alpha).reshape(out.shape)
 
     def values(self, at: RowsOfModel) -> Floats:
@@ -191,15 +191,15 @@ class PredictorRidge:
         each[:, self.places] = self.squares
         return np.diag(each.ravel())
 
-    def take_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
-        """Take what each row puts into the slope off what it puts into the equations."""
+    def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
+        """Subtract what each row adds to the slope from what it adds to the equations."""
         z = at.rows.u if self.columns is None else at.rows.z @ self.columns
         beta = factor * self.theta[:, self.places]
         out[:, :, self.places] -= _penalized_rows(z, z, beta, self.seen)
 
 
 def _penalized_rows(z: Floats, fitted: Floats, coefficients: Floats, seen: str) -> Floats:
-    """Return what a row puts in the place of Pα, of shape (n, m, k)."""
+    """Return what a row has in the place of Pα, of shape (n, m, k)."""
     if seen == "radial":
         return fitted[:, :, None] * z[:, None, :]
     if seen == "standardized":

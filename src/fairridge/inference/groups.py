@@ -13,7 +13,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 
 FEWEST = 10
-# Levels that are named to say which other one is meant.
+# Levels that are named to describe the base level.
 MOST_NAMED = 5
 
 
@@ -21,7 +21,7 @@ def small_groups(engine: Engine) -> dict[str, int]:
     """Return the groups with fewer than ten rows, and how many rows they have.
 
     Groups are the two values of a 0-1 column of S and the levels of a categorical
-    one, the base level included; levels without rows are no groups.
+    one, the base level included; levels without rows do not count.
 
     Parameters
     ----------
@@ -33,20 +33,23 @@ def small_groups(engine: Engine) -> dict[str, int]:
     if not columns.size:
         return {}
     names = [engine.names[k] for k in columns]
-    levels = {name: _attribute(name) for name in names}
-    attributes = [one for one in dict.fromkeys(levels.values()) if one is not None]
+    attribute_of = {name: _attribute(name) for name in names}
+    attributes = [name for name in dict.fromkeys(attribute_of.values()) if name is not None]
 
     def counts(y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
         ones = Z[:, columns] > 0.5
-        base = [~ones[:, [levels[name] == one for name in names]].any(axis=1) for one in attributes]
+        base = [
+            ~ones[:, [attribute_of[name] == attribute for name in names]].any(axis=1)
+            for attribute in attributes
+        ]
         return np.column_stack([ones, *base]).sum(axis=0).astype(np.float64)
 
-    found = engine.sum_over_columns(counts, np.zeros(len(engine.names)))
-    groups = [*names, *(_base_level(one, names) for one in attributes)]
-    each = dict(zip(groups, found.astype(int).tolist(), strict=True))
+    rows = engine.sum_over_columns(counts, np.zeros(len(engine.names)))
+    groups = [*names, *(_base_level(attribute, names) for attribute in attributes)]
+    each = dict(zip(groups, rows.astype(int).tolist(), strict=True))
     each |= {
         f"{name} = 0": engine.n_rows - each[name]
-        for name, attribute in levels.items()
+        for name, attribute in attribute_of.items()
         if attribute is None
     }
     return {name: count for name, count in each.items() if 0 < count < FEWEST}
@@ -59,7 +62,7 @@ def _attribute(name: str) -> str | None:
 
 
 def _base_level(attribute: str, names: list[str]) -> str:
-    """Say which level an attribute's base is, by the others, which have columns."""
+    """Describe the base level of an attribute by the other levels, which have columns."""
     start = f"{attribute}["
     others = [name[len(start) : -1] for name in names if name.startswith(start)]
     if len(others) > MOST_NAMED:
@@ -69,11 +72,11 @@ def _base_level(attribute: str, names: list[str]) -> str:
 
 def require_rows_of_groups(engine: Engine) -> None:
     """Refuse to certify a bound for groups of fewer than ten rows, with their names."""
-    found = small_groups(engine)
-    if not found:
+    small = small_groups(engine)
+    if not small:
         return
-    told = ", ".join(f"{name} ({count})" for name, count in found.items())
+    names = ", ".join(f"{name} ({count})" for name, count in small.items())
     raise ValueError(
-        f"a bound cannot be certified for groups of fewer than {FEWEST} rows: {told}. Merge "
+        f"a bound cannot be certified for groups of fewer than {FEWEST} rows: {names}. Merge "
         "these groups with others in the data, collect more of their rows, or leave confidence out."
     )

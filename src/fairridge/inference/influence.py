@@ -8,7 +8,7 @@ influence of a row solves
     (H + ½ ∂²(λ̄Q + λ̄₂R)) φ_θ + ½ ∂Q φ_λ̄ = g z − λ̄·(row in ½ ∂Q) − λ̄₂·(row in ½ ∂R).
 
 A bound that binds adds the equation ∂F/∂θ·φ_θ = −(direct influence on F), F the
-definition's value; what is held at zero adds Jφ_θ = −(direct influence on A).
+definition's value; what is zero at r = 0 adds Jφ_θ = −(direct influence on A).
 
 Raw coefficients are (α − Bβ, β) with B fixed. A row moves B by v uᵀ, v = Σ_S⁻¹s, so
 that α of the fair basis moves by φ_α + v t, t = uᵀβ.
@@ -57,9 +57,9 @@ class Functional:
 class Branch:
     """One model and one regime, as a map from rows to terms in which influence is linear.
 
-    The terms of a row are what it puts into the equations of θ and of what is
-    bounded or held, v t and t. Sums of their products are all that a pass over
-    the rows has to bring.
+    The terms of a row are what it adds to the equations of θ and of what is
+    bounded or held at zero, v t and t. Sums of their products are all that a pass
+    over the rows computes.
     """
 
     theta: Floats  # coefficients, of shape (m, 1+q+p)
@@ -91,13 +91,13 @@ class Branch:
         moved[:], t[:] = at.moved.reshape(len(out), -1), at.t
 
     def _write_equations(self, at: RowsOfModel, out: Floats) -> None:
-        """Write what each row puts into the equations."""
+        """Write what each row adds to the equations."""
         size = self.theta.size
         each = out[:, :size].reshape(len(out), *self.theta.shape)
         at.write_score_columns(each)
         for factor, form in self.forms:
             if factor:
-                form.take_rows(at, factor, each)
+                form.subtract_rows(at, factor, each)
         if self.held is not None:
             out[:, size:] = -self.held.values(at)
         elif self.binding is not None:
@@ -112,10 +112,10 @@ class Branch:
             out = np.empty((len(at.rows.z), len(self.inverse)))
             self._write_equations(at, out)
             return out @ weights
-        # Without penalties that is Σ g·(zᵀweights), and there is no need for each equation.
+        # Without penalties that is Σ g·(zᵀweights), and the single equations are not needed.
         by_column = weights.reshape(*self.theta.shape, -1)
-        found = sum(at.score[:, [a]] * (at.rows.z @ part) for a, part in enumerate(by_column))
-        return np.asarray(found).reshape(len(at.rows.z), *weights.shape[1:])
+        total = sum(at.score[:, [a]] * (at.rows.z @ part) for a, part in enumerate(by_column))
+        return np.asarray(total).reshape(len(at.rows.z), *weights.shape[1:])
 
     def influences(self, terms: Floats) -> Influences:
         """Turn terms of rows into influences; linear, so that it applies to sums too."""
@@ -140,7 +140,7 @@ class Branch:
     def functional(self, measure: Measure) -> Functional:
         """Return what gives the influence of rows on another quantity of this model.
 
-        A quantity that is relative to the unconstrained model is asked of that model only.
+        A quantity that is relative to the unconstrained model is evaluated only at that model.
         """
         gradient = measure.gradient
         if measure.free_gradient is not None:

@@ -35,9 +35,9 @@ def state_of(
     given = Given.of(plain)
     plain = replace(plain, fixed=_predictor_ridge(plain, given, description, blind))
     if problem.explains:
-        found = Explained.of(plain, _numbers(description, fit))
-        held = NotExplained.of(plain, found) if regime == "zero" else None
-        return replace(plain, ridge=found, held=held)
+        explained = Explained.of(plain, _numbers(description, fit))
+        held = NotExplained.of(plain, explained) if regime == "zero" else None
+        return replace(plain, ridge=explained, held=held)
     P, zero = description.penalty_matrix(basis_given(fit)), regime == "zero"
     pi = plain.gradient[:, 1 : 1 + plain.q] if zero else None
     ridge = SensitiveRidge(given, P, description.seen, pi)

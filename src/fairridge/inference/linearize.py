@@ -21,9 +21,9 @@ from fairridge.families.distances import ChangedColumns
 from fairridge.inference.explained import Explained, ExplainedShare
 from fairridge.inference.given import Given, SensitiveRidge, basis_given
 from fairridge.inference.measures import (
-    Deviance,
+    MeanDeviance,
     Measure,
-    OutcomePairs,
+    PairRatio,
     Sum,
     VarianceShareOf,
     WithoutSensitive,
@@ -49,7 +49,7 @@ def linearize(definition: Definition, at: State, free: State | None) -> Measure:
     if isinstance(at.ridge, Explained):
         return ExplainedShare(at.ridge)
     if definition.maximum_of:
-        # Where the bound binds it is met by the largest; the others do not matter nearby.
+        # If the bound binds, the largest definition meets it; the others do not matter nearby.
         largest = max(definition.maximum_of, key=lambda part: part.value(at.fit))
         return linearize(largest, at, free)
     return _linearized(definition, at, free)
@@ -141,9 +141,9 @@ def _share_of_response(at: State) -> VarianceShareOf:
 def _variance_share(at: State, other: float, slope: Floats, **more: Any) -> VarianceShareOf:
     basis, given = basis_given(at.fit), _given(at)
     on_alpha = given.alpha @ (basis.sensitive.scatter() / basis.weight)
-    own = float((on_alpha * given.alpha).sum())
-    total = own + other
-    value = own / total if total > 0.0 else 0.0
+    explained = float((on_alpha * given.alpha).sum())
+    total = explained + other
+    value = explained / total if total > 0.0 else 0.0
     gradient = 2.0 * (1.0 - value) * on_alpha @ given.to_alpha
     gradient[:, given.others] -= value * slope
     return VarianceShareOf(value, total, gradient / total, given, **more)
@@ -159,7 +159,7 @@ def _share_of_deviance(definition: StatisticalParity, at: State) -> Sum:
             f"there are no standard errors for {definition.name} of a {at.fit.family.name} model; "
             "use measure='variance' or 'deviance', and 'variance' for Cox models."
         )
-    given, full = _given(at), Deviance.of(at)
+    given, full = _given(at), MeanDeviance.of(at)
     shift = None if definition.center else basis_given(at.fit).center_sensitive
     without, null = (
         WithoutSensitive.of(at, given, predictors=kept, shift=shift) for kept in (True, False)
@@ -171,24 +171,24 @@ def _share_of_deviance(definition: StatisticalParity, at: State) -> Sum:
 # ---------------------------------------------------------------------- pairs
 
 
-def _outcome_pairs(definition: IndividualFairness, at: State, free: State) -> OutcomePairs:
+def _outcome_pairs(definition: IndividualFairness, at: State, free: State) -> PairRatio:
     fit, m, weight = at.fit, len(at.theta), at.fit.basis.weight
     distance = definition.resolved(fit)
     columns = ChangedColumns(fit.basis.center_sensitive, np.eye(at.q))
     M = fit.engine.pairwise(distance, columns) / weight**2
-    theirs = float(np.einsum("ki,ij,kj->", free.alpha, M, free.alpha))
-    ours = float(np.einsum("ki,ij,kj->", at.alpha, M, at.alpha))
-    level, rest = np.zeros((m, 1)), np.zeros_like(at.beta)
-    own, other = (
-        np.hstack([level, 2.0 * alpha @ M / theirs, rest]) for alpha in (at.alpha, free.alpha)
+    unit = float(np.einsum("ki,ij,kj->", free.alpha, M, free.alpha))
+    total = float(np.einsum("ki,ij,kj->", at.alpha, M, at.alpha))
+    intercept, rest = np.zeros((m, 1)), np.zeros_like(at.beta)
+    slope, free_slope = (
+        np.hstack([intercept, 2.0 * alpha @ M / unit, rest]) for alpha in (at.alpha, free.alpha)
     )
     rows: Stack = at.sum_over_rows(partial(_fitted_by, np.vstack([at.alpha, free.alpha])))
     v, h, h0, y = np.split(rows.array(), [1, 1 + m, 1 + 2 * m], axis=1)
     squares = [(part**2).sum(axis=1, keepdims=True) for part in (h, h0)]
     shown = np.hstack([np.ones_like(v), h, squares[0], h0, squares[1]]) * v / weight
     partners = partners_of(distance, y, shown)
-    value = ours / theirs
-    return OutcomePairs(value, theirs, own, -value * other, partners, free.theta)
+    value = total / unit
+    return PairRatio(value, unit, slope, -value * free_slope, partners, free.theta)
 
 
 def _fitted_by(alpha: Floats, at: RowsOfModel) -> Stack:

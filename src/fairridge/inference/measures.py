@@ -30,7 +30,7 @@ class Measure(Protocol):
 
     @property
     def gradient(self) -> Floats:
-        """Derivative in level, α and β, of shape (m, 1+q+p)."""
+        """Derivative in intercept, α and β, of shape (m, 1+q+p)."""
         ...
 
     @property
@@ -60,19 +60,19 @@ class VarianceShareOf:
 
     def direct(self, at: RowsOfModel) -> Floats:
         """((1−ρ)(h² + 2ht) − ρτ)/(V_h + T), τ = t² or 2tᵀGy⊥ − |Gy⊥|²; its mean is zero."""
-        own = self.given.seen(at)
-        h, t = own.h, own.t
+        rows = self.given.seen(at)
+        h, t = rows.h, rows.t
         other = t * t
         if self.explained is not None and self.response is not None:
             mean, coefficients = self.response
-            left = (at.rows.targets - mean - at.rows.s @ coefficients) @ self.explained.T
-            other = 2.0 * t * left - left**2
+            explained_y = (at.rows.targets - mean - at.rows.s @ coefficients) @ self.explained.T
+            other = 2.0 * t * explained_y - explained_y**2
         each = (1.0 - self.value) * (h * h + 2.0 * h * t) - self.value * other
         return np.asarray(each.sum(axis=1) / self.total)
 
 
 @dataclass(frozen=True)
-class Deviance:
+class MeanDeviance:
     """The mean deviance."""
 
     value: float  # the mean
@@ -80,7 +80,7 @@ class Deviance:
     free_gradient = None
 
     @classmethod
-    def of(cls, at: State) -> Deviance:
+    def of(cls, at: State) -> MeanDeviance:
         """Return the mean deviance of a model."""
         return cls(at.fit.deviance / at.fit.basis.weight, -2.0 * at.gradient)
 
@@ -116,7 +116,7 @@ class WithoutSensitive:
 
     @property
     def gradient(self) -> Floats:
-        """−2E[g ∂η/∂θ], with η a function of the level, ζ and, if kept, β."""
+        """−2E[g ∂η/∂θ], with η a function of the intercept, ζ and, if kept, β."""
         kept = self.score.copy()
         kept[:, 1 : 1 + self.given.q] = 0.0 if self.shift is None else -kept[:, :1] * self.shift
         if not self.predictors:
@@ -128,17 +128,17 @@ class WithoutSensitive:
 
         What was left out of uncentered S does not depend on means.
         """
-        given, own = self.given, self.given.seen(at)
-        eta, centered, on_alpha = at.without_offset - own.h, own.h, np.zeros_like(given.alpha)
+        given, rows = self.given, self.given.seen(at)
+        eta, centered, on_alpha = at.without_offset - rows.h, rows.h, np.zeros_like(given.alpha)
         if self.predictors:
             on_alpha = self.score[:, 1 : 1 + given.q]
         if self.shift is not None:
-            eta, centered = eta - given.alpha @ self.shift, 0.0 * own.h
+            eta, centered = eta - given.alpha @ self.shift, 0.0 * rows.h
             on_alpha = on_alpha + self.score[:, :1] * self.shift
         if not self.predictors:
-            eta, centered = eta - own.t, centered + own.t
-        of_level = self.score[:, np.append(0, given.controls)] @ given.of_level
-        moved = own.t * (own.v @ on_alpha.T) - centered * (own.level @ of_level.T)
+            eta, centered = eta - rows.t, centered + rows.t
+        on_w = self.score[:, np.append(0, given.controls)] @ given.inverse_w
+        moved = rows.t * (rows.v @ on_alpha.T) - centered * (rows.w @ on_w.T)
         return np.asarray(at.rows.deviance(eta) - self.value + 2.0 * moved.sum(axis=1))
 
 
@@ -157,8 +157,10 @@ class Sum:
     @property
     def free_gradient(self) -> Floats | None:
         """Derivative in the coefficients of the unconstrained model."""
-        found = [c * part.free_gradient for c, part in self.parts if part.free_gradient is not None]
-        return np.asarray(sum(found)) if found else None
+        slopes = [
+            c * part.free_gradient for c, part in self.parts if part.free_gradient is not None
+        ]
+        return np.asarray(sum(slopes)) if slopes else None
 
     def direct(self, at: RowsOfModel) -> Floats:
         """Influence of each row at fixed coefficients."""
@@ -166,7 +168,7 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class OutcomePairs:
+class PairRatio:
     """f(α)/f(α₀) of individual fairness."""
 
     # The ratio, and f(α₀) per pair of rows.
@@ -185,7 +187,7 @@ class OutcomePairs:
         m, alpha = at.h.shape[1], slice(1, 1 + at.rows.v.shape[1])
         sums = self.partners(at.rows.y)
         free = RowsOfModel(at.rows, self.free)
-        own, other = (
+        model, other = (
             (h * h).sum(axis=1) * sums[:, 0]
             - 2.0 * (h * sums[:, k : k + m]).sum(axis=1)
             + sums[:, k + m]
@@ -194,7 +196,7 @@ class OutcomePairs:
         moved = (
             at.moved * self.gradient[:, alpha] + free.moved * self.free_gradient[:, alpha]
         ).sum(axis=(1, 2))
-        return np.asarray(2.0 * (own - self.value * other) / self.unit + moved)
+        return np.asarray(2.0 * (model - self.value * other) / self.unit + moved)
 
 
 def deviance_slopes(

@@ -13,7 +13,7 @@ not known but estimated with ν degrees of freedom, that is ĉ ~ c·χ²_ν/ν,
     ω/ĉ ~ q·F′_{q,ν}(ω′/ĉ),
 
 a noncentral F. For ω′ = 0 this is the usual F of q coefficients. For ω′ > 0 it
-divides ω′ by χ²_ν/ν as well as the noise: where ĉ is uncertain because few people
+divides ω′ by χ²_ν/ν as well as the noise: if ĉ is uncertain because few people
 explain most of h, E[h²] in the numerator of ω′ is, too, and for the same people.
 """
 
@@ -30,13 +30,13 @@ MOST = 1e9
 
 
 def quantile_of_odds(
-    level: float, odds: float, *, columns: float, spread: float, degrees: float = np.inf
+    probability: float, odds: float, *, columns: float, spread: float, degrees: float = np.inf
 ) -> float:
     """Return the quantile of ω, given ω′.
 
     Parameters
     ----------
-    level : float
+    probability : float
         Probability of an ω that is not larger.
     odds : float
         ω′.
@@ -50,25 +50,25 @@ def quantile_of_odds(
     shift = odds / spread
     if np.isfinite(degrees):
         if shift == 0.0:
-            return float(spread * columns * f.ppf(level, columns, degrees))
+            return float(spread * columns * f.ppf(probability, columns, degrees))
         near = min(shift, MOST)
-        return float(odds / near * columns * ncf.ppf(level, columns, degrees, near))
+        return float(odds / near * columns * ncf.ppf(probability, columns, degrees, near))
     if shift == 0.0:
-        return float(spread * chi2.ppf(level, columns))
+        return float(spread * chi2.ppf(probability, columns))
     if shift < MANY:
-        return float(spread * ncx2.ppf(level, columns, shift))
+        return float(spread * ncx2.ppf(probability, columns, shift))
     # The root is normal.
-    return float(spread * ((np.sqrt(shift) + norm.ppf(level)) ** 2 + (columns - 1)))
+    return float(spread * ((np.sqrt(shift) + norm.ppf(probability)) ** 2 + (columns - 1)))
 
 
 def odds_behind(
-    level: float, odds: float, *, columns: float, spread: float, degrees: float = np.inf
+    probability: float, odds: float, *, columns: float, spread: float, degrees: float = np.inf
 ) -> float:
-    """Return the ω′ of which the given ω is the quantile; 0 if that of 0 is larger.
+    """Return the ω′ whose quantile is the given ω; 0 if the quantile at 0 is larger.
 
     Parameters
     ----------
-    level : float
+    probability : float
         Probability of an ω that is not larger.
     odds : float
         ω.
@@ -78,8 +78,10 @@ def odds_behind(
 
     def excess(root: float) -> float:
         other = root * root
-        found = quantile_of_odds(level, other, columns=columns, spread=spread, degrees=degrees)
-        return found - odds
+        quantile = quantile_of_odds(
+            probability, other, columns=columns, spread=spread, degrees=degrees
+        )
+        return quantile - odds
 
     if excess(0.0) >= 0.0:
         return 0.0

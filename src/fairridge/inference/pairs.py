@@ -43,7 +43,7 @@ def partners_of(distance: Distance, y: Floats, columns: Floats) -> Partners:
         values, codes = np.unique(y[:, 0], return_inverse=True)
         sums = np.zeros((len(values), columns.shape[1]))
         np.add.at(sums, codes.ravel(), columns)
-        return _Classes(values, sums)
+        return _ClassTotals(values, sums)
     if isinstance(distance, CoxDistance):
         parts = [_Sorted.of(None, y[k, 0], columns[k]) for k in (y[:, 1] == 0, y[:, 1] == 1)]
         return _Statuses(parts[0], parts[1])
@@ -97,15 +97,15 @@ class _Squares:
 
 
 @dataclass(frozen=True)
-class _Classes:
+class _ClassTotals:
     """d = 1[y ≠ yⱼ]: sums of F by class."""
 
     values: Floats
     sums: Floats
 
     def __call__(self, y: Floats) -> Floats:
-        own = self.sums[np.searchsorted(self.values, y[:, 0])]
-        return np.asarray(self.sums.sum(axis=0) - own)
+        same = self.sums[np.searchsorted(self.values, y[:, 0])]
+        return np.asarray(self.sums.sum(axis=0) - same)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ Quantity = tuple[tuple[float, Branch, Functional], ...]
 
 @dataclass(frozen=True)
 class Pass:
-    """What to find of each row: the terms of a branch, and its influence on some quantities."""
+    """What to compute of each row: the terms of a branch, and its influence on some quantities."""
 
     branch: Branch  # its terms come first
     quantities: tuple[Quantity, ...] = ()  # one column each
@@ -33,27 +33,27 @@ class Pass:
     def terms(self, rows: FairRows, more: int = 0) -> Floats:
         """Return all terms of each row, and some columns for the caller to fill.
 
-        What quantities have of the branch's own terms is left out; see `completed`.
+        What quantities have of the branch's own terms is left out; see `with_own_terms`.
         """
-        width, own = self.branch.width, self.branch.seen(rows)
+        width, seen = self.branch.width, self.branch.seen(rows)
         out = np.empty((len(rows.z), width + len(self.quantities) + more))
-        self.branch.write_terms(own, out[:, :width])
+        self.branch.write_terms(seen, out[:, :width])
         out[:, width:] = 0.0
         for branch, places, signs, functionals in self._by_branch():
-            at, found = own, np.zeros((1, len(functionals)))
+            at, weighted = seen, np.zeros((1, len(functionals)))
             if branch is not self.branch:
                 weights = np.column_stack([what.weights for what in functionals])
                 at = branch.seen(rows)
-                found = branch.weighted(at, weights)
-            for k, sign, what, column in zip(places, signs, functionals, found.T, strict=True):
+                weighted = branch.weighted(at, weights)
+            for k, sign, what, column in zip(places, signs, functionals, weighted.T, strict=True):
                 out[:, width + k] += sign * (column + what.measure.direct(at))
         return out
 
-    def completed(self, sums: Floats) -> Floats:
+    def with_own_terms(self, sums: Floats) -> Floats:
         """Add what is linear in the branch's own terms to quantities, in sums of products."""
         full = self.completion(len(sums))
-        found = full.T @ sums @ full
-        return np.asarray(found + found.T) / 2.0  # symmetric to the last digit
+        completed = full.T @ sums @ full
+        return np.asarray(completed + completed.T) / 2.0  # symmetric to the last digit
 
     def completion(self, size: int) -> Floats:
         """Return what to multiply terms, and others after them, with to complete quantities."""
@@ -66,21 +66,23 @@ class Pass:
 
     def _by_branch(self) -> list[tuple[Branch, list[int], list[float], list[Functional]]]:
         """Sort what quantities are made of by branch, so that each is evaluated once."""
-        found: dict[int, tuple[Branch, list[int], list[float], list[Functional]]] = {}
+        by_branch: dict[int, tuple[Branch, list[int], list[float], list[Functional]]] = {}
         for k, parts in enumerate(self.quantities):
             for sign, branch, what in parts:
-                _, places, signs, functionals = found.setdefault(id(branch), (branch, [], [], []))
+                _, places, signs, functionals = by_branch.setdefault(
+                    id(branch), (branch, [], [], [])
+                )
                 places.append(k)
                 signs.append(sign)
                 functionals.append(what)
-        return list(found.values())
+        return list(by_branch.values())
 
 
 @dataclass(frozen=True)
 class Weighing:
     """How much each row counts in a sum of products."""
 
-    # Whether a row of weight w stands for w rows alike, rather than counting w times.
+    # Whether a row of weight w stands for w identical rows, rather than counting w times.
     frequency: bool = False
     leverage: tuple[Floats, float] | None = None  # root of H⁻¹ and sum of the weights, for HC3
 
@@ -91,8 +93,8 @@ class Weighing:
             return factors
         root, total = self.leverage
         curvature = RowsOfModel(rows, theta).curvature / total
-        own = curvature * ((rows.z @ root) ** 2).sum(axis=1)
-        leverage = own if self.frequency else rows.weight * own
+        per_weight = curvature * ((rows.z @ root) ** 2).sum(axis=1)
+        leverage = per_weight if self.frequency else rows.weight * per_weight
         return np.asarray(factors / (1.0 - np.minimum(leverage, 1.0 - 1e-10)))
 
 
@@ -118,14 +120,14 @@ class _Products:
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _SumsByCluster:
     """Sums of terms by cluster; with those of other rows they form one list."""
 
     codes: tuple[Integers, ...]
     sums: tuple[Floats, ...]
 
-    def __add__(self, other: _Sums) -> _Sums:
-        return _Sums(self.codes + other.codes, self.sums + other.sums)
+    def __add__(self, other: _SumsByCluster) -> _SumsByCluster:
+        return _SumsByCluster(self.codes + other.codes, self.sums + other.sums)
 
     def products(self) -> Floats:
         _, sums = _summed(np.concatenate(self.codes), np.vstack(self.sums))
@@ -138,7 +140,7 @@ class _ClusterSums(_Products):
 
     def _gathered(self, terms: Floats, Z: Floats) -> Any:
         codes, sums = _summed(Z[:, -1].astype(np.intp), terms)
-        return _Sums((codes,), (sums,))
+        return _SumsByCluster((codes,), (sums,))
 
 
 def _summed(codes: Integers, terms: Floats) -> tuple[Integers, Floats]:
@@ -175,8 +177,9 @@ def products(
     """
     center = what.branch.center
     if clusters is None:
-        found: Floats = engine.sum_over_columns(_Products(family, what, weighing), center)
-        return what.completed(found)
+        return what.with_own_terms(
+            engine.sum_over_columns(_Products(family, what, weighing), center)
+        )
     if not isinstance(engine, MemoryEngine):
         raise ValueError("clusters need the rows in memory: pass a frame or an array.")
     rows, codes = engine.rows, Slab(clusters.astype(np.float64)[:, None])
@@ -184,10 +187,10 @@ def products(
     marked = MemoryEngine(
         rows.with_columns(rows.sensitive, columns, names), separable=engine.separable
     )
-    sums: _Sums = marked.sum_over_columns(
+    sums: _SumsByCluster = marked.sum_over_columns(
         _ClusterSums(family, what, weighing), np.append(center, 0.0)
     )
-    return what.completed(sums.products())
+    return what.with_own_terms(sums.products())
 
 
 @dataclass(frozen=True)
@@ -214,6 +217,6 @@ def row_terms(engine: Engine, family: Any, what: Pass) -> Floats:
         The terms.
     """
     center = what.branch.center
-    found: Stack = engine.sum_over_columns(_Terms(family, what), center)
-    terms = found.array()
+    stack: Stack = engine.sum_over_columns(_Terms(family, what), center)
+    terms = stack.array()
     return terms @ what.completion(terms.shape[1])

@@ -1,6 +1,6 @@
 """How unfair a fitted model is in the population that its rows came from.
 
-The model is given: only the rows with which its scores are looked at differ
+The model is fixed: only the rows on which its scores are evaluated differ
 between the sample and the population, in S and X, not in y. With h = Sα, t = Uβ
 and T = E[t²], a row moves the odds ω = E[h²]/T of R² on S by
 
@@ -15,7 +15,7 @@ the normal distribution, as c is estimated with ν degrees of freedom.
   Errors add to what S explains: ω of the population is larger on average, by qc.
 - Without one, the odds of the sample vary about those of the population, and they
   are the larger ones on average, by qc. Odds below the upper quantile of cχ²_q cannot
-  be told from zero.
+  be distinguished from zero.
 - At r = 0, h = 0, and n·ω is a sum of q squares with unequal variances, for which
   Satterthwaite's multiple of a χ² stands.
 """
@@ -41,7 +41,7 @@ class OddsOfRows:
 
     value: float  # √ω
     other: float  # T
-    gradient: Floats  # zeros: the model is given, of shape (m, 1+q+p)
+    gradient: Floats  # zeros: the model is fixed, of shape (m, 1+q+p)
     free_gradient = None
 
     def direct(self, at: RowsOfModel) -> Floats:
@@ -52,9 +52,9 @@ class OddsOfRows:
 
 @dataclass(frozen=True)
 class Explaining:
-    """How much of h each row explains: its squares tell degrees of freedom; see `scores`."""
+    """How much of h each row explains: its squares give degrees of freedom; see `scores`."""
 
-    frequency: bool  # whether a row of weight w stands for w rows alike
+    frequency: bool  # whether a row of weight w stands for w identical rows
     gradient: Floats  # zeros, of shape (m, 1+q+p)
     value = 0.0
     free_gradient = None
@@ -67,7 +67,7 @@ class Explaining:
 
 @dataclass(frozen=True)
 class Population:
-    """What the sample says of R² on S in the population."""
+    """What the sample shows of R² on S in the population."""
 
     odds: float  # ω in the sample
     spread: float  # c
@@ -89,10 +89,10 @@ class Population:
         known = {"columns": self.columns, "spread": wider * self.spread}
         drift = self.columns * self.spread
         if self.binds:
-            ends = [quantile_of_odds(level, self.odds, **known) for level in (tail, 1.0 - tail)]
+            ends = [quantile_of_odds(end, self.odds, **known) for end in (tail, 1.0 - tail)]
             middle = self.odds + drift
         else:
-            ends = [odds_behind(level, self.odds, **known) for level in (1.0 - tail, tail)]
+            ends = [odds_behind(end, self.odds, **known) for end in (1.0 - tail, tail)]
             ends[1] = max(ends[1], quantile_of_odds(1.0 - tail, 0.0, **known))
             middle = max(self.odds - drift, 0.0)
         return Interval(_share(middle), _share(ends[0]), _share(ends[1]), confidence)

@@ -1,12 +1,12 @@
-"""Ridge penalties as priors: what the rows leave open about the mean of a gaussian model.
+"""Ridge penalties as priors: the uncertainty that remains about the mean of a gaussian model.
 
 The minimum of ‖y − c − Sα − Uβ‖² + λ·αᵀKα + λ₂‖β‖² is the posterior mean under
 
     y ~ N(c + Sα + Uβ, σ²),  α ~ N(0, σ²/λ·K⁻¹),  β ~ N(0, σ²/λ₂·I),
 
-a flat prior for c and columns as the penalties see them (standardized unless
-told otherwise; K = I for the ridge). S ⟂ U in training, so that the posterior
-covariances are σ²(SᵀS + λK)⁻¹ and σ²(UᵀU + λ₂I)⁻¹, and that of the level at the
+a flat prior for c and columns as the penalties see them (standardized by
+default; K = I for the ridge). S ⟂ U in training, so that the posterior
+covariances are σ²(SᵀS + λK)⁻¹ and σ²(UᵀU + λ₂I)⁻¹, and that of the intercept at the
 column means is σ²/W. With features of a kernel this is a Gaussian process
 (Scutari, Panero and Proissl 2022, section 4.1).
 """
@@ -49,10 +49,10 @@ def posterior_covariance(problem: PenalizedProblem, fit: Fit) -> Floats | None:
     out = np.zeros((q + p, q + p))
     K = penalty.quadratic(basis.sensitive)
     of_S = _covariance(basis.sensitive, K, fit.lambda_)
-    U, left = basis.predictors, 1.0 / lambda_2
+    U, prior_variance = basis.predictors, 1.0 / lambda_2
     # 1/(l + λ₂) in the directions with variance, 1/λ₂ in all others.
-    change = 1.0 / (U.eigenvalues + lambda_2) - left
-    of_U = (U.vectors * change) @ U.vectors.T + left * np.eye(p)
+    change = 1.0 / (U.eigenvalues + lambda_2) - prior_variance
+    of_U = (U.vectors * change) @ U.vectors.T + prior_variance * np.eye(p)
     of_U /= np.outer(U.scale, U.scale)
     # Raw coefficients are (α − Bβ, β).
     out[:q, :q] = of_S + basis.B @ of_U @ basis.B.T
@@ -68,5 +68,5 @@ def _covariance(spectrum: Spectrum, K: Floats, lambda_: float) -> Floats:
     if np.isinf(lambda_):
         return np.zeros_like(K)
     scatter = (spectrum.vectors * spectrum.eigenvalues) @ spectrum.vectors.T
-    found = np.linalg.pinv(scatter + lambda_ * K, hermitian=True)
-    return np.asarray(found / np.outer(spectrum.scale, spectrum.scale))
+    inverse = np.linalg.pinv(scatter + lambda_ * K, hermitian=True)
+    return np.asarray(inverse / np.outer(spectrum.scale, spectrum.scale))

@@ -12,7 +12,7 @@ from scipy.special import expit, logit, softmax
 from fairridge._typing import Floats
 from fairridge.inference.estimates import Estimates, quantile
 
-# Probabilities are kept this far from 0 and 1, where log odds end.
+# Probabilities are kept this far from 0 and 1, where log odds are infinite.
 EDGE = 1e-300
 
 
@@ -27,7 +27,7 @@ class Predictor:
 
 
 def predicted_columns(
-    what: Predictor, raw: Estimates, Z: Floats, offset: Floats, level: float, df: float | None
+    what: Predictor, raw: Estimates, Z: Floats, offset: Floats, confidence: float, df: float | None
 ) -> dict[str, Floats]:
     """Return means of rows with intervals, as columns.
 
@@ -44,13 +44,13 @@ def predicted_columns(
         Ones and encoded columns.
     offset : ndarray of shape (n,)
         Added to the linear predictor.
-    level : float
+    confidence : float
         Confidence of each interval.
     df : float or None
         Degrees of freedom of t statistics; None for normal quantiles.
     """
     if what.family.n_predictors == 1:
-        middle, half = raw.combined(Z, level, df)
+        middle, half = raw.combined(Z, confidence, df)
         middle = middle + offset
         ends = {"mean": middle, "lower": middle - half, "upper": middle + half}
         return {name: what.family.mean(eta[:, None])[:, 0] for name, eta in ends.items()}
@@ -58,13 +58,13 @@ def predicted_columns(
     P = softmax(Z @ raw.estimate.reshape(count, k).T, axis=1)
     between = raw.covariance.reshape(count, k, count, k)
     A = np.einsum("ni,cidj,nj->ncd", Z, between, Z, optimize=True)
-    found: dict[str, Floats] = {}
+    columns: dict[str, Floats] = {}
     for j, label in enumerate(what.labels):
-        own = np.clip(P[:, j], EDGE, 1.0 - 1e-16)
-        slopes = (np.eye(count)[j] - P) / (1.0 - own)[:, None]
+        probability = np.clip(P[:, j], EDGE, 1.0 - 1e-16)
+        slopes = (np.eye(count)[j] - P) / (1.0 - probability)[:, None]
         variance = np.einsum("nc,ncd,nd->n", slopes, A, slopes)
-        error = quantile(level, df) * np.sqrt(np.maximum(variance, 0.0))
-        found[label] = P[:, j]
-        found[f"{label}_lower"] = expit(logit(own) - error)
-        found[f"{label}_upper"] = expit(logit(own) + error)
-    return found
+        error = quantile(confidence, df) * np.sqrt(np.maximum(variance, 0.0))
+        columns[label] = P[:, j]
+        columns[f"{label}_lower"] = expit(logit(probability) - error)
+        columns[f"{label}_upper"] = expit(logit(probability) + error)
+    return columns

@@ -44,21 +44,21 @@ def restored(
     n_rows : int
         Number of rows of the fit.
     """
-    known = np.column_stack([np.atleast_1d(raw_intercept), np.atleast_2d(raw_coefficients)])
+    stored = np.column_stack([np.atleast_1d(raw_intercept), np.atleast_2d(raw_coefficients)])
     isolation = problem.isolation
     everyone = problem.engine if isolation is None else isolation.everyone
-    same = everyone.n_rows == n_rows and len(known[0]) == 1 + len(problem.basis.center)
+    same = everyone.n_rows == n_rows and len(stored[0]) == 1 + len(problem.basis.center)
     if not same:
         raise ValueError(OTHER_ROWS)
-    contrasts = problem.family.to_contrasts(known)
+    contrasts = problem.family.to_contrasts(stored)
     problem.resume(lambda_, contrasts)
     fit = problem.fits(np.array([lambda_]))[0]
-    found = problem.basis.raw_coefficients(fit.alpha, fit.beta)
+    refitted = problem.basis.raw_coefficients(fit.alpha, fit.beta)
     spread = problem.basis.deviations.copy()
     if isolation is not None:
         spread[[len(problem.basis.B) + k for k in isolation.columns]] = 0.0
-    found, expected = np.atleast_2d(found), known[:, 1:]
-    gap = np.abs(found - expected) * spread
+    refitted, expected = np.atleast_2d(refitted), stored[:, 1:]
+    gap = np.abs(refitted - expected) * spread
     # Coefficients without a limit differ from fit to fit; they are refused for that later.
     separated = bool(problem.separating_columns([fit]))
     if gap.max() > SAME_ROWS * (np.abs(expected) * spread).max() and not separated:

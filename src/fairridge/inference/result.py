@@ -39,7 +39,7 @@ class Facts:
     df: float | None  # degrees of freedom of t statistics; None for normal quantiles
     unfairness: float  # the bound r
     binding: bool  # whether the bound binds
-    near_kink: bool  # whether the sample cannot tell if the bound binds in the population
+    near_kink: bool  # whether the sample does not show if the bound binds in the population
     # Log-likelihood, and effective number of parameters.
     loglik: float
     parameters: float
@@ -65,7 +65,7 @@ class Inference:
     quantities : dict of str to tuple of float
         Estimate and standard error of "unconstrained" and "price".
     population : Population
-        What the sample says of S and U in the population.
+        What the sample shows of S and U in the population.
     facts : Facts
         What the table says besides its rows.
     backend : object
@@ -141,8 +141,8 @@ class Inference:
     def lambda_interval(self, level: float = 0.95) -> Interval:
         """Return λ(r) with an interval that is symmetric for log λ.
 
-        If the sample cannot tell whether the bound binds, λ may be 0: the interval begins there
-        and has one end, which is that of a normal λ.
+        If the sample does not show whether the bound binds, λ may be 0: the interval begins
+        there and has one end, which is that of a normal λ.
         """
         if "(lambda)" not in self.fair.names:
             raise ValueError("λ is not estimated: the bound does not bind, or is zero.")
@@ -265,8 +265,8 @@ class Inference:
         Z, shift = self.predictor.read(X, sensitive_features, offset)
         Z = np.column_stack([np.ones(len(Z)), Z])
         self._require_others(Z)
-        found = predicted_columns(self.predictor, self.raw, Z, shift, level, self.facts.df)
-        return make_frame(found, self.backend)
+        columns = predicted_columns(self.predictor, self.raw, Z, shift, level, self.facts.df)
+        return make_frame(columns, self.backend)
 
     def _require_others(self, Z: Floats) -> None:
         """Refuse rows of isolated levels."""
@@ -319,9 +319,9 @@ class Inference:
     def __str__(self) -> str:
         notes = [TARGET, *self.facts.notes]
         if "(lambda)" in self.fair.names:
-            found = self.lambda_interval()
-            ends = f"{found.lower:.5g} to {found.upper:.5g}"
-            notes.append(f"λ(r) = {found.estimate:.5g}, 95 % interval {ends}.")
+            interval = self.lambda_interval()
+            ends = f"{interval.lower:.5g} to {interval.upper:.5g}"
+            notes.append(f"λ(r) = {interval.estimate:.5g}, 95 % interval {ends}.")
         columns = self._columns("raw", 0.95)
         student = self.facts.df is not None
         return coefficient_table(self.facts.title, self._facts(), columns, notes, student=student)

@@ -103,7 +103,7 @@ class RowsOfModel:
     """Some rows as one model sees them, with coefficients of m linear predictors."""
 
     rows: FairRows  # the rows
-    theta: Floats  # level, α and β, of shape (m, 1+q+p)
+    theta: Floats  # intercept at the means, α and β, of shape (m, 1+q+p)
 
     @cached_property
     def h(self) -> Floats:
@@ -157,7 +157,7 @@ class RowsOfModel:
             return
         eta = self.eta[:, 0]
         terms = CoxTerms.of(rows.family.ties, rows.y, eta, rows.weight, sets=rows.family.sets)
-        # The partial likelihood has no level; what stands for one is 0 at the column means.
+        # The partial likelihood has no intercept; what stands for one is 0 at the column means.
         out[:, 0, 0] = -(self.h + self.t)[:, 0]
         out[:, 0, 1:] = score_rows(terms, rows.z[:, 1:])
 
@@ -167,7 +167,7 @@ class OfRows:
     """A function of rows as a model sees them, to be summed over centered columns."""
 
     family: Any  # the family of the response (Family)
-    theta: Floats  # level, α and β, of shape (m, 1+q+p)
+    theta: Floats  # intercept at the means, α and β, of shape (m, 1+q+p)
     basis: tuple[Floats, Floats]  # B and Σ_S⁻¹
     function: Callable[[RowsOfModel], Any]  # what is summed
 

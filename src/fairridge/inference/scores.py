@@ -1,4 +1,4 @@
-"""What S explains of the scores of fitted models, and how exactly the rows tell it.
+"""What S explains of the scores of fitted models, and how precisely the rows show it.
 
 A score f of a row (the linear predictor, or the predicted mean) is h + t, with
 h = sᵀb its regression on s and t the rest. In units in which s has mean 0 and
@@ -36,7 +36,7 @@ from fairridge.engines import Engine
 from fairridge.models import Fit
 from fairridge.solvers.shares import whitening
 
-# A row that is a group by itself has leverage 1, and says nothing of its residual.
+# A row that is a group by itself has leverage 1, and no information on its residual.
 LEAST_LEFT = 1e-6
 
 
@@ -102,10 +102,10 @@ class ExplainedScores:
 
 @dataclass(frozen=True)
 class _Reading:
-    """Columns to read off rows: S, then scores of all models, then nothing but the offset."""
+    """Columns to read off rows: S, then scores of all models, then the offset alone."""
 
     center: Floats  # subtracted from the columns [S, X], of shape (q+p,)
-    level: Floats  # constants of the columns to read
+    intercept: Floats  # constants of the columns to read
     raw: Floats  # their coefficients
     # Columns of S, and linear predictors of each model.
     q: int
@@ -131,19 +131,19 @@ class _Reading:
         def of_rows(y: Floats, eta: Floats, weight: Floats) -> Floats:
             return np.asarray(function(*self(y, eta), weight))
 
-        return engine.sum_over_rows(of_rows, self.center, self.level, self.raw)
+        return engine.sum_over_rows(of_rows, self.center, self.intercept, self.raw)
 
 
 @dataclass(frozen=True)
 class _Regressions:
-    """What is known of scores before their influences are summed."""
+    """Regressions of scores on S, with which their influences are summed."""
 
     weight: float  # W
     # s is root·(S − shift), of shape (q,) and (rank, q).
     shift: Floats
     root: Floats
-    # t is the score less level + slope·s, of shape (models, K) and (models, K, rank).
-    level: Floats
+    # t is the score less intercept + slope·s, of shape (models, K) and (models, K, rank).
+    intercept: Floats
     slope: Floats
     b: Floats  # h is b·s, of shape (models, K, rank)
     other: Floats  # T, of shape (models,)
@@ -159,37 +159,37 @@ class _Regressions:
         for place in np.unique(self.place):
             models = np.flatnonzero(self.place == place)
             first = models[0]
-            t = scores[:, place] - self.level[first] - s @ self.slope[first].T
+            t = scores[:, place] - self.intercept[first] - s @ self.slope[first].T
             shared = np.empty((len(s), size + 1))
             for k in range(t.shape[1]):
                 np.multiply(t[:, k, None], s, out=shared[:, k * len(s.T) : (k + 1) * len(s.T)])
             shared[:, :size] *= factors[:, None]
             shared[:, size] = (_squares(t, 1)[:, 0] - self.other[first]) * weight
             b = self.b[models]
-            own = _squares(s @ b.reshape(-1, b.shape[2]).T, len(models))
-            each = weight[:, None] ** 2 * own
+            explained = _squares(s @ b.reshape(-1, b.shape[2]).T, len(models))
+            each = weight[:, None] ** 2 * explained
             along[models] = np.column_stack([each.sum(axis=0), (each * each).sum(axis=0)])
-            own -= (b * b).sum(axis=(1, 2))
-            own *= weight[:, None]
+            explained -= (b * b).sum(axis=(1, 2))
+            explained *= weight[:, None]
             # Models of the same t differ in the column of h² alone.
             order = [*range(size), size + 1]
             out[np.ix_(models, order, order)] = shared.T @ shared
-            out[np.ix_(models, order, [size])] = (own.T @ shared)[:, :, None]
-            out[np.ix_(models, [size], order)] = (own.T @ shared)[:, None, :]
-            out[models, size, size] = (own * own).sum(axis=0)
+            out[np.ix_(models, order, [size])] = (explained.T @ shared)[:, :, None]
+            out[np.ix_(models, [size], order)] = (explained.T @ shared)[:, None, :]
+            out[models, size, size] = (explained * explained).sum(axis=0)
         return np.hstack([out.reshape(len(out), -1), along])
 
-    def found(self, sums: Floats) -> list[ExplainedScores]:
+    def scores(self, sums: Floats) -> list[ExplainedScores]:
         """Return the scores of every model."""
         size = self.b[0].size + 2
         return [
             ExplainedScores(
                 b.ravel(),
                 float(other),
-                one[:-2].reshape(size, size) / self.weight**2,
-                degrees_of_freedom(float(one[-2]), float(one[-1])),
+                of_model[:-2].reshape(size, size) / self.weight**2,
+                degrees_of_freedom(float(of_model[-2]), float(of_model[-1])),
             )
-            for b, other, one in zip(self.b, self.other, sums, strict=True)
+            for b, other, of_model in zip(self.b, self.other, sums, strict=True)
         ]
 
 
@@ -211,7 +211,7 @@ def _squares(values: Floats, count: int) -> Floats:
 
 
 def explained_linear(fits: Sequence[Fit]) -> list[ExplainedScores]:
-    """Look at the linear predictors of several models of the same rows, in one pass.
+    """Evaluate the linear predictors of several models of the same rows, in one pass.
 
     With controls, these are the linear predictors less what the controls explain.
 
@@ -226,8 +226,8 @@ def explained_linear(fits: Sequence[Fit]) -> list[ExplainedScores]:
     b, t = [], []
     for fit in fits:
         alpha, beta = np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)
-        own = beta - basis.without_predictors(beta)
-        t.append(family.to_contrasts(basis.raw_coefficients(0.0 * alpha, own)))
+        of_predictors = beta - basis.without_predictors(beta)
+        t.append(family.to_contrasts(basis.raw_coefficients(0.0 * alpha, of_predictors)))
         b.append(family.to_contrasts(alpha) @ scatter @ root.T)
     different, place = _distinct(t)
     m, nothing = len(t[0]), np.zeros((1, t[0].shape[1]))
@@ -235,7 +235,7 @@ def explained_linear(fits: Sequence[Fit]) -> list[ExplainedScores]:
     raw = np.vstack([columns, *different, nothing])
     reading = _Reading(basis.center, np.zeros(len(raw)), raw, len(root), m)
     zero = np.zeros((len(fits), m))
-    found = _Regressions(
+    regressions = _Regressions(
         basis.weight,
         np.zeros(len(root)),
         np.eye(len(root)),
@@ -245,7 +245,7 @@ def explained_linear(fits: Sequence[Fit]) -> list[ExplainedScores]:
         np.array([fit.predictor_variance for fit in fits]),
         place,
     )
-    return found.found(reading.sum(fits[0].engine, found.sums))
+    return regressions.scores(reading.sum(fits[0].engine, regressions.sums))
 
 
 def _whitening(scatter: Floats) -> Floats:
@@ -272,7 +272,7 @@ def _distinct(matrices: list[Floats]) -> tuple[list[Floats], Integers]:
 def explained_scores(
     fits: Sequence[Fit], engine: Engine, means: Any = None
 ) -> list[ExplainedScores]:
-    """Look at the scores of several models on any rows, in two passes.
+    """Evaluate the scores of several models on any rows, in two passes.
 
     Parameters
     ----------
@@ -284,13 +284,13 @@ def explained_scores(
         The means of rows, if scores are these; linear predictors by default.
     """
     basis, q = fits[0].basis, len(fits[0].basis.center_sensitive)
-    places = [fit.linear_predictors_at(fit.level, fit.alpha, fit.beta) for fit in fits]
+    places = [fit.place for fit in fits]
     width = places[0][2].shape[1]
-    level = np.concatenate([np.zeros(q), *(place[1] for place in places), [0.0]])
+    intercept = np.concatenate([np.zeros(q), *(place[1] for place in places), [0.0]])
     raw = np.vstack([np.eye(q, width), *(place[2] for place in places), np.zeros((1, width))])
-    reading = _Reading(basis.center, level, raw, q, len(places[0][1]), means)
-    found = _regressions(reading.sum(engine, _products), q, len(fits))
-    return found.found(reading.sum(engine, found.sums))
+    reading = _Reading(basis.center, intercept, raw, q, len(places[0][1]), means)
+    regressions = _regressions(reading.sum(engine, _products), q, len(fits))
+    return regressions.scores(reading.sum(engine, regressions.sums))
 
 
 def _products(s: Floats, scores: Floats, weight: Floats) -> Floats:
@@ -309,12 +309,19 @@ def _regressions(sums: Floats, q: int, count: int) -> _Regressions:
     width = (sums.shape[1] - 1 - q) // 2
     weight = float(sums[0, 0])
     means = sums / weight
-    shift, level = means[0, 1 : 1 + q], means[0, 1 + q : 1 + q + width]
+    shift, intercept = means[0, 1 : 1 + q], means[0, 1 + q : 1 + q + width]
     root = _whitening(means[1:, 1 : 1 + q] - np.outer(shift, shift))
-    b = (root @ (means[1:, 1 + q : 1 + q + width] - np.outer(shift, level))).T
-    variance = means[0, 1 + q + width :] - level**2
+    b = (root @ (means[1:, 1 + q : 1 + q + width] - np.outer(shift, intercept))).T
+    variance = means[0, 1 + q + width :] - intercept**2
     other = np.maximum(variance - (b * b).sum(axis=1), 0.0).reshape(count, -1).sum(axis=1)
     b = b.reshape(count, -1, len(root))
     return _Regressions(
-        weight, shift, root, level.reshape(count, -1), b, b, other, np.arange(count, dtype=np.intp)
+        weight,
+        shift,
+        root,
+        intercept.reshape(count, -1),
+        b,
+        b,
+        other,
+        np.arange(count, dtype=np.intp),
     )

@@ -1,7 +1,7 @@
 """A fitted model as a solution of estimating equations, in small matrices.
 
 With E the weighted mean over rows, g = −½ ∂d/∂η and z = (1, s, u) the columns
-of the fair basis, with the means and the B that they have, θ = (level, α, β) of
+of the fair basis, with the means and the B that they have, θ = (intercept, α, β) of
 every linear predictor solves
 
     E[g z] = ½ ∂/∂θ (λ̄Q(θ) + λ̄₂R(θ))
@@ -42,10 +42,10 @@ class Form(Protocol):
         """½ ∂²Q/∂θ², of shape (m·k, m·k)."""
         ...
 
-    def take_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
-        """Take what each row puts into the slope, times a factor, off `out` of shape (n, m, k).
+    def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
+        """Subtract what each row adds to the slope, times a factor, from `out` of shape (n, m, k).
 
-        What all rows put there has the slope as mean.
+        The mean of what all rows add is the slope.
         """
         ...
 
@@ -74,13 +74,13 @@ class State:
 
     fit: Fit  # the model
     regime: Regime  # whether λ is 0, follows from the bound, or is infinite
-    # Level at the column means, α and β of every linear predictor; k = 1+q+p, of shape
+    # Intercept at the column means, α and β of every linear predictor; k = 1+q+p, of shape
     # (m, k).
     theta: Floats
     gradient: Floats  # E[g z], of shape (m, k)
     hessian: Floats  # H = ½ E[∂²d/∂η² zzᵀ], of shape (m·k, m·k)
     lambda_: float  # λ̄
-    # In which θ can vary: not a level that cancels, nor coefficients of constant columns,
+    # In which θ can vary: not an intercept that cancels, nor coefficients of constant columns,
     # nor, for a model of X alone, those of S, of shape (d, m·k).
     directions: Floats
     ridge: Form | None = None  # what λ̄ multiplies
@@ -141,7 +141,7 @@ class State:
         return float(np.trace(self.hessian @ self.bordered_inverse()[:size, :size]))
 
     def bordered_inverse(self, bounded: Floats | None = None) -> Floats:
-        """Invert −∂(equations)/∂θ, bordered by what is held or bounded, in its directions.
+        """Invert −∂(equations)/∂θ, bordered by what is held at zero or bounded, in its directions.
 
         Parameters
         ----------
@@ -156,21 +156,21 @@ class State:
             below, right = bounded.reshape(1, -1), self.ridge.slope.reshape(1, -1)
         inner, count = N @ _penalized(self.hessian, self.forms) @ N.T, len(below)
         whole = np.block([[inner, N @ right.T], [below @ N.T, np.zeros((count, count))]])
-        # Columns have units of their own: in those of their spread nothing is small but what is.
+        # Columns differ in units: in those of their spread, only what is negligible is small.
         spread = np.maximum(np.abs(np.diag(inner)), ((N @ self.hessian) * N).sum(axis=1))
         units = np.append(1.0 / np.sqrt(spread), np.ones(count))
         scaled = np.abs(whole * np.outer(units, units))
-        left, own, border = units.copy(), units, slice(len(inner), None)
+        row_units, column_units, border = units.copy(), units, slice(len(inner), None)
         largest = scaled[border].max(axis=1), scaled[:, border].max(axis=0)
-        left[border] /= np.where(largest[0] > 0.0, largest[0], 1.0)
-        own[border] /= np.where(largest[1] > 0.0, largest[1], 1.0)
-        whole = left[:, None] * whole * own
-        # Functions that are held may depend on each other, as those of all classes do.
-        found = np.linalg.inv(whole) if self.held is None else np.linalg.pinv(whole)
+        row_units[border] /= np.where(largest[0] > 0.0, largest[0], 1.0)
+        column_units[border] /= np.where(largest[1] > 0.0, largest[1], 1.0)
+        whole = row_units[:, None] * whole * column_units
+        # Functions that are held at zero may depend on each other, as those of all classes do.
+        inverse = np.linalg.inv(whole) if self.held is None else np.linalg.pinv(whole)
         whole_directions = block_diag(N, np.eye(count))
-        out = whole_directions.T @ (own[:, None] * found * left) @ whole_directions
+        out = whole_directions.T @ (column_units[:, None] * inverse * row_units) @ whole_directions
         if not self.fit.family.has_intercept:
-            out[0, 0] = 1.0  # rows move a level that is 0 at the column means
+            out[0, 0] = 1.0  # rows move an intercept that is 0 at the column means
         return np.asarray(out)
 
 
@@ -189,9 +189,9 @@ def to_raw(basis: FairBasis) -> Floats:
 def plain_state(fit: Fit, description: Description, regime: Regime, *, blind: bool) -> State:
     """Collect the derivatives of a fit; one pass over the rows unless it is least squares."""
     family, unit = fit.family, description.penalty_unit(fit.basis.weight)
-    level = np.atleast_1d(fit.level)
-    both = [level[:, None], np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)]
-    theta = np.asarray(family.to_contrasts(np.hstack(both)))
+    intercept = np.atleast_1d(fit.mean_intercept)[:, None]
+    by_class = np.hstack([intercept, np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)])
+    theta = np.asarray(family.to_contrasts(by_class))
     if family.least_squares:
         gradient, hessian = _from_moments(fit)
     else:

@@ -123,7 +123,7 @@ def decided_by(fit: Fit, engine: Engine, n_classes: int, unmapped: Rows | None =
     """
     basis = fit.basis
     raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-    intercept = np.atleast_1d(fit.level) - raw @ basis.center
+    intercept = np.atleast_1d(fit.mean_intercept) - raw @ basis.center
     groups = None if unmapped is None else encoded_groups(unmapped)
     cuts = cuts_of(engine) if groups is None else ()
     family = cast(ClassFamily, fit.family)

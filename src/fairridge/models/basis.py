@@ -158,8 +158,8 @@ class FairBasis:
     @property
     def rank(self) -> int:
         """Directions in which a linear predictor can vary."""
-        own = self.predictors.rank if self.rank_of_columns is None else self.rank_of_columns
-        return self.sensitive.rank + own
+        of_U = self.predictors.rank if self.rank_of_columns is None else self.rank_of_columns
+        return self.sensitive.rank + of_U
 
     @property
     def center(self) -> Floats:
@@ -181,7 +181,7 @@ class FairBasis:
 
     @property
     def binary_predictors(self) -> Booleans:
-        """Which columns of X are 0 or 1 in every row, as far as their moments tell."""
+        """Which columns of X are 0 or 1 in every row, as far as their moments show."""
         variances = self.deviations[len(self.center_sensitive) :] ** 2
         return binary_columns(self.center_predictors, variances)
 
@@ -212,9 +212,9 @@ class FairBasis:
         cross = fitted @ (self.on_predictors / unit)
         total = self.on_predictors.T @ self.on_predictors + self.residual
         values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
-        # S may explain all of y, and columns of classes sum to one: what is left is rounding.
-        left = values > NOTHING_LEFT
-        explained = (cross @ vectors[:, left]) ** 2 / values[left]
+        # S may explain all of y, and columns of classes sum to one: what remains is rounding.
+        varies = values > NOTHING_LEFT
+        explained = (cross @ vectors[:, varies]) ** 2 / values[varies]
         return float(explained.sum()) / self.weight
 
     @property
@@ -241,36 +241,31 @@ def fair_basis(
         Number of columns of y.
     """
     q, last = n_sensitive, len(factor.scale) - n_targets
-    R_S, R_SX, r_S = factor.R[:q, :q], factor.R[:q, q:last], factor.R[:q, last:]
     scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
-
     noise_S, noise_X = factor.noise[:q], factor.noise[q:last]
 
+    # R holds columns divided by their spread; penalties see other units, so that these are put
+    # back. P spans the columns of R_S, and N the rest, which is empty unless S is collinear.
     penalty_scale = scale_S if standardize else np.ones(q)
-    sensitive, P, N = spectrum_of(R_S * scale_S, penalty_scale, noise_S, scale_S)
-    # In units of the spread of S: of collinear columns any B has the same SB, and in the units
-    # of a penalty the rounding of large columns would swamp small ones.
-    own, directions = sensitive, P
-    if not standardize:
-        own, directions, _ = spectrum_of(R_S * scale_S, scale_S, noise_S)
-    B = own.vectors / np.sqrt(own.eigenvalues) @ (directions.T @ R_SX)
-    B *= scale_X / scale_S[:, None]
-    # What X and y have outside the span of S: rows below, and the null directions of S.
-    outside = np.vstack([N.T @ factor.R[:q, q:], factor.R[q:, q:]])
-    outside = triangular_factor(outside)
+    sensitive, P, N = spectrum_of(factor.R[:q, :q] * scale_S, penalty_scale, noise_S, scale_S)
+    B = _on_sensitive(factor, q, last, (sensitive, P) if standardize else None)
+    # What X and y have outside the span of S: the rows of R below those of S and, if S is
+    # collinear, what R_SX has along N. The triangle is as small as the columns of U allow.
+    outside = triangular_factor(np.vstack([N.T @ factor.R[:q, q:], factor.R[q:, q:]]))
     R_U, r_U = outside[:, :-n_targets], outside[:, -n_targets:]
 
+    # Standard deviations of U and of X, in units of the spread of X. U is a difference, X − SB,
+    # and has the rounding of X and of the columns of S that explain it. A column of X that S
+    # explains up to this rounding would get a coefficient made of nothing else: it is set to 0.
     spread = np.linalg.norm(R_U, axis=0) / np.sqrt(factor.weight)
     total = np.linalg.norm(factor.R[:, q:last], axis=0) / np.sqrt(factor.weight)
-    # Rounding of X, and of the columns of S that explain it.
     noise_U = noise_X + noise_S @ np.abs(B * scale_S[:, None] / scale_X)
     in_span = spread <= noise_U * np.maximum(total, 1.0)
+    # The rank is decided in units of the spread of U, which may be much smaller than that of X.
     R_U, spread_U = np.where(in_span, 0.0, R_U), np.where(in_span, 1.0, spread)
     unit = spread_U * scale_X
     scale_U = unit if standardize else np.ones(last - q)
     predictors, P_U, N_U = spectrum_of(R_U * scale_X, scale_U, noise_U / spread_U, unit)
-
-    on_sensitive, on_predictors = P.T @ r_S * scale_y, P_U.T @ r_U * scale_y
     rest = N_U.T @ r_U * scale_y
     with np.errstate(invalid="ignore", divide="ignore"):
         explained = np.where(total > 0, 1.0 - (np.where(in_span, 0.0, spread) / total) ** 2, 0.0)
@@ -282,12 +277,30 @@ def fair_basis(
         B=B,
         sensitive=sensitive,
         predictors=predictors,
-        on_sensitive=on_sensitive,
-        on_predictors=on_predictors,
+        on_sensitive=P.T @ factor.R[:q, last:] * scale_y,
+        on_predictors=P_U.T @ r_U * scale_y,
         residual=rest.T @ rest,
         explained=np.clip(explained, 0.0, 1.0),
         condition=factor.condition,
     )
+
+
+def _on_sensitive(
+    factor: Factor, q: int, last: int, standardized: tuple[Spectrum, Floats] | None
+) -> Floats:
+    """Return B, the coefficients of X on S, original scale.
+
+    The pseudo-inverse is taken in units of the spread of S. If columns are collinear, B
+    differs between units, but SB does not; and in the units of a penalty the rounding of
+    large columns would swamp small ones. `standardized` is S in those units, if it is known.
+    """
+    scale_S = factor.scale[:q]
+    if standardized is None:
+        standardized = spectrum_of(factor.R[:q, :q] * scale_S, scale_S, factor.noise[:q])[:2]
+    spectrum, P = standardized
+    B = spectrum.vectors / np.sqrt(spectrum.eigenvalues) @ (P.T @ factor.R[:q, q:last])
+    B *= factor.scale[q:last] / scale_S[:, None]
+    return B
 
 
 def basis_on(engine: Engine, standardize: bool, n_targets: int) -> FairBasis:

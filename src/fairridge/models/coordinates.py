@@ -14,7 +14,7 @@ from fairridge.models.basis import FairBasis
 
 @dataclass(frozen=True)
 class Coordinates:
-    """θ: for each linear predictor its level at the column means, then standardized S and U.
+    """θ: for each linear predictor its intercept at the column means, then standardized S and U.
 
     If S or U is collinear the coordinates are those of its singular basis,
     which makes every answer the minimum-norm one. Raw-space sums over rows are
@@ -48,7 +48,7 @@ class Coordinates:
 
     @cached_property
     def to_raw(self) -> Floats:
-        """M: level and raw coefficients of [S, X] per coordinate of one linear predictor."""
+        """M: intercept and raw coefficients of [S, X] per coordinate of one linear predictor."""
         (q, a), (p, b) = self.sensitive.shape, self.predictors.shape
         out = np.zeros((1 + q + p, 1 + a + b))
         out[0, 0] = 1.0
@@ -69,7 +69,7 @@ class Coordinates:
 
     @cached_property
     def of_level(self) -> Integers:
-        """Positions of the levels in θ."""
+        """Positions of the intercepts in θ."""
         m, width = self.shape
         skipped = 0 if self._folded is None else self.sensitive.shape[1]
         return np.arange(m, dtype=np.intp) * (width - skipped)
@@ -116,18 +116,18 @@ class Coordinates:
         return (theta if self._folded is None else self._folded @ theta).reshape(self.shape)
 
     def raw(self, theta: Floats) -> Floats:
-        """Level at the means and raw coefficients, one row per linear predictor."""
+        """Intercept at the means and raw coefficients, one row per linear predictor."""
         return self.by_predictor(theta) @ self.to_raw.T
 
     def theta(self, raw: Floats) -> Floats:
-        """Return the θ nearest to given levels and raw coefficients."""
+        """Return the θ nearest to given intercepts and raw coefficients."""
         flat = (raw @ np.linalg.pinv(self.to_raw).T).ravel()
         return flat if self._folded is None else self._folded.T @ flat
 
     def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        """Level, α and β, one row per row of coordinates."""
-        level, a, b = np.split(theta, [1, 1 + self.sensitive.shape[1]], axis=1)
-        return level[:, 0], a @ self.sensitive.T, b @ self.predictors.T
+        """Intercept at the means, α and β, one row per row of coordinates."""
+        intercept, a, b = np.split(theta, [1, 1 + self.sensitive.shape[1]], axis=1)
+        return intercept[:, 0], a @ self.sensitive.T, b @ self.predictors.T
 
     @np.errstate(over="ignore", invalid="ignore")  # at a trial point sums may be infinite
     def derivatives(self, sums: GLMSums) -> tuple[Floats, Floats | None]:

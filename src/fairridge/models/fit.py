@@ -36,8 +36,8 @@ class Separation:
 class Fit:
     """A model η = intercept + Sα + Uβ at one penalty λ.
 
-    This is what a callable definition receives. S, U and y are made when
-    asked for; everything else costs nothing. Multinomial models have one row
+    This is what a callable definition receives. S, U and y are computed on
+    first use; everything else costs nothing. Multinomial models have one row
     of coefficients per class.
 
     Attributes
@@ -118,11 +118,6 @@ class Fit:
         """Sample weights, ones if none were given."""
         return self._columns[3]
 
-    @property
-    def level(self) -> Any:
-        """η at the column means: the intercept of the model with S centered."""
-        return self.intercept + self.alpha @ self.basis.center_sensitive
-
     def linear_predictor(self) -> Floats:
         """Return η for every row, without any offset."""
         if self.features is not None:
@@ -182,8 +177,9 @@ class Fit:
         alpha = self.alpha if sensitive else np.zeros_like(self.alpha)
         beta = self.beta if predictors else self.basis.without_predictors(self.beta)
         dropped = alpha if not center else self.alpha
-        level = self.intercept + dropped @ self.basis.center_sensitive
-        return self.engine.sum_over_rows(function, *self.linear_predictors_at(level, alpha, beta))
+        intercept = self.intercept + dropped @ self.basis.center_sensitive
+        place = self.linear_predictors_at(intercept, alpha, beta)
+        return self.engine.sum_over_rows(function, *place)
 
     def mean_sums(self, means: MeansOfRows) -> MeanSums:
         """Return sums of the means that the model predicts, with [1, S].
@@ -193,20 +189,27 @@ class Fit:
         if self.features is not None:
             return self.features.mean_sums(means)
         if means not in self._memory:
-            level = self.level
-            place = self.linear_predictors_at(level, self.alpha, self.beta)
             beside = len(self.basis.center) if len(self.basis.given_columns) else None
-            found = self.engine.means(self.family, means, *place, beside=beside)
-            self._memory[means] = found
+            self._memory[means] = self.engine.means(self.family, means, *self.place, beside=beside)
         sums: MeanSums = self._memory[means]
         return sums
 
+    @property
+    def mean_intercept(self) -> Any:
+        """The intercept at the column means: that of the model on centered S."""
+        return self.intercept + self.alpha @ self.basis.center_sensitive
+
+    @property
+    def place(self) -> tuple[Floats, Floats, Floats]:
+        """Where engines evaluate the model; see `linear_predictors_at`."""
+        return self.linear_predictors_at(self.mean_intercept, self.alpha, self.beta)
+
     def linear_predictors_at(
-        self, level: Any, alpha: Floats, beta: Floats
+        self, intercept: Any, alpha: Floats, beta: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return a center, levels there and raw coefficients of the linear predictors."""
+        """Return a center, intercepts there and raw coefficients of the linear predictors."""
         raw = self.basis.raw_coefficients(alpha, beta)
-        both = np.column_stack([np.atleast_1d(level), np.atleast_2d(raw)])
+        both = np.column_stack([np.atleast_1d(intercept), np.atleast_2d(raw)])
         both = self.family.to_contrasts(both)
         return self.basis.center, both[:, 0], both[:, 1:]
 
@@ -230,8 +233,8 @@ class Fit:
     def log_size_uncentered(self) -> float:
         """Logarithm of what deviances at α = 0 are multiplied by if S is not centered.
 
-        η then moves by −s̄α in every row; under a log link, and where S is far
-        from zero, floating point does not hold the deviance there.
+        η then moves by −s̄α in every row; under a log link, and if S is far from
+        zero, the deviance there overflows.
         """
         if np.ndim(self.alpha) > 1:
             return 0.0

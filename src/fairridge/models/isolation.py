@@ -40,7 +40,7 @@ class DecidedLevel:
 
 @dataclass(frozen=True)
 class Isolation:
-    """Rows that a model is fitted without, and the way to coefficients for them."""
+    """Rows that a model is fitted without, and how their levels get coefficients."""
 
     # All rows, and those that the model is fitted to.
     everyone: Engine
@@ -53,7 +53,7 @@ class Isolation:
     @cached_property
     def columns(self) -> frozenset[int]:
         """Encoded columns of X that are constant, or collinear, without these levels."""
-        return frozenset(k for one in self.levels for k in one.level.columns)
+        return frozenset(k for decided in self.levels for k in decided.level.columns)
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ class Isolation:
         """Weight of the rows that left."""
         return float(self._rows.weights.sum())
 
-    def completed(self, fit: Fit) -> Fit:
+    def with_levels(self, fit: Fit) -> Fit:
         """Return the model with finite coefficients for the levels.
 
         A level's coefficient is the one at which its rows have the mean
@@ -76,23 +76,21 @@ class Isolation:
         """
         eta, beta = self._eta(fit), np.atleast_2d(fit.beta).copy()
         step_of = self._solver(fit)
-        # A row counts for the first level it has, and feels later ones, which come first here.
-        for one, (mine, members) in reversed(
+        # A row counts for the first level it has, and later ones move it, which come first here.
+        for decided, (mine, members) in reversed(
             list(zip(self.levels, self._memberships, strict=True))
         ):
             if mine.any():
-                step = step_of(eta[mine], mine, one.outcome)
+                step, level = step_of(eta[mine], mine, decided.outcome), decided.level
                 eta[members] += step
-                beta[:, list(one.level.columns)] += (2 * one.level.value - 1) * step[:, None]
-        found = replace(fit, beta=beta.reshape(fit.beta.shape))
-        return replace(found, deviance=self._deviance(found, eta))
+                beta[:, list(level.columns)] += (2 * level.value - 1) * step[:, None]
+        whole = replace(fit, beta=beta.reshape(fit.beta.shape))
+        return replace(whole, deviance=self._deviance(whole, eta))
 
     def _deviance(self, fit: Fit, eta: Floats) -> float:
         """Return the deviance of all rows."""
         if not self.family.separable:
-            level = fit.level
-            place = fit.linear_predictors_at(level, fit.alpha, fit.beta)
-            return self.everyone.derivatives(fit.family, *place, 1).deviance
+            return self.everyone.derivatives(fit.family, *fit.place, 1).deviance
         rows, contrasts = self._rows, fit.family.to_contrasts(eta.T).T
         terms = fit.family.deviance_terms(rows.response, contrasts, rows.weights, 0)
         return float(fit.deviance + terms.deviance)
@@ -100,7 +98,7 @@ class Isolation:
     @cached_property
     def _rows(self) -> MemoryEngine:
         """The rows that left; they are few."""
-        levels = tuple(one.level for one in self.levels)
+        levels = tuple(decided.level for decided in self.levels)
         gathered: _Gathered = self.everyone.sum_of(partial(_gather, levels=levels))
         return MemoryEngine(gathered.rows, separable=self.family.separable)
 
@@ -108,18 +106,18 @@ class Isolation:
     def _memberships(self) -> tuple[tuple[Booleans, Booleans], ...]:
         """Rows that are a level's first, and all that have it."""
         taken = np.zeros(self._rows.n_rows, dtype=bool)
-        found = []
-        for one in self.levels:
-            members = self._rows.rows.members(one.level)
-            found.append((members & ~taken, members))
+        memberships = []
+        for decided in self.levels:
+            members = self._rows.rows.members(decided.level)
+            memberships.append((members & ~taken, members))
             taken = taken | members
-        return tuple(found)
+        return tuple(memberships)
 
     def _eta(self, fit: Fit) -> Floats:
         basis, rows = fit.basis, self._rows
         raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-        level = np.atleast_1d(fit.level)
-        eta: Floats = rows.centered(basis.center) @ np.column_stack([level, raw]).T
+        coefficients = np.column_stack([np.atleast_1d(fit.mean_intercept), raw])
+        eta: Floats = rows.centered(basis.center) @ coefficients.T
         return eta if rows.offset is None else eta + rows.offset[:, None]
 
     def _solver(self, fit: Fit) -> Callable[[Floats, Booleans, int], Floats]:
@@ -144,8 +142,8 @@ class Isolation:
 def isolate(engine: Engine, family: Family) -> Isolation | None:
     """Find the levels of predictors that decide the outcome, until none is left.
 
-    Without the rows of some levels others may decide it, too. Levels of S are
-    not looked at: the bound is about them.
+    Without the rows of some levels others may decide it, too. Levels of S stay:
+    the bound is about them.
 
     Parameters
     ----------
@@ -159,21 +157,21 @@ def isolate(engine: Engine, family: Family) -> Isolation | None:
     Isolation or None
         None if there are no such levels.
     """
-    found: tuple[DecidedLevel, ...] = ()
-    kept, total, left = engine, engine.moments().weight, 0.0
+    isolated: tuple[DecidedLevel, ...] = ()
+    kept, total, removed = engine, engine.moments().weight, 0.0
     while new := _decided(kept, family):
-        found += new
-        levels = tuple(one.level for one in new)
-        left += kept.sum_of(partial(_weight_in, levels=levels))
-        if left > MOST * total:
-            return Isolation(engine, engine, found, family, is_small=False)
+        isolated += new
+        levels = tuple(decided.level for decided in new)
+        removed += kept.sum_of(partial(_weight_in, levels=levels))
+        if removed > MOST * total:
+            return Isolation(engine, engine, isolated, family, is_small=False)
         kept = kept.outside(levels)
-    if not found:
+    if not isolated:
         return None
     before, after = (_tally(rows, family, ())[-1] > 0.0 for rows in (engine, kept))
     # Every class must stay, or some response that is not extreme, such as a count above 0.
     stays = after[0] or (before == after).all()
-    return Isolation(engine, kept, found, family, is_small=bool(stays))
+    return Isolation(engine, kept, isolated, family, is_small=bool(stays))
 
 
 def _decided(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
@@ -182,31 +180,32 @@ def _decided(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
     if not levels:
         return ()
     *counts, everyone = _tally(engine, family, levels)
-    sizes = {level: own.sum() for level, own in zip(levels, counts, strict=True)}
-    found = []
-    for level, own in zip(levels, counts, strict=True):
+    sizes = {level: count.sum() for level, count in zip(levels, counts, strict=True)}
+    decided = []
+    for level, count in zip(levels, counts, strict=True):
         other = sizes.get(replace(level, value=1 - level.value))
-        whole = len(level.columns) > 1 or other is None or own.sum() + other == everyone.sum()
-        if whole and own[0] == 0.0 and np.count_nonzero(own) == 1:
-            found.append(DecidedLevel(level, int(np.argmax(own)) - 1))
-    return tuple(found)
+        # A column of numbers may have values besides 0 and 1 that its moments do not show.
+        whole = len(level.columns) > 1 or other is None or count.sum() + other == everyone.sum()
+        if whole and count[0] == 0.0 and np.count_nonzero(count) == 1:
+            decided.append(DecidedLevel(level, int(np.argmax(count)) - 1))
+    return tuple(decided)
 
 
 def _candidates(engine: Engine, family: Family) -> tuple[RowLevel, ...]:
-    """Return levels that may be decided, as far as the moments of [S, X, y] tell."""
+    """Return levels that may be decided, as far as the moments of [S, X, y] show."""
     moments, q, k = engine.moments(), engine.n_sensitive, len(engine.names)
     mean, y = moments.mean[q:k], moments.mean[k:]
     joint = moments.scatter[q:k, k:] / moments.weight + np.outer(mean, y)
     coded = {j for columns in engine.categories for j in columns}
     levels = [RowLevel((j,), 1) for j in sorted(coded)]
     levels += [RowLevel(tuple(columns), 0) for columns in engine.categories]
-    decided = partial(_may_be_decided, family=family, mean=mean, joint=joint, y=y)
-    found = [level for level in levels if decided(level)]
+    possible = partial(_may_be_decided, family=family, mean=mean, joint=joint, y=y)
+    candidates = [level for level in levels if possible(level)]
     for j in sorted(set(np.flatnonzero(moments.binary[q:k]).tolist()) - coded):
         both = (RowLevel((j,), 1), RowLevel((j,), 0))
-        if any(map(decided, both)):
-            found += both  # to see that there is no third value
-    return tuple(found)
+        if any(map(possible, both)):
+            candidates += both  # counted together, they show whether there is a third value
+    return tuple(candidates)
 
 
 def _may_be_decided(
@@ -217,7 +216,7 @@ def _may_be_decided(
     share, products = mean[columns].sum(), joint[columns].sum(axis=0)
     if level.value == 0:
         share, products = 1.0 - share, y - products
-    if family.reads == "times":  # whose events are not among the moments
+    if family.reads == "times":  # the moments have no events
         return bool(share > 0.0)
     if family.link == "log":
         return bool(share > 0.0 and products[0] <= ROUNDING * y[0])

@@ -12,7 +12,7 @@ from fairridge.exceptions import DataWarning
 
 
 def rows_of(engine: Engine, name: str) -> Rows:
-    """Return the rows themselves, which models of groups cannot do without."""
+    """Return the rows themselves, which models of groups need."""
     if not isinstance(engine, MemoryEngine):
         raise TypeError(f"{name} needs the rows in memory.")
     return engine.rows

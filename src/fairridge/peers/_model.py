@@ -22,7 +22,7 @@ def response_kind(model: Any) -> ResponseKind:
 
 
 def costly(model: Any, tags: Any, penalty: float | None = None) -> Any:
-    """Tell scikit-learn that a bound, or a penalty, may cost accuracy."""
+    """Set scikit-learn's tags: a bound, or a penalty, may cost accuracy."""
     poor = bool(penalty or model.unfairness < 1.0)
     if tags.regressor_tags is not None:
         tags.regressor_tags.poor_score = poor
@@ -33,18 +33,18 @@ def costly(model: Any, tags: Any, penalty: float | None = None) -> Any:
 
 
 def given_penalty(name: str, value: Any) -> str | None:
-    """Return ``name=value`` of a penalty that was given outright; None if a bound chooses it."""
+    """Return ``name=value`` of a penalty that is a parameter; None if a bound chooses it."""
     return None if value is None else f"{name}={check_number(name, value, minimum=0.0):g}"
 
 
-def solve_penalized(problem: Any, bounds: Floats, given: float | None) -> list[Solution]:
-    """Find the smallest penalty that meets each bound, or take the given one."""
+def solve_penalized(problem: Any, bounds: Floats, penalty: float | None) -> list[Solution]:
+    """Find the smallest penalty that meets each bound, or use the penalty of the user."""
     definition = problem.definition
-    if given is None:
+    if penalty is None:
         solutions: list[Solution] = problem.solve(bounds)
         return solutions
-    fit = problem.fits(np.array([given]))[0]
-    done = "inactive" if given == 0.0 else "converged"
-    status: Any = done if problem.converged(given) else "not-converged"
+    fit = problem.fits(np.array([penalty]))[0]
+    done = "inactive" if penalty == 0.0 else "converged"
+    status: Any = done if problem.converged(penalty) else "not-converged"
     value, components = definition.value(fit), definition.components(fit)
-    return [Solution(float(r), fit, value, components, Choice(given, status)) for r in bounds]
+    return [Solution(float(r), fit, value, components, Choice(penalty, status)) for r in bounds]

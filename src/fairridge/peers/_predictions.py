@@ -1,4 +1,4 @@
-"""Models that are known by their predictions, not by coefficients, and their paths."""
+"""Models that have predictions instead of coefficients, and their paths."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fairridge.peers._groups import groups_of, require_predictors, rows_of
 from fairridge.peers._model import response_kind
 from fairridge.reports import GroupSummary, PathCurves, plot_path
 
-# What a column of a path is called.
+# Names of columns of a path.
 SCORES = {"R²": "r_squared", "Accuracy": "accuracy"}
 
 
@@ -48,7 +48,7 @@ class GroupedRows:
 
 @dataclass(eq=False, repr=False)
 class PredictionModel(BaseEstimator):
-    """A fair model around any other, which treats groups of people alike.
+    """A fair model around any other, which treats groups of people the same.
 
     Parameters are fields of dataclasses, as in `LinearModel`.
 

@@ -13,7 +13,7 @@ class Penalty(Protocol):
 
     @property
     def name(self) -> str:
-        """How it is called in tables."""
+        """Its name in tables."""
 
     @property
     def l1(self) -> float:

@@ -15,7 +15,7 @@ class Radial:
     """λ αᵀSᵀSα: in gaussian models α = α_OLS/(1+λ).
 
     Among all α with the same VAR(Sα) this one fits the training data best,
-    β held: it keeps the direction of Sα_OLS, where a ridge turns it towards
+    with β fixed: it keeps the direction of Sα_OLS, whereas a ridge turns it towards
     the directions in which S varies most.
     """
 

@@ -3,7 +3,7 @@
 Of all rows but some, the deviance and its derivatives at given coefficients
 are those of all rows less those of the rest. So in a fold of cross-validation
 the point at which the model of all rows ended, with the fold's own gradient and
-Hessian, costs a pass over the validation rows only.
+Hessian, costs only a pass over the validation rows.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ class FoldStart:
     """A model of some rows, with the derivatives of its deviance."""
 
     family: Family  # the family
-    center: Floats  # where the level is that of the linear predictor, of shape (q+p,)
-    raw: Floats  # level and coefficients of [S, X] of each linear predictor, of shape (m, 1+q+p)
+    center: Floats  # where the intercept is that of the linear predictor, of shape (q+p,)
+    # Intercept and coefficients of [S, X] of each linear predictor, of shape (m, 1+q+p).
+    raw: Floats
     sums: GLMSums  # deviance, gradient and Hessian there
     place: float  # where a search met the model: λ, divided by the weight of the rows, or a limit
     value: float  # what the definition was there
@@ -46,12 +47,12 @@ class FoldStart:
         return cls(family, center, raw, sums, place, value)
 
     def without(self, engine: Engine) -> FoldStart:
-        """Return the same on the rows that are left without some others."""
+        """Return the same without some rows."""
         part = engine.derivatives(self.family, self.center, self.raw[:, 0], self.raw[:, 1:], 2)
         return replace(self, sums=self.sums - part)
 
     def about(self, center: Floats) -> FoldStart:
-        """Return the same with the level at another center."""
+        """Return the same with the intercept at another center."""
         gap, raw = self.center - center, self.raw.copy()
         raw[:, 0] -= raw[:, 1:] @ gap
         return replace(self, center=center, raw=raw, sums=self.sums.recentered(gap))
@@ -62,7 +63,7 @@ def fold_starts(minima: PenalizedGLM, solutions: Iterable[Solution]) -> tuple[Fo
     if not minima.family.separable:
         return ()
     engine, family, basis = minima.engine, minima.family, minima.basis
-    values = {one.fit.lambda_: one.achieved for one in solutions}
+    values = {solution.fit.lambda_: solution.achieved for solution in solutions}
     models = {x: minima.coordinates.raw(minima.point(x).theta) for x in values}
     return tuple(
         FoldStart.at(engine, family, basis.center, raw, x / basis.weight, values[x])

@@ -56,7 +56,7 @@ class GaussianRidge(Protocol):
 
     @property
     def ceiling(self) -> float:
-        """The smallest λ at which nothing penalized is left; 0 if there is nothing."""
+        """The smallest λ at which all that is penalized is zero; 0 if it always is."""
         ...
 
     @property
@@ -102,7 +102,7 @@ class RidgeOnSensitive:
     def _correction(self) -> Floats:
         """One step of iterative refinement of β, with residuals from the rows.
 
-        Uᵀ(y − Sα − Uβ) − λ₂β is zero at the solution; what is left of it is
+        Uᵀ(y − Sα − Uβ) − λ₂β is zero at the solution; its value here is
         rounding, and solving once more with it as right-hand side removes that.
         """
         basis = self.space.basis
@@ -192,7 +192,7 @@ class RidgeOnExplained:
     """min ‖y − Xb‖² + λ‖P_S Xb‖² + λ₂‖b‖², where P_S projects on the centered columns of S.
 
     In the canonical directions, and without λ₂, cⱼ = zⱼ/(1 + λκⱼ) with z the
-    projection of y: directions of which S explains nothing do not move, and
+    projection of y: directions that S does not explain do not move, and
     R² of η on S is Σκⱼcⱼ²/Σcⱼ², which decreases in λ. With λ₂ the same holds
     in directions that are orthogonal for ‖Xb‖² + λ₂‖b‖².
     """
@@ -381,7 +381,7 @@ def secular_roots(
     roots : ndarray
         λ for every target.
     converged : ndarray of bool
-        Whether the steps had died out.
+        Whether the steps have become negligible.
     """
     targets = np.asarray(targets, dtype=np.float64)
     at_zero = length(np.zeros(1))[0][0]

@@ -1,8 +1,8 @@
 """λ(r) and the coefficients found together, in few passes over the rows.
 
-A search that looks at one λ after another needs the minimum at each of them.
-But one pass at any θ tells, for every λ at once, where Newton's method goes from
-there, and to second order which deviances it meets. So the bound is searched for
+A search that tries one λ after another needs the minimum at each of them. But one
+pass at any θ shows, for every λ at once, where Newton's method goes from there, and
+to second order which deviances it meets. So the bound is searched for
 among these predicted models, which costs small matrices only; the next pass is
 made at the one that meets it. λ and θ converge together, quadratically while
 Hessians are new.
@@ -26,7 +26,7 @@ from fairridge.solvers.extrapolation import extrapolation
 from fairridge.solvers.newton import BLIND, CONTRACTION, updated_hessian
 from fairridge.solvers.spectrum import curvature_scale
 
-# Predicted models to look at, for one pass.
+# Predicted models to try, for one pass.
 MOST_TRIALS = 100
 # Passes for one bound, after which other means are tried.
 MOST_PASSES = 16
@@ -36,7 +36,7 @@ FRESH = 1e-6
 SLOW = 0.5
 # The decrease before the first step: more than any.
 FIRST = 100.0
-# Bounds from which to go on to the next.
+# Bounds from which the next one is extrapolated.
 NODES = 4
 # Digits of a predicted value, relative to the decrease before.
 DIGITS = 1e-4
@@ -71,7 +71,7 @@ class _Penalties:
 
 @dataclass(frozen=True)
 class _Tangent:
-    """What one pass tells of the minima at all λ."""
+    """What one pass shows of the minima at all λ."""
 
     point: Point  # where the pass was made
     others: tuple[tuple[float, Floats], ...]  # deviance and gradient with some coefficients at zero
@@ -82,8 +82,8 @@ class _Tangent:
     def _reduced(self) -> tuple[Floats, ...]:
         """Eliminate what λ does not penalize: its step is −w − W·(the step of α).
 
-        What is left for α is made diagonal for all λ: VᵀCV = diag(curvature) of the
-        Hessian C that is left, VᵀKV = 1 of the penalty. Then V, and with it the slope
+        The rest, for α, is made diagonal for all λ: VᵀCV = diag(curvature) of the
+        Hessian C that remains, VᵀKV = 1 of the penalty. Then V, and with it the slope
         and α.
         """
         S, point, Q = self.penalties.is_sensitive, self.point, self.penalties.fixed
@@ -134,7 +134,7 @@ class _Tangent:
 
 
 class JointSearch:
-    """Finds λ(r) for definitions that a model's own deviances tell.
+    """Finds λ(r) for definitions that follow from a model's deviances.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class JointSearch:
     value : callable
         The definition of (λ, point, other deviances).
     with_deviances : bool
-        Whether it looks at deviances with coefficients at zero.
+        Whether it needs deviances with coefficients at zero.
     """
 
     def __init__(self, minima: PenalizedGLM, value: Value, *, with_deviances: bool) -> None:
@@ -153,14 +153,14 @@ class JointSearch:
         self._kept: tuple[Booleans, ...] = ()
         if with_deviances:
             S = self._penalties.is_sensitive
-            of_level = np.isin(np.arange(len(S)), minima.coordinates.of_level)
-            self._kept = (~S, of_level)
+            intercepts = np.isin(np.arange(len(S)), minima.coordinates.of_level)
+            self._kept = (~S, intercepts)
         self._known: dict[float, tuple[float, _Tangent]] = {}
 
     def choices(
         self, bounds: Floats, tol: float, keep: Callable[[float, Point, tuple[float, ...]], bool]
     ) -> dict[float, Choice]:
-        """Choose λ(r) for bounds between 0 and 1, but for those that need a closer look.
+        """Choose λ(r) for bounds between 0 and 1, except those that need another search.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class JointSearch:
         tol : float
             How close to come to each.
         keep : callable
-            Told λ, the minimum and the other deviances there; whether they can be trusted.
+            Maps λ, the minimum and the other deviances there to whether they can be trusted.
         """
         chosen: dict[float, Choice] = {}
         for r in np.unique(bounds[(bounds > 0.0) & (bounds < 1.0)]).tolist():
@@ -240,7 +240,7 @@ class JointSearch:
         nearest = sorted(self._known, key=lambda x: abs(np.log(x / r)))[:NODES]
         lambda_, last = self._known[nearest[0]]
         if len(nearest) == 1 or not self._predicted(last, lambda_, r, DIGITS):
-            return lambda_, last  # beyond λ = 0 there is nothing to go on to
+            return lambda_, last  # there is no model beyond λ = 0
         weights = extrapolation(np.sqrt(nearest[::-1]), float(np.sqrt(r)))
         points = [self._known[x][1].point for x in nearest[: len(weights)][::-1]]
         theta, H = (
@@ -253,7 +253,7 @@ class JointSearch:
 
     @cached_property
     def _at_start(self) -> _Tangent:
-        """The null model, in which nothing is left to set to zero."""
+        """The null model, whose other coefficients are zero already."""
         start = self.minima.start
         same = tuple((start.deviance, start.gradient) for _ in self._kept)
         return _Tangent(start, same, self._kept, self._penalties)
@@ -278,7 +278,7 @@ class JointSearch:
         return r < HIGHEST * ground and value(HILL * self.minima.typical) > ground
 
     def _evaluated(self, before: _Tangent, theta: Floats, order: int) -> _Tangent:
-        """Make a pass; without a new Hessian the one before learns from the gradient."""
+        """Make a pass; without a new Hessian the one before is updated from the gradient."""
         minima, coordinates = self.minima, self.minima.coordinates
         here, *others = (
             coordinates.raw(each) for each in (theta, *(theta * kept for kept in self._kept))
@@ -289,11 +289,11 @@ class JointSearch:
                 minima.family, minima.basis.center, here[:, 0], here[:, 1:], order, places
             )
             gradient, hessian = coordinates.derivatives(sums)
-            gradients = (coordinates.derivatives(one)[0] for one in sums.others)
+            gradients = (coordinates.derivatives(other)[0] for other in sums.others)
         old = before.point
         if hessian is None:
             hessian = updated_hessian(old.hessian, theta - old.theta, gradient - old.gradient)
         point = Point(theta, sums.deviance, gradient, hessian, passes=old.passes + 1)
-        deviances = (one.deviance for one in sums.others)
+        deviances = (other.deviance for other in sums.others)
         known = tuple(zip(deviances, gradients, strict=True))
         return _Tangent(point, known, self._kept, self._penalties)

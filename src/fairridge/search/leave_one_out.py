@@ -13,7 +13,7 @@ misses yᵢ by
 
     eᵢ/(1 − hᵢ) − [uᵢᵀβ − gᵢe⁰ᵢ/(1 − h⁰ᵢ − gᵢ)]/(1 − h⁰ᵢ),
 
-exactly, with centers, B and all coefficients of the other rows. What is held is
+exactly, with centers, B and all coefficients of the other rows. What stays fixed are
 the two penalties: λ(r), λ₂, and the scales that they see columns on.
 """
 
@@ -31,7 +31,7 @@ from fairridge.search.gaussian import GaussianProblem
 from fairridge.solvers import Spectrum
 
 # A row that leaves less than this share to the others has a level or a direction of its own:
-# without it the model says nothing about it.
+# the model without it cannot predict it.
 ALONE = 1e-9
 
 
@@ -46,7 +46,7 @@ def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
     Returns
     -------
     ndarray
-        One sum per model. A row that any of them follows wherever it goes, such as
+        One sum per model. A row that any of them fits perfectly, such as
         the only one of a level of S, counts in none.
     """
     problem = fits[0][0]
@@ -57,7 +57,7 @@ def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
     eigenvalues = basis.predictors.eigenvalues[:, None]
     sums = _LeftOut(
         weight=basis.weight,
-        level=float(basis.center_targets[0]),
+        mean=float(basis.center_targets[0]),
         B=basis.B,
         rotations=(_rotation(basis.sensitive), _rotation(basis.predictors)),
         of_sensitive=np.array(shrunk),
@@ -66,17 +66,19 @@ def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
         on_sensitive=basis.on_sensitive[:, 0],
         on_predictors=basis.on_predictors[:, 0],
     )
-    found: Floats = problem.engine.sum_over_columns(sums, basis.center)
-    return found
+    errors: Floats = problem.engine.sum_over_columns(sums, basis.center)
+    return errors
 
 
 def _shrinkage(spectrum: Spectrum, penalty: Penalty, lambda_: float) -> Floats:
     """Return F with PᵀSα(λ) = F·Pᵀy, one column per direction of S."""
-    found = [
-        spectrum.rotate(spectrum.original(penalty.coefficients(spectrum, one, np.array([lambda_]))))
-        for one in np.eye(spectrum.rank)
+    columns = [
+        spectrum.rotate(
+            spectrum.original(penalty.coefficients(spectrum, direction, np.array([lambda_])))
+        )
+        for direction in np.eye(spectrum.rank)
     ]
-    return np.array(found).reshape(spectrum.rank, spectrum.rank).T
+    return np.array(columns).reshape(spectrum.rank, spectrum.rank).T
 
 
 def _rotation(spectrum: Spectrum) -> Floats:
@@ -89,7 +91,7 @@ class _LeftOut:
     """Sums over a block of rows, one per model; P and Q are the rows of S and U as orthonormal."""
 
     weight: float
-    level: float
+    mean: float
     B: Floats
     rotations: tuple[Floats, Floats]
     of_sensitive: Floats
@@ -100,17 +102,17 @@ class _LeftOut:
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
         q, w = len(self.B), weight[:, None]
         P, Q = Z[:, :q] @ self.rotations[0], (Z[:, q:] - Z[:, :q] @ self.B) @ self.rotations[1]
-        centered, by_predictors = y[:, :1] - self.level, Q @ self._beta
+        centered, by_predictors = y[:, :1] - self.mean, Q @ self._beta
         error = centered - P @ (self.of_sensitive @ self.on_sensitive).T
         free = centered - P @ self.on_sensitive[:, None] - by_predictors
         others = 1.0 - w / self.weight
         left = others - w * np.einsum("ij,mjk,ik->im", P, self.of_sensitive, P)
         left_free = others - w * (P * P).sum(axis=1, keepdims=True)
-        own = w * ((Q * Q) @ self.of_predictors)
+        of_u = w * ((Q * Q) @ self.of_predictors)
         # The last is the smallest of the three.
-        counted = (left_free - own).min(axis=1) > ALONE
+        counted = (left_free - of_u).min(axis=1) > ALONE
         with np.errstate(divide="ignore", invalid="ignore"):
-            missed = error / left - (by_predictors - own * free / (left_free - own)) / left_free
+            missed = error / left - (by_predictors - of_u * free / (left_free - of_u)) / left_free
         return np.asarray(weight[counted] @ missed[counted] ** 2)
 
     @property

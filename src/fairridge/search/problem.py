@@ -19,7 +19,7 @@ from fairridge.models import FairBasis, Fit, Isolation
 from fairridge.models.spaces import Space
 from fairridge.penalties import Penalty
 
-# Tolerances by which a bound may be exceeded before that is said.
+# Tolerances by which a bound may be exceeded before it counts as missed.
 LOOSE = 100.0
 # Distance from the smallest share, relative to it, that is nothing but rounding.
 AT_FLOOR = 1e-12
@@ -37,7 +37,8 @@ class Choice:
     lambda_: float  # λ(r)
     # "inactive": the unconstrained model meets the bound. "converged": the bound is met with
     # equality. "infeasible": no penalty meets it. "not-converged": the search stopped early.
-    # "separated": the bound is met as defined, and levels that decide the response void it.
+    # "separated": the bound is nominally met, but levels that decide the response make it
+    # meaningless.
     status: Status
     # How often the definition crosses the bound as λ grows; more than one means that it is
     # not monotone.
@@ -79,7 +80,7 @@ class Solution:
     separating: dict[str, float] = field(default_factory=dict)
     # Attributes with bounds of their own.
     each: dict[str, AttributeShare] = field(default_factory=dict)
-    # What the bound promises for the population, if that was asked for; the bound is then
+    # What the bound promises for the population, if a confidence was set; the bound is then
     # that of the population (Certificate or None).
     certificate: Any = None
 
@@ -190,7 +191,7 @@ class Problem(ABC):
 
 
 class LeastSquares(Problem):
-    """What gaussian models with a closed form share beside their coefficients."""
+    """What gaussian models with a closed form share."""
 
     family = Gaussian()
 
@@ -205,7 +206,7 @@ class LeastSquares(Problem):
 
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood at σ² = RSS/n."""
-        total = np.array([self.basis.weight])  # all that it needs to know of the rows
+        total = np.array([self.basis.weight])  # all that the likelihood reads of the rows
         return self.family.loglik(fit.deviance, np.empty((0, 1)), total, self.dispersion(fit))
 
 
@@ -242,7 +243,7 @@ class PenalizedProblem(Problem):
 
     @property
     def references(self) -> list[Fit]:
-        """Models that a definition has related others to, in the space."""
+        """Models that a definition compares others with, in the space."""
         return []
 
     def fits(self, lambda_: Floats) -> list[Fit]:
@@ -259,7 +260,7 @@ class PenalizedProblem(Problem):
         return self.in_columns([free.unconstrained()])[0]
 
     def value(self, definition: Definition, fit: Fit) -> float:
-        """Return a definition of a model in the space; in columns if it looks at these."""
+        """Return a definition of a model in the space; in columns if it depends on these."""
         if definition.sees_columns and self.space.compressed:
             (fit,) = self.in_columns([fit])
         return definition.value(fit)
@@ -295,7 +296,7 @@ class PenalizedProblem(Problem):
     def completed(self, solution: Solution, solved: Fit) -> Solution:
         """Name columns that separate the responses; give isolated levels their coefficients.
 
-        A bound that such columns void has the status "separated": the residual of a
+        A bound that such columns make meaningless has the status "separated": the residual of a
         level that decides the response is not zero in other rows, and brings S back
         into their predictions, unseen by the bound. In a blind model its coefficient
         makes up nearly all that varies of η, so that the share of S is small whatever
@@ -314,7 +315,7 @@ class PenalizedProblem(Problem):
             choice = replace(choice, status="separated")
         fit = solution.fit
         if self.isolation is not None:
-            (fit,) = self.in_columns([self.isolation.completed(solved)])
+            (fit,) = self.in_columns([self.isolation.with_levels(solved)])
         return replace(solution, fit=fit, choice=choice, separating=columns)
 
     def _binary_predictors(self) -> set[str]:
@@ -333,9 +334,9 @@ def separating_columns(space: Space, fits: Iterable[Fit]) -> dict[str, float]:
         raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
         raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
         levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > DECIDED))
-        found = {names[k] for k in levels}
-        found |= set(fit.separation.columns if fit.separation else ())
-        here = {name: float(raw[names.index(name)]) for name in found}
+        separating = {names[k] for k in levels}
+        separating |= set(fit.separation.columns if fit.separation else ())
+        here = {name: float(raw[names.index(name)]) for name in separating}
         largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
     return {name: largest[name] for name in names if name in largest}
 
@@ -343,7 +344,7 @@ def separating_columns(space: Space, fits: Iterable[Fit]) -> dict[str, float]:
 def choose_above_floor(
     bounds: Floats, floor: float, free: float, choose: Callable[[Floats], list[Choice]]
 ) -> list[Choice]:
-    """Choose λ for bounds above the floor; below it only the constant is left.
+    """Choose λ for bounds above the floor; only the constant model meets lower ones.
 
     Or the model at λ = 0, whose share `free` can be below the floor if shares
     are not monotone.

@@ -73,7 +73,7 @@ def set_up(
 
 
 def may_separate(engine: Engine, family: Family, settings: ModelSettings) -> bool:
-    """Whether levels that decide the response are to be looked for.
+    """Whether to look for levels that decide the response.
 
     With a penalty every coefficient is finite, as the user chose it, and so
     are they with more columns than rows, where levels are uninformative.
@@ -84,7 +84,7 @@ def may_separate(engine: Engine, family: Family, settings: ModelSettings) -> boo
 
 
 def _with_own_ridge(family: Family, definition: Definition, settings: ModelSettings) -> Any:
-    """Return the settings with the ridge that a definition, or a blind model, brings."""
+    """Return the settings with the ridge of a definition, or of a blind model."""
     name = settings.penalty.name
     if settings.blind and name != "ridge":
         raise ValueError(
@@ -161,7 +161,7 @@ def _iterates(
 
 
 def _needs_matrices(family: Family, definition: Definition, settings: ModelSettings) -> str:
-    """Say what needs them, and what to do instead; empty if nothing does."""
+    """Return what needs matrices, and what to do instead; empty if nothing does."""
     if settings.predictor_penalty == 0.0:
         return "set predictor_penalty > 0: without it a fit needs products"
     if settings.blind or settings.controls:

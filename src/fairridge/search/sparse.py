@@ -57,7 +57,7 @@ class SparseProblem(PenalizedProblem):
         self._grow_from_nothing()
 
     def _set_up(self, features: SparseFeatures) -> None:
-        """Go on in other features; models found so far keep theirs."""
+        """Continue in other features; models found so far keep theirs."""
         self.space, self.inner = features, self._problem_in(features)
 
     def solve(self, bounds: Floats) -> list[Solution]:
@@ -74,7 +74,7 @@ class SparseProblem(PenalizedProblem):
             for solution in solutions
         ]
 
-    # What is not grown is the model in the features of now.
+    # All else is that of the model in the present features.
 
     def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for every bound."""
@@ -141,8 +141,8 @@ class SparseProblem(PenalizedProblem):
     def _grow_from_nothing(self) -> None:
         """Begin with the direction in which the null model lacks most."""
         rows, m = self.space.whole.rows, self.family.n_predictors
-        level = self.space.whole.initial_intercepts(self.family)
-        eta = np.tile(level, (rows.n_rows, 1))
+        intercepts = self.space.whole.initial_intercepts(self.family)
+        eta = np.tile(intercepts, (rows.n_rows, 1))
         if rows.offset is not None:
             eta += rows.offset[:, None]
         model = self._model(eta, np.zeros((len(self.space.directions), m)), 0.0)
@@ -167,9 +167,8 @@ class SparseProblem(PenalizedProblem):
     def _model_of(self, fit: Fit) -> SparseModel:
         """Return a model in features as one of all columns."""
         basis, rows = fit.basis, self.space.engine.rows
-        level = fit.level
-        center, level, raw = fit.linear_predictors_at(level, fit.alpha, fit.beta)
-        eta = self.space.engine.scores(raw) + (level - raw @ center)
+        center, intercepts, raw = fit.place
+        eta = self.space.engine.scores(raw) + (intercepts - raw @ center)
         if rows.offset is not None:
             eta += rows.offset[:, None]
         gamma = self.space.directions @ raw[:, len(basis.center_sensitive) :].T
@@ -190,17 +189,17 @@ class SparseProblem(PenalizedProblem):
         )
 
     def _curvature_of_penalty(self, lambda_: float) -> Floats:
-        """Return second derivatives of the penalty in level and α, along the span of [1, S].
+        """Return second derivatives of the penalty in intercept and α, along the span of [1, S].
 
-        For the level alone, if α does not move, or if absolute values may hold it.
+        For the intercept alone, if α does not move, or if absolute values may hold it at zero.
         """
         if np.isinf(lambda_) or self.settings.penalty.l1 > 0.0:
             return np.zeros((1, 1))
         S = self.basis.sensitive
         A = S.vectors / np.sqrt(S.eigenvalues)
-        found = np.zeros((1 + S.rank, 1 + S.rank))
-        found[1:, 1:] = 2.0 * lambda_ * A.T @ self.settings.penalty.quadratic(S) @ A
-        return found
+        curvature = np.zeros((1 + S.rank, 1 + S.rank))
+        curvature[1:, 1:] = 2.0 * lambda_ * A.T @ self.settings.penalty.quadratic(S) @ A
+        return curvature
 
 
 def _in_features(fit: Fit) -> Fit:

@@ -35,7 +35,7 @@ def conjugate_gradients(
     Returns
     -------
     x : ndarray
-        The solution, or what is known of it after `most` products.
+        The solution, or the approximation after `most` products.
     count : int
         Number of products.
     """

@@ -1,4 +1,4 @@
-"""Polynomials through the last of some values, which lead on to the next."""
+"""Extrapolation by polynomials through the last of some values."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def extrapolation(places: Floats, to: float) -> Floats:
     places : ndarray of shape (k,)
         Where the values are; all different.
     to : float
-        Where the polynomial is asked for.
+        Where to evaluate the polynomial.
     """
     for first in range(len(places) - 1):
         x = places[first:]
-        one = np.eye(len(x), dtype=bool)
-        gaps, above = np.where(one, 1.0, x[:, None] - x), np.where(one, 1.0, to - x)
+        same = np.eye(len(x), dtype=bool)
+        gaps, above = np.where(same, 1.0, x[:, None] - x), np.where(same, 1.0, to - x)
         weights: Floats = (above / gaps).prod(axis=1)
         if np.abs(weights).sum() <= MAGNIFIED:
             return weights

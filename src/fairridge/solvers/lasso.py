@@ -20,12 +20,12 @@ def lasso_minimum(
     """Minimize ½xᵀHx − bᵀx + Σ weightsⱼ|xⱼ|.
 
     For given signs of the coordinates the problem is linear. Solve it, stop at
-    the first coordinate that would change its sign and leave it at zero; where
+    the first coordinate that would change its sign and leave it at zero; if
     none does, let the zero coordinate with the steepest slope join. Every step
     lowers the objective and there are finitely many sets of signs, so that the
     end is exact (feature-sign search, Lee, Battle, Raina and Ng 2007). Columns
     that are nearly or exactly collinear leave directions without curvature:
-    these are settled by proximal steps, which add τ‖x − xₖ‖²/2.
+    proximal steps decide these, which add τ‖x − xₖ‖²/2.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _with_signs(
 
 
 def _step(H: Floats, b: Floats, x: Floats, signs: Floats) -> tuple[Floats, Integers]:
-    """Go to the minimum for these signs, or as far as they last; say which end there."""
+    """Move to the minimum for these signs, or until coordinates reach zero; return these."""
     active = np.flatnonzero(signs)
     if not active.size:
         return x, active

@@ -56,10 +56,10 @@ def adjusted_share(share: float, n_rows: int, rank: int) -> float:
     Returns
     -------
     float
-        NaN if n ≤ q + 1: then S explains anything.
+        NaN if n ≤ q + 1: then S explains any scores.
     """
-    left = n_rows - rank - 1
-    return 1.0 - (1.0 - share) * (n_rows - 1) / left if left > 0 else float("nan")
+    degrees = n_rows - rank - 1
+    return 1.0 - (1.0 - share) * (n_rows - 1) / degrees if degrees > 0 else float("nan")
 
 
 def sequential_share(scatter: Floats, q: int, m: int) -> float:
@@ -68,9 +68,9 @@ def sequential_share(scatter: Floats, q: int, m: int) -> float:
         return 0.0
     cross = scatter[:q, q:]
     explained = cross.T @ _inverse(scatter[:q, :q])[0] @ cross
-    left = scatter[q:, q:] - explained
+    residual = scatter[q:, q:] - explained
     first = float(np.trace(explained[:m, :m]))
-    of_y = left[:m, m:] @ _inverse(left[m:, m:])[0] @ left[m:, :m]
+    of_y = residual[:m, m:] @ _inverse(residual[m:, m:])[0] @ residual[m:, :m]
     both = first + float(np.trace(of_y))
     return first / both if both > 0.0 else 0.0
 

@@ -19,7 +19,7 @@ from fairridge._typing import Floats
 
 # Length of a column, relative to the longest in units of their spread, that is rounding.
 CONSTANT = 1e-12
-# Columns that are compared with all directions found before at once.
+# Columns that are compared at once with all directions found before.
 PANEL = 64
 
 
@@ -228,19 +228,19 @@ def _independent(panel: Floats, directions: Floats, count: int) -> list[int]:
     for _ in range(2):  # twice is enough for orthogonality
         rest -= old @ (old.T @ rest)
     size = np.linalg.norm(panel, axis=0)
-    found: list[int] = []
+    independent: list[int] = []
     for j in range(panel.shape[1]):
         if count == directions.shape[1]:
             break
-        column, new = rest[:, j], directions[:, count - len(found) : count]
+        column, new = rest[:, j], directions[:, count - len(independent) : count]
         for _ in range(2):
             column -= new @ (new.T @ column)
         length = float(np.linalg.norm(column))
         if length > 1e-7 * max(float(size[j]), 1e-300):
             directions[:, count] = column / length
             count += 1
-            found.append(j)
-    return found
+            independent.append(j)
+    return independent
 
 
 def small_qr(Y: Floats) -> tuple[Floats, Floats]:

@@ -59,7 +59,7 @@ NOTHING, TINY = -690.0, 1e-12
 
 
 @dataclass(frozen=True)
-class Columns:
+class StreamColumns:
     """What the columns of a stream are: controls, S, and the score.
 
     Attributes
@@ -69,7 +69,7 @@ class Columns:
     attributes : tuple of slice
         The columns of each sensitive attribute.
     reach : ndarray of shape (k,)
-        How far two rows can be apart; infinity if nobody knows.
+        How far two rows can be apart; infinity if that is unknown.
     """
 
     n_controls: int
@@ -178,14 +178,16 @@ class Directions:
     f: Floats
 
 
-def add_rows(purse: Purse, columns: Columns, r: float, values: Floats, weight: Floats) -> Purse:
+def add_rows(
+    purse: Purse, columns: StreamColumns, r: float, values: Floats, weight: Floats
+) -> Purse:
     """Look at more rows, in their order.
 
     Parameters
     ----------
     purse : Purse
         What was there before.
-    columns : Columns
+    columns : StreamColumns
         What the columns are.
     r : float
         The bound on R².
@@ -224,7 +226,7 @@ def _with_waiting(purse: Purse, ones: Floats, weight: Floats) -> Purse:
     return replace(purse, waiting=waiting, size=held - ROWS * (len(waiting) - 1))
 
 
-def _look(purse: Purse, columns: Columns, r: float) -> Purse:
+def _look(purse: Purse, columns: StreamColumns, r: float) -> Purse:
     """Place all bets that wait, and learn from their rows."""
     total = purse.waiting[:, 0, 0]
     sums = purse.waiting[:, 0, 1:]
@@ -250,7 +252,7 @@ def _look(purse: Purse, columns: Columns, r: float) -> Purse:
     )
 
 
-def directions(purse: Purse, columns: Columns) -> Directions:
+def directions(purse: Purse, columns: StreamColumns) -> Directions:
     """Regress the score on S, and both on the controls; h and f then have the variance 1."""
     k = columns.n_columns
     C, S = slice(0, columns.n_controls), slice(columns.n_controls, k - 1)
@@ -281,7 +283,7 @@ def _gains(there: Directions, scatters: Floats, r: float) -> Floats:
     return hf - np.sqrt(r) / 2.0 * (hh + ff)
 
 
-def _largest_losses(purse: Purse, columns: Columns, there: Directions, r: float) -> Floats:
+def _largest_losses(purse: Purse, columns: StreamColumns, there: Directions, r: float) -> Floats:
     """Return what a bet of each memory may lose, divided by the part that may be lost.
 
     With h and f within ranges H and F, Σ(h − h̄)² ≤ mH²/4, and so on. Without

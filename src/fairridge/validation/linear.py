@@ -50,7 +50,7 @@ class DenseRows:
     def eta(self, basis: FairBasis, fit: Fit) -> Floats:
         """Return linear predictors of shape (n, K), without the offset."""
         raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-        intercept = np.atleast_1d(fit.level)
+        intercept = np.atleast_1d(fit.mean_intercept)
         return intercept + raw @ (self.center - basis.center) + self.columns @ raw.T
 
     def with_offset(self, eta: Floats) -> Floats:

@@ -139,7 +139,7 @@ def moment_fold(
     solutions, basis = model._solve(problem, bounds), problem.basis
     fits = [solution.fit for solution in solutions]
     raw = np.array([basis.raw_coefficients(fit.alpha, fit.beta) for fit in fits])
-    intercepts = np.array([fit.level for fit in fits])
+    intercepts = np.array([fit.mean_intercept for fit in fits])
     scored = [
         _moment_scores(model, problem, *at_bound, part, root)
         for at_bound in zip(solutions, raw, intercepts, strict=True)

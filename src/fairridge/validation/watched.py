@@ -13,7 +13,7 @@ from fairridge.data.columns import CategoricalColumn
 from fairridge.data.table import labels
 from fairridge.estimators._each import require_one_bound
 from fairridge.export import LinearForm, linear_form
-from fairridge.validation.betting import Columns
+from fairridge.validation.betting import StreamColumns
 
 # Standard deviations whose fourth powers are still numbers.
 LARGEST = 1e60
@@ -79,7 +79,7 @@ class Watched:
         return float(facts.bound)
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> StreamColumns:
         """What the columns of the stream are, and how far apart two rows can be."""
         first = len(self.controls)
         reach, attributes = [np.inf] * first, []
@@ -88,7 +88,7 @@ class Watched:
             attributes.append(slice(len(reach), len(reach) + width))
             reach += [1.0 if isinstance(column, CategoricalColumn) else np.inf] * width
         reach.append(1.0 if self._limited else np.inf)
-        return Columns(first, tuple(attributes), np.array(reach))
+        return StreamColumns(first, tuple(attributes), np.array(reach))
 
     @property
     def _limited(self) -> bool:

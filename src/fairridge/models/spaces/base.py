@@ -1,8 +1,8 @@
-"""The columns that a model is solved in, and the way back to those that people gave.
+"""The columns that a model is solved in, and how it is reported in those that users gave.
 
 Every model is solved by the same searches, in some space: S and the predictors as
 they are, their residuals on controls, the directions of X alone, or fewer features
-of many columns. A space says which coordinates a model has there, what λ penalizes
+of many columns. A space states which coordinates a model has there, what λ penalizes
 of them, and how a model found there is reported in the original columns.
 """
 
@@ -24,7 +24,7 @@ from fairridge.models.fit import Fit
 
 @dataclass(frozen=True)
 class Space:
-    """S and U as they are; other spaces say how they differ."""
+    """S and U as they are; other spaces override what differs."""
 
     engine: Engine  # the rows, with the columns that models are solved in
     basis: FairBasis  # these columns in small matrices

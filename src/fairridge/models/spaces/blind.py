@@ -170,10 +170,10 @@ def blind_space_of(
 
 @dataclass(frozen=True, kw_only=True)
 class BlindCoordinates(Coordinates):
-    """θ of a model of X alone: levels, then the canonical directions of X with S.
+    """θ of a model of X alone: intercepts, then the canonical directions of X with S.
 
-    Each direction has variance one. Those of which S explains something stand
-    where coordinates of S do in other models, and S itself has coefficients of zero.
+    Each direction has variance one. Those that S explains in part take the place of
+    coordinates of S in other models, and S itself has coefficients of zero.
     """
 
     space: BlindSpace  # the directions
@@ -185,17 +185,17 @@ class BlindCoordinates(Coordinates):
 
     @cached_property
     def sensitive(self) -> Floats:
-        """Coefficients of X per coordinate of which S explains something, of shape (p, m)."""
+        """Coefficients of X per coordinate that S explains in part, of shape (p, m)."""
         return self._unit[:, : len(self.space.explained)]
 
     @cached_property
     def predictors(self) -> Floats:
-        """Coefficients of X per coordinate of which S explains nothing, of shape (p, d − m)."""
+        """Coefficients of X per coordinate that S does not explain, of shape (p, d − m)."""
         return self._unit[:, len(self.space.explained) :]
 
     @cached_property
     def to_raw(self) -> Floats:
-        """M: level and raw coefficients of [S, X] per coordinate of one linear predictor."""
+        """M: intercept and raw coefficients of [S, X] per coordinate of one linear predictor."""
         q, (p, d) = len(self.basis.center_sensitive), self._unit.shape
         out = np.zeros((1 + q + p, 1 + d))
         out[0, 0] = 1.0
@@ -203,7 +203,7 @@ class BlindCoordinates(Coordinates):
         return out
 
     def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        """Level, α = Bβ, which cancels the coefficients of S, and β."""
+        """Intercept at the means, α = Bβ, which cancels the coefficients of S, and β."""
         beta = theta[:, 1:] @ self._unit.T
         return theta[:, 0], beta @ self.basis.B.T, beta
 

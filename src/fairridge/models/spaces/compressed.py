@@ -15,7 +15,7 @@ E and s come from the n × n matrix G = W^½VVᵀW^½, which costs least but squ
 the condition number: rounding moves its eigenvalues s² by about n·eps·s₁². With
 γ = VᵀW^½(G + λ₂I)⁻¹W^½y that costs as many digits as G + λ₂I is ill-conditioned,
 so that a penalty makes up for small eigenvalues. A QR decomposition of Vᵀ, block
-by block, serves if this is too much, and if G cannot tell whether an
+by block, serves if this is too much, and if G does not show whether an
 eigenvalue is zero: a direction with s = 10⁻⁸s₁ adds next to nothing to the
 fitted values, s²/(s² + λ₂), but to γ it adds s/(s² + λ₂).
 """
@@ -46,7 +46,7 @@ SWEEPS = 2
 
 @dataclass(frozen=True)
 class FeatureSpace(Space, ABC):
-    """Features F of the predictors, and the way back to the columns that they are made of."""
+    """Features F of the predictors, and the map back to the columns that they are made of."""
 
     compressed = True
 
@@ -205,7 +205,7 @@ def _measured(
 ) -> tuple[WideColumns, Floats, Floats, Floats]:
     """Replace scale and squares of X by those of U.
 
-    A column of which the span of S leaves nothing but rounding has squares of zero.
+    A column that is in the span of S up to rounding has squares of zero.
 
     Parameters
     ----------
@@ -239,14 +239,14 @@ def _measured(
     for place, block in column_blocks(columns.pieces, n, columns.center):
         outside, products = decorrelated(block, columns.root_weight, columns.span)
         along[:, place] = products[1:]
-        own, unit = np.einsum("ij,ij->j", outside, outside), columns.scale[place]
-        spread, total = (np.sqrt(a / weight) / unit for a in (own, columns.squares[place]))
+        squares_U, unit = np.einsum("ij,ij->j", outside, outside), columns.scale[place]
+        spread, total = (np.sqrt(a / weight) / unit for a in (squares_U, columns.squares[place]))
         # Rounding of X, and of the columns of S that explain it.
-        own_noise = noise[place] + noise_of_sensitive @ np.abs(to_B @ along[:, place]) / unit
-        used = spread > own_noise * np.maximum(total, 1.0)
-        squares[place] = np.where(used, own, 0.0)
+        noise_U = noise[place] + noise_of_sensitive @ np.abs(to_B @ along[:, place]) / unit
+        used = spread > noise_U * np.maximum(total, 1.0)
+        squares[place] = np.where(used, squares_U, 0.0)
         scale[place] = np.where(used, spread, 1.0) * unit if standardize else 1.0
-        rounding[place] = used * own_noise * unit / scale[place]
+        rounding[place] = used * noise_U * unit / scale[place]
         outside *= used / scale[place]
         gram += outside @ outside.T
     return replace(columns, scale=scale, squares=squares), along, rounding, gram

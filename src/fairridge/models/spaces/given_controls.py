@@ -3,7 +3,7 @@
 With C the controls, all other columns are replaced by their residuals on
 [1, C], marked by a tilde:
 
-    η = level + Cζ + S̃α + Ũβ,   Ũ = X̃ − S̃B,   B from least squares of X̃ on S̃.
+    η = intercept + Cζ + S̃α + Ũβ,   Ũ = X̃ − S̃B,   B from least squares of X̃ on S̃.
 
 The triangular factor of the residuals is what the factor of [S, X, y] leaves
 outside the span of C, and the fair basis of that is one of S̃ and Ũ.
@@ -63,7 +63,7 @@ class ConditionalBasis(FairBasis):
         return out
 
     def raw_coefficients(self, alpha: Floats, beta: Floats) -> Floats:
-        """Coefficients of [S, X] (last axis) for η = level + Cζ + S̃α + Ũβ."""
+        """Coefficients of [S, X] (last axis) for η = intercept + Cζ + S̃α + Ũβ."""
         raw = super().raw_coefficients(alpha, beta[..., self.others])
         q, zeta = len(self.B), beta[..., self.controls]
         zeta = zeta - raw @ self.on_controls[:, : raw.shape[-1]].T
@@ -88,7 +88,7 @@ def conditional_basis(
     standardize: bool,
     n_targets: int = 1,
 ) -> ConditionalBasis:
-    """Take the controls out of S, X and y, and decorrelate what is left.
+    """Take the controls out of S, X and y, and decorrelate the residuals.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _residual_factor(factor: Factor, rest: Integers, root: Floats, n_targets: in
     """Return the factor of residuals, in units of their own spread; their means are zero."""
     R = triangular_factor(root)
     spread = np.linalg.norm(R, axis=0) / np.sqrt(factor.weight)
-    # What controls explain of a column they explain to rounding only.
+    # Controls explain a column only up to rounding.
     gone = spread <= factor.noise[rest] + factor.noise.max(initial=0.0)
     spread = np.where(gone, 1.0, spread)
     center = np.append(np.zeros(len(rest) - n_targets), factor.center[rest[-n_targets:]])
@@ -144,7 +144,7 @@ def _residual_factor(factor: Factor, rest: Integers, root: Floats, n_targets: in
 
 @dataclass(frozen=True)
 class ConditionalCoordinates(Coordinates):
-    """θ of a model with controls: levels, S̃, Ũ, and then C, which no penalty sees."""
+    """θ of a model with controls: intercepts, S̃, Ũ, and then C, which no penalty sees."""
 
     basis: ConditionalBasis
 
@@ -156,7 +156,7 @@ class ConditionalCoordinates(Coordinates):
 
     @cached_property
     def to_raw(self) -> Floats:
-        """M: level and raw coefficients of [S, X] per coordinate of one linear predictor."""
+        """M: intercept and raw coefficients of [S, X] per coordinate of one linear predictor."""
         basis, (a, b) = self.basis, (self.sensitive.shape[1], self.predictors.shape[1])
         c = self.controls.shape[1]
         alpha = np.vstack([self.sensitive.T, np.zeros((b + c, len(self.sensitive)))])
@@ -180,9 +180,9 @@ class ConditionalCoordinates(Coordinates):
     def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Intercept at the means, α and β with ζ, one row per row of coordinates."""
         a, b = self.sensitive.shape[1], self.predictors.shape[1]
-        level, of_S, of_U, of_C = np.split(theta, [1, 1 + a, 1 + a + b], axis=1)
+        intercept, of_S, of_U, of_C = np.split(theta, [1, 1 + a, 1 + a + b], axis=1)
         beta = self.basis.complete(of_U @ self.predictors.T, of_C @ self.controls.T)
-        return level[:, 0], of_S @ self.sensitive.T, beta
+        return intercept[:, 0], of_S @ self.sensitive.T, beta
 
     def penalty(self, sensitive: Floats, predictor_penalty: float) -> Floats:
         """Matrix of the quadratic penalty on θ."""

@@ -1,11 +1,11 @@
 """Newton steps of a model with many sparse columns, by conjugate gradients.
 
-At a model in features, whose level and α are a minimum, a step of the full model solves
+At a model in features, whose intercept and α are a minimum, a step of the full model solves
 
     (VᵀCV − VᵀCT(TᵀCT + K)⁻¹TᵀCV + 2λ₂I)Δ = −g,  g = Vᵀd + 2λ₂γ,
 
 with d and C the derivatives of the deviance in the linear predictors of each row, T
-the columns of level and α, and K the curvature of the penalty on these: they move
+the columns of intercept and α, and K the curvature of the penalty on these: they move
 with γ, and are eliminated. No matrix is formed but that of T.
 """
 
@@ -42,8 +42,8 @@ class SparseModel:
         """Return about the diagonal of the system: as if all rows had the mean curvature."""
         columns = self.columns
         mean = np.einsum("naa->a", self.curvature) / columns.weights.sum()
-        own = columns.squares / columns.scale**2
-        return own[:, None] * mean + 2.0 * self.ridge
+        squares = columns.squares / columns.scale**2
+        return squares[:, None] * mean + 2.0 * self.ridge
 
     def newton_step(self, gradient: Floats, *, tol: float, most: int) -> tuple[Floats, int]:
         """Return Δ, of shape (p, m), and how many products with V and Vᵀ it took."""

@@ -2,8 +2,8 @@
 
 With a ridge on γ = Dβ, the minimum over all γ is the minimum over those in the span
 of any orthonormal directions Q that contain it. Then features F = VQ with a plain
-ridge are the same model, as in `compression`, whatever the definition of fairness and
-the penalty on α. Q begins empty. The full gradient at the model in features says
+ridge are the same model, as in `compressed`, whatever the definition of fairness and
+the penalty on α. Q begins empty. The full gradient at the model in features shows
 whether γ lies in its span; if it does not, a Newton step of the full model is
 one more direction. So a gaussian model, whose β is the same at every λ, has one
 feature, and others have several.
@@ -27,6 +27,7 @@ from fairridge.models.spaces.compressed import (
     sensitive_basis,
 )
 from fairridge.models.spaces.sparse_columns import Numbers, SparseColumns, SparseSpectrum
+from fairridge.solvers.spectrum import Spectrum
 
 # Length of a direction, relative to the longest, that is left for later.
 SHORT = 1e-3
@@ -36,7 +37,7 @@ NO_VARIANCE = 1e-24
 
 @dataclass(frozen=True)
 class SparseFeatures(FeatureSpace):
-    """The model in features, and the way back."""
+    """Features of sparse predictors, and the map back to the columns."""
 
     columns: SparseColumns  # V
     directions: Floats  # Q, of shape (p, k)
@@ -49,7 +50,7 @@ class SparseFeatures(FeatureSpace):
     def grown(self, more: Floats) -> SparseFeatures:
         """Return features with more directions, of shape (p, c).
 
-        Steps that are much alike add what they have in common.
+        Of steps that are nearly parallel only what they have in common is added.
         """
         Q = self.directions
         for _ in range(2):  # twice is enough for orthogonality
@@ -58,9 +59,9 @@ class SparseFeatures(FeatureSpace):
         new = new[:, lengths > SHORT * lengths[0]]
         values: Floats = np.asarray(self.engine.rows.predictors[0].values)  # type: ignore[union-attr]
         values = np.hstack([values, self.columns.outside(self.columns.times(new))])
-        found = self._in_features(np.hstack([Q, new]), values)
-        found.engine.passes = self.engine.passes + 1
-        return found
+        features = self._in_features(np.hstack([Q, new]), values)
+        features.engine.passes = self.engine.passes + 1
+        return features
 
     def _in_features(self, Q: Floats, values: Floats) -> SparseFeatures:
         """Turn directions so that the features VQ are orthogonal to each other."""
@@ -93,37 +94,30 @@ def sparse_features(engine: MemoryEngine, *, standardize: bool) -> SparseFeature
         Whether penalties see columns of S and U divided by their standard deviations.
     """
     rows, weights = engine.rows, engine.weights
-    total, q, last = float(weights.sum()), engine.n_sensitive, len(engine.names)
-    n_features = last - q
+    total = float(weights.sum())
     mean_S, squares_S = column_statistics(rows.sensitive, weights)
     scale_S = scale_of(squares_S, mean_S, total)
     noise_S = rounding_noise(mean_S, scale_S)
     sensitive, P = sensitive_basis(engine, mean_S, scale_S, noise_S, standardize=standardize)
+    # H: columns with the span of [1, S] that are orthonormal under the weights. P has them for
+    # W^½S, so that the root of the weights is divided out.
     root = np.sqrt(weights)[:, None]
     span = np.hstack([np.full_like(root, 1.0 / np.sqrt(total)), P / root])
 
     pieces, mean, squares = _centered(engine)
-    # A column of zeros alone has a square of zero, and need not be looked at.
+    # A column of zeros alone has a square of zero, and needs no check.
     checked = np.where((squares == 0.0) & (mean == 0.0), 1.0, squares)
     of_targets = column_statistics([Slab(rows.targets)], weights)[1]
     engine.require_numbers(np.concatenate([squares_S, checked, of_targets]))
-    columns = SparseColumns(
-        pieces, weights, span, np.empty((0, 0)), np.ones(n_features), np.ones(n_features)
+    columns, B = _decorrelated(
+        pieces, weights, span, sensitive, noise_S * scale_S, mean, squares, standardize=standardize
     )
-    columns = replace(columns, along=columns.products(span * weights[:, None]).T)
-    outside = columns.squares_outside(squares)
-    unit = scale_of(squares, mean, total)
-    to_B = sensitive.vectors / np.sqrt(sensitive.eigenvalues) / sensitive.scale[:, None]
-    B = to_B @ columns.along[1:]
-    noise = rounding_noise(mean, unit) + (noise_S * scale_S) @ np.abs(B) / unit
-    spread = np.sqrt(np.maximum(outside, 0.0) / total) / unit
-    used = spread > noise * np.maximum(np.sqrt(squares / total) / unit, 1.0)
-    scale = np.where(used, spread, 1.0) * unit if standardize else np.ones(n_features)
-    columns = replace(columns, scale=scale, squares=np.where(used, outside, 0.0))
 
+    # U has no decomposition to project the response on. It is compared only along the response,
+    # so that an orthonormal basis of its part outside [1, S] stands for the left singular
+    # vectors; nothing of the response is outside its own span, and the residual is zero.
     center = weights @ rows.targets / total
     response = rows.targets - center
-    on_sensitive = P.T @ (response * root)
     targets = columns.outside(response)
     left, on_left = np.linalg.qr(targets * root)
     original = FairBasis(
@@ -134,33 +128,64 @@ def sparse_features(engine: MemoryEngine, *, standardize: bool) -> SparseFeature
         B=B,
         sensitive=sensitive,
         predictors=SparseSpectrum(columns, left / root),
-        on_sensitive=on_sensitive,
+        on_sensitive=P.T @ (response * root),
         on_predictors=on_left,
         residual=np.zeros((targets.shape[1], targets.shape[1])),
         explained=explained_share(columns.squares, squares),
     )
-    none = np.zeros((n_features, 0))
+    # Q begins empty; searches add directions until they suffice (`SparseFeatures.grown`).
+    none = np.zeros((len(mean), 0))
     empty = SparseFeatures(engine, original, engine, original, columns, none, targets)
     return empty._in_features(none, np.zeros((rows.n_rows, 0)))
+
+
+def _decorrelated(
+    pieces: tuple[Numbers, ...],
+    weights: Floats,
+    span: Floats,
+    sensitive: Spectrum,
+    noise_S: Floats,
+    mean: Floats,
+    squares: Floats,
+    *,
+    standardize: bool,
+) -> tuple[SparseColumns, Floats]:
+    """Return V, and B; see `sparse_features`. `noise_S` is in the units of S."""
+    total, ones = float(weights.sum()), np.ones(len(mean))
+    # A = HᵀWX needs products with X alone, so that it is found before scale and squares.
+    columns = SparseColumns(pieces, weights, span, np.empty((0, 0)), ones, ones)
+    columns = replace(columns, along=columns.products(span * weights[:, None]).T)
+    outside = columns.squares_outside(squares)
+    unit = scale_of(squares, mean, total)
+    # The first row of A belongs to the constant; the others are along S, in its singular basis.
+    to_B = sensitive.vectors / np.sqrt(sensitive.eigenvalues) / sensitive.scale[:, None]
+    B = to_B @ columns.along[1:]
+    # As in `fair_basis`: what S explains of a column up to rounding, of X and of S, counts as
+    # explained, since its coefficient would be made of rounding. Its squares are set to zero.
+    noise = rounding_noise(mean, unit) + noise_S @ np.abs(B) / unit
+    spread = np.sqrt(np.maximum(outside, 0.0) / total) / unit
+    used = spread > noise * np.maximum(np.sqrt(squares / total) / unit, 1.0)
+    scale = np.where(used, spread, 1.0) * unit if standardize else ones
+    return replace(columns, scale=scale, squares=np.where(used, outside, 0.0)), B
 
 
 def _centered(engine: MemoryEngine) -> tuple[tuple[Numbers, ...], Floats, Floats]:
     """Return the predictors, dense ones centered, and mean and Σ w(x − mean)² of each."""
     weights = engine.weights
-    found: list[tuple[Numbers, Floats, Floats]] = []
+    centered: list[tuple[Numbers, Floats, Floats]] = []
     for piece in engine.rows.predictors:
         if isinstance(piece, SparseSlab):
-            found.append((piece, *_sparse_statistics(piece, weights)))
+            centered.append((piece, *_sparse_statistics(piece, weights)))
         else:
             assert isinstance(piece, Slab)
             mean, squares = column_statistics([piece], weights)
-            found.append((Slab(piece.values - mean), mean, squares))
-    means, scatters = (np.concatenate([part[k] for part in found]) for k in (1, 2))
-    return tuple(part[0] for part in found), means, scatters
+            centered.append((Slab(piece.values - mean), mean, squares))
+    means, scatters = (np.concatenate([part[k] for part in centered]) for k in (1, 2))
+    return tuple(part[0] for part in centered), means, scatters
 
 
 def _sparse_statistics(piece: SparseSlab, weights: Floats) -> tuple[Floats, Floats]:
-    """Return mean and Σ w(x − mean)²; the zeros of a column are all alike."""
+    """Return mean and Σ w(x − mean)²; the zeros of a column add one term."""
     values, total = piece.values, float(weights.sum())
     with np.errstate(over="ignore", invalid="ignore"):
         mean = values.T @ weights / total

@@ -22,7 +22,7 @@ from fairridge.solvers.spectrum import Spectrum
 
 Numbers = Slab | SparseSlab
 
-# Share of a column that S leaves, below which its square has lost digits to subtraction.
+# Share of a column that S does not explain, below which subtraction has cost its square digits.
 CANCELLED = 1e-4
 # Columns that are written out at a time.
 SOME = 64
@@ -44,24 +44,24 @@ class SparseColumns:
     def times(self, gamma: Floats) -> Floats:
         """V times coefficients of shape (p, m)."""
         beta = gamma * self._per_scale[:, None]
-        found, start = -self.span @ (self.along @ beta), 0
+        product, start = -self.span @ (self.along @ beta), 0
         for piece in self.pieces:
-            found += piece.values @ beta[start : start + piece.width]
+            product += piece.values @ beta[start : start + piece.width]
             start += piece.width
-        return found
+        return product
 
     def transposed(self, vectors: Floats) -> Floats:
         """Vᵀ times vectors of shape (n, m)."""
-        found = self.products(vectors)
-        found -= self.along.T @ (self.span.T @ vectors)
-        return found * self._per_scale[:, None]
+        product = self.products(vectors)
+        product -= self.along.T @ (self.span.T @ vectors)
+        return product * self._per_scale[:, None]
 
     def products(self, vectors: Floats) -> Floats:
         """Xᵀ times vectors of shape (n, m)."""
         return np.concatenate([piece.values.T @ vectors for piece in self.pieces])
 
     def outside(self, vectors: Floats) -> Floats:
-        """Take off vectors what [1, S] explains of them."""
+        """Subtract from vectors what [1, S] explains of them."""
         for _ in range(2):  # twice is enough for orthogonality
             vectors = vectors - self.span @ ((self.span * self.weights[:, None]).T @ vectors)
         return vectors
@@ -73,15 +73,15 @@ class SparseColumns:
     def squares_outside(self, total: Floats) -> Floats:
         """Return ‖W^½u‖² from that of the centered columns of X."""
         squares = total - (self.along[1:] ** 2).sum(axis=0)
-        lost = np.flatnonzero(squares < CANCELLED * total)
-        for places in np.split(lost, range(SOME, len(lost), SOME)):
-            own = self.outside(_columns(self.pieces, places, len(self.weights)))
-            squares[places] = self.weights @ own**2
+        cancelled = np.flatnonzero(squares < CANCELLED * total)
+        for places in np.split(cancelled, range(SOME, len(cancelled), SOME)):
+            columns = self.outside(_columns(self.pieces, places, len(self.weights)))
+            squares[places] = self.weights @ columns**2
         return squares
 
 
 class SparseSpectrum(Spectrum):
-    """Columns of U, of which no decomposition exists: what a model asks of them is products.
+    """Columns of U without a decomposition: models need only products with them.
 
     Fitted values and responses are compared along the response alone.
 
@@ -117,13 +117,13 @@ class SparseSpectrum(Spectrum):
     def rotate(self, coefficients: Floats) -> Floats:
         """Fitted values Ub along the response, for original-scale coefficients b (last axis)."""
         weighted = self._fitted(coefficients) * self._columns.weights[:, None]
-        found = weighted.T @ self._left
-        return found.reshape(*coefficients.shape[:-1], self._left.shape[1])
+        fitted = weighted.T @ self._left
+        return fitted.reshape(*coefficients.shape[:-1], self._left.shape[1])
 
     def quadratic(self, coefficients: Floats) -> Floats:
         """‖Ub‖² for original-scale coefficients b (last axis)."""
-        found = self._columns.weights @ self._fitted(coefficients) ** 2
-        return found.reshape(coefficients.shape[:-1])
+        squares = self._columns.weights @ self._fitted(coefficients) ** 2
+        return squares.reshape(coefficients.shape[:-1])
 
     def _fitted(self, coefficients: Floats) -> Floats:
         flat = coefficients.reshape(-1, len(self.scale))
@@ -132,10 +132,10 @@ class SparseSpectrum(Spectrum):
 
 def _columns(pieces: tuple[Numbers, ...], places: Integers, n_rows: int) -> Floats:
     """Write some columns out."""
-    found, start = [np.empty((n_rows, 0))], 0
+    blocks, start = [np.empty((n_rows, 0))], 0
     for piece in pieces:
-        own = places[(places >= start) & (places < start + piece.width)] - start
-        part: Any = piece.values[:, own]
-        found.append(part if isinstance(piece, Slab) else part.toarray())
+        local = places[(places >= start) & (places < start + piece.width)] - start
+        part: Any = piece.values[:, local]
+        blocks.append(part if isinstance(piece, Slab) else part.toarray())
         start += piece.width
-    return np.hstack(found)
+    return np.hstack(blocks)

@@ -1,4 +1,4 @@
-"""Columns of which there are more than rows, in blocks, and their singular basis."""
+"""More columns than rows, in blocks, and their singular basis."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class WideColumns:
     def transposed(self, vectors: Floats) -> Floats:
         """VᵀW^½ times vectors of shape (n, m)."""
         out = np.empty((len(self.center), vectors.shape[1]))
-        # The span is taken off the vectors, which are few, instead of off the columns.
+        # The span is projected out of the vectors, which are few, instead of out of the columns.
         weighted = self._outside(vectors) * self.root_weight
         for place, block in column_blocks(self.pieces, len(self.span), self.center):
             out[place] = (block.T @ weighted) * self._per_scale(place)[:, None]
@@ -58,7 +58,7 @@ class WideColumns:
 
 
 class WideSpectrum(Spectrum):
-    """Wide columns in their singular basis; its p × rank vectors are made only if asked for.
+    """Wide columns in their singular basis; its p × rank vectors are computed on first use.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ class WideSpectrum(Spectrum):
 
 
 def decorrelated(block: Floats, root_weight: Floats, span: Floats) -> tuple[Floats, Floats]:
-    """Weigh columns and take the span off them; return what is left, and the products with it."""
+    """Weight columns and project the span out; return the residuals, and products with the span."""
     block *= root_weight
     products = span.T @ block
     inside, total = (products**2).sum(axis=0), np.einsum("ij,ij->j", block, block)
     block -= span @ products
-    if (inside > 0.5 * total).any():  # what is left may not be orthogonal yet
+    if (inside > 0.5 * total).any():  # the residuals may not be orthogonal yet
         more = span.T @ block
         block -= span @ more
         products += more

@@ -54,7 +54,7 @@ class Barycenter(PredictionModel):
     split: float | None = None
     random_state: Any = None
 
-    # People of a new group are in one of the groups, or nothing is known of them.
+    # A new group counts as one of the groups, or is an error.
     _unknown_rules: ClassVar[tuple[str, ...]] = ("error", "base")
 
     @property

@@ -87,7 +87,7 @@ class BarycenterClassifier(ClassifierMixin, Barycenter):
                 "that has, or put CalibratedClassifierCV around it."
             )
         both = np.asarray(estimator.predict_proba(Z), dtype=np.float64)
-        # A split may leave a classifier rows of one class only.
+        # With a split, the rows of a classifier may have a single class.
         return both[:, -1] if both.shape[1] == 2 else np.full(len(Z), float(estimator.classes_[0]))
 
     def _scored(self, y: Floats, predicted: Floats, weight: Floats) -> float:

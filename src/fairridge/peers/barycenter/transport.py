@@ -41,29 +41,29 @@ def barycenter_maps(
     center = float(np.average(values, weights=weight))
     tie = TIE * float(np.abs(values - center).max()) + 1e-15 * abs(center)
     share = np.bincount(codes, weights=weight, minlength=n_groups) / weight.sum()
-    supports, levels, integrals = [], [], []
+    supports, probabilities, integrals = [], [], []
     for g in range(n_groups):
         inside = codes == g
         support, mass = _atoms(values[inside], weight[inside], tie)
         below = np.concatenate([[0.0], np.cumsum(mass)])
         supports.append(support)
-        levels.append(below / below[-1])
-        # ∫Q_g from 0 to each level; Q_g is constant between levels, so this is all of it.
+        probabilities.append(below / below[-1])
+        # ∫Q_g from 0 to each probability; Q_g is constant between them, so this is all of it.
         moment = np.cumsum((support - center) * mass)
         integrals.append(np.concatenate([[0.0], moment]) / below[-1])
 
     def integral(u: Floats) -> Floats:
         """∫Q̄ from 0 to u."""
-        parts = [share[g] * np.interp(u, levels[g], integrals[g]) for g in range(n_groups)]
+        parts = [share[g] * np.interp(u, probabilities[g], integrals[g]) for g in range(n_groups)]
         return np.sum(parts, axis=0)
 
     return tuple(
         # The image is nondecreasing but for rounding.
         Transport(
             support,
-            center + np.maximum.accumulate(np.diff(integral(level)) / np.diff(level)),
+            center + np.maximum.accumulate(np.diff(integral(ends)) / np.diff(ends)),
         )
-        for support, level in zip(supports, levels, strict=True)
+        for support, ends in zip(supports, probabilities, strict=True)
     )
 
 

@@ -22,7 +22,7 @@ class BlindExactRegressor(RegressorMixin, LinearModel):
     S is used at fit and not at predict. The problem is not convex, and is
     solved exactly from one equation in one number. No blind model with this
     share of S has a smaller training error, so neither has
-    ``FairRidgeRegressor(blind=True)``; but where that one only shrinks what S
+    ``FairRidgeRegressor(blind=True)``; but while that one only shrinks what S
     explains, this one also inflates what S does not explain, by 1/(1 − μr), as
     `KomiyamaRegressor` does.
 
@@ -64,7 +64,7 @@ class BlindExactRegressor(RegressorMixin, LinearModel):
             StatisticalParity(measure="variance"),
             needs_sensitive=False,
             moments_suffice=True,
-            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
+            regularized=True,  # predictors may be collinear with S; `_set_up` checks X alone
             multiplier="Multiplier μ",
         )
 

@@ -7,7 +7,7 @@ is not convex. In the canonical directions of X with S (`models.spaces.blind`),
 
     cⱼ = zⱼ / (1 + μ(κⱼ − r)),   φ(μ) = Σ (κⱼ − r)cⱼ² = 0,
 
-and φ decreases on 0 ≤ μ < 1/(r − κ_min), from which c is a minimum.
+and φ decreases on 0 ≤ μ < 1/(r − κ_min), where c is a minimum.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ class BlindExactProblem(LeastSquares):
         return z / every, (1.0 - float(root)) / width
 
     def _hard(self, r: float, others: Floats, width: float) -> tuple[Floats, float]:
-        """Return c if y has nothing in the direction with the smallest κ.
+        """Return c if y has no part in the direction with the smallest κ.
 
-        That direction then only makes Xb longer, by as much as the bound asks for;
+        That direction then only makes Xb longer, by as much as the bound requires;
         its sign is arbitrary.
         """
         space, c = self.space, self.space.projection[:, 0].copy()

@@ -22,7 +22,7 @@ from fairridge.engines import Engine
 from fairridge.fairness.base import Definition, share
 from fairridge.models import Fit
 
-# What sums of weights may have lost, relative to their total.
+# Rounding errors of sums of weights, relative to their total.
 ROUNDING_OF_WEIGHTS = 1e-12
 
 

@@ -68,7 +68,7 @@ class _ConvexFair(LinearModel):
             OutcomePairs(self._checked_bins),
             needs_sensitive=False,
             needs_groups=True,
-            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
+            regularized=True,  # predictors may be collinear with S; `_set_up` checks X alone
             multiplier="λ",
             given_penalty=given_penalty("strength", self.strength),
         )
@@ -84,7 +84,9 @@ class _ConvexFair(LinearModel):
             max_iter=check_count("max_iter", self.max_iter),
         )
 
-    def _solve(self, problem: Any, bounds: Floats, held: Engine | None = None) -> list[Solution]:
+    def _solve(
+        self, problem: Any, bounds: Floats, held_out: Engine | None = None
+    ) -> list[Solution]:
         return solve_penalized(problem, bounds, self.strength)
 
     def _set_up(self, training: Training) -> Any:

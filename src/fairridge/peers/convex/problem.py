@@ -42,7 +42,7 @@ class PairSpace(BlindSpace):
     """
 
     def floor(self, gradient: Floats) -> float:
-        """Return 0: without what M sees nothing is left of bᵀMb."""
+        """Return 0: bᵀMb vanishes with its directions."""
         return 0.0
 
 

@@ -4,7 +4,7 @@ Komiyama et al. (2018) write of least squares, U = X − SB, and used a ridge in
 their experiments: Ũ = X − SB̃ with B̃ = (SᵀS + λI)⁻¹SᵀX. Then Ũ = U + SΔ with
 Δ = λ(SᵀS + λI)⁻¹B, so that S and Ũ are correlated, and a model that treats
 them as orthogonal bounds something else than the share of S (Scutari, Panero
-and Proissl 2022, section 2.2). Kept to show that, and for nothing else.
+and Proissl 2022, section 2.2). This module only demonstrates that.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ class KomiyamaRegressor(RegressorMixin, LinearModel):
         on the share itself.
     ridge : float, default=0.0
         Added to SᵀS and UᵀU of standardized columns, in objective and bound, as
-        R's fairml does. What is bounded then is no longer the share itself;
-        `unfairness_` is.
+        R's fairml does. The bound then is on a regularized share;
+        `unfairness_` is the share itself.
     covariance : scikit-learn covariance estimator or callable, optional
         Used instead of the covariance matrix of the standardized columns
         [S, U], in objective and bound: an estimator such as `LedoitWolf()`, or
@@ -90,8 +90,8 @@ class KomiyamaRegressor(RegressorMixin, LinearModel):
 
     @property
     def _traits(self) -> Traits:
-        given = check_number("predictor_penalty", self.predictor_penalty, minimum=0.0)
-        regular = given > 0.0 or self.ridge > 0.0 or self.covariance is not None
+        lambda_2 = check_number("predictor_penalty", self.predictor_penalty, minimum=0.0)
+        regular = lambda_2 > 0.0 or self.ridge > 0.0 or self.covariance is not None
         return Traits(
             StatisticalParity(),
             moments_suffice=self.covariance is None,
@@ -173,7 +173,7 @@ def auxiliary_ridge_bias(
 
     The experiments of Komiyama et al. (2018) decorrelated X from S by ridge
     regression, Ũ = X − S(SᵀS + λI)⁻¹SᵀX. S and Ũ are then correlated, so the
-    model is not as fair as it says: this returns how much, for the figure in
+    model is less fair than its bound: this returns how much, for the figure in
     section 2.2 of Scutari, Panero and Proissl (2022). It is not a way to fit a
     model. Always warns.
 

@@ -38,7 +38,7 @@ Covariance = Callable[[Floats], Floats]
 NO_VARIANCE = 1e-13
 # A projection of y this small, relative to y, has no direction that means anything.
 NEGLIGIBLE_PROJECTION = 1e-10
-# A bound this small is none.
+# A bound this small counts as zero.
 TINY = 1e-100
 
 
@@ -61,7 +61,7 @@ class Block:
     def with_covariance(self, V: Floats, weight: float, label: str) -> Block:
         """Return the block with another covariance matrix V of the scaled columns.
 
-        `weight` is n, and `label` says what the columns are, in messages.
+        `weight` is n, and `label` names the columns in messages.
         """
         products = self.spectrum.vectors @ (np.sqrt(self.spectrum.eigenvalues) * self.projection)
         values, vectors = np.linalg.eigh(0.5 * weight * (V + V.T))
@@ -129,7 +129,7 @@ def place_of(a: float, predictors: Block, penalty: float, r: float, nothing: flo
 def _penalized_place(
     a: float, predictors: Block, penalty: float, r: float, nothing: float
 ) -> Place:
-    """Find μ below the pole at which a direction of β is no longer determined.
+    """Find μ below the pole, at which a direction of β becomes undetermined.
 
     With δ = μ_max − μ, the denominators lᵢ(1 − μr) + λ₂ of β are
     λ₂(1 − lᵢ/l₁) + δrlᵢ, l₁ the largest eigenvalue.

@@ -47,7 +47,7 @@ class ReductionsClassifier(ClassifierMixin, PredictionModel):
     of `predict_proba`. What it comes to for `predict` is in `unfairness_components_`.
 
     The classifiers use X alone. Sensitive columns of X are taken out of the
-    predictors, and S is neither needed nor looked at after fit.
+    predictors, and S is not needed after fit.
 
     Parameters
     ----------
@@ -169,8 +169,8 @@ class ReductionsClassifier(ClassifierMixin, PredictionModel):
             self.estimators_ = [on_original_scale(h, scaler) for h in self.estimators_]
         self.gap_ = float(mitigator.best_gap_)
         self.n_iter_ = int(mitigator.last_iter_) + 1
-        # fairlearn stops at a gap that is small against the error's own noise; without any error
-        # that is no gap at all, which rounding does not allow.
+        # fairlearn stops at a gap that is small against the error's own noise. Without any error
+        # that is a gap of zero, which rounding does not allow.
         self.converged_ = bool(self.gap_ < max(mitigator.nu, 1e-8))
 
     def _measure(self, Z: Floats, y: Integers, codes: Integers) -> None:
@@ -229,7 +229,7 @@ class ReductionsClassifier(ClassifierMixin, PredictionModel):
 
 
 def _fairlearn_reductions() -> Any:
-    """Import fairlearn's reductions, or say how to install them."""
+    """Import fairlearn's reductions; the error names the extra to install."""
     try:
         return import_module("fairlearn.reductions")
     except ImportError as error:
@@ -239,9 +239,9 @@ def _fairlearn_reductions() -> Any:
 
 
 def _fit_mitigator(mitigator: Any, Z: Floats, y: Integers, codes: Integers) -> None:
-    """Fit a mitigator of fairlearn, and say in our words what it cannot do."""
+    """Fit a mitigator of fairlearn, with clearer errors."""
     with warnings.catch_warnings():
-        # What fairlearn does with pandas does not concern our users.
+        # Warnings about fairlearn's use of pandas are not for our users.
         for category in (DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
         try:
@@ -250,13 +250,13 @@ def _fit_mitigator(mitigator: Any, Z: Floats, y: Integers, codes: Integers) -> N
             if "sample_weight" not in str(error):
                 raise
             raise ValueError(
-                "fairlearn cannot weigh these rows: all its weights become zero, which happens "
+                "fairlearn cannot weight these rows: all its weights become zero, which happens "
                 "if the groups are the classes of y."
             ) from error
 
 
 def _repeated_rows(weight: Floats | None, n: int) -> Integers:
-    """Positions of rows, each as often as its weight says."""
+    """Positions of rows, each as often as its weight."""
     if weight is None:
         return np.arange(n)
     if (weight != np.round(weight)).any():

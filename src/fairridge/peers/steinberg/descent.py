@@ -29,7 +29,7 @@ def descend(evaluate: Evaluate, start: Floats, max_iter: int) -> Minimum:
     """Go down from a start to a local minimum.
 
     Each step is −|H|⁻¹g, where |H| has the absolute eigenvalues of the
-    Hessian: Newton's step near a minimum, and a way down everywhere else. The
+    Hessian: Newton's step near a minimum, and a descent everywhere else. The
     test for convergence, gᵀ|H|⁻¹g, does not depend on the units of x. `evaluate`
     maps x to value, gradient and Hessian.
     """
@@ -52,7 +52,7 @@ def descend(evaluate: Evaluate, start: Floats, max_iter: int) -> Minimum:
         converged = decrease <= 1e-15 * scale and _step(*trial[1:])[1] > 0.5 * decrease
         x = x + length * step
         value, gradient, hessian = trial
-        if converged:  # what is left is rounding
+        if converged:  # the rest is rounding
             return Minimum(x, value, True)
     return Minimum(x, value, False)
 

@@ -41,7 +41,7 @@ class SteinbergRegressor(RegressorMixin, LinearModel):
     log ρ_k(s_k | ŷ)/P(s_k), with ρ_k the logistic (for more than two values,
     multinomial) regression of the attribute on ŷ.
 
-    γ says little by itself. By default it is the smallest beyond which the
+    γ has no scale of its own. By default it is the smallest beyond which the
     share of VAR(ŷ) that S explains stays within `unfairness`; MI_k = 0 for all
     k means a share of zero, so every bound can be met. At r = 0 the model is
     that of γ → ∞, least squares without α.
@@ -109,7 +109,9 @@ class SteinbergRegressor(RegressorMixin, LinearModel):
         most = check_count("max_iter", self.max_iter)
         return steinberg_problem(engine, tuple(codes), tol, most)
 
-    def _solve(self, problem: Any, bounds: Floats, held: Engine | None = None) -> list[Solution]:
+    def _solve(
+        self, problem: Any, bounds: Floats, held_out: Engine | None = None
+    ) -> list[Solution]:
         return solve_penalized(problem, bounds, self.gamma)
 
     def _store(

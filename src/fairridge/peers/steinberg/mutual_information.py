@@ -44,22 +44,22 @@ def mutual_information(scores: Floats, codes: Integers, weight: Floats) -> Infor
         return Information(0.0, nothing, nothing, np.zeros((len(scores), 0)))
     t = (scores - center) / spread
     auxiliary = _Auxiliary(t, codes, share, np.asarray(helmert(K).T, dtype=np.float64))
-    level, slope = auxiliary.fitted(frequency)
-    log_rho, rho = auxiliary.probabilities(level, slope)
+    intercept, slope = auxiliary.fitted(frequency)
+    log_rho, rho = auxiliary.probabilities(intercept, slope)
     rows, C = np.arange(len(t)), auxiliary.contrasts
     value = float(share @ log_rho[codes, rows] - frequency @ np.log(frequency))
 
     apart = slope[:, None] - slope @ rho
-    # ∂²/∂t∂(level, slope) of log ρ, in the contrasts that carry the parameters.
-    in_level = -rho * apart
-    in_slope = in_level * t - rho
+    # ∂²/∂t∂(intercept, slope) of log ρ, in the contrasts that carry the parameters.
+    in_intercept = -rho * apart
+    in_slope = in_intercept * t - rho
     in_slope[codes, rows] += 1.0
     root = _inverse_root(auxiliary.information(rho))
-    cross = root.T @ np.vstack([C.T @ in_level, C.T @ in_slope])
+    cross = root.T @ np.vstack([C.T @ in_intercept, C.T @ in_slope])
     return Information(
         max(value, 0.0),
         share * apart[codes, rows] / spread,
-        share * (in_level * apart).sum(axis=0) / spread**2,
+        share * (in_intercept * apart).sum(axis=0) / spread**2,
         (share * cross / spread).T,
     )
 
@@ -68,7 +68,7 @@ def mutual_information(scores: Floats, codes: Integers, weight: Floats) -> Infor
 class _Auxiliary:
     """Logistic regression of K classes on one standardized variable t.
 
-    log ρ_k = level_k + slope_k·t + …, levels and slopes summing to zero over
+    log ρ_k = intercept_k + slope_k·t + …, intercepts and slopes summing to zero over
     classes: orthonormal contrasts of shape (K, K − 1) carry them.
     """
 
@@ -77,10 +77,10 @@ class _Auxiliary:
     share: Floats
     contrasts: Floats
 
-    def probabilities(self, level: Floats, slope: Floats) -> tuple[Floats, Floats]:
+    def probabilities(self, intercept: Floats, slope: Floats) -> tuple[Floats, Floats]:
         """Return log ρ and ρ, one row per class: rows are long, and summed over quickly."""
         scores = slope[:, None] * self.t
-        scores += level[:, None]
+        scores += intercept[:, None]
         scores -= scores.max(axis=0)
         rho = np.exp(scores)
         total = rho.sum(axis=0)
@@ -89,7 +89,7 @@ class _Auxiliary:
         return scores, rho
 
     def information(self, rho: Floats) -> Floats:
-        """Fisher information of (levels, slopes) in contrasts."""
+        """Fisher information of (intercepts, slopes) in contrasts."""
         C, weighted, blocks = self.contrasts, rho * self.share, []
         for _ in range(3):  # moments of order 0, 1 and 2 in t
             blocks.append(C.T @ (np.diag(weighted.sum(axis=1)) - weighted @ rho.T) @ C)
@@ -107,16 +107,16 @@ class _Auxiliary:
         return value, (gradient.reshape(2, -1) @ self.contrasts).ravel(), self.information(rho)
 
     def fitted(self, frequency: Floats) -> tuple[Floats, Floats]:
-        """Return the level and the slope of every class."""
+        """Return the intercept and the slope of every class."""
         # Normal classes of variance 1 have these parameters, and weak dependence is like that.
         mean = np.bincount(self.codes, weights=self.share * self.t) / frequency
         start = np.vstack([np.log(frequency) - 0.5 * mean**2, mean]) @ self.contrasts
-        # Where t separates the classes the likelihood has a limit only; 100 steps come near it.
+        # If t separates the classes, the likelihood has only a limit; 100 steps come near it.
         return self._by_class(descend(self.evaluate, start.ravel(), 100).x)
 
     def _by_class(self, theta: Floats) -> tuple[Floats, Floats]:
-        level, slope = theta.reshape(2, -1) @ self.contrasts.T
-        return level, slope
+        intercept, slope = theta.reshape(2, -1) @ self.contrasts.T
+        return intercept, slope
 
 
 def _inverse_root(information: Floats) -> Floats:

@@ -28,9 +28,9 @@ from fairridge.search.last_crossing import PenaltyProfile
 from fairridge.search.problem import Choice, LeastSquares, ModelSettings, PenalizedProblem
 from fairridge.solvers import Spectrum
 
-# γ, relative to the one at which both parts of the objective bend alike.
+# γ, relative to the one at which both parts of the objective have the same curvature.
 GRID = np.logspace(-2.0, 4.0, 16)
-# Where the value has fallen this far below a bound it stays there: it falls like 1/γ².
+# A value that has fallen this far below a bound stays there: it falls like 1/γ².
 WELL_BELOW = 1e-3
 # A residual this small against the response makes the log-likelihood infinite.
 PERFECT = 1e-13
@@ -69,7 +69,7 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
         """The limit γ → ∞: the best fit among those that give all groups equal means.
 
         For categories that is α = 0. A numeric attribute with more than two
-        values has one column in S but a group for every value, which asks more.
+        values has one column in S but a group for every value, which is stricter.
         """
         weighted = self._columns * self.engine.weights[:, None]
         sums = [
@@ -120,7 +120,7 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
 
     @cached_property
     def grid(self) -> Floats:
-        """γ > 0, each of which starts from the one before."""
+        """γ > 0; each starts from the one before."""
         if self._determined:
             return np.zeros(0)
         explained = float(self._least_squares @ self._least_squares)
@@ -130,8 +130,8 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
         """Return the best minimum known at γ.
 
         Two descents: along the grid of γ from the unconstrained fit, and from
-        the fair limit. The first may be caught where predictions tell the
-        groups apart perfectly, because there the penalty is flat.
+        the fair limit. The first may be caught where predictions separate the
+        groups perfectly, because there the penalty is flat.
         """
         if np.isinf(gamma):
             return Minimum(self._fair, np.inf, True)
@@ -140,13 +140,13 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
         if gamma not in self._points:
             below = self.grid[self.grid < gamma]
             starts = (self.point(float(below[-1])) if below.size else self.point(0.0)).x, self._fair
-            found = [self._descended(start, gamma) for start in starts]
-            self._points[gamma] = min(found, key=lambda minimum: minimum.value)
+            minima = [self._descended(start, gamma) for start in starts]
+            self._points[gamma] = min(minima, key=lambda minimum: minimum.value)
         return self._points[gamma]
 
     def _descended(self, start: Floats, gamma: float) -> Minimum:
         if not start.any():
-            # Constant predictions say nothing, and MI jumps up in every direction from there.
+            # Constant predictions have no information, and MI jumps up in every direction.
             return Minimum(start, self.evaluate(start, gamma)[0], True)
         return descend(lambda c: self.evaluate(c, gamma), start, self.settings.max_iter)
 

@@ -34,7 +34,7 @@ class ModelMinimum:
 
 @dataclass(frozen=True)
 class BoundedObjective(Objective):
-    """A deviance where |normalsᵀθ| ≤ limit."""
+    """A deviance subject to |normalsᵀθ| ≤ limit."""
 
     # What is bounded, of shape (N, q).
     normals: Floats = field(default_factory=lambda: np.zeros((0, 0)))
@@ -43,7 +43,7 @@ class BoundedObjective(Objective):
     def step(self, point: Point) -> tuple[Floats, float]:
         """Return the step to the minimum of the model, and its length as a decrease.
 
-        The decrease it promises is no less than that, and is not known to as
+        The decrease it promises is at least that, and is not known to as
         many digits: it does not vanish in second order.
         """
         model = self.model(point)

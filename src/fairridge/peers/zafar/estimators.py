@@ -51,7 +51,7 @@ class _Zafar(LinearModel):
             largest_bound=np.inf if self.bound == "covariance" else 1.0,
             needs_sensitive=False,
             moments_suffice=True,
-            regularized=True,  # predictors may be collinear with S; `_set_up` looks at X alone
+            regularized=True,  # predictors may be collinear with S; `_set_up` checks X alone
             multiplier="Price of the bound",
         )
 
@@ -63,7 +63,7 @@ class _Zafar(LinearModel):
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
     ) -> None:
-        """Say that nothing but the intercept is left under a bound."""
+        """Warn if only the intercept meets a bound."""
         for solution in solutions:
             if not solution.fit.beta.any() and solution.fit.lambda_ > 0.0:
                 r = f"unfairness={solution.unfairness:g}"
@@ -85,7 +85,7 @@ class ZafarRegressor(RegressorMixin, _Zafar):
 
     (Zafar, Valera, Gomez-Rodriguez and Gummadi 2019, "Fairness Constraints: A
     Flexible Approach for Fair Classification", for least squares). S is not a
-    predictor: the model needs it at fit only, and its coefficients are zero.
+    predictor: the model needs it only at fit, and its coefficients are zero.
     In coordinates in which Xb has length ‖w‖ this is a projection, exact for
     every c.
 

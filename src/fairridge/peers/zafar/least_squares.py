@@ -6,7 +6,7 @@ with D the deviance. For least squares this is the projection of y on slabs, a
 lasso with as many coefficients as there are sensitive columns; `zafar_glm` has
 the logistic model. Each Sⱼ is bounded on its own.
 
-The correlation form asks for the c at which max_j |COR(Sⱼ, η)| = r, S
+The correlation form finds the c at which max_j |COR(Sⱼ, η)| = r, S
 standardized. It need not be the model with the least deviance among all with
 that correlation: that problem is not convex, and some of its solutions blow η
 up in directions unrelated to y, only to make the correlation small.
@@ -31,7 +31,7 @@ from fairridge.search.problem import Choice, LeastSquares, Problem, Solution, St
 
 # By how much a limit on covariances stays below its bound, for rounding.
 ROUNDING_OF_COVARIANCE = 1e-13
-# A correlation this small is none.
+# A correlation this small counts as zero.
 NEGLIGIBLE_CORRELATION = 1e-13
 
 
@@ -56,7 +56,7 @@ def just_below(bounds: Floats) -> list[Limit]:
 class CovarianceBound(Problem):
     """A model of X alone whose association with S is bounded, for every bound.
 
-    `spaces` says what X can reach, and what is bounded.
+    `spaces` has what X can reach, and what is bounded.
     """
 
     space: BlindSpace
@@ -133,9 +133,14 @@ class CovarianceBound(Problem):
         return Solution(r, fit, achieved, components, choice)
 
     def _fit(
-        self, space: PredictorSpace, level: float, w: Floats, deviance: float, lambda_: float
+        self,
+        space: PredictorSpace,
+        mean_intercept: float,
+        w: Floats,
+        deviance: float,
+        lambda_: float,
     ) -> Fit:
-        """Return the model η = level + Pw."""
+        """Return the model η = intercept + Pw."""
         basis = self.basis
         beta = space.to_coefficients @ w
         alpha = beta @ basis.B.T  # so that the coefficients of S itself are zero
@@ -143,7 +148,7 @@ class CovarianceBound(Problem):
             lambda_=lambda_,
             alpha=alpha,
             beta=beta,
-            intercept=level - float(alpha @ basis.center_sensitive),
+            intercept=mean_intercept - float(alpha @ basis.center_sensitive),
             deviance=deviance,
             family=self.family,
             basis=basis,

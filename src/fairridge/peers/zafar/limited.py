@@ -1,6 +1,6 @@
 """A generalized linear model of X alone, at any limit on covariances with S.
 
-min D(level, b)  subject to  |COV(Sⱼ, Xb)| ≤ c for every j.
+min D(intercept, b)  subject to  |COV(Sⱼ, Xb)| ≤ c for every j.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ RIDGE = 3e-10
 # Curvature, relative to that, of a direction without any, and of one with little.
 FLAT, LITTLE = 1e-7, 1e-4
 # How much larger a limit may be than another one for the model at the larger to start from that
-# at the smaller, and the other way round. Up, what a small limit held by huge coefficients of a
-# level without events runs against the steps; down is easy.
+# at the smaller, and the other way round. Going up, huge coefficients of a level without events,
+# which the small limit had restrained, move against the steps; going down is easy.
 LARGEST_RISE, LARGEST_FALL = 1.03, 1.6
 # Promised decrease, relative to the deviance, at a point from which any limit is near.
 HALFWAY = 1e-2
@@ -46,8 +46,8 @@ class Solved:
     """The model at one limit on covariances."""
 
     limit: float  # the limit
-    point: Point  # where the search ended, θ: the level, then w
-    theta: Floats  # the same after a last step, too small to be looked at, of shape (1+d,)
+    point: Point  # where the search ended, θ: the intercept, then w
+    theta: Floats  # the same after a last step, too small to be evaluated, of shape (1+d,)
     model: ModelMinimum  # the multipliers there, and how θ changes with the limit
     top: float  # max_j |normalsⱼᵀw|
     is_rough: bool  # whether some digits are missing
@@ -93,16 +93,16 @@ class LimitedModels:
     _halfway: Point | None = None
 
     def derivatives(
-        self, T: Floats, level: float, b: Floats, order: int
+        self, T: Floats, intercept: float, b: Floats, order: int
     ) -> tuple[float, Floats, Floats | None]:
-        """Return the deviance and its derivatives in the level and in w, for b = Tw.
+        """Return the deviance and its derivatives in the intercept and in w, for b = Tw.
 
         One pass over the rows.
         """
         raw = np.concatenate([np.zeros(self.engine.n_sensitive), b])
         with np.errstate(over="ignore", invalid="ignore"):
             sums = self.engine.derivatives(
-                self.family, self.basis.center, np.array([level]), raw[None], order
+                self.family, self.basis.center, np.array([intercept]), raw[None], order
             )
         return self._in_coordinates(T, sums)
 
@@ -202,14 +202,14 @@ class LimitedModels:
     def flat(self, space: PredictorSpace, point: Point) -> Floats:
         """Return directions of b in which the deviance has no curvature left, one per row.
 
-        Where classes are separated, and only there, it falls forever along them.
+        If classes are separated, and only then, it falls forever along them.
         """
         if not space.dimension:
             return np.zeros((0, len(space.to_coefficients)))
-        values, vectors = _without_level(point.hessian)
+        values, vectors = _without_intercept(point.hessian)
         if values[0] < LITTLE * self.curvature:
             # The Hessian may be that of an earlier point.
-            values, vectors = _without_level(
+            values, vectors = _without_intercept(
                 _point_at(self._evaluation(space, 0.0), point.theta).hessian
             )
         return (space.to_coefficients @ vectors[:, values < FLAT * self.curvature]).T
@@ -295,7 +295,7 @@ class LimitedModels:
         return moved if deviance < self.null.deviance else self.null
 
     def warm_start(self) -> Floats:
-        """Return level and coefficients of the model without a limit, to start others from."""
+        """Return intercept and coefficients of the model without a limit, to start others from."""
         theta = self.at(np.inf).theta
         b = self.space.to_coefficients @ theta[1:]
         return np.append(theta[0] - b @ self.basis.center_predictors, b)
@@ -305,8 +305,7 @@ class LimitedModels:
         center, q = self.basis.center, self.engine.n_sensitive
         starts = []
         for value, fit in fits.items():
-            level = fit.level
-            raw = np.concatenate([[level], np.zeros(q), fit.beta])[None]
+            raw = np.concatenate([[fit.mean_intercept], np.zeros(q), fit.beta])[None]
             top = float(np.abs(self.space.normals.T @ (self._to_coordinates @ fit.beta)).max())
             starts.append(FoldStart.at(self.engine, self.family, center, raw, top, value))
         return tuple(starts)
@@ -333,8 +332,8 @@ class LimitedModels:
         """Start from the `warm_start` of models of other rows instead of from the null model."""
         b = warm_start[1:]
         w = self._to_coordinates @ b
-        level = warm_start[0] + b @ self.basis.center_predictors
-        warm = _point_at(self._evaluation(self.space, self.ridge), np.append(level, w))
+        intercept = warm_start[0] + b @ self.basis.center_predictors
+        warm = _point_at(self._evaluation(self.space, self.ridge), np.append(intercept, w))
         if warm.deviance < self.null.deviance:
             self._warm = warm
 
@@ -356,8 +355,8 @@ def _point_at(evaluate: Evaluation, theta: Floats) -> Point:
     return Point(theta, deviance, gradient, hessian)
 
 
-def _without_level(hessian: Floats) -> tuple[Floats, Floats]:
-    """Return eigenvalues and eigenvectors of a Hessian in w, where the level follows."""
+def _without_intercept(hessian: Floats) -> tuple[Floats, Floats]:
+    """Return eigenvalues and eigenvectors of a Hessian in w, with the intercept eliminated."""
     cross = hessian[0, 1:]
     values, vectors = np.linalg.eigh(hessian[1:, 1:] - np.outer(cross, cross) / hessian[0, 0])
     return values, vectors

@@ -39,7 +39,7 @@ STEP = 3.0
 LONGER = 2.0
 
 
-class _NotConvergedError(Exception):
+class _NoMinimumError(Exception):
     """Newton's method found no minimum at a limit, its argument."""
 
 
@@ -104,7 +104,7 @@ class ZafarGLMProblem(CovarianceBound):
                 self._limit_on(profile, float(aim), float(margin))
                 for aim, margin in zip(aims, margins, strict=True)
             ]
-        except _NotConvergedError as failure:
+        except _NoMinimumError as failure:
             return [Limit(failure.args[0], 1, False) for _ in aims]
 
     def _limit_on(self, profile: PenaltyProfile, aim: float, margin: float) -> Limit:
@@ -148,7 +148,7 @@ class ZafarGLMProblem(CovarianceBound):
         if np.abs(solved.ratio / aims - 1.0).min() < NEAR_BOUND or not solved.point.converged:
             solved = self._models.at(limit)
         if not solved.point.converged:
-            raise _NotConvergedError(limit)
+            raise _NoMinimumError(limit)
         return solved.ratio
 
     def _guess(self, ratio: float) -> float:
@@ -197,8 +197,8 @@ class ZafarGLMProblem(CovarianceBound):
     def _fair(self) -> tuple[Fit, Status]:
         space = self.spaces.fair
         point, theta = self._models.unlimited(space)
-        level, b = float(theta[0]), space.to_coefficients @ theta[1:]
-        _, gradient, _ = self._models.derivatives(self.reach.to_coefficients, level, b, 1)
+        intercept, b = float(theta[0]), space.to_coefficients @ theta[1:]
+        _, gradient, _ = self._models.derivatives(self.reach.to_coefficients, intercept, b, 1)
         price, status = self._price_at_zero(gradient[1:])
         fit = self._fit_at(space, point, price, theta)
         return fit, status if point.converged else "not-converged"
@@ -244,7 +244,7 @@ class ZafarGLMProblem(CovarianceBound):
 def zafar_glm_problem(
     engine: Engine, family: Family, *, bound: Bound, at_zero: AtZero, tol: float, max_iter: int
 ) -> ZafarGLMProblem:
-    """Decompose S and X as for least squares; the response waits for the passes."""
+    """Decompose S and X as for least squares; the response is read in the passes."""
     factor = factorize(engine, engine.moments())
     space = blind_space_of(engine, factor, standardize=True)
     spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)

@@ -46,11 +46,11 @@ class PredictorSpace:
         inside = span_of(self.normals)
         rank = inside.shape[1]
         outside = np.linalg.qr(inside, mode="complete")[0][:, rank:]
-        lost = inside.T @ self.projection
+        removed = inside.T @ self.projection
         return PredictorSpace(
             self.to_coefficients @ outside,
             outside.T @ self.projection,
-            self.residual + float(lost @ lost),
+            self.residual + float(removed @ removed),
             np.zeros((outside.shape[1], self.normals.shape[1])),
             self.dependent,
         )

@@ -28,7 +28,7 @@ from fairridge.solvers.spectrum import small_qr, solve_upper
 IN_SPAN = 1e-9
 # Excess over a bound, relative to the length of x, that is rounding.
 ROUNDING_OF_EXCESS = 1e-14
-# What is left of x after a projection, relative to x, that is nothing.
+# Remainder of x after a projection, relative to x, that is rounding.
 NEGLIGIBLE_REMAINDER = 1e-10
 
 
@@ -107,7 +107,7 @@ def _multipliers(Y: Floats, x: Floats, limits: Floats) -> Floats:
             first, length = _first_zero(nu[A], target - nu[A], turned)
             nu[A] += length * (target - nu[A])
             nu[A[first]], active[A[first]] = 0.0, False
-            closed[A[first]] = length == 0.0  # it came for the sake of rounding
+            closed[A[first]] = length == 0.0  # only rounding had brought it in
             continue
         nu[A] = target
         products = Y.T @ (x - Y[:, A] @ target)
@@ -181,7 +181,7 @@ def limit_at_ratio(Y: Floats, x: Floats, ratio: float) -> float:
     Returns
     -------
     limit : float
-        ∞ if x itself has no larger ratio; 0 if only v = 0 has not.
+        ∞ if the ratio of x itself is not larger; 0 if only v = 0 meets it.
     """
     if len(x) > Y.shape[1] + 1:
         Y, x, _, _ = _reduced(Y, x)
@@ -218,9 +218,9 @@ def _on_piece(
     """
     Q, R = small_qr(Y)
     slope = solve_upper(R, signs, transposed=True)
-    left = 1.0 - ratio**2 * float(slope @ slope)
+    divisor = 1.0 - ratio**2 * float(slope @ slope)
     outside = float(np.linalg.norm(x - Q @ (Q.T @ x)))
-    root = ratio * outside / np.sqrt(left) if left > 0.0 else np.inf
+    root = ratio * outside / np.sqrt(divisor) if divisor > 0.0 else np.inf
     # ν = free − c·pull.
     free, pull = solve_upper(R, Q.T @ x), solve_upper(R, slope)
     with np.errstate(divide="ignore", invalid="ignore"):
