@@ -252,6 +252,8 @@ def test_the_way_is_by_iteration(many, rows):
     assert isinstance(problem, SparseProblem)
     assert problem.space.compressed
     assert problem.space.directions.shape == (P, 1)  # β is the same at every bound
+    # A few features say nothing of the leverage of rows: λ₂ is chosen in folds.
+    assert not problem.has_leave_one_out
 
 
 @pytest.mark.slow

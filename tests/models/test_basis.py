@@ -6,6 +6,7 @@ import pytest
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
 from fairridge.models import factorize, fair_basis
+from fairridge.models.basis import _condition_of_triangle
 
 
 def basis_of(S, X, y, standardize=True):
@@ -87,3 +88,9 @@ def test_the_response_variance_is_the_sequential_sum_of_squares(data):
     rest = y - y.mean() - centered @ np.linalg.lstsq(centered, y - y.mean(), rcond=None)[0]
     expected = np.cov(U @ beta, rest, ddof=0)[0, 1] ** 2 / rest.var()
     np.testing.assert_allclose(basis.response_variance(beta), expected)
+
+
+def test_a_condition_beyond_floating_point_is_infinite():
+    """Its square overflows: many collinear 0/1 columns can have such a triangle."""
+    assert _condition_of_triangle(np.diag([1.0, 1e-200])) == np.inf
+    assert _condition_of_triangle(np.diag([1.0, 0.1])) == pytest.approx(100.0)
