@@ -19,12 +19,12 @@ import scipy.linalg
 
 from fairridge._typing import Booleans, Floats
 from fairridge.search.last_crossing import HIGHEST, HILL, sparse_profile
-from fairridge.search.penalized_glm import PenalizedGLM, is_definite
+from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import Choice
 from fairridge.solvers import Point
 from fairridge.solvers.extrapolation import extrapolation
 from fairridge.solvers.newton import BLIND, CONTRACTION, updated_hessian
-from fairridge.solvers.spectrum import curvature_scale
+from fairridge.solvers.spectrum import curvature_scale, is_definite
 
 # Predicted models to try, for one pass.
 MOST_TRIALS = 100

@@ -6,7 +6,7 @@ each bound; `fairridge.solvers.mean_ridge` takes the steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -21,7 +21,7 @@ from fairridge.fairness import Definition
 from fairridge.fairness.means import MeanForm, mean_form
 from fairridge.models import Fit, Isolation
 from fairridge.search.glm import GLMProblem
-from fairridge.search.penalized_glm import PenalizedGLM, is_definite
+from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import LOOSE, AttributeShare, Choice, Solution, Status
 from fairridge.solvers import Point, minimize
 from fairridge.solvers.mean_ridge import (
@@ -33,6 +33,7 @@ from fairridge.solvers.mean_ridge import (
     reach,
     stiffness,
 )
+from fairridge.solvers.trust_region import descend
 
 # Penalties at which to start if the path from the free model is lost, in typical ones.
 MIDDLE = (1.0, 20.0, 400.0)
@@ -42,6 +43,12 @@ FAR = 1e4
 SCAN = 1.5
 # and how far they go.
 LARGEST = 30.0
+# Promised decrease, relative to the deviance, at which a minimum is near.
+NEAR = 1e-6
+# Passes for one bound, in units of those for one minimum, after which a search ends.
+PATIENCE = 15
+# Parts of the strictest bound of an attribute, one of which on all of S is met for sure.
+PARTS = (1.0, 0.5, 0.1, 0.0)
 # Relative rounding error of a share: sums in another order give another last digit.
 ROUNDING_OF_SHARES = 1e-13
 # By which a model that is found again may exceed r = 0.
@@ -73,6 +80,8 @@ class MeanProblem(GLMProblem):
         self.explains = True
         self._share: Any = definition.within_space  # a MeanShare
         self._points: dict[float, Point] = {}
+        self._middle: dict[float, Point] = {}
+        self._begun = 0
 
     def warm_start(self) -> Floats | None:
         """Return intercept and raw coefficients of the model without a bound."""
@@ -144,13 +153,15 @@ class MeanProblem(GLMProblem):
 
     def _choose_above(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds that some λ meets."""
-        return self._choose_means(bounds, self.settings.tol)
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
+            return self._choose_means(bounds, self.settings.tol)
 
     def _choose_means(self, bounds: Floats, tol: float) -> list[Choice]:
         """Choose the smallest λ that meets each bound, from the loosest bound on."""
         chosen = {1.0: Choice.FREE}
         path: list[MeanState] = []
         for r in sorted(set(bounds.tolist()) - {1.0}, reverse=True):
+            self._begun = self.engine.passes
             if self._free_objective.shares[0] <= r * (1.0 + ROUNDING_OF_SHARES):
                 chosen[r] = chosen[1.0]
                 continue
@@ -172,11 +183,11 @@ class MeanProblem(GLMProblem):
             return found
         # If path following failed the start matters: the best of all is taken.
         if r > 0.0 and self._fair is not None:
-            starts = chain(
-                starts, [self._penalized(FAR * self._loose_objective.typical, self._fair)]
-            )
-        known = [found, *(self._end_of(*pair, goals, tol) for pair in starts)]
-        reached = [one for one in known if one is not None]
+            starts = chain(starts, [self._as_start(self._far)])
+        reached = [] if found is None else [found]
+        for origin, state in starts:
+            again = None if self._is_spent else self._end_of(origin, state, goals, tol)
+            reached += [] if again is None else [again]
         return min(reached, key=lambda one: self._objective(one.point), default=None)
 
     def _end_of(
@@ -206,13 +217,36 @@ class MeanProblem(GLMProblem):
         """Yield minima to start from: the free model, or models under penalties."""
         yield self._free_objective, state or self._free_objective.start
         for size in MIDDLE if self._has_others else ():
-            yield self._penalized(size * self._loose_objective.typical, self.minima.start)
+            yield self._as_start(self._penalized(size))
 
-    def _penalized(self, lambda_: float, origin: Point) -> tuple[MeanObjective, MeanState]:
-        """Return a minimum under a penalty to start from."""
-        point = self._loose_objective.minimum(lambda_, origin)
+    def _penalized(self, size: float) -> tuple[float, Point]:
+        """Return λ in units of the typical one, and the minimum at it from the null model.
+
+        From another minimum it can be a long way: if classes are separated, means that have
+        become nothing or one hardly ever come back.
+        """
+        lambda_ = size * self._loose_objective.typical
+        if size not in self._middle:
+            self._middle[size] = self._loose_objective.minimum(lambda_, self.minima.start)
+        return lambda_, self._middle[size]
+
+    def _as_start(self, model: tuple[float, Point]) -> tuple[MeanObjective, MeanState]:
+        """Return a minimum under a penalty as a state to start from."""
+        lambda_, point = model
         space = replace(self._free_objective, gone=point.separated)
         return space, space.state(point.theta, lambda_)
+
+    @cached_property
+    def _far(self) -> tuple[float, Point]:
+        """A minimum next to the model at r = 0, which must be known."""
+        assert self._fair is not None
+        lambda_ = FAR * self._loose_objective.typical
+        return lambda_, self._loose_objective.minimum(lambda_, self._fair)
+
+    @property
+    def _is_spent(self) -> bool:
+        """Whether the search for one bound, or for those of attributes, has made enough passes."""
+        return self.engine.passes - self._begun > PATIENCE * self.minima.max_iter
 
     @cached_property
     def _fair(self) -> Point | None:
@@ -237,21 +271,39 @@ class MeanProblem(GLMProblem):
         form, shares = self._free_objective.forms[0], dict[float, float]()
 
         def gap(log_lambda: float) -> float:
+            if self._is_spent:
+                raise _SpentError
             lambda_ = float(np.exp(log_lambda))
-            shares[lambda_] = form.share(self._free_objective.sums(self._point(lambda_).theta))
+            share = form.share(self._free_objective.sums(self._point(lambda_).theta))
+            shares[lambda_] = share if np.isfinite(share) else np.inf
             return shares[lambda_] - r
 
-        low = high = middle = float(np.log(self._loose_objective.typical))
+        status: Status = "converged"
+        try:
+            self._bracket(gap, r)
+        except _SpentError:
+            status = "not-converged"
+        met = [x for x, share in shares.items() if share <= r]
+        return Choice(min(met), status) if met else self._constant()
+
+    def _bracket(self, gap: Callable[[float], float], r: float) -> None:
+        """Look at one log λ after another, until the share is known to cross r at one of them."""
+        typical = self._loose_objective.typical
+        if not 0.0 < typical < np.inf:
+            return  # means of rows that have overflowed tell nothing
+        low = high = middle = float(np.log(typical))
         while gap(high) > 0.0:
             low, high = high, high + SCAN
             if high > middle + LARGEST:
-                return self._constant()
+                return
         # Shares may jump at λ = 0: the bound can hold at every penalty, however small.
-        while gap(low) <= 0.0 and low > middle - LARGEST:
-            low, high = low - SCAN, low
-        if shares[float(np.exp(low))] > r:
-            brentq(gap, low, high, xtol=1e-14)
-        return Choice(min(x for x, share in shares.items() if share <= r), "converged")
+        if low == high:
+            while gap(low) <= 0.0:
+                low, high = low - SCAN, low
+                if low < middle - LARGEST:
+                    return
+        # Infinite shares, of means that have overflowed, leave nothing to interpolate.
+        brentq(lambda x: min(gap(x), 1.0), low, high, xtol=1e-14, disp=False)
 
     def _constant(self) -> Choice:
         """Return the model at r = 0, or that with an intercept only.
@@ -262,6 +314,13 @@ class MeanProblem(GLMProblem):
         if self._fair is not None:
             self._points[np.inf] = self._fair
             return Choice(np.inf, "converged")
+        null = self._free_objective.sums(self.minima.null.theta)
+        if not np.isfinite(null.products).all() or not np.isfinite(null.squares).all():
+            raise ValueError(
+                "predicted means are larger than the largest number: what S explains of them is "
+                "not known. Offsets add to the linear predictor; give them in its units (the "
+                "logarithm of exposures, for instance)."
+            )
         self._points[np.inf] = self.minima.null
         if self._has_others:
             return Choice(np.inf, "not-converged")
@@ -290,20 +349,22 @@ class MeanProblem(GLMProblem):
         tol = self.settings.tol
         limits = np.array(list(bounds.values()), dtype=np.float64)
         groups = [np.asarray(columns[name], dtype=np.intp) for name in bounds]
+        self._begun = self.engine.passes
         space = mean_objective(self.minima, self._share.means(self.fit(0.0)), groups)
-        state, active = self._each(space, limits, tol)
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
+            state, active = self._each(space, limits, tol)
+        optimal = True
         if state is None:
-            # What all attributes explain together is no less than what any of them does.
-            strictest = np.array([limits.min()])
-            choice = self.choose(self._share, strictest)[0]
-            lambdas, fit = np.where(active, choice.lambda_, 0.0), self.fit(choice.lambda_)
+            choice, fit = self._joint(space, limits)
+            # A bound on the only attribute is a bound on all of S.
+            optimal = choice.met and len(groups[0]) == self.engine.n_sensitive
+            lambdas = np.where(active, choice.lambda_, 0.0)
         else:
             lambdas = np.where(active, state.penalties() / space.unit, 0.0)
             lambdas[active & (limits == 0.0)] = np.inf
             fit = self._as_fit(float(lambdas.max()), space.point(state))
-        sums = fit.mean_sums(space.means)
-        shares = np.array([form.share(sums) for form in space.forms])
-        lost = (shares > limits + LOOSE * tol) | (active if state is None else False)
+        shares = space.shares_of(fit)
+        lost = (shares > limits + LOOSE * tol) | (False if optimal else active)
         states = np.select([lost, active], EACH[:2], EACH[2])
         columns_of = (limits, lambdas, shares, states)
         each = {
@@ -360,7 +421,27 @@ class MeanProblem(GLMProblem):
             found = reach(here.evaluate, at, goals, self.minima.max_iter, self._limit)
             if found is not None and is_minimum(found, goals):
                 return found
+            if self._is_spent:
+                break
         return None
+
+    def _joint(self, space: MeanObjective, limits: Floats) -> tuple[Choice, Fit]:
+        """Bound what all of S explains, so that every attribute meets its own bound.
+
+        What all attributes explain together is no less than what any of them does. If a search
+        under the strictest of their bounds fails it may miss that one: then stricter ones follow,
+        down to none at all, and last comes the model with an intercept only.
+        """
+        for part in PARTS:
+            (choice,) = self.choose(self._share, part * limits.min(keepdims=True))
+            fit = self.fit(choice.lambda_)
+            if (space.shares_of(fit) <= limits + self.settings.tol).all():
+                return choice, fit
+        return Choice(np.inf, "infeasible"), super()._as_fit(np.inf, self.minima.null)
+
+
+class _SpentError(Exception):
+    """A search has made as many passes as it may."""
 
 
 @dataclass(frozen=True)
@@ -389,6 +470,11 @@ class MeanObjective:
     def shares(self) -> Floats:
         """R² of each form in the model without a bound."""
         return np.array([form.share(self.free) for form in self.forms])
+
+    def shares_of(self, fit: Fit) -> Floats:
+        """Return R² of each form in a model."""
+        sums = fit.mean_sums(self.means)
+        return np.array([form.share(sums) for form in self.forms])
 
     @cached_property
     def unit(self) -> float:
@@ -492,22 +578,33 @@ class MeanObjective:
         """Minimize D + λW‖a‖² + λ₂‖β‖² at one λ; the point's deviance is with the first penalty."""
         plain = self.minima.objective(0.0)
         twice, ell = 2.0 * self.minima.basis.weight, lambda_ * self.unit
-        multipliers = self.none()
 
-        def evaluate(theta: Floats, order: int) -> tuple[float, Floats, Floats]:
-            nonlocal multipliers
-            at = self.evaluate(theta, multipliers)
-            if not is_definite(at.hessian):
-                at = self.evaluate(theta, self.none())
-            a, J, bent = at.explained[0], at.jacobians[0], 2.0 * plain.quadratic
-            multipliers = [ell * a]
+        def value(theta: Floats) -> float:
+            sums = self.sums(theta)
+            a = self._maps[0] @ sums.products.ravel()
+            return sums.deviance + plain.penalty(theta) + 0.5 * twice * ell * float(a @ a)
+
+        def evaluate(theta: Floats, order: int = 2) -> tuple[float, Floats, Floats]:
+            # The multipliers belong to this θ: those of another one would spoil the Hessian.
+            a = self._maps[0] @ self.sums(theta).products.ravel()
+            at = self.evaluate(theta, [ell * a])
+            J, bent = at.jacobians[0], 2.0 * plain.quadratic
             with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
                 gradient = twice * (at.gradient + ell * a @ J) - bent @ theta
                 hessian = twice * (at.hessian + ell * J.T @ J) - bent
                 return at.deviance + 0.5 * twice * ell * float(a @ a), gradient, hessian
 
-        value, gradient, hessian = evaluate(start.theta, 2)
-        point = replace(start, deviance=value, gradient=gradient, hessian=hessian, passes=0)
+        def derivatives(theta: Floats) -> tuple[Floats, Floats]:
+            _, gradient, hessian = evaluate(theta)
+            bent = 2.0 * plain.quadratic
+            return gradient + bent @ theta, hessian + bent
+
+        close = NEAR * (self.minima.unit + abs(start.deviance))
+        curvature = np.diag(self.minima.start.hessian)
+        curvature = np.where(curvature > 0.0, curvature, curvature.max())
+        near = descend(value, derivatives, start.theta, curvature, close, self.minima.max_iter)
+        deviance, gradient, hessian = evaluate(near)
+        point = Point(near, deviance, gradient, hessian)
         return minimize(replace(plain, evaluate=evaluate), point, self.minima.max_iter)
 
     def lambda_of(self, state: MeanState, place: int) -> float:

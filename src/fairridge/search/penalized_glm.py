@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
 
 from fairridge._typing import Floats, Integers
 from fairridge.families import Family
@@ -17,6 +16,7 @@ from fairridge.models.spaces import Space
 from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
+from fairridge.solvers.spectrum import is_definite
 
 # A rough minimum: coefficients to about six digits, enough to see which side of a bound it is on.
 ROUGH = 1e-12
@@ -367,15 +367,6 @@ class PenalizedGLM:
         alpha = self.coordinates.sensitive @ (mixed / self._spread[of_sensitive][:, None])
         largest = largest_of(np.abs(alpha).max(axis=1) * self.basis.deviations[: len(alpha)])
         return Separation((), tuple(self.engine.names[k] for k in largest))
-
-
-def is_definite(H: Floats) -> bool:
-    """Whether a matrix has a Cholesky factor, which costs much less than its eigenvalues."""
-    try:
-        scipy.linalg.cholesky(H, check_finite=False)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def largest_of(effect: Floats) -> list[int]:

@@ -294,3 +294,12 @@ def solve_definite(H: Floats, b: Floats) -> Floats:
         values, vectors = np.linalg.eigh(scaled)
         values = np.maximum(values, 1e-13 * max(float(values[-1]), 1.0))
         return vectors @ ((vectors.T @ (b / scale)) / values) / scale
+
+
+def is_definite(H: Floats) -> bool:
+    """Whether a matrix has a Cholesky factor, which costs much less than its eigenvalues."""
+    try:
+        scipy.linalg.cholesky(H, check_finite=False)
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -1,0 +1,65 @@
+"""Searches end: with an answer, or with a reason why there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from fairridge.search.means import PATIENCE
+
+
+def separated(n: int, classes: int, p: int, seed: int = 0):
+    """Return S, X and classes that X nearly decides."""
+    rng = np.random.default_rng(seed)
+    S = np.column_stack([rng.normal(size=n), rng.integers(0, 2, n)])
+    X = rng.normal(size=(n, p)) + 0.5 * S[:, :1]
+    scores = 5.0 * X @ rng.normal(size=(p, classes)) + 0.3 * rng.gumbel(size=(n, classes))
+    return S, X, scores.argmax(axis=1)
+
+
+@pytest.mark.filterwarnings("ignore:column")
+@pytest.mark.parametrize(
+    ("n", "classes", "p", "r"),
+    [
+        (20, 6, 3, 0.05),
+        (60, 8, 3, 0.01),
+        pytest.param(60, 8, 8, 0.01, marks=pytest.mark.slow),
+        pytest.param(100, 8, 8, 0.01, marks=pytest.mark.slow),
+    ],
+)
+def test_separated_classes_have_a_model(n, classes, p, r) -> None:
+    """A penalized minimum is found although deviances have only a limit."""
+    S, X, y = separated(n, classes, p, seed=1 if n == 20 else 0)
+    model = FairRidgeClassifier(r, definition="mean-parity", separation="warn")
+    model.fit(X, y, sensitive_features=S)
+    assert model.status_ == "converged"
+    assert model.unfairness_ == pytest.approx(r, abs=1e-10)
+    assert model.n_iter_ < PATIENCE * model.max_iter
+
+
+def three_rows(seed: int, size: float):
+    rng = np.random.default_rng(seed)
+    S, X = rng.normal(size=(3, 1)), rng.normal(size=(3, 1))
+    return S, X, rng.poisson(3, size=3).astype(float), rng.normal(size=3) * size
+
+
+def fit_three_rows(seed: int, size: float) -> FairRidgeRegressor:
+    S, X, y, offset = three_rows(seed, size)
+    model = FairRidgeRegressor(
+        0.05, family="negative-binomial", definition="mean-parity", predictor_penalty=0.5
+    )
+    return model.fit(X, y, sensitive_features=S, offset=offset)
+
+
+@pytest.mark.parametrize(("seed", "size"), [(1, 300.0), (6, 300.0), (3, 600.0)])
+def test_offsets_of_hundreds_end(seed: int, size: float) -> None:
+    model = fit_three_rows(seed, size)
+    assert model.status_ == "converged"
+    assert model.unfairness_ <= 0.05 + 1e-10
+
+
+@pytest.mark.parametrize("seed", [2, 4, 10])
+def test_means_that_overflow_are_refused(seed: int) -> None:
+    with pytest.raises(ValueError, match="predicted means are larger than the largest number"):
+        fit_three_rows(seed, 300.0)
