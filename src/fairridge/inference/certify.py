@@ -166,7 +166,7 @@ def _certificate(
     points = [*(float(x) for x in shares if x < end), end]
     training = None if r == 0.0 else first_crossing(lambda x: upper(x) - r, points)
     if training is not None:
-        limit = min(upper(training), r)  # but for rounding of the root
+        limit = min(upper(training), r)  # rounding of the root may exceed r
         return Certificate(r, training, confidence, limit, method, n, True, n)
     least = float(shares[0])
     enough = None

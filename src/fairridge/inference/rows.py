@@ -149,7 +149,7 @@ class RowsOfModel:
         Parameters
         ----------
         out : ndarray of shape (n, m, 1+q+p)
-            Where to.
+            Written in place.
         """
         rows = self.rows
         if rows.family.separable:

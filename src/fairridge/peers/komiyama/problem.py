@@ -155,10 +155,10 @@ def _penalized_place(
         # Any multiple of the direction at the pole would meet the bound; none is taken.
         _, fitted = sizes(0.0)
         return Place(float(np.linalg.norm(fitted)) / (edge * a), fitted, most, False)
-    if excess(most) >= 0.0:  # but for rounding the bound is inactive
+    if excess(most) >= 0.0:  # the bound is inactive up to rounding
         return Place(*sizes(most), 0.0)
     gap = size / (r * edge * a) if size > nothing else 0.0
-    if excess(gap) > 0.0:  # but for rounding it is
+    if excess(gap) > 0.0:  # rounding may deny it
         gap = brentq(excess, gap, most, xtol=1e-300, rtol=1e-15, maxiter=1000)
     return Place(*sizes(gap), max(most - gap, 0.0))
 

@@ -79,7 +79,7 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
         _, values, directions = np.linalg.svd(np.vstack(sums), full_matrices=False)
         directions = directions[values > 1e-10 * values.max(initial=0.0)]
         fair = self._least_squares - directions.T @ (directions @ self._least_squares)
-        fair[: self.basis.sensitive.rank] = 0.0  # but for rounding it is
+        fair[: self.basis.sensitive.rank] = 0.0  # exactly: rounding may have left more
         return np.where(np.abs(fair) > 1e-12 * np.linalg.norm(self._least_squares), fair, 0.0)
 
     def evaluate(self, c: Floats, gamma: float) -> tuple[float, Floats, Floats]:

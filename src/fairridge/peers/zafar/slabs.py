@@ -211,7 +211,7 @@ def limit_at_ratio(Y: Floats, x: Floats, ratio: float) -> float:
 def _on_piece(
     Y: Floats, x: Floats, signs: Floats, ratio: float, limit: float
 ) -> tuple[float, float]:
-    """Where the ratio is reached if no bound comes or goes, and where the first one goes.
+    """Return where the ratio is reached if the active bounds stay, and where the first one leaves.
 
     The root of c² = ratio²(‖v⊥‖² + c²‖u‖²), ∞ if the ratio stays below; and
     the largest smaller limit at which an active multiplier is zero.
