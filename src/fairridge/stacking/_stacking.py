@@ -74,7 +74,7 @@ class FairStacking(BaseEstimator):
         Maps the encoded columns of S to features, for dependence that is not linear.
         "learned": a regressor (`proxy`) of the predictions on S alone, cross-fitted, is a
         further column of S, and once more for the model with it.
-    unknown, missing
+    unknown, missing : str, default="error"
         As in `FairRidgeRegressor`, for S and for columns that `passthrough` takes.
     confidence : float, optional
         1 − δ: the bound then holds for the population; see `FairRidgeRegressor`, and the notes.

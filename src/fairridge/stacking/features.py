@@ -3,8 +3,9 @@
 Let f* = E[y | Z], Z what may be used to predict. Among all functions f of Z with
 COV(f, S) = 0, E(y − f)² = E(f* − f)² + constant is least for the residual of f* on
 m = E[S | Z], because COV(f, S) = COV(f, m): f = f* − COV(f*, m) VAR(m)⁻¹ (m − E m).
-A bound R² ≤ r weights COV(f, S), and leaves the same span. So a layer that is linear in
-f* and m suffices; if Z contains S, m is S itself.
+For a bound R² ≤ r, f is in the span of 1, f* and m, too: what is not in it adds variance
+only, and stretching the part of f* that S does not explain adds it at a lower cost. So a
+layer that is linear in f* and m suffices; if Z contains S, m is S itself.
 """
 
 from __future__ import annotations
