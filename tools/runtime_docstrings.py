@@ -12,7 +12,7 @@ from typing import Any
 import griffe
 
 # Packages whose classes inherit descriptions of parameters.
-PLACES = ("fairridge.estimators.", "fairridge.peers.")
+PLACES = ("fairridge.estimators.", "fairridge.peers.", "fairridge.stacking.")
 
 
 class RuntimeDocstrings(griffe.Extension):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ZafarClassifier,
         ZafarRegressor,
     )
+    from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
     from fairridge.validation import Monitor, choose_bound, compare, cross_validate
     from fairridge.validation.report import report
 
@@ -42,6 +43,8 @@ __all__ = [
     "FairRidgeClassifier",
     "FairRidgeRegressor",
     "FairRidgeSurvival",
+    "FairStackingClassifier",
+    "FairStackingRegressor",
     "FairnessPath",
     "KomiyamaRegressor",
     "Monitor",
@@ -67,6 +70,8 @@ _HOMES = {
     "FairRidgeClassifier": "estimators",
     "FairRidgeRegressor": "estimators",
     "FairRidgeSurvival": "estimators",
+    "FairStackingClassifier": "stacking",
+    "FairStackingRegressor": "stacking",
     "FairnessPath": "estimators",
     "Monitor": "validation",
     "attribution": "export",

@@ -31,7 +31,10 @@ def test_predictions_do_not_depend_on_units(people, name):
     y = next(values for suffix, values in responses.items() if name.endswith(suffix))
 
     def predicted(X):
-        model = getattr(fairridge, name)(0.05).fit(X, y, sensitive_features=S)
+        model = getattr(fairridge, name)(unfairness=0.05)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=0)
+        model.fit(X, y, sensitive_features=S)
         predict = getattr(model, "predict_proba", model.predict)
         return predict(X, sensitive_features=S)
 

@@ -34,7 +34,9 @@ def test_every_parameter_is_described_once(name):
     names = list(inspect.signature(model).parameters)
     found = described(inspect.getdoc(model))
     assert sorted(found) == sorted(names)
-    assert found[:2] == names[:2] == ["unfairness", "sensitive"]
+    # Stacked models begin with their learners, as scikit-learn's do.
+    first = [name for name in names if name != "estimators"][:2]
+    assert found[:2] == first == ["unfairness", "sensitive"]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -259,6 +259,29 @@ def require_few_levels(design: Design, n_rows: int | None, maximum: Any = MAX_LE
             )
 
 
+def locate_sensitive(
+    X: Table, S: Table | None, sensitive: Any
+) -> tuple[Table, tuple[int, ...], tuple[int, ...]]:
+    """Return the table that has S, the positions of S in it, and those of predictors in X."""
+    if (S is None) == (sensitive is None):
+        raise ValueError(
+            "say which attributes are sensitive: either sensitive=[columns of X] in the "
+            "constructor, or sensitive_features=… in fit, "
+            + ("but not both." if S is not None else "and one of them is needed.")
+        )
+    everything = range(X.shape[1])
+    if S is not None:
+        _no_overlap(X, S)
+        chosen, rest = tuple(range(S.shape[1])), tuple(everything)
+        source = S
+    else:
+        chosen = column_positions(sensitive, X.names, X.shape[1], "sensitive")
+        taken = set(chosen)
+        rest = tuple(k for k in everything if k not in taken)
+        source = X
+    return source, chosen, rest
+
+
 def learn_design(
     X: Table,
     S: Table | None,
@@ -287,22 +310,7 @@ def learn_design(
     missing : {"error", "level"}
         See `encode_columns`.
     """
-    if (S is None) == (sensitive is None):
-        raise ValueError(
-            "say which attributes are sensitive: either sensitive=[columns of X] in the "
-            "constructor, or sensitive_features=… in fit, "
-            + ("but not both." if S is not None else "and one of them is needed.")
-        )
-    everything = range(X.shape[1])
-    if S is not None:
-        _no_overlap(X, S)
-        chosen, rest = tuple(range(S.shape[1])), tuple(everything)
-        source = S
-    else:
-        chosen = column_positions(sensitive, X.names, X.shape[1], "sensitive")
-        taken = set(chosen)
-        rest = tuple(k for k in everything if k not in taken)
-        source = X
+    source, chosen, rest = locate_sensitive(X, S, sensitive)
     design = Design(
         encode_columns(source, chosen, weight, None, missing),
         encode_columns(X, rest, weight, min_frequency, missing),

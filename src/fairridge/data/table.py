@@ -104,7 +104,7 @@ class Table:
         elif isinstance(self.source, np.ndarray) or self.is_sparse:
             source = self.source[:, positions]
         else:
-            source = self.source.select([self.source.columns[k] for k in positions])
+            source = self.source[:, positions]
         names = None if self.names is None else tuple(self.names[k] for k in positions)
         return Table(names, (self.shape[0], len(positions)), source, self.prefix)
 

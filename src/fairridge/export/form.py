@@ -260,8 +260,12 @@ def linear_form(model: Any, purpose: str) -> LinearForm:
         The function that needs it, for messages.
     """
     if not hasattr(type(model), "_description"):
+        advice = ""
+        if hasattr(model, "layer_inputs"):
+            advice = " Pass its layer_, and rows by its layer_inputs(X)."
         raise TypeError(
             f"{purpose} needs a linear model of fairridge; {type(model).__name__} is not one."
+            f"{advice}"
         )
     check_is_fitted(model)
     form: LinearForm = model._description

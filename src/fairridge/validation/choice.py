@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
@@ -28,6 +29,7 @@ from fairridge.metrics import (
 )
 from fairridge.metrics.groups import BINS
 from fairridge.rules import FEWEST_ROWS, Compared, JudgedRows, Rule
+from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.same_rows import refuse_training_rows
 
 # Bounds to walk over if none are given: dense where models differ most.
@@ -157,7 +159,7 @@ def choose_bound(
     Parameters
     ----------
     model : estimator
-        A linear model of fairridge; its own bound does not matter.
+        A linear or stacked model of fairridge; its own bound does not matter.
     X, y, sensitive_features, sample_weight
         Training rows.
     X_held, y_held, sensitive_features_held, sample_weight_held
@@ -179,6 +181,13 @@ def choose_bound(
     ChosenBound
         The tested model. To refit it on all rows voids the guarantee.
     """
+    if isinstance(model, FairStacking):
+        given = (X, y, sensitive_features, sample_weight)
+        other = (X_held, y_held, sensitive_features_held, sample_weight_held)
+        return _chosen_stack(
+            model, given, other, rule=rule, confidence=confidence, unfairness=unfairness,
+            untested=untested,
+        )  # fmt: skip
     if not isinstance(model, LinearModel):
         raise TypeError(
             f"choose_bound needs a linear model of fairridge; {type(model).__name__} is not one."
@@ -212,6 +221,40 @@ def choose_bound(
     found = _concluded(rule, confidence, walk, models[start:], missing, undecided, wanted)
     _warn(found)
     return replace(found, _backend=as_table(X).backend)
+
+
+def _chosen_stack(
+    model: FairStacking, own: tuple[Any, ...], held: tuple[Any, ...], **options: Any
+) -> ChosenBound:
+    """Choose the bound of the layer, for scores of one cross-fit.
+
+    Parameters
+    ----------
+    model : FairStacking
+        The stacked model.
+    own, held : tuple
+        X, y, sensitive_features and sample_weight of training and held-out rows.
+    **options
+        As in `choose_bound`.
+    """
+    (X, y, S, weight), (X_held, y_held, S_held, weight_held) = own, held
+    read = (read_inputs(x, s, w, None) for x, _, s, w in (own, held))
+    refuse_training_rows(next(read), y, next(read), y_held)
+    stack = copy(model).fit(X, y, sensitive_features=S, sample_weight=weight)
+    rows = stack.training_of_layer(*own)
+    new = stack.layer_inputs(X_held, sensitive_features=S_held)
+    found = choose_bound(
+        stack.layer_,
+        rows.pop("X"),
+        rows.pop("y"),
+        new["X"],
+        y_held,
+        **rows,
+        sensitive_features_held=new["sensitive_features"],
+        sample_weight_held=weight_held,
+        **options,
+    )
+    return replace(found, model=None if found.model is None else stack.with_layer(found.model))
 
 
 def _concluded(

@@ -12,6 +12,7 @@ from fairridge._typing import TableLike, VectorLike
 from fairridge.arguments import check_bound, check_probability
 from fairridge.data import as_table, weights
 from fairridge.outputs import checksum, writing
+from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.betting import Purse, add_rows
 from fairridge.validation.watched import LARGEST, watched_of
 
@@ -54,7 +55,7 @@ class Monitor:
     Parameters
     ----------
     model : estimator
-        A fitted linear model of fairridge with one linear predictor.
+        A fitted linear or stacked model of fairridge with one linear predictor.
     unfairness : float, optional
         r, the bound on what is watched; that of the model by default.
     false_alarm : float, default=0.01
@@ -88,7 +89,7 @@ class Monitor:
     def __init__(
         self, model: Any, unfairness: float | None = None, false_alarm: float = 0.01
     ) -> None:
-        self._watched = watched_of(model)
+        self._watched = watched_of(model.layer_ if isinstance(model, FairStacking) else model)
         bound = self._watched.bound if unfairness is None else unfairness
         self.unfairness = float(check_bound(bound)[0])
         self.false_alarm = check_probability("false_alarm", false_alarm)
@@ -125,6 +126,9 @@ class Monitor:
         sample_weight : array-like of shape (n,), optional
             Weights, if the bound is on a weighted population; a row of weight zero is absent.
         """
+        if isinstance(self.model, FairStacking):
+            rows = self.model.layer_inputs(X, sensitive_features=sensitive_features)
+            X, sensitive_features = rows["X"], rows["sensitive_features"]
         n = as_table(X).shape[0]
         given = weights(sample_weight, n)
         weight = np.ones(n) if given is None else given

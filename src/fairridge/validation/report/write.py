@@ -9,6 +9,7 @@ from fairridge.arguments import check_count, check_flag
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import writing
 from fairridge.reports.html import AuditReport, NewRowsReport
+from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.gather import gather
 from fairridge.validation.report.new_rows import gather_new_rows
@@ -91,6 +92,15 @@ def report(
     AuditReport, or NewRowsReport if `new_rows`
         The page, and what it shows.
     """
+    if isinstance(model, FairStacking):  # a report on its layer, and the rows as that reads them
+        rows = (
+            model.layer_inputs(X, sensitive_features=sensitive_features)
+            | {"y": y, "sample_weight": sample_weight}
+            if new_rows
+            else model.training_of_layer(X, y, sensitive_features, sample_weight)
+        )
+        model, X, y = model.layer_, rows["X"], rows["y"]
+        sensitive_features, sample_weight = rows["sensitive_features"], rows["sample_weight"]
     if not isinstance(model, LinearModel):
         raise TypeError(
             "report needs a linear model of fairridge, which has a path of bounds; "

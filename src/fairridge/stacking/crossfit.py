@@ -1,0 +1,141 @@
+"""Scores of rows that a learner has not seen, and learners for new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils.parallel import Parallel, delayed
+
+from fairridge._typing import Floats, Integers
+from fairridge.arguments import check_count, is_number
+from fairridge.data import Table
+from fairridge.stacking.learners import Scorer, fit_learner, native
+
+Folds = Sequence[tuple[Integers, Integers]]
+Deploy = Literal["refit", "average"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A learner, and what it is to learn."""
+
+    names: tuple[str, ...]  # of the columns that its scores are
+    learner: Any
+    target: NDArray[Any]
+    scorer: Scorer
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """Fitted learners whose scores are averaged."""
+
+    names: tuple[str, ...]
+    learners: tuple[Any, ...]
+    scorer: Scorer
+
+    def scores(self, rows: Any) -> Floats:
+        """Return scores of new rows, of shape (n, c)."""
+        return np.asarray(np.mean([self.scorer(one, rows) for one in self.learners], axis=0))
+
+
+def folds_of(
+    cv: Any, y: NDArray[Any], given: Integers, *, classes: bool, random_state: int
+) -> list[tuple[Integers, Integers]]:
+    """Return training and validation rows.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+        A number of folds, shuffled and stratified; or folds as scikit-learn has them.
+    y : ndarray of shape (n,)
+        Response of the rows that have weight.
+    given : ndarray of shape (n,)
+        Positions of these among the rows that were passed, which an iterable refers to.
+    classes : bool
+        Whether the response is classes.
+    random_state : int
+        Seed of the shuffling.
+    """
+    if is_number(cv):
+        n_folds = check_count("cv", cv, minimum=2)
+        if n_folds > len(y):
+            raise ValueError(f"cv={n_folds} needs as many rows, not n_samples = {len(y)}.")
+        kind = StratifiedKFold if classes else KFold
+        splitter: Any = kind(n_folds, shuffle=True, random_state=random_state)
+    else:
+        splitter = check_cv(cv, y, classifier=classes)
+    folds = list(splitter.split(np.zeros((len(y), 1)), y))
+    if not is_number(cv) and not hasattr(cv, "split"):
+        folds = [(_among(given, train), _among(given, test)) for train, test in folds]
+    tested = np.concatenate([test for _, test in folds])
+    if len(np.unique(tested)) < len(tested):
+        raise ValueError("cv tests rows twice; a row has one score, so use disjoint folds.")
+    return folds
+
+
+def _among(given: Integers, rows: Any) -> Integers:
+    """Return where rows are among those that have weight; the others are left out."""
+    return np.asarray(np.flatnonzero(np.isin(given, rows)))
+
+
+def cross_fit(
+    tasks: Sequence[Task],
+    table: Table,
+    weight: Floats | None,
+    folds: Folds,
+    *,
+    deploy: Deploy,
+    n_jobs: int | None,
+) -> tuple[Floats, tuple[Deployed, ...]]:
+    """Score every row of a fold by learners that were fitted to the rows beside it.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        What is learned.
+    table : Table
+        The rows that learners see.
+    weight : ndarray of shape (n,) or None
+        Weights of the rows.
+    folds : sequence of (train, test)
+        Positions of rows.
+    deploy : {"refit", "average"}
+        Whether learners for new rows are refitted to all rows, or those of the folds.
+    n_jobs : int or None
+        Fits at a time.
+
+    Returns
+    -------
+    scores : ndarray of shape (n, c)
+        NaN in rows that no fold tests.
+    deployed : tuple of Deployed
+        Learners for new rows, one entry per task.
+    """
+    parts = [train for train, _ in folds]
+    if deploy == "refit":
+        parts.append(np.arange(table.shape[0]))
+    rows = [native(table.take(part)) for part in parts]
+    fitted = Parallel(n_jobs=n_jobs)(
+        delayed(fit_learner)(
+            task.learner, rows[k], task.target[part], None if weight is None else weight[part]
+        )
+        for task in tasks
+        for k, part in enumerate(parts)
+    )
+    scores, deployed = np.full((table.shape[0], sum(len(t.names) for t in tasks)), np.nan), []
+    held = [native(table.take(test)) for _, test in folds]
+    start = 0
+    for j, task in enumerate(tasks):
+        models = fitted[j * len(parts) : (j + 1) * len(parts)]
+        columns = slice(start, start + len(task.names))
+        for (_, test), model, new in zip(folds, models, held, strict=False):
+            scores[test, columns] = task.scorer(model, new)
+        used = models[-1:] if deploy == "refit" else models
+        deployed.append(Deployed(task.names, tuple(used), task.scorer))
+        start = columns.stop
+    return scores, tuple(deployed)

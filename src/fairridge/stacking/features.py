@@ -1,0 +1,207 @@
+"""From columns of X to the predictors of the layer: scores, proxies of S, and what goes with them.
+
+Let f* = E[y | Z], Z what may be used to predict. Among all functions f of Z with
+COV(f, S) = 0, E(y − f)² = E(f* − f)² + constant is least for the residual of f* on
+m = E[S | Z], because COV(f, S) = COV(f, m): f = f* − COV(f*, m) VAR(m)⁻¹ (m − E m).
+For a bound R² ≤ r, f is in the span of 1, f* and m, too: what is not in it adds variance
+only, and stretching the part of f* that S does not explain adds it at a lower cost. So a
+layer that is linear in f* and m suffices; if Z contains S, m is S itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.data import Design, Table, as_table, dense_columns, learn_design, make_frame
+from fairridge.data.columns import Missing, Unknown
+from fairridge.data.design import locate_sensitive
+from fairridge.data.table import located
+from fairridge.stacking.crossfit import Deployed
+from fairridge.stacking.learners import native
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows, as learners and layer read them."""
+
+    seen: Table  # what learners see
+    others: Table  # X without S
+    attributes: Table | None  # S; None if a blind model does without
+    encoded: Floats | None  # S as numbers, of shape (n, q)
+
+    def take(self, rows: Integers) -> Rows:
+        """Return these rows only."""
+        S, Z = self.attributes, self.encoded
+        return Rows(
+            self.seen.take(rows),
+            self.others.take(rows),
+            None if S is None else S.take(rows),
+            None if Z is None else Z[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are S, and which of all learners see."""
+
+    names: tuple[str, ...] | None  # of X; None for arrays
+    n_columns: int  # of X
+    sensitive: tuple[int, ...]  # positions of S in X; empty if it comes separately
+    design: Design  # S alone, encoded
+    blind: bool  # whether learners see X only
+    owner: str  # the name of the model, for messages
+
+    @classmethod
+    def learn(
+        cls,
+        X: Table,
+        S: Table | None,
+        sensitive: Any,
+        weight: Floats | None,
+        *,
+        blind: bool,
+        missing: Missing,
+        sensitive_map: Any,
+        owner: str,
+    ) -> Columns:
+        """Find S, and learn its levels and its map."""
+        source, chosen, rest = locate_sensitive(X, S, sensitive)
+        source = _named(source)
+        if blind and not rest:
+            raise ValueError("blind=True leaves no column to predict from; X has nothing but S.")
+        alone = source.select(chosen)
+        design = learn_design(alone, None, list(range(len(chosen))), None, weight, None, missing)
+        pieces = design.encode(alone, None, "error", estimator_name=owner)
+        design = design.with_maps(pieces, weight, sensitive_map, None)
+        return cls(X.names, X.shape[1], () if S is not None else chosen, design, blind, owner)
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """Names of the encoded columns of S."""
+        return self.design.sensitive.names
+
+    def read(
+        self, X: Table, S: Table | None, unknown: Unknown, *, with_sensitive: bool = True
+    ) -> Rows:
+        """Read training rows or new ones, with columns of frames in any order.
+
+        Blind models need no S to predict; `with_sensitive` then tells whether it is read.
+        """
+        full, others, attributes = self._split(X, S)
+        if attributes is None or not with_sensitive:
+            return Rows(others, others, None, None)
+        pieces, _ = self.design.encode(attributes, None, unknown, estimator_name=self.owner)
+        encoded = dense_columns(pieces, self.attribute_names)
+        if self.blind:
+            return Rows(others, others, attributes, encoded)
+        seen = full if self.sensitive else _beside(full, self.attribute_names, encoded)
+        return Rows(seen, others, attributes, encoded)
+
+    def _split(self, X: Table, S: Table | None) -> tuple[Table, Table, Table | None]:
+        """Return the columns of the fit, those that are not S, and S."""
+        rest = [k for k in range(self.n_columns) if k not in self.sensitive]
+        if not self.sensitive:
+            X = self._ordered(X)
+            if S is None and not self.blind:
+                raise ValueError(
+                    f"this {self.owner} was fitted with sensitive_features=…: pass "
+                    "sensitive_features here too. The model cannot predict without them."
+                )
+            if S is not None and S.shape[0] != X.shape[0]:
+                raise ValueError(
+                    f"X has {X.shape[0]} rows but sensitive_features has {S.shape[0]}; "
+                    "pass one row of each per observation."
+                )
+            return X, X, None if S is None else _named(S)
+        if S is not None:
+            raise ValueError(
+                f"this {self.owner} takes S from columns of X (sensitive=…): "
+                "leave sensitive_features out."
+            )
+        if self.blind and self.names is not None and X.names is not None:
+            hidden = {self.names[k] for k in self.sensitive}
+            if not hidden <= set(X.names):  # S, or part of it, is not needed
+                others = X.select([k for k, name in enumerate(X.names) if name not in hidden])
+                wanted = tuple(self.names[k] for k in rest)
+                places = located(others, wanted, len(wanted), "X", self.owner)
+                return others, others.select(places), None
+        X = self._ordered(X)
+        return X, X.select(rest), X.select(self.sensitive)
+
+    def _ordered(self, X: Table) -> Table:
+        """Return the columns in the order of the fit."""
+        return _named(X.select(located(X, self.names, self.n_columns, "X", self.owner)))
+
+
+def _named(table: Table) -> Table:
+    """Return a table whose columns keep their labels when some of them are selected."""
+    return replace(table, names=tuple(table.label(k) for k in range(table.shape[1])))
+
+
+def _beside(X: Table, names: Sequence[str], values: Floats) -> Table:
+    """Return X with further columns of numbers."""
+    if not isinstance(X.source, nw.DataFrame):
+        return as_table(np.column_stack([X.source, values]))
+    if not all(isinstance(name, str) for name in X.source.columns):  # numbers for names
+        return as_table(np.column_stack([X.source.to_numpy(), values]))
+    series = [
+        nw.new_series(name, column, backend=X.source.implementation)
+        for name, column in zip(names, values.T, strict=True)
+    ]
+    return as_table(X.source.with_columns(*series).to_native())
+
+
+@dataclass(frozen=True)
+class Features:
+    """How the predictors of the layer are made from rows."""
+
+    columns: Columns
+    learners: tuple[Deployed, ...]  # of y
+    proxies: tuple[Deployed, ...]  # of the columns of S, for blind models
+    maps: tuple[Deployed, ...]  # of predictions, from S alone
+    interactions: bool
+    passthrough: bool
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the scores of new rows, and the proxies."""
+        seen = native(rows.seen)
+        return np.hstack([one.scores(seen) for one in (*self.learners, *self.proxies)])
+
+    def mapped(self, rows: Rows) -> Floats:
+        """Return what the learned maps make of S, of shape (n, c)."""
+        n = rows.seen.shape[0]
+        if rows.encoded is None:
+            return np.empty((n, 0))
+        return np.hstack([np.empty((n, 0)), *(one.scores(rows.encoded) for one in self.maps)])
+
+    def layer_inputs(self, rows: Rows, scores: Floats, mapped: Floats) -> dict[str, Any]:
+        """Return X and sensitive_features of the layer as frames."""
+        names = [name for one in (*self.learners, *self.proxies) for name in one.names]
+        made = dict(zip(names, scores.T, strict=True))
+        if self.interactions:
+            n_scores = sum(len(one.names) for one in self.learners)
+            factors = {name: made[name] for name in names[n_scores:]}
+            if not self.columns.blind and rows.encoded is not None:
+                factors = dict(zip(self.columns.attribute_names, rows.encoded.T, strict=True))
+            for name, factor in factors.items():
+                made |= {f"{name} × {score}": factor * made[score] for score in names[:n_scores]}
+        if self.passthrough:
+            made = _by_name(rows.others) | made
+        backend = rows.others.backend
+        if rows.attributes is None:
+            return {"X": make_frame(made, backend), "sensitive_features": None}
+        maps = [name for one in self.maps for name in one.names]
+        attributes = _by_name(rows.attributes) | dict(zip(maps, mapped.T, strict=True))
+        S = make_frame(attributes, rows.attributes.backend)
+        return {"X": make_frame(made, backend), "sensitive_features": S}
+
+
+def _by_name(table: Table) -> dict[str, Any]:
+    """Return the columns of a table as their library has them."""
+    return {table.label(k): table.source[:, k] for k in range(table.shape[1])}

@@ -1,0 +1,192 @@
+"""The steps from rows to what the layer is fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from fairridge._typing import Floats, Integers
+from fairridge.arguments import is_number
+from fairridge.data import Table, as_table
+from fairridge.estimators._responses import Inputs, Response
+from fairridge.families import Gaussian
+from fairridge.stacking.crossfit import Deployed, Task, cross_fit, folds_of
+from fairridge.stacking.features import Columns, Features, Rows
+from fairridge.stacking.learners import (
+    LEAST,
+    ClassScores,
+    MeanScores,
+    Scorer,
+    boosted_trees,
+    name_of,
+    native,
+)
+
+LEARNED = "learned"
+# Rounds of E[μ | S], each for the model with the maps before it.
+ROUNDS = 2
+N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows of positive weight, as they were read."""
+
+    inputs: Inputs
+    response: Response
+    columns: Columns
+    rows: Rows
+
+    @property
+    def targets(self) -> NDArray[Any]:
+        """What learners of y are fitted to: labels, or numbers."""
+        values, classes = self.response.values[:, 0], self.response.classes
+        return values if classes is None else classes[values.astype(np.intp)]
+
+    @property
+    def given(self) -> Integers:
+        """Positions of the rows among those that were passed."""
+        return np.arange(self.inputs.n_given)[self.inputs.keep]
+
+
+@dataclass(frozen=True)
+class Crossfit:
+    """What the layer is fitted to: everything that does not depend on the bound."""
+
+    features: Features
+    rows: Integers  # positions, among rows as they were passed, of those of the layer
+    scores: Floats  # of these rows, by learners that have not seen them
+    mapped: Floats  # what the learned maps make of S in these rows
+    inputs: dict[str, Any]  # X, y, sensitive_features and sample_weight of the layer
+    response: Response
+
+
+def crossfit(model: Any, data: Data, seed: int) -> Crossfit:
+    """Cross-fit learners and proxies, then the maps of S if they are learned."""
+    n = data.rows.seen.shape[0]
+    if model._splits:  # one fold: learners from one half score the other
+        order = np.random.default_rng(seed).permutation(n)
+        folds, deploy = [(np.sort(order[: n // 2]), np.sort(order[n // 2 :]))], "average"
+    else:
+        of_classes = data.response.classes is not None
+        folds = folds_of(model.cv, data.targets, data.given, classes=of_classes, random_state=seed)
+        deploy = model.deploy
+    options: dict[str, Any] = {"deploy": deploy, "n_jobs": model.n_jobs}
+    learners, proxies = learner_tasks(model, data, seed), []
+    if model.blind:
+        encoded: Any = data.rows.encoded
+        proxies = regressions(model, data.rows.seen, data.columns.attribute_names, encoded, seed)
+    seen, weight = data.rows.seen, data.inputs.weight
+    fitted = [] if model.prefit else learners
+    scores, deployed = cross_fit([*fitted, *proxies], seen, weight, folds, **options)
+    kept = np.arange(n)
+    if fitted or proxies:
+        kept = np.sort(np.concatenate([test for _, test in folds]))
+    known = deployed[: len(fitted)]
+    if model.prefit:
+        known = tuple(Deployed(task.names, (task.learner,), task.scorer) for task in learners)
+        scores = np.hstack([*(one.scores(native(seen)) for one in known), scores])
+    features = Features(
+        data.columns, known, deployed[len(fitted) :], (), model.interactions, model.passthrough
+    )
+    y = np.asarray(data.targets)[kept]
+    beside = {"y": y, "sample_weight": None if weight is None else weight[kept]}
+    rows, scores = data.rows.take(kept), scores[kept]
+    mapped = np.empty((len(kept), 0))
+    if model.sensitive_map == LEARNED:
+        for number in range(1, ROUNDS + 1):
+            inputs = features.layer_inputs(rows, scores, mapped) | beside
+            features, scores, mapped = _learn_map(
+                model, features, rows, (scores, mapped), inputs, number, seed
+            )
+    inputs = features.layer_inputs(rows, scores, mapped) | beside
+    return Crossfit(features, data.given[kept], scores, mapped, inputs, data.response)
+
+
+def learner_tasks(model: Any, data: Data, seed: int) -> list[Task]:
+    """Return the learners of y, with the names of their scores."""
+    family, classes, seen = data.response.family, data.response.classes, data.rows.seen
+    given = model.estimators
+    if given is None:
+        given = boosted_trees(seen, family if classes is None else None, seed)
+    listed = list(given) if isinstance(given, list | tuple) else [given]
+    if not listed:
+        raise ValueError("estimators=[] has no learner; pass at least one.")
+    scorer: Scorer
+    if classes is None:
+        mean = float(np.average(data.response.values[:, 0], weights=data.inputs.weight))
+        scorer = MeanScores(family.link, LEAST * mean if mean > 0.0 else LEAST)
+    else:
+        scorer = ClassScores(classes)
+    tasks: list[Task] = []
+    for item in listed:
+        name, learner = item if isinstance(item, tuple) else (name_of(item), item)
+        if not hasattr(learner, "fit"):
+            raise TypeError(f"estimators has {learner!r}, which is not a learner: it has no fit.")
+        scorer.check(learner)
+        if model.prefit:
+            check_is_fitted(learner)
+        again = sum(task.names[0].startswith(f"score of {name}") for task in tasks)
+        title = f"score of {name}" + (f" ({again + 1})" if again else "")
+        names = [title]
+        if classes is not None and len(classes) > 2:
+            names = [f"{title}, {label}" for label in classes[1:]]
+        tasks.append(Task(tuple(names), learner, data.targets, scorer))
+    return tasks
+
+
+def regressions(
+    model: Any, table: Table, names: Sequence[str], targets: Floats, seed: int
+) -> list[Task]:
+    """Return one regression for every column of some targets."""
+    proxy = model.proxy
+    if proxy is None:
+        proxy = boosted_trees(table, Gaussian(), seed)
+    scorer = MeanScores("identity")
+    scorer.check(proxy)
+    return [
+        Task((f"expected {name}",), proxy, targets[:, k], scorer) for k, name in enumerate(names)
+    ]
+
+
+def _learn_map(
+    model: Any,
+    features: Features,
+    rows: Rows,
+    made: tuple[Floats, Floats],
+    inputs: dict[str, Any],
+    number: int,
+    seed: int,
+) -> tuple[Features, Floats, Floats]:
+    """Add E[μ | S] to S, μ the predictions of the layer with the S so far.
+
+    A blind model gets the proxies of the new columns as well.
+    """
+    layer = model._layer().set_params(confidence=None).fit(**inputs)
+    X, S, weight = inputs["X"], inputs["sensitive_features"], inputs["sample_weight"]
+    if hasattr(layer, "predict_proba"):
+        means, names = layer.predict_proba(X, sensitive_features=S)[:, 1:], layer.classes_[1:]
+    else:
+        means, names = layer.predict(X, sensitive_features=S)[:, None], ("prediction",)
+    n_folds = model.cv if is_number(model.cv) else N_FOLDS
+    folds = folds_of(
+        n_folds, inputs["y"], np.arange(len(means)), classes=False, random_state=seed + number
+    )
+    options: dict[str, Any] = {"deploy": "refit", "n_jobs": model.n_jobs}
+    table = as_table(rows.encoded)
+    titles = [f"{name} by S, round {number}" for name in names]
+    tasks = regressions(model, table, titles, means, seed)
+    mapped, maps = cross_fit(tasks, table, weight, folds, **options)
+    scores, proxies = made[0], features.proxies
+    if model.blind:
+        again = [name for task in tasks for name in task.names]
+        tasks = regressions(model, rows.seen, again, mapped, seed)
+        more, deployed = cross_fit(tasks, rows.seen, weight, folds, **options)
+        scores, proxies = np.hstack([scores, more]), (*proxies, *deployed)
+    features = replace(features, maps=(*features.maps, *maps), proxies=proxies)
+    return features, scores, np.hstack([made[1], mapped])

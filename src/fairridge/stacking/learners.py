@@ -1,0 +1,176 @@
+"""Learners as they come: what they are called, how they are fitted, what they score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from fairridge._typing import Floats
+from fairridge.data import Levels, Table, as_table
+from fairridge.families import Family
+
+# Probabilities are kept this far from 0 and 1, and means above this share of their average.
+LEAST = 1e-5
+# Categories that boosted trees of scikit-learn tell apart; the rarest beyond these are missing.
+MOST_CATEGORIES = 254
+
+
+def native(table: Table) -> Any:
+    """Return rows as learners take them: a frame of the user's library, or an array."""
+    return table.source.to_native() if isinstance(table.source, nw.DataFrame) else table.source
+
+
+class Categories(TransformerMixin, BaseEstimator):
+    """Numbers for boosted trees: levels become codes, missing and unseen levels NaN."""
+
+    def fit(self, X: Any, y: Any = None) -> Categories:
+        """Learn the levels of every column that is not numeric."""
+        table = as_table(X)
+        self.levels_: dict[int, dict[str, int]] = {}
+        for k in range(table.shape[1]):
+            column = table.column(k)
+            if isinstance(column, Levels):
+                sizes = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
+                common = np.argsort(-sizes, kind="stable")[:MOST_CATEGORIES]
+                kept = [column.levels[j] for j in sorted(common) if sizes[j]]
+                self.levels_[k] = {level: code for code, level in enumerate(kept)}
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Return one column of numbers for each column of X."""
+        table = as_table(X)
+        values = np.empty(table.shape)
+        for k in range(table.shape[1]):
+            column = table.column(k)
+            if isinstance(column, Levels):
+                known = self.levels_.get(k, {})
+                # The code of a missing value, -1, picks the last entry.
+                codes = [*(known.get(level, np.nan) for level in column.levels), np.nan]
+                values[:, k] = np.array(codes)[column.codes]
+            else:
+                values[:, k] = column
+        return values
+
+
+def boosted_trees(table: Table, family: Family | None, random_state: int) -> Any:
+    """Return the default learner, of classes or of means.
+
+    Parameters
+    ----------
+    table : Table
+        The rows that it will see, to know which of their columns are categorical.
+    family : Family or None
+        Family of a numeric response; None for classes.
+    random_state : int
+        Seed of the trees.
+    """
+    mask = [isinstance(table.column(k), Levels) for k in range(table.shape[1])]
+    options: dict[str, Any] = {"categorical_features": mask, "random_state": random_state}
+    if family is None:
+        return make_pipeline(Categories(), HistGradientBoostingClassifier(**options))
+    # The mean that minimizes the poisson deviance is right for every family with this link.
+    loss = "poisson" if family.link == "log" else "squared_error"
+    return make_pipeline(Categories(), HistGradientBoostingRegressor(loss=loss, **options))
+
+
+def name_of(learner: Any) -> str:
+    """Return what a learner is called in tables: its class, or that of a pipeline's last step."""
+    return type(learner[-1] if isinstance(learner, Pipeline) else learner).__name__
+
+
+def fit_learner(learner: Any, X: Any, y: NDArray[Any], weight: Floats | None) -> Any:
+    """Fit a copy of a learner, with weights if there are any."""
+    model = clone(learner)
+    if weight is None:
+        return model.fit(X, y)
+    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
+    name, last = steps[-1]
+    if not has_fit_parameter(last, "sample_weight"):
+        raise ValueError(
+            f"learner {name_of(learner)} takes no sample_weight; leave it out, or use another "
+            "learner."
+        )
+    return model.fit(X, y, **{f"{name}__sample_weight" if name else "sample_weight": weight})
+
+
+class Scorer(Protocol):
+    """How predictions of a fitted learner become predictors of the layer."""
+
+    def check(self, learner: Any) -> None:
+        """Refuse learners of another kind of response."""
+
+    def __call__(self, learner: Any, X: Any) -> Floats:
+        """Return scores of shape (n, c)."""
+        ...
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Log-odds of every class against the first, of shape (n, K − 1)."""
+
+    classes: NDArray[Any]
+
+    def check(self, learner: Any) -> None:
+        """Refuse what does not tell how likely classes are."""
+        if not is_classifier(learner):
+            raise TypeError(
+                f"learner {name_of(learner)} is not a classifier; pass classifiers, or use "
+                "FairStackingRegressor."
+            )
+        if not hasattr(learner, "predict_proba") and not hasattr(learner, "decision_function"):
+            raise TypeError(
+                f"learner {name_of(learner)} has neither predict_proba nor decision_function; "
+                "wrap it in scikit-learn's CalibratedClassifierCV."
+            )
+
+    def __call__(self, learner: Any, X: Any) -> Floats:
+        """Return logits of clipped probabilities, or the decision function if there are none."""
+        if not hasattr(learner, "predict_proba"):
+            scores = np.asarray(learner.decision_function(X), dtype=np.float64)
+            return scores[:, None] if scores.ndim == 1 else scores[:, 1:] - scores[:, :1]
+        known = np.asarray(learner.predict_proba(X), dtype=np.float64)
+        likely = np.zeros((len(known), len(self.classes)))
+        # The training rows of a fold may lack a class.
+        same = np.asarray(learner.classes_)[:, None] == self.classes
+        if not same.any(axis=1).all():
+            raise ValueError(
+                f"learner {name_of(learner)} knows classes that y does not have; pass it fitted "
+                "to the same labels."
+            )
+        likely[:, same.argmax(axis=1)] = known
+        logs = np.log(np.clip(likely, LEAST, 1.0 - LEAST))
+        return np.asarray(logs[:, 1:] - logs[:, :1])
+
+
+@dataclass(frozen=True)
+class MeanScores:
+    """Predicted means on the scale of the linear predictor, of shape (n, 1)."""
+
+    link: str
+    least: float = LEAST  # the least mean, for a link that takes logarithms
+
+    def check(self, learner: Any) -> None:
+        """Refuse learners of classes."""
+        if is_classifier(learner):
+            raise TypeError(
+                f"learner {name_of(learner)} is a classifier; pass regressors, or use "
+                "FairStackingClassifier."
+            )
+
+    def __call__(self, learner: Any, X: Any) -> Floats:
+        """Return link(mean)."""
+        mean = np.asarray(learner.predict(X), dtype=np.float64).reshape(-1, 1)
+        if self.link == "log":
+            return np.asarray(np.log(np.maximum(mean, self.least)))
+        if self.link == "logit":
+            mean = np.clip(mean, LEAST, 1.0 - LEAST)
+            return np.asarray(np.log(mean / (1.0 - mean)))
+        return mean

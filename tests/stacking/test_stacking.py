@@ -1,0 +1,524 @@
+"""Stacked models: learners below, a fair ridge on top."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    RidgeClassifier,
+)
+from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer
+from sklearn.tree import DecisionTreeClassifier
+
+import fairridge
+from fairridge import FairRidgeClassifier
+from fairridge.rules import AdverseImpact
+from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
+from tests.zoo import LateModule
+
+estimator_checks = LateModule("sklearn.utils.estimator_checks")
+
+N = 600
+TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
+
+
+def people(n=N, seed=0):
+    """A frame with a sensitive category and number, a category, and numbers; and y."""
+    rng = np.random.default_rng(seed)
+    sex = rng.integers(0, 2, n)
+    age = rng.uniform(20, 60, n)
+    skill = rng.normal(size=n) + 0.8 * sex
+    town = rng.integers(0, 3, n)
+    eta = np.abs(skill) + 0.7 * sex + 0.02 * (age - 40) + 0.4 * (town == 1) - 1
+    frame = pd.DataFrame(
+        {
+            "skill": skill,
+            "sex": np.array(["f", "m"])[sex],
+            "town": np.array(["a", "b", "c"])[town],
+            "age": age,
+        }
+    )
+    return frame, eta, rng
+
+
+@pytest.fixture(scope="module")
+def hired():
+    frame, eta, rng = people()
+    return frame, np.where(rng.random(N) < 1 / (1 + np.exp(-eta)), "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def wage():
+    frame, eta, rng = people()
+    return frame, eta + 0.3 * rng.normal(size=N)
+
+
+def encoder():
+    return make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["sex", "town"]), remainder="passthrough"
+    )
+
+
+class Counted(ClassifierMixin, BaseEstimator):
+    """A learner that counts its fits, and remembers which columns it saw."""
+
+    fits = 0
+    seen: tuple = ()
+
+    def fit(self, X, y):
+        type(self).fits += 1
+        type(self).seen = tuple(X.columns)
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.shares_ = counts / counts.sum()
+        self.center_ = X["skill"].mean()
+        return self
+
+    def predict_proba(self, X):
+        second = 1 / (1 + np.exp(-(X["skill"].to_numpy() - self.center_)))
+        return np.column_stack([1 - second, second])
+
+
+def test_layer_is_the_fair_ridge_of_out_of_fold_logits(hired):
+    X, y = hired
+    folds = StratifiedKFold(4, shuffle=True, random_state=3)
+    learner = make_pipeline(encoder(), TREE)
+    model = FairStackingClassifier(learner, 0.02, sensitive="sex", cv=folds).fit(X, y)
+
+    p = np.clip(cross_val_predict(learner, X, y, cv=folds, method="predict_proba"), 1e-5, 1 - 1e-5)
+    logit = np.log(p[:, 1] / p[:, 0])
+    np.testing.assert_allclose(model.scores_[:, 0], logit, atol=1e-12)
+    by_hand = FairRidgeClassifier(0.02, definition="mean-parity").fit(
+        pd.DataFrame({"score": logit}), y, sensitive_features=X[["sex"]]
+    )
+    np.testing.assert_allclose(model.layer_.coef_, by_hand.coef_, rtol=1e-9)
+    assert model.unfairness_ == pytest.approx(0.02, abs=1e-8)
+    assert list(model.classes_) == ["no", "yes"]
+
+    # New rows are scored by the learner that is refitted to all rows.
+    q = np.clip(clone(learner).fit(X, y).predict_proba(X), 1e-5, 1 - 1e-5)
+    expected = by_hand.predict_proba(
+        pd.DataFrame({"score": np.log(q[:, 1] / q[:, 0])}), sensitive_features=X[["sex"]]
+    )
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-8)
+    assert model.score(X, y) == np.mean(model.predict(X) == y)
+
+
+def test_average_deploys_the_learners_of_the_folds(hired):
+    X, y = hired
+    folds = StratifiedKFold(3, shuffle=True, random_state=3)
+    learner = make_pipeline(encoder(), TREE)
+    model = FairStackingClassifier(learner, sensitive="sex", cv=folds, deploy="average").fit(X, y)
+    assert [len(learners) for learners in model.learners_] == [3]
+    logits = []
+    for train, _ in folds.split(X, y):
+        p = clone(learner).fit(X.iloc[train], y[train]).predict_proba(X)
+        p = np.clip(p, 1e-5, 1 - 1e-5)
+        logits.append(np.log(p[:, 1] / p[:, 0]))
+    score = model.layer_inputs(X)["X"]["score of DecisionTreeClassifier"]
+    np.testing.assert_allclose(score, np.mean(logits, axis=0), atol=1e-12)
+
+
+def test_learner_is_fitted_cv_plus_one_times_for_a_whole_path(hired):
+    X, y = hired
+    Counted.fits = 0
+    model = FairStackingClassifier(Counted(), sensitive="sex", cv=5, random_state=0)
+    path = model.path(X, y)
+    assert Counted.fits == 6
+    assert len(path) == 101
+    at = path.at(0.013)
+    assert Counted.fits == 6
+    assert at.unfairness == 0.013
+    assert at.unfairness_ == pytest.approx(0.013, abs=1e-8)
+    fitted = clone(model).set_params(unfairness=0.013).fit(X, y)
+    np.testing.assert_allclose(at.predict_proba(X), fitted.predict_proba(X), rtol=1e-7)
+    assert np.all(path.achieved <= path.unfairness + 1e-8)
+    assert "score of Counted" in path.to_frame().columns
+    assert not hasattr(model, "layer_")
+
+
+def test_blind_learners_see_x_only_and_predict_without_s(hired):
+    X, y = hired
+    model = FairStackingClassifier(
+        Counted(), 0.01, sensitive=["sex", "age"], blind=True, cv=3, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    assert Counted.seen == ("skill", "town")
+    expected = ["score of Counted", "expected sex[m]", "expected age"]
+    assert list(model.layer_inputs(X)["X"].columns) == expected
+    assert model.unfairness_ == pytest.approx(0.01, abs=1e-6)
+    proba = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(X.drop(columns=["sex", "age"])), proba)
+    np.testing.assert_array_equal(model.predict_proba(X.drop(columns="age")), proba)
+    # What is not read may be anything.
+    np.testing.assert_array_equal(model.predict_proba(X.assign(sex="x")), proba)
+    with pytest.raises(ValueError, match="lacks column 'skill'"):
+        model.predict(X.drop(columns="skill"))
+
+
+def test_proxies_are_out_of_fold_regressions_of_s(wage):
+    X, y = wage
+    folds = KFold(3, shuffle=True, random_state=1)
+    proxy = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough"),
+        LinearRegression(),
+    )
+    model = FairStackingRegressor(
+        proxy, sensitive="sex", blind=True, proxy=proxy, cv=folds
+    ).fit(X, y)  # fmt: skip
+    Z = X.drop(columns="sex")
+    np.testing.assert_allclose(model.scores_[:, 0], cross_val_predict(proxy, Z, y, cv=folds))
+    expected = cross_val_predict(proxy, Z, (X["sex"] == "m").astype(float), cv=folds)
+    np.testing.assert_allclose(model.scores_[:, 1], expected)
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", "numpy"])
+@pytest.mark.parametrize(("separate", "blind"), [(False, False), (True, False), (True, True)])
+def test_every_form_of_input_gives_the_same_model(hired, backend, separate, blind):
+    X, y = (part[:150] for part in hired)
+    options = {"unfairness": 0.01, "cv": 2, "random_state": 0, "blind": blind, "interactions": True}
+    reference = FairStackingClassifier(sensitive="sex", passthrough=True, **options).fit(X, y)
+    S, rest = X[["sex"]], X.drop(columns="sex")
+    parts = (rest, S) if separate else (X, None)
+    if backend == "polars":
+        polars = pytest.importorskip("polars")
+        parts = [None if part is None else polars.from_pandas(part) for part in parts]
+    elif backend == "pyarrow":
+        pyarrow = pytest.importorskip("pyarrow")
+        parts = [
+            None if part is None else pyarrow.Table.from_pandas(part, preserve_index=False)
+            for part in parts
+        ]
+    elif backend == "numpy":
+        parts = [None if part is None else part.to_numpy() for part in parts]
+    sensitive = None if separate else 1 if backend == "numpy" else "sex"
+    model = FairStackingClassifier(sensitive=sensitive, passthrough=True, **options)
+    model.fit(parts[0], y, sensitive_features=parts[1])
+    new = model.predict_proba(parts[0], sensitive_features=parts[1])
+    # A separate S is seen as 0/1 columns at the end, where trees may break ties otherwise.
+    np.testing.assert_allclose(new, reference.predict_proba(X), atol=0.05 if separate else 1e-9)
+    assert model.unfairness_ <= 0.01 + 1e-8
+    assert list(model.layer_.classes_) == ["no", "yes"]
+
+
+def test_frames_with_an_index_keep_rows_together(hired):
+    X, y = hired
+    options = {"cv": 3, "random_state": 0, "passthrough": True}
+    rest, S = X.drop(columns="sex"), X["sex"]
+    plain = FairStackingClassifier(**options).fit(rest, y, sensitive_features=S)
+    shuffled = rest.set_axis(np.random.default_rng(0).permutation(N))
+    model = FairStackingClassifier(**options).fit(shuffled, y, sensitive_features=S)
+    np.testing.assert_array_equal(model.scores_, plain.scores_)
+    np.testing.assert_allclose(model.layer_.coef_, plain.layer_.coef_)
+
+
+def test_default_learner_reads_categories_and_missing_numbers(hired):
+    X, y = hired
+    X = X.astype({"town": "category"}).assign(skill=X["skill"].where(X["skill"] < 2))
+    model = FairStackingClassifier(sensitive="sex", cv=3, random_state=0).fit(X, y)
+    trees = model.learners_[0][0][-1]
+    assert isinstance(trees, HistGradientBoostingClassifier)
+    np.testing.assert_array_equal(trees.is_categorical_, [False, True, True, False])
+    new = X.assign(town="elsewhere")  # unseen levels are as missing
+    gone = X.assign(town=pd.Series([None] * N, dtype=object))
+    np.testing.assert_array_equal(model.predict_proba(new), model.predict_proba(gone))
+
+
+def test_interactions_and_several_learners_are_predictors(hired):
+    X, y = hired
+    flat = make_pipeline(encoder(), LogisticRegression(max_iter=500))
+    model = FairStackingClassifier(
+        [("tree", make_pipeline(encoder(), TREE)), flat, flat], 0.02, sensitive="sex",
+        interactions=True, cv=3, random_state=0,
+    )  # fmt: skip
+    with pytest.warns(fairridge.exceptions.DataWarning):  # one learner is there twice
+        model.fit(X, y)
+    inputs = model.layer_inputs(X)["X"]
+    names = ["tree", "LogisticRegression", "LogisticRegression (2)"]
+    scores = [f"score of {name}" for name in names]
+    assert list(inputs.columns) == scores + [f"sex[m] × {score}" for score in scores]
+    product = (X["sex"] == "m") * inputs["score of tree"]
+    np.testing.assert_allclose(inputs["sex[m] × score of tree"], product)
+    assert model.unfairness_ == pytest.approx(0.02, abs=1e-6)
+
+
+def test_several_classes_have_log_odds_against_the_first(wage):
+    X, eta = wage
+    y = np.digitize(eta, np.quantile(eta, [0.4, 0.7]))
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    learner = make_pipeline(encoder(), LogisticRegression(max_iter=500))
+    model = FairStackingClassifier(learner, 0.01, sensitive=["sex", "age"], cv=folds).fit(X, y)
+    p = cross_val_predict(learner, X, y, cv=folds, method="predict_proba")
+    logs = np.log(np.clip(p, 1e-5, 1 - 1e-5))
+    np.testing.assert_allclose(model.scores_, logs[:, 1:] - logs[:, :1], atol=1e-9)
+    assert model.predict_proba(X).shape == (N, 3)
+    assert model.unfairness_ == pytest.approx(0.01, abs=1e-6)
+    assert model.score(X, y) > 0.5
+
+
+def test_decision_functions_are_scores_too(hired):
+    X, y = hired
+    learner = make_pipeline(encoder(), RidgeClassifier())
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    model = FairStackingClassifier(learner, sensitive="sex", cv=folds).fit(X, y)
+    expected = cross_val_predict(learner, X, y, cv=folds, method="decision_function")
+    np.testing.assert_allclose(model.scores_[:, 0], expected)
+    assert model.decision_function(X).shape == (N,)
+
+
+def test_counts_enter_as_logarithms_of_means(wage):
+    X, eta = wage
+    y = np.random.default_rng(1).poisson(np.exp(eta / 2))
+    folds = KFold(3, shuffle=True, random_state=0)
+    learner = make_pipeline(encoder(), PoissonRegressor())
+    model = FairStackingRegressor(learner, 0.02, sensitive="sex", family="poisson", cv=folds)
+    model.fit(X, y)
+    np.testing.assert_allclose(
+        model.scores_[:, 0], np.log(cross_val_predict(learner, X, y, cv=folds))
+    )
+    assert model.unfairness_ == pytest.approx(0.02, abs=1e-6)
+    assert (model.predict(X) > 0).all()
+    trees = FairStackingRegressor(sensitive="sex", family="gamma", cv=2, random_state=0)
+    assert trees.fit(X, y + 1.0).learners_[0][0][-1].loss == "poisson"
+    assert trees.set_params(family="gaussian").fit(X, y).learners_[0][0][-1].loss == "squared_error"
+
+
+def test_weights_reach_learners_and_layer(hired):
+    X, y = hired
+    weight = np.random.default_rng(0).integers(0, 3, N)
+    folds = [(np.arange(N) % 2 != k, np.arange(N) % 2 == k) for k in range(2)]
+    folds = [tuple(map(np.flatnonzero, fold)) for fold in folds]
+    learner = make_pipeline(encoder(), LogisticRegression(C=1e6, max_iter=2000, tol=1e-10))
+    model = FairStackingClassifier(learner, sensitive="sex", cv=folds)
+    model.fit(X, y, sample_weight=weight)
+    again = np.repeat(np.arange(N), weight)
+    repeated = [(np.isin(again, a), np.isin(again, b)) for a, b in folds]
+    repeated = [tuple(map(np.flatnonzero, fold)) for fold in repeated]
+    other = clone(model).set_params(cv=repeated).fit(X.iloc[again], y[again])
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-4)
+    np.testing.assert_array_equal(model.layer_rows_, np.flatnonzero(weight))
+    unweighted = clone(model).fit(X, y)
+    assert np.abs(model.predict_proba(X) - unweighted.predict_proba(X)).max() > 1e-2
+    neighbors = make_pipeline(encoder(), KNeighborsClassifier())
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+        clone(model).set_params(estimators=neighbors).fit(X, y, sample_weight=weight)
+
+
+def test_rows_that_no_fold_tests_are_not_in_the_layer(wage):
+    X, y = wage
+    model = FairStackingRegressor(sensitive="sex", cv=TimeSeriesSplit(3)).fit(X, y)
+    np.testing.assert_array_equal(model.layer_rows_, np.arange(N // 4, N))
+    assert model.n_rows_ == len(model.scores_) == N - N // 4
+    assert model.inference(X, y).estimate.shape == (3,)
+
+
+def test_prefit_learners_are_used_as_they_are(hired):
+    X, y = hired
+    learner = make_pipeline(encoder(), TREE).fit(X[:300], y[:300])
+    model = FairStackingClassifier(learner, 0.03, sensitive="sex", prefit=True)
+    model.fit(X[300:], y[300:])
+    assert model.learners_[0][0] is learner
+    p = np.clip(learner.predict_proba(X[300:]), 1e-5, 1 - 1e-5)
+    np.testing.assert_allclose(model.scores_[:, 0], np.log(p[:, 1] / p[:, 0]))
+    path = model.path(X[300:], y[300:], unfairness=[0.0, 0.03])
+    np.testing.assert_allclose(path.at(0.03).predict_proba(X), model.predict_proba(X), rtol=1e-7)
+    with pytest.raises(ValueError, match="needs estimators"):
+        FairStackingClassifier(sensitive="sex", prefit=True).fit(X, y)
+
+
+def test_split_certifies_on_rows_that_learners_have_not_seen():
+    X, eta, rng = people(4000, seed=1)
+    y = rng.random(4000) < 1 / (1 + np.exp(-eta))
+    Counted.fits = 0
+    options = {"sensitive": "sex", "confidence": 0.9, "random_state": 0}
+    model = FairStackingClassifier(Counted(), 0.05, certification="split", **options).fit(X, y)
+    assert Counted.fits == 1
+    assert len(model.layer_rows_) == 2000
+    certificate = model.certificate_
+    assert certificate.granted
+    assert certificate.n_rows == 2000
+    assert certificate.training_bound < 0.05
+    assert model.unfairness_ == pytest.approx(certificate.training_bound, abs=1e-6)
+    assert "certification='split'" not in str(model.summary())
+
+    refitted = FairStackingClassifier(Counted(), 0.05, **options).fit(X, y)
+    assert refitted.certificate_.n_rows == 4000
+    text = " ".join(str(refitted.summary()).split())
+    assert "out-of-fold scores for those of new rows" in text
+    with pytest.raises(ValueError, match="deploy='average' has no certificate"):
+        refitted.set_params(deploy="average").fit(X, y)
+
+
+@pytest.mark.slow
+def test_learned_map_removes_dependence_that_is_not_linear():
+    rng = np.random.default_rng(0)
+    n = 3000
+    everyone = pd.DataFrame({"age": rng.uniform(-1, 1, 3 * n), "skill": rng.normal(size=3 * n)})
+    X, new = everyone[:n], everyone[n:]
+    y = X["skill"] + 2 * X["age"] ** 2 + 0.3 * rng.normal(size=n)
+    shares = {}
+    for name, sensitive_map in {"none": None, "learned": "learned"}.items():
+        model = FairStackingRegressor(
+            None, 0.0, sensitive="age", sensitive_map=sensitive_map, cv=3, random_state=0
+        ).fit(X, y)
+        shares[name] = np.corrcoef(model.predict(new), new["age"] ** 2)[0, 1] ** 2
+    assert shares["none"] > 0.1
+    assert shares["learned"] < 0.1 * shares["none"]
+    assert list(model.layer_inputs(X)["sensitive_features"].columns) == [
+        "age",
+        "expected prediction by S, round 1",
+        "expected prediction by S, round 2",
+    ]
+    blind = FairStackingRegressor(
+        None, 0.05, sensitive="age", sensitive_map="learned", blind=True, cv=2, random_state=0
+    ).fit(X, y)
+    assert blind.predict(X[["skill"]]).shape == (n,)
+    assert blind.scores_.shape == (n, 4)
+
+
+def test_map_of_s_is_for_layer_and_proxies(wage):
+    X, y = wage
+    splines = SplineTransformer(n_knots=3, degree=2, include_bias=False)
+    model = FairStackingRegressor(
+        None, 0.005, sensitive="age", sensitive_map=splines, blind=True, cv=2, random_state=0
+    ).fit(X, y)
+    assert model.scores_.shape[1] == 1 + len(model.layer_.sensitive_names_)
+    assert model.unfairness_ == pytest.approx(0.005, abs=1e-6)
+
+
+def test_summary_and_inference_are_of_the_layer(hired):
+    X, y = hired
+    model = FairStackingClassifier(sensitive="sex", cv=3, random_state=0).fit(X, y)
+    text = str(model.summary())
+    assert "FairStackingClassifier" in text
+    assert "score of HistGradientBoostingCla" in text
+    inference = model.inference(X, y)
+    score = "score of HistGradientBoostingClassifier"
+    assert set(inference.names) == {"(intercept)", score, "sex[m]"}
+    assert (inference.standard_errors > 0).all()
+    by_hand = model.layer_.inference(**model.layer_inputs(X, out_of_fold=True), y=y)
+    np.testing.assert_array_equal(inference.covariance, by_hand.covariance)
+    with pytest.raises(ValueError, match="pass the rows of the fit"):
+        model.inference(X[:100], y[:100])
+
+
+def test_functions_on_models_take_stacked_models(hired):
+    X, y = hired
+    model = FairStackingClassifier(sensitive="sex", cv=3, random_state=0).fit(X, y)
+    new, eta, rng = people(800, seed=5)
+    y_new = np.where(rng.random(800) < 1 / (1 + np.exp(-eta)), "yes", "no")
+
+    page = fairridge.report(model, X, y, cv=0, bootstrap=0)
+    assert "score of HistGradientBoostingClassifier" in page.html
+    later = fairridge.report(model, new, y_new, new_rows=True, bootstrap=20)
+    assert "score of HistGradientBoostingClassifier" in later.html
+    monitor = fairridge.Monitor(model, unfairness=0.9)
+    assert monitor.update(new).n_rows == 800
+    found = fairridge.choose_bound(
+        FairStackingClassifier(sensitive="sex", cv=3, random_state=0), X, y, new, y_new,
+        rule=AdverseImpact(ratio=0.3), unfairness=[0.0, 0.02, 0.2],
+    )  # fmt: skip
+    assert found.granted
+    assert found.model.predict(new).shape == (800,)
+    assert found.model.unfairness == found.unfairness
+    with pytest.raises(ValueError, match="training rows"):
+        fairridge.choose_bound(model, X, y, X, y, rule=AdverseImpact())
+    table = fairridge.audit(y_new, model.predict(new), sensitive_features=new["sex"])
+    assert "sex" in str(table)
+    with pytest.raises(TypeError, match="layer_inputs"):
+        fairridge.attribution(model)
+
+
+def test_compare_takes_stacked_models(hired):
+    X, y = hired
+    models = {"stack": FairStackingClassifier(TREE, sensitive="sex", cv=2, random_state=0)}
+    models["stack"].set_params(estimators=make_pipeline(encoder(), TREE))
+    result = fairridge.cross_validate(models, X, y, unfairness=[0.01], cv=2, random_state=0)
+    frame = result.to_frame()
+    assert np.isfinite(frame["loss"]).all()
+
+
+def test_pickles_and_clones_predict_the_same(hired):
+    X, y = hired
+    model = FairStackingClassifier(sensitive="sex", blind=True, cv=2, random_state=0).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    refitted = clone(model).fit(X, y)
+    np.testing.assert_array_equal(refitted.predict_proba(X), model.predict_proba(X))
+    path = pickle.loads(pickle.dumps(model.path(X, y, unfairness=[0.0, 0.1])))
+    assert path.at(0.1).predict(X).shape == (N,)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"estimators": LinearRegression()}, TypeError, "is not a classifier"),
+        ({"estimators": []}, ValueError, "at least one"),
+        ({"estimators": "trees"}, TypeError, "no fit"),
+        ({"cv": 1}, ValueError, "at least 2"),
+        ({"cv": [([0, 1], [2]), ([0, 1], [2])]}, ValueError, "disjoint"),
+        ({"deploy": "both"}, ValueError, "deploy='both'"),
+        ({"blind": 1}, ValueError, "blind=1"),
+        ({"certification": "hope"}, ValueError, "certification='hope'"),
+        ({"sensitive_map": "splines"}, ValueError, "sensitive_map='splines'"),
+        ({"proxy": LogisticRegression(), "blind": True}, TypeError, "is a classifier"),
+        ({"sensitive": None}, ValueError, "which attributes are sensitive"),
+        ({"sensitive": "race"}, ValueError, "no column 'race'"),
+        (
+            {"sensitive": ["skill", "sex", "town", "age"], "blind": True},
+            ValueError,
+            "nothing but S",
+        ),
+    ],
+)
+def test_bad_parameters_have_one_clear_error(hired, options, error, message):
+    X, y = hired
+    model = FairStackingClassifier(**{"sensitive": "sex", "random_state": 0} | options)
+    with pytest.raises(error, match=message):
+        model.fit(X, y)
+
+
+def test_regressors_refuse_classifiers(wage):
+    X, y = wage
+    with pytest.raises(TypeError, match="FairStackingClassifier"):
+        FairStackingRegressor(LogisticRegression(), sensitive="sex").fit(X, y)
+
+
+def test_bound_is_kept_on_new_rows():
+    """A linear layer on boosted trees keeps R² near the bound on rows that it has not seen."""
+    X, eta, rng = people(4000, seed=2)
+    y = rng.random(4000) < 1 / (1 + np.exp(-2 * eta))
+    model = FairStackingClassifier(None, 0.01, sensitive="sex", random_state=0).fit(X, y)
+    new, _, _ = people(20000, seed=3)
+    share = np.corrcoef(model.predict_proba(new)[:, 1], new["sex"] == "m")[0, 1] ** 2
+    assert share == pytest.approx(0.01, abs=0.01)
+
+
+# Trees count rows, not weights, in a leaf.
+COUNTS = {"check_sample_weight_equivalence_on_dense_data": "leaves of trees count rows"}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (FairStackingRegressor(LinearRegression(), sensitive=[0], cv=3), {}),
+        (FairStackingClassifier(LogisticRegression(), sensitive=[0], cv=3), {}),
+        (FairStackingClassifier(sensitive=[0], cv=2), COUNTS),
+        (FairStackingRegressor(sensitive=[0], cv=2), COUNTS),
+    ],
+)
+def test_every_check_of_scikit_learn_passes(model, expected):
+    results = estimator_checks.check_estimator(
+        model, expected_failed_checks=expected, on_skip=None, on_fail="raise"
+    )
+    assert len(results) > 40
