@@ -51,6 +51,10 @@ class FairnessPath:
     isolated : dict of str to int
         Levels that decide the response, with the number of their rows: no model of
         the path is fitted to these rows, and no bound is about them.
+    definition : str
+        Name of the definition that the bounds are about.
+    score_name : str
+        What `score` is: the name of its column in tables and of its line in plots.
     certificates : tuple of Certificate or None
         What each bound promises for the population, with `confidence`; bounds
         that are not granted have the model at r = 0.
