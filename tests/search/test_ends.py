@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
@@ -63,3 +64,35 @@ def test_offsets_of_hundreds_end(seed: int, size: float) -> None:
 def test_means_that_overflow_are_refused(seed: int) -> None:
     with pytest.raises(ValueError, match="predicted means are larger than the largest number"):
         fit_three_rows(seed, 300.0)
+
+
+def test_bounds_of_attributes_hold_to_the_tolerance() -> None:
+    """The last step of a search is looked at: it missed a bound by 7e-9 here."""
+    rng = np.random.default_rng(20)
+    n, p = 400, 20
+    S = pd.DataFrame({"a": rng.normal(size=n)})
+    S["b"], S["c"] = rng.choice(list("uvwxyz"), n), rng.choice(list("mf"), n)
+    numbers = pd.get_dummies(S).to_numpy(float)
+    X = rng.normal(size=(n, p)) + 2.0 * numbers @ rng.normal(size=(9, p))
+    y = X @ rng.normal(size=p) + numbers @ rng.normal(size=9) + rng.normal(size=n)
+    bounds = {"a": 0.0, "b": 1e-3, "c": 0.0}
+    model = FairRidgeRegressor(bounds, definition="mean-parity", controls=["x0", "x1"])
+    table = pd.DataFrame(X, columns=[f"x{k}" for k in range(p)])
+    model.fit(table, y, sensitive_features=S)
+    for name, bound in bounds.items():
+        assert model.status_[name] == "converged"
+        assert model.unfairness_[name] <= bound + 1e-10
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_of_attributes_are_met_whatever_the_search_finds(seed: int) -> None:
+    """A search without passes finds nothing, and still every bound holds."""
+    rng = np.random.default_rng(seed)
+    S, X, y = separated(20, 4, 3, seed=seed)
+    names = pd.DataFrame(S, columns=["a", "b"])
+    bounds = {"a": 0.05, "b": float(rng.choice([0.0, 0.01]))}
+    model = FairRidgeClassifier(bounds, definition="mean-parity", max_iter=3 + seed)
+    model.fit(X, y, sensitive_features=names)
+    for name, bound in bounds.items():
+        assert model.unfairness_[name] <= bound + 1e-8
