@@ -101,7 +101,7 @@ class Family(ABC):
         return coefficients
 
     def means(self, codes: tuple[int, ...] | None, reference: float) -> MeansOfRows:
-        """Return the means of rows with their derivatives; see `families.means.PredictedMeans`."""
+        """Return the means of rows with their derivatives; see `PredictedMeans`."""
         return PredictedMeans(self, codes, reference)
 
     def on(self, y: Floats) -> Family:
