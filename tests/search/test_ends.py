@@ -67,7 +67,7 @@ def test_means_that_overflow_are_refused(seed: int) -> None:
 
 
 def test_bounds_of_attributes_hold_to_the_tolerance() -> None:
-    """The last step of a search is looked at: it missed a bound by 7e-9 here."""
+    """Bounds of three attributes bind at once, two of them at zero."""
     rng = np.random.default_rng(20)
     n, p = 400, 20
     S = pd.DataFrame({"a": rng.normal(size=n)})

@@ -420,21 +420,10 @@ class MeanProblem(GLMProblem):
             )
             found = reach(here.evaluate, at, goals, self.minima.max_iter, self._limit)
             if found is not None and is_minimum(found, goals):
-                return self._sharpened(here, found, goals)
+                return found
             if self._is_spent:
                 break
         return None
-
-    def _sharpened(
-        self, space: MeanObjective, found: MeanState, goals: Sequence[Goal]
-    ) -> MeanState:
-        """Go on from a state whose last step was not looked at, if it misses its goals."""
-        here = MeanState(space.evaluate(found.at.theta, found.multipliers), found.multipliers)
-        shares = here.at.shares()
-        if all(abs(shares[goal.place] - goal.share) <= 0.1 * self.settings.tol for goal in goals):
-            return found
-        again = reach(space.evaluate, here, goals, self.minima.max_iter, self._limit)
-        return found if again is None or not is_minimum(again, goals) else again
 
     def _joint(self, space: MeanObjective, limits: Floats) -> tuple[Choice, Fit]:
         """Bound what all of S explains, so that every attribute meets its own bound.
