@@ -11,10 +11,10 @@ from fairridge.engines.blocks import (
     triangular_factor,
 )
 from fairridge.engines.columns import column_blocks
-from fairridge.engines.device import DeviceEngine
+from fairridge.engines.device import DeviceEngine, on_device
 from fairridge.engines.device_rows import DeviceRows
 from fairridge.engines.linear_predictor import linear_predictor
-from fairridge.engines.memory import MemoryEngine, has_many_sparse, is_wide
+from fairridge.engines.memory import MemoryEngine, has_many_sparse, in_memory, is_wide
 from fairridge.engines.precomputed import PrecomputedMoments, PrecomputedRoot
 from fairridge.engines.sums import MeanSlopes, MeanSums, intercepts_of_sums
 
@@ -32,9 +32,11 @@ __all__ = [
     "binary_columns",
     "column_blocks",
     "has_many_sparse",
+    "in_memory",
     "intercepts_of_sums",
     "is_wide",
     "linear_predictor",
+    "on_device",
     "one_blas_thread",
     "threads_for_blocks",
     "threads_for_passes",

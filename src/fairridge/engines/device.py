@@ -382,3 +382,8 @@ def _near_zero(gram: Floats) -> bool:
 
 def _not_on_host() -> NoReturn:
     raise ValueError(NOT_ON_HOST)
+
+
+def on_device(engine: Any) -> bool:
+    """Whether rows are in arrays on another device."""
+    return isinstance(engine, DeviceEngine)

@@ -370,6 +370,11 @@ class MemoryEngine:
         return np.ones(self.rows.n_rows) if weight is None else weight
 
 
+def in_memory(engine: Any) -> TypeGuard[MemoryEngine]:
+    """Whether rows are in main memory, one by one."""
+    return isinstance(engine, MemoryEngine)
+
+
 def is_wide(engine: Any) -> TypeGuard[MemoryEngine]:
     """Whether rows in memory have more predictors than there are rows."""
     return isinstance(engine, MemoryEngine) and engine.rows.n_predictors > engine.n_rows

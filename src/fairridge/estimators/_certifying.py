@@ -11,7 +11,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import is_number
-from fairridge.engines import Engine, MemoryEngine
+from fairridge.engines import Engine, in_memory
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning
 from fairridge.inference import Certificate, certify_each, held_out_test, require_share
@@ -40,7 +40,7 @@ def set_aside(model: Any, training: Training) -> Training:
     if model.confidence is None or model.certification != "held-out":
         return training
     reason = ""
-    if not isinstance(training.engine, MemoryEngine):
+    if not in_memory(training.engine):
         reason = "needs the rows in memory"
     elif training.unmapped is not None:
         reason = "has no version for predictor_map and sensitive_map, which are fitted to all rows"

@@ -13,7 +13,7 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import listed
 from fairridge.data import Design, Encoding, MappedEncoding, RowLevel
 from fairridge.data.columns import CategoricalColumn
-from fairridge.engines import MemoryEngine
+from fairridge.engines import in_memory
 from fairridge.estimators._model import Traits
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
@@ -185,7 +185,7 @@ def store_isolated(model: Any, training: Training, problem: Problem, solution: S
     if isolation is None:
         return
     model.isolated_ = isolated_levels(problem, training.design)
-    if isinstance(isolation.everyone, MemoryEngine):
+    if in_memory(isolation.everyone):
         value = model._bounded.on_all_rows(solution.fit, isolation.everyone)
         model.unfairness_components_ = {**solution.components, "all_rows": float(value)}
 

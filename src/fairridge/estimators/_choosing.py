@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from fairridge._typing import Floats, Integers
-from fairridge.engines import MemoryEngine, one_blas_thread
+from fairridge.engines import MemoryEngine, in_memory, one_blas_thread
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.families import Family
@@ -75,7 +75,7 @@ def quiet_fits() -> Iterator[None]:
 
 
 def _check(model: Any, training: Training) -> None:
-    if not isinstance(training.engine, MemoryEngine):
+    if not in_memory(training.engine):
         raise ValueError(
             "predictor_penalty='cv' needs the rows in memory, to leave some of them out: pass a "
             "frame or a NumPy array, or give a number."

@@ -15,9 +15,9 @@ from fairridge.data import Design, as_table, dense_columns, numeric_vector, weig
 from fairridge.data.table import labels
 from fairridge.engines import (
     Engine,
-    MemoryEngine,
     Moments,
     PrecomputedMoments,
+    in_memory,
     threads_for_passes,
 )
 from fairridge.estimators._certifying import set_aside
@@ -162,7 +162,7 @@ class _Reader:
 def _with_moments(model: Any, engine: Engine) -> Engine:
     """Return rows in memory with the moments that the fit has summed over them."""
     moments: Moments | None = model._moments
-    if moments is None or not isinstance(engine, MemoryEngine) or engine.n_rows != moments.n_rows:
+    if moments is None or not in_memory(engine) or engine.n_rows != moments.n_rows:
         return engine
     return PrecomputedMoments(moments, engine.names, engine.n_sensitive, lambda: engine)
 
@@ -354,7 +354,7 @@ def _clusters(values: Any, X: Any, sample_weight: Any) -> NDArray[Any]:
 def _of_kept(clusters: Any, problem: PenalizedProblem) -> Any:
     """Leave out the labels of rows that are isolated."""
     isolation = problem.isolation
-    if clusters is None or isolation is None or not isinstance(isolation.everyone, MemoryEngine):
+    if clusters is None or isolation is None or not in_memory(isolation.everyone):
         return clusters
     rows, levels = isolation.everyone.rows, tuple(isolated.level for isolated in isolation.levels)
     return clusters[~rows.in_any(levels)] if len(clusters) == rows.n_rows else clusters

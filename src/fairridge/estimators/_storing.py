@@ -17,13 +17,13 @@ from fairridge.data.profiles import (
     level_shares,
     shares_of_means,
 )
-from fairridge.engines import DeviceEngine, MemoryEngine, Moments
+from fairridge.engines import Moments, in_memory, on_device
 from fairridge.estimators._training import Training
 from fairridge.export import LinearForm, fingerprint
 from fairridge.metrics import decided_by, group_differences, shares_of_fit
 from fairridge.models import FairBasis, Fit, TrainingColumns
 from fairridge.search import Problem, Solution
-from fairridge.sources.stream import StreamEngine
+from fairridge.sources.stream import sample_of
 
 # Moments of more columns are too large to keep.
 MOST_COLUMNS = 512
@@ -102,7 +102,7 @@ def _moments(training: Training, problem: Problem) -> Moments | None:
     """Return the moments of a least-squares model of rows in memory, for its inference."""
     engine = training.engine
     few = len(engine.names) <= MOST_COLUMNS and not problem.space.compressed
-    summed = few and problem.family.least_squares and isinstance(engine, MemoryEngine)
+    summed = few and problem.family.least_squares and in_memory(engine)
     return engine.moments() if summed else None
 
 
@@ -115,12 +115,12 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
     columns = design.columns
     if len(columns) > MOST_COLUMNS:  # too many to display
         return ()
-    if isinstance(engine, MemoryEngine):
+    if in_memory(engine):
         rows = engine.rows if training.unmapped is None else training.unmapped
         shares = level_shares(columns, rows.columns, rows.weight)
         sample = NumberSample.of(rows.columns, rows.n_rows, rows.weight)
         return column_profiles(columns, shares, sample, rows.n_rows)
-    some = engine.first.sample if isinstance(engine, StreamEngine) else None
+    some = sample_of(engine)
     shares = []
     if any(isinstance(column, CategoricalColumn) for column in columns):
         shares = shares_of_means(columns, engine.moments().mean)
@@ -133,7 +133,7 @@ def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
     differences = group_differences(fit, training.design.sensitive, training.n_rows)
     classes = training.response.classes
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
-    if classes is not None and not isinstance(training.engine, DeviceEngine):
+    if classes is not None and not on_device(training.engine):
         decided = decided_by(fit, training.engine, len(classes), training.unmapped)
         shares["decision_gap"] = decided.gap
         for label, ratio in zip(classes, decided.impact_ratios, strict=True):

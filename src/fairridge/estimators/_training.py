@@ -23,7 +23,7 @@ from fairridge.data import (
     require_few_levels,
     weights,
 )
-from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments
+from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments, in_memory
 from fairridge.estimators._device import read_device
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Inputs, Response
@@ -50,7 +50,7 @@ class Training:
 
     def engine_on(self, positions: NDArray[np.intp]) -> MemoryEngine:
         """Return an engine for some of the rows."""
-        if not isinstance(self.engine, MemoryEngine):
+        if not in_memory(self.engine):
             raise TypeError(
                 "cross-validation needs the rows in memory: pass NumPy arrays or a frame."
             )

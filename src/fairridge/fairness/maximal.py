@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines import Engine, MemoryEngine
+from fairridge.engines import Engine, in_memory
 from fairridge.fairness.base import Definition
 from fairridge.models import Fit
 
@@ -56,7 +56,7 @@ class Maximal(Definition):
         """Return the largest association on other rows, from their moments."""
         raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
         n_sensitive = engine.n_sensitive
-        if isinstance(engine, MemoryEngine):
+        if in_memory(engine):
             # Moments of [S, η] suffice, and X may have very many columns.
             engine = engine.with_predictors(engine.scores(raw))
             raw = np.eye(n_sensitive + len(raw))[n_sensitive:]

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab
-from fairridge.engines import Engine, MemoryEngine
+from fairridge.engines import Engine, MemoryEngine, in_memory
 from fairridge.inference.influence import Branch, Functional
 from fairridge.inference.rows import FairRows, RowsOfModel, Stack
 
@@ -180,7 +180,7 @@ def products(
         return what.with_own_terms(
             engine.sum_over_columns(_Products(family, what, weighing), center)
         )
-    if not isinstance(engine, MemoryEngine):
+    if not in_memory(engine):
         raise ValueError("clusters need the rows in memory: pass a frame or an array.")
     rows, codes = engine.rows, Slab(clusters.astype(np.float64)[:, None])
     columns, names = (*rows.predictors, codes), (*rows.names, "cluster")

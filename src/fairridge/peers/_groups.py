@@ -6,14 +6,14 @@ from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.data import Encoding, Rows
 from fairridge.data.groups import Groups, attribute_values, learn_groups, require_discrete
-from fairridge.engines import Engine, MemoryEngine
+from fairridge.engines import Engine, in_memory
 from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 
 
 def rows_of(engine: Engine, name: str) -> Rows:
     """Return the rows themselves, which models of groups need."""
-    if not isinstance(engine, MemoryEngine):
+    if not in_memory(engine):
         raise TypeError(f"{name} needs the rows in memory.")
     return engine.rows
 

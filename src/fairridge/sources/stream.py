@@ -319,3 +319,8 @@ def _triangle(engine: MemoryEngine, center: Floats, scale: Floats) -> Triangle:
 
 def _constants(engine: MemoryEngine, family: Family, dispersion: float) -> float:
     return engine.loglik(family, 0.0, dispersion)
+
+
+def sample_of(engine: Any) -> Any:
+    """Return the numbers that the first pass over a source has sampled; None for other rows."""
+    return engine.first.sample if isinstance(engine, StreamEngine) else None

@@ -15,7 +15,7 @@ from fairridge._notebook import lines_html, table_html
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, columns_of, make_frame, weights
-from fairridge.engines import MemoryEngine
+from fairridge.engines import in_memory
 from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import traits_of
@@ -343,7 +343,7 @@ def _linear_folds(
 
 def _rates(training: Training, favorable: Favorable | None) -> DecisionRates | None:
     """Return how decisions are compared, for models that decide."""
-    if training.response.family.reads == "times" or not isinstance(training.engine, MemoryEngine):
+    if training.response.family.reads == "times" or not in_memory(training.engine):
         return None
     groups = tuple(encoded_groups(training.unmapped or training.engine.rows))
     return DecisionRates(groups, favorable_code(favorable, training.response.classes))

@@ -22,7 +22,7 @@ from fairridge.estimators._training import Training, read_inputs, read_training
 from fairridge.exceptions import BoundWarning
 from fairridge.reports.html import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
-from fairridge.validation.report.rows import Measured, in_memory
+from fairridge.validation.report.rows import Measured, with_comparable
 
 # Bounds in steps of about the largest value over this; fewer if there are many rows.
 POINTS, FEW_POINTS, MANY_ROWS = 40, 16, 20_000
@@ -115,7 +115,9 @@ def read_case(
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        training = in_memory(read_training(fresh, X, y, sensitive_features, sample_weight, offset))
+        training = with_comparable(
+            read_training(fresh, X, y, sensitive_features, sample_weight, offset)
+        )
         fresh = with_chosen_penalty(fresh, training)
         problem = fresh._set_up(training)
         bound, maximum = float(fresh.unfairness), min(fresh._traits.largest_bound, 1e6)

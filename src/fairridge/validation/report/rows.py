@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairridge._typing import Floats, Integers
-from fairridge.engines import MemoryEngine
+from fairridge.engines import MemoryEngine, in_memory
 from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._training import Training, engine_of
 from fairridge.reports.html import Refits
@@ -38,10 +38,10 @@ class Measured:
     errors: dict[str, Floats]  # their standard errors; empty in training, of shape (m,)
 
 
-def in_memory(training: Training) -> Training:
+def with_comparable(training: Training) -> Training:
     """Return training data whose linear predictors can be compared with their response."""
     engine = training.engine
-    if not isinstance(engine, MemoryEngine):
+    if not in_memory(engine):
         raise TypeError("an audit report needs the rows in memory; pass a frame or an array.")
     if training.response.family.least_squares and engine.offset is not None:
         # A gaussian response has the offset taken off already.
@@ -161,5 +161,5 @@ def _can_be_fitted(training: Training, rows: Integers) -> bool:
 
 
 def _rows_of(training: Training) -> MemoryEngine:
-    assert isinstance(training.engine, MemoryEngine)
+    assert in_memory(training.engine)
     return training.engine
