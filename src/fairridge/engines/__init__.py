@@ -11,7 +11,7 @@ from fairridge.engines.blocks import (
     triangular_factor,
 )
 from fairridge.engines.columns import column_blocks
-from fairridge.engines.device import DeviceEngine, on_device
+from fairridge.engines.device import DeviceEngine
 from fairridge.engines.device_rows import DeviceRows
 from fairridge.engines.linear_predictor import linear_predictor
 from fairridge.engines.memory import MemoryEngine, has_many_sparse, in_memory, is_wide
@@ -36,7 +36,6 @@ __all__ = [
     "intercepts_of_sums",
     "is_wide",
     "linear_predictor",
-    "on_device",
     "one_blas_thread",
     "threads_for_blocks",
     "threads_for_passes",

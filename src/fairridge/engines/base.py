@@ -30,6 +30,10 @@ class Engine(Protocol):
         """Number of rows."""
 
     @property
+    def on_device(self) -> bool:
+        """Whether the rows are in arrays on another device."""
+
+    @property
     def passes(self) -> int:
         """How often the rows have been read so far."""
 

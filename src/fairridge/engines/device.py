@@ -74,6 +74,8 @@ class DeviceEngine:
         The family of the response.
     """
 
+    on_device = True
+
     def __init__(self, rows: DeviceRows, family: Family) -> None:
         self.rows = rows
         self.passes = 0
@@ -382,8 +384,3 @@ def _near_zero(gram: Floats) -> bool:
 
 def _not_on_host() -> NoReturn:
     raise ValueError(NOT_ON_HOST)
-
-
-def on_device(engine: Any) -> bool:
-    """Whether rows are in arrays on another device."""
-    return isinstance(engine, DeviceEngine)

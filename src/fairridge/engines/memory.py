@@ -64,6 +64,8 @@ class MemoryEngine:
         Whether to keep the written blocks for later passes.
     """
 
+    on_device = False
+
     def __init__(self, rows: Rows, *, separable: bool = True, many_passes: bool = False) -> None:
         self.rows = rows
         self.passes = 0

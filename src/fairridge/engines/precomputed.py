@@ -33,6 +33,8 @@ class PrecomputedMoments:
         Makes an engine for the rows themselves.
     """
 
+    on_device = False
+
     def __init__(
         self,
         moments: Moments,

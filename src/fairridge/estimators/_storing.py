@@ -17,7 +17,7 @@ from fairridge.data.profiles import (
     level_shares,
     shares_of_means,
 )
-from fairridge.engines import Moments, in_memory, on_device
+from fairridge.engines import Moments, in_memory
 from fairridge.estimators._training import Training
 from fairridge.export import LinearForm, fingerprint
 from fairridge.metrics import decided_by, group_differences, shares_of_fit
@@ -133,7 +133,7 @@ def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
     differences = group_differences(fit, training.design.sensitive, training.n_rows)
     classes = training.response.classes
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
-    if classes is not None and not on_device(training.engine):
+    if classes is not None and not training.engine.on_device:
         decided = decided_by(fit, training.engine, len(classes), training.unmapped)
         shares["decision_gap"] = decided.gap
         for label, ratio in zip(classes, decided.impact_ratios, strict=True):

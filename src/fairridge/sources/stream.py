@@ -106,6 +106,8 @@ class StreamEngine:
         Whether an offset is added to the linear predictor.
     """
 
+    on_device = False
+
     def __init__(
         self,
         source: RowSource,
