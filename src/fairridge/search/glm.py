@@ -135,7 +135,7 @@ class GLMProblem(PenalizedProblem):
 
     @cached_property
     def _everyone(self) -> PenalizedGLM:
-        """The model of all rows, be they isolated or not."""
+        """The model of all rows, including isolated ones."""
         if self.isolation is None:
             return self.minima
         everyone, settings = self.isolation.everyone, self.settings

@@ -212,7 +212,7 @@ def sparse_profile(
     """
     wanted = bounds[bounds < 1.0]
     positive = wanted[wanted > 0.0]
-    # As floats, of which a ratio may be infinite: then the step is the longest.
+    # Floats, so ratios may be infinite: then the step is the longest.
     least, most_wanted = float(positive.min(initial=1.0)), float(wanted.max(initial=0.0))
     scan = _Scan(value, step, {}, slope)
     if positive.size:

@@ -35,7 +35,7 @@ from fairridge.solvers.mean_ridge import (
 )
 from fairridge.solvers.trust_region import descend
 
-# Penalties at which to start if the path from the free model is lost, in typical ones.
+# Penalties at which to start if path following from the free model fails, in typical ones.
 MIDDLE = (1.0, 20.0, 400.0)
 # The same next to the model at r = 0.
 FAR = 1e4
@@ -178,13 +178,13 @@ class MeanProblem(GLMProblem):
         """Follow the minima to a bound, from those before or others; None if that fails."""
         goals = [Goal(0, r)]
         starts = self._starts(ahead(self._free_objective.evaluate, path, goals))
-        found = self._end_of(*next(starts), goals, tol)
-        if found is not None and self._objective(found.point) <= self.minima.null.deviance:
-            return found
+        first = self._end_of(*next(starts), goals, tol)
+        if first is not None and self._objective(first.point) <= self.minima.null.deviance:
+            return first
         # If path following failed the start matters: the best of all is taken.
         if r > 0.0 and self._fair is not None:
             starts = chain(starts, [self._as_start(self._far)])
-        reached = [] if found is None else [found]
+        reached = [] if first is None else [first]
         for origin, state in starts:
             again = None if self._is_spent else self._end_of(origin, state, goals, tol)
             reached += [] if again is None else [again]
@@ -197,20 +197,20 @@ class MeanProblem(GLMProblem):
         r, state = goals[0].share, start
         reached: _Reached | None = None
         for _ in range(2):
-            found = reach(space.evaluate, state, goals, self.minima.max_iter, self._limit)
-            if found is None or not is_minimum(found, goals):
+            end = reach(space.evaluate, state, goals, self.minima.max_iter, self._limit)
+            if end is None or not is_minimum(end, goals):
                 return None
-            lambda_ = np.inf if r == 0.0 else space.lambda_of(found, 0)
+            lambda_ = np.inf if r == 0.0 else space.lambda_of(end, 0)
             if not lambda_ > 0.0:
                 return None
-            point = space.point(found)
+            point = space.point(end)
             fit = self._as_fit(lambda_, point)
             value = self._share.value(fit)
-            reached = _Reached(found, lambda_, point, fit) if value <= r + tol else None
+            reached = _Reached(end, lambda_, point, fit) if value <= r + tol else None
             if value == 0.0 if r == 0.0 else abs(value - r) <= tol:
                 break
             # The final step was not re-evaluated; the search goes on from there.
-            state = MeanState(space.evaluate(point.theta, found.multipliers), found.multipliers)
+            state = MeanState(space.evaluate(point.theta, end.multipliers), end.multipliers)
         return reached
 
     def _starts(self, state: MeanState | None) -> Iterator[tuple[MeanObjective, MeanState]]:
@@ -251,8 +251,8 @@ class MeanProblem(GLMProblem):
     @cached_property
     def _fair(self) -> Point | None:
         """The model at r = 0."""
-        found = self._followed([], 0.0, 1e-10)
-        return None if found is None else found.point
+        reached = self._followed([], 0.0, 1e-10)
+        return None if reached is None else reached.point
 
     @cached_property
     def _loose_objective(self) -> MeanObjective:
@@ -364,8 +364,8 @@ class MeanProblem(GLMProblem):
             lambdas[active & (limits == 0.0)] = np.inf
             fit = self._as_fit(float(lambdas.max()), space.point(state))
         shares = space.shares_of(fit)
-        lost = (shares > limits + LOOSE * tol) | (False if optimal else active)
-        states = np.select([lost, active], EACH[:2], EACH[2])
+        missed = (shares > limits + LOOSE * tol) | (False if optimal else active)
+        states = np.select([missed, active], EACH[:2], EACH[2])
         columns_of = (limits, lambdas, shares, states)
         each = {
             name: AttributeShare(*values)
@@ -375,7 +375,7 @@ class MeanProblem(GLMProblem):
         (reported,) = self.in_columns([fit])
         value, parts = self.definition.value(reported), self.definition.components(reported)
         choice = Choice(fit.lambda_, worst)
-        return self.completed(Solution(1.0, reported, value, parts, choice, each=each), fit)
+        return self.finished(Solution(1.0, reported, value, parts, choice, each=each), fit)
 
     def _each(
         self, space: MeanObjective, limits: Floats, tol: float
@@ -400,10 +400,10 @@ class MeanProblem(GLMProblem):
                 active = active.copy()
                 active[np.argmax(np.where(above, shares / np.maximum(limits, tol), 0.0))] = True
             goals = [Goal(int(j), float(limits[j])) for j in np.flatnonzero(active)]
-            found = self._reached(space, state, goals)
-            if found is None:
+            following = self._reached(space, state, goals)
+            if following is None:
                 break
-            state = found
+            state = following
         return None, active | (space.shares > limits)
 
     def _reached(
@@ -418,9 +418,9 @@ class MeanProblem(GLMProblem):
                 if start is state
                 else here.state(start.at.theta, self._loose_objective.typical)
             )
-            found = reach(here.evaluate, at, goals, self.minima.max_iter, self._limit)
-            if found is not None and is_minimum(found, goals):
-                return found
+            end = reach(here.evaluate, at, goals, self.minima.max_iter, self._limit)
+            if end is not None and is_minimum(end, goals):
+                return end
             if self._is_spent:
                 break
         return None

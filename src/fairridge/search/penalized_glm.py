@@ -205,14 +205,14 @@ class PenalizedGLM:
         """The point that another problem was asked to start from, if any."""
         return self._rough.get(self.typical)
 
-    def remember(self, lambda_: float, found: Point) -> bool:
+    def remember(self, lambda_: float, point: Point) -> bool:
         """Keep the minimum at a λ that was found elsewhere, if it is surely the one."""
         objective = self.objective(lambda_)
         if lambda_ == 0.0:
-            if self._is_loose(objective, found):
+            if self._is_loose(objective, point):
                 return False
-            found = replace(found, separated=self._undetermined(objective, found))
-        self._points[lambda_] = found
+            point = replace(point, separated=self._undetermined(objective, point))
+        self._points[lambda_] = point
         return True
 
     def floor(self) -> float:
@@ -279,15 +279,15 @@ class PenalizedGLM:
         nearest = self._rough.get(lambda_) or self._nearest(lambda_, objective)
         # Coefficients that grew large at another λ can be worse than none at this one.
         start = nearest if np.isinf(lambda_) else min(nearest, self.start, key=objective.value)
-        found = minimize(objective, start, self.max_iter, close)
+        minimum = minimize(objective, start, self.max_iter, close)
         # If there is a limit instead of a minimum, where λ = 0 ends must not depend on what
         # was asked before.
-        loose = lambda_ == 0.0 and start is not self.start and self._is_loose(objective, found)
-        if loose or (start is not self.start and not found.converged):
-            found = minimize(objective, self.start, self.max_iter, close)
-        if lambda_ > 0.0 or not found.converged:
-            return found
-        return replace(found, separated=self._undetermined(objective, found))
+        loose = lambda_ == 0.0 and start is not self.start and self._is_loose(objective, minimum)
+        if loose or (start is not self.start and not minimum.converged):
+            minimum = minimize(objective, self.start, self.max_iter, close)
+        if lambda_ > 0.0 or not minimum.converged:
+            return minimum
+        return replace(minimum, separated=self._undetermined(objective, minimum))
 
     def _is_loose(self, objective: Objective, point: Point) -> bool:
         """Whether a minimum may depend on where its search started."""
@@ -312,19 +312,25 @@ class PenalizedGLM:
         """Return directions that lost their curvature since the null model, and what is left of it.
 
         The directions are columns, with a curvature of one at the null model and less than
-        `below` at the point.
+        `below` at the point: generalized eigenvectors of the two Hessians. A level without
+        events, for instance, has a curvature that vanishes as its coefficient grows.
         """
+        # A penalty bends the objective everywhere alike, and what it bends is not lost.
         free, bent = objective.free, 2.0 * objective.quadratic
         before, after = (
             (H + bent)[np.ix_(free, free)] for H in (self.start.hessian, point.hessian)
         )
+        # Coordinates of columns in other units differ by orders of magnitude, and so would
+        # the rounding of their eigenvectors.
         scale = np.sqrt(np.where(np.diag(before) > 0.0, np.diag(before), 1.0))
         before, after = (H / np.outer(scale, scale) for H in (before, after))
+        # In the usual case every direction keeps its curvature, and a Cholesky factor shows it.
         if is_definite(after - below * before):
             return np.zeros((len(point.theta), 0)), np.zeros(0)
         sizes, vectors = np.linalg.eigh(before)
         # Collinear columns had no curvature to lose.
         there = sizes > ROUNDING_OF_CURVATURE * sizes[-1]
+        # In these coordinates the null model has a curvature of one in every direction.
         white = vectors[:, there] / np.sqrt(sizes[there])
         kept, vectors = np.linalg.eigh(white.T @ after @ white)
         lost = np.zeros((len(point.theta), int(np.count_nonzero(kept < below))))
@@ -336,7 +342,7 @@ class PenalizedGLM:
         known = self._rough | self._points
         if "restricted" in self.__dict__:
             known[np.inf] = self.restricted
-        # From coefficients at infinity it is a long way back.
+        # Diverged points are bad starts.
         places = np.array([lambda_, *known])
         places = np.log(np.minimum(places, 1e3 * self.typical) + 1e-2 * self.typical)
         points = list(known.values())

@@ -277,7 +277,7 @@ class PenalizedProblem(Problem):
         fits = self.solved_at(np.array([choice.lambda_ for choice in choices]))
         columns, tol = self.in_columns(fits), self.settings.tol
         return [
-            self.completed(self._solution(float(r), fit, choice, tol), solved)
+            self.finished(self._solution(float(r), fit, choice, tol), solved)
             for r, fit, choice, solved in zip(bounds, columns, choices, fits, strict=True)
         ]
 
@@ -293,7 +293,7 @@ class PenalizedProblem(Problem):
             choice = replace(choice, status="not-converged")
         return Solution(r, fit, value, components, choice)
 
-    def completed(self, solution: Solution, solved: Fit) -> Solution:
+    def finished(self, solution: Solution, solved: Fit) -> Solution:
         """Name columns that separate the responses; give isolated levels their coefficients.
 
         A bound that such columns make meaningless has the status "separated": the residual of a
