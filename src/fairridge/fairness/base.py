@@ -33,6 +33,15 @@ class Definition(ABC):
         """Return the quantities the value is made of, by name."""
 
     @property
+    def words(self) -> str:
+        """How a report calls the value on other rows."""
+        return f"bounded quantity ({self.name.replace('-', ' ')})"
+
+    def measured_as(self, family: Family) -> str:
+        """Return which measure of all models it is, "share_of_means" or "share_of_eta"; or ""."""
+        return ""
+
+    @property
     def needs_only_moments(self) -> bool:
         """Whether a least-squares model needs only the moments of [S, X, y], not the rows."""
         return False

@@ -39,6 +39,14 @@ class EqualityOfOpportunity(VarianceShare):
     needs_only_moments = True
     sees_columns = False
 
+    @property
+    def words(self) -> str:
+        """How a report calls the value on other rows."""
+        return (
+            "share of the sensitive attributes in what they and then the response explain of "
+            "the linear predictor"
+        )
+
     def held_out(
         self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
     ) -> float:

@@ -111,6 +111,10 @@ class MeanParity(MeanShare, VarianceShare):
         """Return None: all rows count."""
         return None
 
+    def measured_as(self, family: Any) -> str:
+        """Return R² of the means on S."""
+        return "share_of_means"
+
     def certifiable(self, family: Any) -> Certifiable:
         """Return the means, which are the linear predictor in gaussian models."""
         return "linear predictors" if self.applies_to(family) else "means"

@@ -73,6 +73,15 @@ class StatisticalParity(VarianceShare):
         )
 
     @property
+    def words(self) -> str:
+        """How a report calls the value on other rows."""
+        return "share of the variance of the linear predictor that the sensitive attributes explain"
+
+    def measured_as(self, family: Family) -> str:
+        """Return R² of η on S, if variances are compared."""
+        return "share_of_eta" if self.applies_to(family) else ""
+
+    @property
     def for_blind(self) -> StatisticalParity | None:
         """R² of η on S, whatever the family; measures other than variance need α."""
         return replace(self, measure="variance") if self.needs_only_moments else None

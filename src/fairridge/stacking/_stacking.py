@@ -30,8 +30,8 @@ from fairridge.estimators._training import read_inputs
 from fairridge.inference import CERTIFICATIONS, Certificate, Inference
 from fairridge.reports import Summary
 from fairridge.stacking.crossfit import Deploy
-from fairridge.stacking.features import Columns
-from fairridge.stacking.fitting import LEARNED, Crossfit, Data, crossfit
+from fairridge.stacking.features import LayerColumns
+from fairridge.stacking.fitting import LEARNED, Crossfit, StackData, crossfit
 from fairridge.stacking.path import StackedPath
 
 
@@ -178,7 +178,7 @@ class FairStacking(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         response = layer._response_kind.read(y, inputs)
-        columns = Columns.learn(
+        columns = LayerColumns.learn(
             inputs.table,
             inputs.attributes,
             self.sensitive,
@@ -190,7 +190,7 @@ class FairStacking(BaseEstimator):
         )
         rows = columns.read(inputs.table, inputs.attributes, "error")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return crossfit(self, Data(inputs, response, columns, rows), seed)
+        return crossfit(self, StackData(inputs, response, columns, rows), seed)
 
     def _check_parameters(self) -> None:
         for name in ("blind", "interactions", "passthrough", "prefit"):

@@ -21,7 +21,7 @@ Deploy = Literal["refit", "average"]
 
 
 @dataclass(frozen=True)
-class Task:
+class LearnerTask:
     """A learner, and what it is to learn."""
 
     names: tuple[str, ...]  # of the columns that its scores are
@@ -84,7 +84,7 @@ def _among(given: Integers, rows: Any) -> Integers:
 
 
 def cross_fit(
-    tasks: Sequence[Task],
+    tasks: Sequence[LearnerTask],
     table: Table,
     weight: Floats | None,
     folds: Folds,
@@ -96,7 +96,7 @@ def cross_fit(
 
     Parameters
     ----------
-    tasks : sequence of Task
+    tasks : sequence of LearnerTask
         What is learned.
     table : Table
         The rows that learners see.

@@ -27,7 +27,7 @@ from fairridge.stacking.learners import native
 
 
 @dataclass(frozen=True)
-class Rows:
+class LayerRows:
     """Some rows, as learners and layer read them."""
 
     seen: Table  # what learners see
@@ -35,10 +35,10 @@ class Rows:
     attributes: Table | None  # S; None if a blind model does without
     encoded: Floats | None  # S as numbers, of shape (n, q)
 
-    def take(self, rows: Integers) -> Rows:
+    def take(self, rows: Integers) -> LayerRows:
         """Return these rows only."""
         S, Z = self.attributes, self.encoded
-        return Rows(
+        return LayerRows(
             self.seen.take(rows),
             self.others.take(rows),
             None if S is None else S.take(rows),
@@ -47,7 +47,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Columns:
+class LayerColumns:
     """Which columns are S, and which of all learners see."""
 
     names: tuple[str, ...] | None  # of X; None for arrays
@@ -69,7 +69,7 @@ class Columns:
         missing: Missing,
         sensitive_map: Any,
         owner: str,
-    ) -> Columns:
+    ) -> LayerColumns:
         """Find S, and learn its levels and its map."""
         source, chosen, rest = locate_sensitive(X, S, sensitive)
         source = _named(source)
@@ -88,20 +88,20 @@ class Columns:
 
     def read(
         self, X: Table, S: Table | None, unknown: Unknown, *, with_sensitive: bool = True
-    ) -> Rows:
+    ) -> LayerRows:
         """Read training rows or new ones, with columns of frames in any order.
 
         Blind models need no S to predict; `with_sensitive` then tells whether it is read.
         """
         full, others, attributes = self._split(X, S)
         if attributes is None or not with_sensitive:
-            return Rows(others, others, None, None)
+            return LayerRows(others, others, None, None)
         pieces, _ = self.design.encode(attributes, None, unknown, estimator_name=self.owner)
         encoded = dense_columns(pieces, self.attribute_names)
         if self.blind:
-            return Rows(others, others, attributes, encoded)
+            return LayerRows(others, others, attributes, encoded)
         seen = full if self.sensitive else _beside(full, self.attribute_names, encoded)
-        return Rows(seen, others, attributes, encoded)
+        return LayerRows(seen, others, attributes, encoded)
 
     def _split(self, X: Table, S: Table | None) -> tuple[Table, Table, Table | None]:
         """Return the columns of the fit, those that are not S, and S."""
@@ -161,26 +161,26 @@ def _beside(X: Table, names: Sequence[str], values: Floats) -> Table:
 class Features:
     """How the predictors of the layer are made from rows."""
 
-    columns: Columns
+    columns: LayerColumns
     learners: tuple[Deployed, ...]  # of y
     proxies: tuple[Deployed, ...]  # of the columns of S, for blind models
     maps: tuple[Deployed, ...]  # of predictions, from S alone
     interactions: bool
     passthrough: bool
 
-    def scores(self, rows: Rows) -> Floats:
+    def scores(self, rows: LayerRows) -> Floats:
         """Return the scores of new rows, and the proxies."""
         seen = native(rows.seen)
         return np.hstack([one.scores(seen) for one in (*self.learners, *self.proxies)])
 
-    def mapped(self, rows: Rows) -> Floats:
+    def mapped(self, rows: LayerRows) -> Floats:
         """Return what the learned maps make of S, of shape (n, c)."""
         n = rows.seen.shape[0]
         if rows.encoded is None:
             return np.empty((n, 0))
         return np.hstack([np.empty((n, 0)), *(one.scores(rows.encoded) for one in self.maps)])
 
-    def layer_inputs(self, rows: Rows, scores: Floats, mapped: Floats) -> dict[str, Any]:
+    def layer_inputs(self, rows: LayerRows, scores: Floats, mapped: Floats) -> dict[str, Any]:
         """Return X and sensitive_features of the layer as frames."""
         names = [name for one in (*self.learners, *self.proxies) for name in one.names]
         made = dict(zip(names, scores.T, strict=True))

@@ -15,8 +15,8 @@ from fairridge.arguments import is_number
 from fairridge.data import Table, as_table
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.families import Gaussian
-from fairridge.stacking.crossfit import Deployed, Task, cross_fit, folds_of
-from fairridge.stacking.features import Columns, Features, Rows
+from fairridge.stacking.crossfit import Deployed, LearnerTask, cross_fit, folds_of
+from fairridge.stacking.features import Features, LayerColumns, LayerRows
 from fairridge.stacking.learners import (
     LEAST,
     ClassScores,
@@ -34,13 +34,13 @@ N_FOLDS = 5
 
 
 @dataclass(frozen=True)
-class Data:
+class StackData:
     """Rows of positive weight, as they were read."""
 
     inputs: Inputs
     response: Response
-    columns: Columns
-    rows: Rows
+    columns: LayerColumns
+    rows: LayerRows
 
     @property
     def targets(self) -> NDArray[Any]:
@@ -66,7 +66,7 @@ class Crossfit:
     response: Response
 
 
-def crossfit(model: Any, data: Data, seed: int) -> Crossfit:
+def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
     """Cross-fit learners and proxies, then the maps of S if they are learned."""
     n = data.rows.seen.shape[0]
     if model._splits:  # one fold: learners from one half score the other
@@ -108,7 +108,7 @@ def crossfit(model: Any, data: Data, seed: int) -> Crossfit:
     return Crossfit(features, data.given[kept], scores, mapped, inputs, data.response)
 
 
-def learner_tasks(model: Any, data: Data, seed: int) -> list[Task]:
+def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
     """Return the learners of y, with the names of their scores."""
     family, classes, seen = data.response.family, data.response.classes, data.rows.seen
     given = model.estimators
@@ -123,7 +123,7 @@ def learner_tasks(model: Any, data: Data, seed: int) -> list[Task]:
         scorer = MeanScores(family.link, LEAST * mean if mean > 0.0 else LEAST)
     else:
         scorer = ClassScores(classes)
-    tasks: list[Task] = []
+    tasks: list[LearnerTask] = []
     for item in listed:
         name, learner = item if isinstance(item, tuple) else (name_of(item), item)
         if not hasattr(learner, "fit"):
@@ -136,13 +136,13 @@ def learner_tasks(model: Any, data: Data, seed: int) -> list[Task]:
         names = [title]
         if classes is not None and len(classes) > 2:
             names = [f"{title}, {label}" for label in classes[1:]]
-        tasks.append(Task(tuple(names), learner, data.targets, scorer))
+        tasks.append(LearnerTask(tuple(names), learner, data.targets, scorer))
     return tasks
 
 
 def regressions(
     model: Any, table: Table, names: Sequence[str], targets: Floats, seed: int
-) -> list[Task]:
+) -> list[LearnerTask]:
     """Return one regression for every column of some targets."""
     proxy = model.proxy
     if proxy is None:
@@ -150,14 +150,15 @@ def regressions(
     scorer = MeanScores("identity")
     scorer.check(proxy)
     return [
-        Task((f"expected {name}",), proxy, targets[:, k], scorer) for k, name in enumerate(names)
+        LearnerTask((f"expected {name}",), proxy, targets[:, k], scorer)
+        for k, name in enumerate(names)
     ]
 
 
 def _learn_map(
     model: Any,
     features: Features,
-    rows: Rows,
+    rows: LayerRows,
     made: tuple[Floats, Floats],
     inputs: dict[str, Any],
     number: int,

@@ -87,7 +87,7 @@ def gather(
         lambda_=np.array([fit.lambda_ for fit in fits]),
         status=tuple(solution.choice.status for solution in case.solutions),
         dependence=_curve(findings, "dependence", "dependence on S", False),
-        dependence_name=_dependence_name(case.model),
+        dependence_name=case.model._traits.definition.words,
         yardstick=_yardstick(findings),
         accuracy=_accuracy_curves(audience.family, findings),
         folds=findings.folds,
@@ -204,18 +204,6 @@ def _gaps(samples: tuple[Sample, ...], rows: str) -> Floats | None:
     ]
     largest = np.fmax.reduce(np.array(gaps)) if gaps else np.array([np.nan])
     return None if np.isnan(largest).all() else largest
-
-
-def _dependence_name(model: Any) -> str:
-    name = str(model._traits.definition.name)
-    if name.startswith("statistical-parity"):
-        return "share of the variance of the linear predictor that the sensitive attributes explain"
-    if name == "equality-of-opportunity":
-        return (
-            "share of the sensitive attributes in what they and then the response explain of "
-            "the linear predictor"
-        )
-    return f"bounded quantity ({name.replace('-', ' ')})"
 
 
 def _accuracy_curves(family: Family, findings: Findings) -> tuple[Curve, ...]:

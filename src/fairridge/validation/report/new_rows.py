@@ -15,7 +15,6 @@ from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
-from fairridge.fairness import is_variance_share
 from fairridge.families import Family
 from fairridge.metrics import WORDS, share_explained
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
@@ -74,7 +73,7 @@ def gather_new_rows(
         unfairness=np.array([float(facts.bound)]),
         chosen=0,
         samples=samples,
-        bounded=_bounded(model),
+        bounded=model._fitted.traits.definition.measured_as(model.family_),
         measures=_measures(model, rows, eta, samples, draws, options.random_state),
         accuracy=_accuracy(response.family, rows, eta),
         refits=draws,
@@ -120,16 +119,6 @@ def _samples(audience: Audience, rule: DecisionRule, eta: Floats) -> tuple[Sampl
         samples = audited(audience, rule, eta[None], "new", step=lambda: None)
     # There is no other model whose decisions these could differ from.
     return tuple(replace(sample, decisions=None) for sample in samples)
-
-
-def _bounded(model: Any) -> str:
-    """Return which of the measures the bound is on, if it is on one of them."""
-    definition, family = model._fitted.traits.definition, model.family_
-    name = str(definition.name)
-    if name == "mean-parity":
-        return "share_of_means"
-    variances = is_variance_share(definition, family) and name.startswith("statistical-parity")
-    return "share_of_eta" if variances else ""
 
 
 def _measures(
