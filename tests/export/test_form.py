@@ -189,7 +189,7 @@ def test_every_model_is_saved_exactly_or_refused_clearly(estimator, workers, tmp
         for family in ("gaussian", "binomial", "cox")
         if _fits(estimator, X, workers.y[family])
     )
-    model = estimator(0.1, sensitive=["sex"]).fit(X, y)
+    model = estimator(unfairness=0.1, sensitive=["sex"]).fit(X, y)
     if not hasattr(model, "coef_"):
         with pytest.raises(TypeError, match="save needs a linear model"):
             fairridge.save(model, tmp_path / "model.json")
@@ -209,7 +209,7 @@ def test_every_model_is_saved_exactly_or_refused_clearly(estimator, workers, tmp
 def _fits(estimator, X, y):
     """Whether a response is of the kind an estimator models."""
     try:
-        estimator(0.1, sensitive=["sex"]).fit(X, y)
+        estimator(unfairness=0.1, sensitive=["sex"]).fit(X, y)
     except (ValueError, TypeError, KeyError):
         return False
     return True

@@ -278,7 +278,7 @@ OTHERS: tuple[Refusal, ...] = (
     Refusal(
         ("inference", "population_unfairness"),
         {"rare": ("yes",)},
-        ("separated", "standard errors"),
+        ("separate", "standard errors"),
         "a level with few rows may decide the response",
         always=False,
     ),
@@ -292,7 +292,7 @@ OTHERS: tuple[Refusal, ...] = (
     Refusal(
         ("inference", "population_unfairness"),
         {"isolated": ("yes",), "predictor_penalty": ("cv",)},
-        ("separated", "standard errors"),
+        ("separate", "standard errors"),
         "a penalty that is almost zero leaves the level its infinite coefficient",
         always=False,
     ),
@@ -371,6 +371,13 @@ OTHERS: tuple[Refusal, ...] = (
         {"confidence": ("held-out",)},
         ("held-out", "cross-validation"),
         'rows would be held out twice; `certification="auto"` works',
+    ),
+    Refusal(
+        ("cross_validate", "compare", "report"),
+        {"confidence": ("auto",), "missing_S": but("missing_S", "none")},
+        ("certified", "fewer than 10 rows"),
+        "a training set of folds may have too few people of a group for a certificate",
+        always=False,
     ),
     Refusal(
         ("compare", "fairridge choose"),

@@ -57,6 +57,9 @@ def _row_hashes(inputs: Inputs, y: Any, like: Inputs | None = None) -> Hashes | 
             places = [table.names.index(name) for name in other.names]
         for k in places:
             found = _mixed(found, _column_hashes(table, k))
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) > 1 and shape[1] > 1:  # times and events: the columns are enough
+        return found
     response = one_per_row(y, inputs.n_given, "y")[inputs.keep]
     values, codes = np.unique(response.astype(str), return_inverse=True)
     return _mixed(found, _text_hashes(values.tolist())[codes.reshape(-1)])

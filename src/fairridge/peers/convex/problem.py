@@ -122,9 +122,10 @@ def convex_problem(
     max_iter: int = 100,
 ) -> PenalizedProblem:
     """Read the rows once, and decompose X and M."""
+    # The moments of the rows show whether all of them are numbers: they come first.
+    blind = blind_space(engine, standardize=True, n_targets=n_targets)
     definition = OutcomePairs(bins)
-    M = definition.form(engine, family.reads == "numbers", groups)
-    space = pair_space(blind_space(engine, standardize=True, n_targets=n_targets), M)
+    space = pair_space(blind, definition.form(engine, family.reads == "numbers", groups))
     settings = ModelSettings(Radial(), tol=tol, max_iter=max_iter, n_targets=n_targets, blind=True)
     if family.least_squares:
         return GaussianProblem(space, definition, settings, _PairRidge(space, 0.0))
