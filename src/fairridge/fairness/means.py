@@ -19,6 +19,8 @@ from fairridge.solvers.shares import explained_by_sensitive, whitening
 
 # Variance of means, relative to the square of their size, that is nothing but rounding.
 NOTHING = 1e-26
+# What S explains of means that are all alike, relative to the square of their size: rounding.
+ALIKE = 1e-28
 # R² that is nothing but rounding: correlations below 10⁻¹².
 NO_SHARE = 1e-24
 # Share of a variance that controls do not explain, which is nothing but rounding.
@@ -260,6 +262,10 @@ class MeanForm:
     def share(self, sums: MeanSums) -> float:
         """Return R²; 0 for means that do not vary, NaN for means whose squares overflow."""
         a, total = self.explained(sums.products), self.variance(sums)
+        if not np.isfinite(total):
+            return float("nan")
+        if float(a @ a) <= ALIKE * float(self.shares @ (sums.squares / self.weights)):
+            return 0.0
         share = float(a @ a) / total if total != 0.0 else 0.0
         return 0.0 if share <= NO_SHARE else share
 
