@@ -18,7 +18,7 @@ from fairridge.engines import Moments, PrecomputedRoot, triangular_factor
 from fairridge.families import Binomial
 from fairridge.metrics import BINS, Decided, GroupCodes
 from fairridge.search import Solution
-from fairridge.solvers.shares import adjusted_share, whitening
+from fairridge.solvers.spectrum import adjusted_share, whitening
 from fairridge.validation.moments import no_rows
 from reproduction.data import Data
 from reproduction.settings import Floats, Positions

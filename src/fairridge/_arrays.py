@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.special
-from sklearn import get_config
 
 # Special functions of libraries that have some.
 SPECIAL = {
@@ -26,7 +25,7 @@ INEXACT = {("jax", "betaln")}
 
 
 @cache
-def _compat() -> Any:
+def compat() -> Any:
     """Return array-api-compat: scikit-learn's copy, or the package itself; None if neither is."""
     for name in ("sklearn.externals.array_api_compat", "array_api_compat"):
         try:
@@ -36,34 +35,16 @@ def _compat() -> Any:
     return None
 
 
-def in_place(array: Any) -> bool:
-    """Whether rows in this array are summed where they are, by the library it belongs to.
-
-    Arrays on a GPU are. Arrays in main memory of another library than NumPy
-    follow scikit-learn: they are if `array_api_dispatch` is on, and otherwise
-    become NumPy arrays.
-    """
-    if isinstance(array, np.ndarray | np.generic | list | tuple | int | float | None):
-        return False
-    compat = _compat()
-    if compat is None or not compat.is_array_api_obj(array) or compat.is_numpy_array(array):
-        return False
-    if compat.is_dask_array(array) or compat.is_pydata_sparse_array(array):
-        return False
-    on_host = "cpu" in str(compat.device(array)).lower()
-    return not on_host or bool(get_config()["array_api_dispatch"])
-
-
 def namespace(array: Any) -> Any:
     """Return the library of an array, with the names of the array API; NumPy for numbers."""
     if isinstance(array, np.ndarray | np.generic | float):
         return np
-    return _compat().array_namespace(array)
+    return compat().array_namespace(array)
 
 
 def device_of(array: Any) -> Any:
     """Return the device that an array of another library is on."""
-    return _compat().device(array)
+    return compat().device(array)
 
 
 def detached(array: Any) -> Any:
@@ -125,7 +106,7 @@ def joined(arrays: Sequence[Any], axis: int) -> Any:
 
 def has_views(array: Any) -> bool:
     """Whether some rows of an array are a view of it; in JAX they are a copy."""
-    return not _compat().is_jax_array(array)
+    return not compat().is_jax_array(array)
 
 
 def taken(array: Any, places: Any, axis: int) -> Any:

@@ -9,9 +9,8 @@ from tests.zoo import crossed
 NOT_DEFINITIONS = {
     "AbsoluteDifference", "CallableDefinition", "ClassDifference", "Closeness", "Definition",
     "PairwiseDistance", "SameOutcome", "SquaredDifference", "VarianceShare", "is_variance_share",
-    "resolve_definition",
 }  # fmt: skip
-NOT_PENALTIES = {"Penalty", "SecularPenalty", "resolve_penalty"}
+NOT_PENALTIES = {"Penalty", "SecularPenalty"}
 ARGUMENTS = {"Combined": (["statistical-parity", "individual"],)}
 DEFINITIONS = [name for name in fairness.__all__ if name not in NOT_DEFINITIONS]
 PENALTIES = [name for name in penalties.__all__ if name not in NOT_PENALTIES]

@@ -17,15 +17,13 @@ PUBLIC = {
     "fairridge": {"__version__"},
     "fairridge.datasets": set(),
     "fairridge.exceptions": set(),
-    "fairridge.fairness": {
-        "CallableDefinition", "is_variance_share", "resolve_definition",
-    },
-    "fairridge.families": {"resolve_regression_family"},
-    "fairridge.penalties": {"resolve_penalty"},
+    "fairridge.fairness": {"CallableDefinition", "is_variance_share"},
+    "fairridge.families": set(),
+    "fairridge.penalties": set(),
     "fairridge.rules": set(),
     "fairridge.sources": set(),
     "fairridge.validation": set(),
-}  # fmt: skip
+}
 
 
 def found(path):

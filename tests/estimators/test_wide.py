@@ -20,7 +20,7 @@ from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
 from fairridge.families import NegativeBinomial
 from fairridge.models.spaces import plain_space
-from fairridge.penalties import resolve_penalty
+from fairridge.names import resolve_penalty
 from fairridge.search import GaussianProblem, GLMProblem, ModelSettings
 from fairridge.search.gaussian import RidgeOnSensitive
 from fairridge.search.penalized_glm import penalized_glm

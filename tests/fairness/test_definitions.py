@@ -13,8 +13,8 @@ from fairridge.fairness import (
     MaximalCorrelation,
     MaximalCovariance,
     StatisticalParity,
-    resolve_definition,
 )
+from fairridge.names import resolve_definition
 
 
 @pytest.fixture

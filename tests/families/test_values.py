@@ -14,8 +14,8 @@ from fairridge.families import (
     Poisson,
     QuasiBinomial,
     Tweedie,
-    resolve_regression_family,
 )
+from fairridge.names import resolve_regression_family
 from tests.zoo import LateModule, statsmodels_family
 
 sm = LateModule("statsmodels.api")

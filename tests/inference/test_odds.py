@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairridge.inference.odds import MANY, MOST, odds_behind, quantile_of_odds
+from fairridge.inference.certificate import MANY, MOST, odds_behind, quantile_of_odds
 
 KNOWN = {"columns": 3, "spread": 0.002}
 

@@ -9,10 +9,11 @@ from sklearn.linear_model import lars_path
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, penalties
 from fairridge.exceptions import DataWarning
-from fairridge.penalties import ElasticNet, Lasso, Radial, Ridge, resolve_penalty
+from fairridge.names import resolve_penalty
+from fairridge.penalties import ElasticNet, Lasso, Radial, Ridge
 from fairridge.solvers import spectrum_of
 
-NOT_PENALTIES = {"Penalty", "SecularPenalty", "resolve_penalty"}
+NOT_PENALTIES = {"Penalty", "SecularPenalty"}
 # Every penalty of the package must be here, with each of its options.
 INSTANCES = {
     "ElasticNet": [ElasticNet(), ElasticNet(0.1), ElasticNet(0.9)],

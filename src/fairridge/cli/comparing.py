@@ -111,7 +111,7 @@ def _chosen(
 ) -> dict[str, Any]:
     """Return the models by name; options go to those that have them."""
     from fairridge.arguments import check_option
-    from fairridge.estimators._checks import SEPARATION
+    from fairridge.estimators._outcome import SEPARATION
     from fairridge.validation.compared_models import CLASSIFIERS, REGRESSORS, in_words
 
     known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)

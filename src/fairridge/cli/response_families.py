@@ -37,7 +37,7 @@ def choose_family(
 
 
 def _families() -> tuple[str, ...]:
-    from fairridge.families import REGRESSION_FAMILIES
+    from fairridge.names import REGRESSION_FAMILIES
 
     return (*REGRESSION_FAMILIES, *CLASSES, "cox")
 

@@ -17,9 +17,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn import get_config
 from sklearn.utils.validation import column_or_1d
 
-from fairridge._arrays import detached, device_of, in_place, taken, to_host
+from fairridge._arrays import compat, detached, device_of, taken, to_host
 from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
@@ -145,6 +146,24 @@ def as_table(
     if isinstance(source, nw.DataFrame):
         names = _names(source, argument)
     return Table(names, tuple(source.shape), source, "x" if argument == "X" else "s")
+
+
+def in_place(array: Any) -> bool:
+    """Whether rows in this array are summed where they are, by the library it belongs to.
+
+    Arrays on a GPU are. Arrays in main memory of another library than NumPy
+    follow scikit-learn: they are if `array_api_dispatch` is on, and otherwise
+    become NumPy arrays.
+    """
+    if isinstance(array, np.ndarray | np.generic | list | tuple | int | float | None):
+        return False
+    library = compat()
+    if library is None or not library.is_array_api_obj(array) or library.is_numpy_array(array):
+        return False
+    if library.is_dask_array(array) or library.is_pydata_sparse_array(array):
+        return False
+    on_host = "cpu" in str(library.device(array)).lower()
+    return not on_host or bool(get_config()["array_api_dispatch"])
 
 
 def _in_place(data: Any, argument: str, devices: bool) -> Any:

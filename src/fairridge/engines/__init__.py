@@ -13,8 +13,13 @@ from fairridge.engines.blocks import (
 from fairridge.engines.columns import column_blocks
 from fairridge.engines.device import DeviceEngine
 from fairridge.engines.device_rows import DeviceRows
-from fairridge.engines.linear_predictor import linear_predictor
-from fairridge.engines.memory import MemoryEngine, has_many_sparse, in_memory, is_wide
+from fairridge.engines.memory import (
+    MemoryEngine,
+    has_many_sparse,
+    in_memory,
+    is_wide,
+    linear_predictor,
+)
 from fairridge.engines.precomputed import PrecomputedMoments, PrecomputedRoot
 from fairridge.engines.sums import MeanSlopes, MeanSums, intercepts_of_sums
 

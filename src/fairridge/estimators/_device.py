@@ -12,7 +12,6 @@ from fairridge._arrays import (
     as_float64,
     detached,
     device_of,
-    in_place,
     library_of,
     namespace,
     slices,
@@ -21,7 +20,7 @@ from fairridge._arrays import (
 )
 from fairridge._typing import Integers
 from fairridge.data import MAX_LEVELS, Design, Table, as_table, learn_design
-from fairridge.data.table import require_usual_size
+from fairridge.data.table import in_place, require_usual_size
 from fairridge.engines import DeviceEngine, DeviceRows
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Response

@@ -35,29 +35,31 @@ from fairridge.data import MAX_LEVELS, numeric_vector
 from fairridge.engines import Engine, linear_predictor, threads_for_passes
 from fairridge.estimators import _inferring
 from fairridge.estimators._certifying import certified_solutions, check_certification, set_aside
-from fairridge.estimators._checks import (
-    SEPARATION,
-    check_columns,
-    refuse_decided,
-    store_isolated,
-    warn_of_bound,
-    warn_of_predictors,
-    warn_of_separation,
-)
 from fairridge.estimators._choosing import CHOSEN, with_chosen_penalty
 from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._each import check_each, columns_of_each, require_one_bound
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits, fitted, notebook_html
+from fairridge.estimators._outcome import (
+    SEPARATION,
+    check_columns,
+    describe,
+    refuse_decided,
+    store_isolated,
+    store_solution,
+    training_fingerprint,
+    warn_of_bound,
+    warn_of_predictors,
+    warn_of_separation,
+)
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import Response, ResponseKind
-from fairridge.estimators._storing import describe, store_solution, training_fingerprint
 from fairridge.estimators._summary import bound_facts, summarize
 from fairridge.estimators._training import Training, read_new_rows, read_training
 from fairridge.estimators.path import FairnessPath, path_of
-from fairridge.fairness import Definition, resolve_definition
+from fairridge.fairness import Definition
 from fairridge.inference import CERTIFICATIONS, Certificate, Certification, posterior_covariance
 from fairridge.models import isolate
-from fairridge.penalties import resolve_penalty
+from fairridge.names import resolve_definition, resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
     ModelSettings,

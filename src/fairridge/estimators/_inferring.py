@@ -36,7 +36,8 @@ from fairridge.inference import (
     restored,
     scheme_of,
 )
-from fairridge.penalties import Radial, resolve_penalty
+from fairridge.names import resolve_penalty
+from fairridge.penalties import Radial
 from fairridge.search import Choice, PenalizedProblem, Solution
 from fairridge.sources import RowMoments, RowSource
 from fairridge.sources.federated import rows_of_party

@@ -10,7 +10,7 @@ from fairridge._typing import Floats
 from fairridge.data import as_table
 from fairridge.engines import linear_predictor
 from fairridge.inference import LARGEST_POSTERIOR
-from fairridge.penalties import resolve_penalty
+from fairridge.names import resolve_penalty
 from fairridge.sources import RowSource
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import narwhals as nw
 import numpy as np
@@ -19,6 +19,7 @@ from fairridge.engines import Engine
 from fairridge.families import Binomial, Cox, Family, Multinomial
 from fairridge.families.base import ClassWeights, with_class_weights
 from fairridge.metrics import find_label
+from fairridge.names import resolve_regression_family
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
 
@@ -87,6 +88,11 @@ class NumericResponse:
     family: Any
     has_labels = False
 
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Read what a model with a parameter `family` reads."""
+        return cls(resolve_regression_family(model.family))
+
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read numbers; for a gaussian response the offset is subtracted."""
         response = numeric_vector(y, inputs.n_given, "y", inputs.keep)
@@ -111,6 +117,11 @@ class Classes:
     positive: Any = None  # the class that is modeled, if it is not the second of two
     class_weight: Any = None  # weights of the classes in the deviance
     has_labels = True
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Read what a classifier with these parameters reads."""
+        return cls(model.link, positive=model.positive, class_weight=model.class_weight)
 
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read labels as codes, and as 0/1 columns if there are more than two."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge._arrays import in_place, to_host
+from fairridge._arrays import to_host
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_number, check_option
 from fairridge.data import (
@@ -23,6 +23,7 @@ from fairridge.data import (
     require_few_levels,
     weights,
 )
+from fairridge.data.table import in_place
 from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments, in_memory
 from fairridge.estimators._device import read_device
 from fairridge.estimators._model import FairModel

@@ -62,14 +62,12 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
     positive: Any = None
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
+    _response_kind = property(Classes.of)
+
     predict = _labels.predict
     predict_proba = _labels.predict_proba
     decision_function = _labels.decision_function
     score = _labels.score
-
-    @property
-    def _response_kind(self) -> Classes:
-        return Classes(self.link, positive=self.positive, class_weight=self.class_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,8 +13,7 @@ from fairridge._typing import Floats
 from fairridge.arguments import listed
 from fairridge.data import make_frame
 from fairridge.estimators import _inferring
-from fairridge.estimators._checks import isolated_levels
-from fairridge.estimators._storing import refit_at
+from fairridge.estimators._outcome import isolated_levels, refit_at
 from fairridge.estimators._training import Training
 from fairridge.inference import PathBands
 from fairridge.reports import PathCurves, PathPlot, plot_path

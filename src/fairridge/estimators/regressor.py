@@ -14,7 +14,7 @@ from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._parameters import FamilyLike
 from fairridge.estimators._posterior import posterior_deviation
 from fairridge.estimators._responses import NumericResponse
-from fairridge.families import resolve_regression_family
+from fairridge.names import resolve_regression_family
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -122,6 +122,8 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
 
     family: FamilyLike = "gaussian"
 
+    _response_kind = property(NumericResponse.of)
+
     def predict(
         self,
         X: TableLike,
@@ -159,10 +161,6 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         return mean, posterior_deviation(self, X, sensitive_features)
 
     score = _means.score
-
-    @property
-    def _response_kind(self) -> NumericResponse:
-        return NumericResponse(resolve_regression_family(self.family))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -27,10 +27,9 @@ from fairridge.export.soundness import (
     is_design,
     is_training,
 )
-from fairridge.fairness import resolve_definition
-from fairridge.families import Binomial, Cox, Multinomial, resolve_regression_family
+from fairridge.families import Binomial, Cox, Multinomial
 from fairridge.inference import Certificate, Certification
-from fairridge.penalties import resolve_penalty
+from fairridge.names import resolve_definition, resolve_penalty, resolve_regression_family
 from fairridge.search import Status
 
 

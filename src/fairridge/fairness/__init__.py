@@ -12,13 +12,9 @@ A definition is an object with `value(fit)` and `components(fit)`, best a
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 from fairridge.fairness.base import (
     CallableDefinition,
     Definition,
-    OtherDefinition,
     VarianceShare,
     is_variance_share,
 )
@@ -56,38 +52,4 @@ __all__ = [
     "StatisticalParity",
     "VarianceShare",
     "is_variance_share",
-    "resolve_definition",
 ]
-
-_NAMED = {
-    "statistical-parity": StatisticalParity,
-    "equality-of-opportunity": EqualityOfOpportunity,
-    "individual": IndividualFairness,
-    "mean-parity": MeanParity,
-    "mean-opportunity": MeanOpportunity,
-}
-
-
-def resolve_definition(definition: Any) -> Definition:
-    """Return the definition meant by a short name, an object or a function."""
-    if isinstance(definition, str):
-        if definition not in _NAMED:
-            raise ValueError(
-                f"definition={definition!r} is not known; use one of "
-                f"{', '.join(map(repr, _NAMED))}, an object from fairridge.fairness or a callable."
-            )
-        return _NAMED[definition]()
-    if isinstance(definition, Combined):
-        return replace(
-            definition, definitions=[resolve_definition(d) for d in definition.definitions]
-        )
-    if isinstance(definition, Definition):
-        return definition
-    if hasattr(definition, "value") and not isinstance(definition, type):
-        return OtherDefinition(definition)
-    if callable(definition) and not isinstance(definition, type):
-        return CallableDefinition(definition)
-    raise TypeError(
-        f"definition={definition!r}: use a short name, an object from fairridge.fairness "
-        "or a function of the fit."
-    )

@@ -12,7 +12,7 @@ from fairridge.engines import Engine
 from fairridge.fairness.base import Certifiable, Definition, is_variance_share, share
 from fairridge.families import Family
 from fairridge.models import Fit
-from fairridge.solvers.shares import explained_by_sensitive, whitening
+from fairridge.solvers.spectrum import explained_by_sensitive, whitening
 
 
 @dataclass(frozen=True)

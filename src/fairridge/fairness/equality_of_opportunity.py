@@ -8,7 +8,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness.base import VarianceShare
 from fairridge.models import Fit
-from fairridge.solvers.shares import sequential_share
+from fairridge.solvers.spectrum import sequential_share
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from fairridge.fairness.base import Certifiable, Definition, VarianceShare
 from fairridge.fairness.conditional import GivenControls
 from fairridge.families.sums import MeansOfRows
 from fairridge.models import FairBasis, Fit
-from fairridge.solvers.shares import explained_by_sensitive, whitening
+from fairridge.solvers.spectrum import explained_by_sensitive, whitening
 
 # Variance of means, relative to the square of their size, that is nothing but rounding.
 NOTHING = 1e-26

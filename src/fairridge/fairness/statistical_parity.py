@@ -15,7 +15,7 @@ from fairridge.fairness.conditional import GivenControls, share_of_predictor
 from fairridge.families import Family
 from fairridge.families.sums import any_arrays
 from fairridge.models import Fit
-from fairridge.solvers.shares import explained_by_sensitive
+from fairridge.solvers.spectrum import explained_by_sensitive
 
 Measure = Literal["variance", "deviance", "nagelkerke", "tjur"]
 MEASURES = ("variance", "deviance", "nagelkerke", "tjur")

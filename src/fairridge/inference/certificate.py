@@ -25,9 +25,9 @@ from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.stats import chi2, f, ncf, ncx2, norm
 
 from fairridge.inference.estimates import check_probability
-from fairridge.inference.odds import quantile_of_odds
 
 Spread = Callable[[float], float]
 
@@ -206,3 +206,71 @@ def check_certified(unfairness: float, sensitive_columns: int, confidence: float
     check_probability("confidence", confidence)
     if sensitive_columns < 1:
         raise ValueError(f"sensitive_columns={sensitive_columns!r} must be at least 1.")
+
+
+# Noncentrality at which ncx2 and its normal limit agree to nine digits.
+MANY = 1e6
+# Noncentrality above which ncf is slow; ν decides there.
+MOST = 1e9
+
+
+def quantile_of_odds(
+    probability: float, odds: float, *, columns: float, spread: float, degrees: float = np.inf
+) -> float:
+    """Return the quantile of ω, given ω′.
+
+    Parameters
+    ----------
+    probability : float
+        Probability of an ω that is not larger.
+    odds : float
+        ω′.
+    columns : float
+        q.
+    spread : float
+        c, or ĉ.
+    degrees : float, default=inf
+        ν; infinite if c is known.
+    """
+    shift = odds / spread
+    if np.isfinite(degrees):
+        if shift == 0.0:
+            return float(spread * columns * f.ppf(probability, columns, degrees))
+        near = min(shift, MOST)
+        return float(odds / near * columns * ncf.ppf(probability, columns, degrees, near))
+    if shift == 0.0:
+        return float(spread * chi2.ppf(probability, columns))
+    if shift < MANY:
+        return float(spread * ncx2.ppf(probability, columns, shift))
+    # The root is normal.
+    return float(spread * ((np.sqrt(shift) + norm.ppf(probability)) ** 2 + (columns - 1)))
+
+
+def odds_behind(
+    probability: float, odds: float, *, columns: float, spread: float, degrees: float = np.inf
+) -> float:
+    """Return the ω′ whose quantile is the given ω; 0 if the quantile at 0 is larger.
+
+    Parameters
+    ----------
+    probability : float
+        Probability of an ω that is not larger.
+    odds : float
+        ω.
+    columns, spread, degrees
+        As in `quantile_of_odds`.
+    """
+
+    def excess(root: float) -> float:
+        other = root * root
+        quantile = quantile_of_odds(
+            probability, other, columns=columns, spread=spread, degrees=degrees
+        )
+        return quantile - odds
+
+    if excess(0.0) >= 0.0:
+        return 0.0
+    end = np.sqrt(odds) + np.sqrt(spread)
+    while excess(end) < 0.0:
+        end *= 2.0
+    return float(brentq(excess, 0.0, end, xtol=1e-13 * end, rtol=1e-12)) ** 2

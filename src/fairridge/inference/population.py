@@ -30,8 +30,8 @@ from scipy.stats import norm, t
 from fairridge._typing import Floats
 from fairridge.fairness import Definition
 from fairridge.families import Family
+from fairridge.inference.certificate import odds_behind, quantile_of_odds
 from fairridge.inference.estimates import Interval, check_probability
-from fairridge.inference.odds import odds_behind, quantile_of_odds
 from fairridge.inference.rows import RowsOfModel
 
 

@@ -34,7 +34,7 @@ from scipy.stats import chi2
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.models import Fit
-from fairridge.solvers.shares import whitening
+from fairridge.solvers.spectrum import whitening
 
 # A row that is a group by itself has leverage 1, and no information on its residual.
 LEAST_LEFT = 1e-6

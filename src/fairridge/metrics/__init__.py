@@ -24,7 +24,7 @@ from fairridge.metrics.yardstick import (
     sensitive_span,
     share_explained,
 )
-from fairridge.solvers.shares import explained_by_sensitive, sequential_share
+from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 
 __all__ = [
     "BINS",

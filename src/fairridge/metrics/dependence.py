@@ -17,7 +17,7 @@ from fairridge.families.distances import Distance
 from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.yardstick import scatter_of
-from fairridge.solvers.shares import explained_by_sensitive, sequential_share
+from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 
 # Standard deviation of predictions, relative to their size or that of the response, that is none.
 NEGLIGIBLE_DEVIATION = 1e-10

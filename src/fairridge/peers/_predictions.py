@@ -21,11 +21,10 @@ from fairridge._typing import (
 from fairridge.arguments import check_bound, check_bounds, check_option
 from fairridge.data import Design, Rows, dense_columns, make_frame
 from fairridge.data.groups import Groups
-from fairridge.estimators._checks import check_features
 from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import FEWER_FEATURES, Traits, fitted, notebook_html
-from fairridge.estimators._storing import store_columns
+from fairridge.estimators._outcome import check_features, store_columns
 from fairridge.estimators._training import Training, read_training
 from fairridge.peers._groups import groups_of, require_predictors, rows_of
 from fairridge.peers._model import response_kind

@@ -13,10 +13,10 @@ from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import listed
 from fairridge.data.columns import OTHER
-from fairridge.estimators._checks import isolated_levels
 from fairridge.estimators._choosing import quiet_fits, with_chosen_penalty
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import as_fitted
+from fairridge.estimators._outcome import isolated_levels
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_inputs, read_training
 from fairridge.exceptions import BoundWarning

@@ -14,7 +14,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
-from fairridge.estimators._checks import isolated_levels
+from fairridge.estimators._outcome import isolated_levels
 from fairridge.families import Family
 from fairridge.metrics import WORDS
 from fairridge.reports.html import Curve, ReportContents, Sample, Sighted
