@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import fairridge
+from tools import api_pages
 from tools.external_links import NAME as LINKS_PAGE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,11 +57,28 @@ def test_no_name_is_there_twice():
     assert [path for path in DOCUMENTED if times[id(found(path))] > 1] == []
 
 
+def test_every_public_name_has_a_page_and_a_line_that_leads_to_it():
+    listed = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    index = api_pages.indexed(listed)
+    assert list(api_pages.entries(listed)) == DOCUMENTED
+    assert ":::" not in index
+    for path in DOCUMENTED:
+        name = path.removeprefix("fairridge.")
+        row = re.search(
+            rf"^\| \[`{re.escape(name)}`\]\(api/{re.escape(name)}.md\) \| (.+) \|$", index, re.M
+        )
+        assert row, path
+        assert row[1].endswith("."), path
+        assert f"\n::: {path}\n" in api_pages.page_of(path, "")
+
+
 def test_every_page_is_in_the_navigation():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     named = re.findall(r"([\w/-]+\.md)\s*$", text[text.index("\nnav:") :], re.MULTILINE)
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
-    assert sorted(named) == sorted(pages | {LINKS_PAGE})  # which the build makes
+    assert sorted(named) == sorted(
+        pages | {LINKS_PAGE, "gallery/index.md"}
+    )  # which the build makes
 
 
 def anchors_of(page):

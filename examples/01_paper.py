@@ -1,0 +1,34 @@
+"""The paper's model in ten lines.
+
+Fair ridge regression of the violent crime rate: race and foreign birth may explain at most
+5 % of what the model explains.
+"""
+
+# %%
+from fairridge import FairRidgeRegressor
+from fairridge.datasets import load_communities_crime
+
+crime = load_communities_crime()
+model = FairRidgeRegressor(unfairness=0.05, sensitive=crime.sensitive).fit(crime.X, crime.y)
+print(f"R² {model.score(crime.X, crime.y):.3f}, unfairness {model.unfairness_:.4f}")
+
+# %%
+# Without a bound, S explains most of the predictions:
+free = FairRidgeRegressor(unfairness=1, sensitive=crime.sensitive).fit(crime.X, crime.y)
+print(f"R² {free.score(crime.X, crime.y):.3f}, unfairness {free.unfairness_:.4f}")
+
+# %%
+# The bound shrinks the coefficients of S and leaves those of the other predictors alone.
+for name, bounded, unbounded in zip(model.sensitive_names_, model.alpha_, free.alpha_, strict=True):
+    print(f"{name:>24}: {unbounded:7.4f} without a bound, {bounded:7.4f} with it")
+
+# %%
+# What the bound does to the predictions:
+import matplotlib.pyplot as plt
+
+figure, axes = plt.subplots()
+share = crime.X["racepctblack"]
+for name, fitted in {"no bound": free, "r = 0.05": model}.items():
+    axes.plot(share, fitted.predict(crime.X), ".", markersize=3, alpha=0.5, label=name)
+axes.set(xlabel="share of Black residents", ylabel="predicted crime rate")
+axes.legend()

@@ -1,0 +1,75 @@
+"""Give every public name a page of its own when the site is built (a hook of MkDocs).
+
+`docs/api.md` lists the names by task, one `::: name` each. The build makes a page
+`api/NAME.md` of each, and shows a table with links and summaries in its place.
+"""
+
+import inspect
+import re
+from importlib import import_module
+from typing import Any, get_args
+
+PAGE = "api.md"
+# `::: name`, with options of the reference that belong to it.
+ENTRY = re.compile(r"^::: (?P<name>\S+)\n(?P<options>(?:    .*\n)*)", re.MULTILINE)
+# Entries that follow each other make one table.
+RUN = re.compile(r"(?:^::: \S+\n(?:    .*\n)*\n*)+", re.MULTILINE)
+
+
+def entries(markdown: str) -> dict[str, str]:
+    """Return the names that the page lists, with their options."""
+    return {found["name"]: found["options"] for found in ENTRY.finditer(markdown + "\n")}
+
+
+def title(name: str) -> str:
+    """Return what a page is called: the name, with its module unless that is fairridge."""
+    return name.removeprefix("fairridge.")
+
+
+def page_of(name: str, options: str) -> str:
+    """Return the page of a name."""
+    settings = options or "    options:\n"
+    return (
+        f"# {title(name)}\n\n::: {name}\n{settings}"
+        "      heading_level: 2\n      show_root_full_path: true\n"
+        f"\n[All public names](../{PAGE})\n"
+    )
+
+
+def summary_of(name: str) -> str:
+    """Return the first sentence of a docstring."""
+    module, _, attribute = name.rpartition(".")
+    found = getattr(import_module(module), attribute)
+    if not (inspect.isroutine(found) or inspect.isclass(found)):
+        values = ", ".join(map(repr, get_args(found) or found))
+        return f"A constant: {values}."
+    return (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+
+
+def indexed(markdown: str) -> str:
+    """Return the page with tables of links in place of the entries."""
+
+    def table(run: re.Match[str]) -> str:
+        rows = (
+            f"| [`{title(name)}`](api/{title(name)}.md) | {summary_of(name)} |\n"
+            for name in entries(run[0])
+        )
+        return "| name | |\n|---|---|\n" + "".join(rows) + "\n"
+
+    return RUN.sub(table, markdown + "\n")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages (called by MkDocs)."""
+    from mkdocs.structure.files import File
+
+    listed = entries(files.get_file_from_path(PAGE).content_string)
+    for name, options in listed.items():
+        path = f"api/{title(name)}.md"
+        files.append(File.generated(config, path, content=page_of(name, options)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Show the tables (called by MkDocs)."""
+    return indexed(markdown) if page.file.src_uri == PAGE else markdown
