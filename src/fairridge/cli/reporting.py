@@ -50,6 +50,9 @@ class ReportOptions:
             "--new-rows",
         ),
     ] = False
+    card: Annotated[
+        bool, option(None, "Write a model card in Markdown instead of the page.", "--card")
+    ] = False
 
 
 # --positive is the class that scores are of, and not one that is modeled.
@@ -100,6 +103,7 @@ def _reported(model: Any, training: Data, out: str, made: ReportOptions, **other
 
     options = vars(made).copy()
     renamed = {"date": options.pop("made_on"), "random_state": options.pop("seed")}
+    renamed["format"] = "card" if options.pop("card") else "html"
     X, apart = training.X, list(training.sensitive)
     # The model gets the columns as it had them at fit.
     if hasattr(model, "_fitted") and model._fitted.design.separate:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from fairridge.reports.html.board import Board, view_of
+from fairridge.reports.html.card import card
 from fairridge.reports.html.contents import ReportContents, Subject
 from fairridge.reports.html.markup import Html, element, json_for_html
 from fairridge.reports.html.numbers import bound, count
@@ -85,6 +86,11 @@ class AuditReport(Report):
     def summary(self) -> str:
         """The findings in plain words."""
         return "\n\n".join(sentences(self.contents))
+
+    @property
+    def card(self) -> str:
+        """The model card, as Markdown."""
+        return card(self.contents)
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
-from fairridge.arguments import check_count, check_flag
+from fairridge.arguments import check_count, check_flag, check_option
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import writing
 from fairridge.reports.html import AuditReport, NewRowsReport
@@ -37,6 +37,7 @@ def report(
     source: str | None = None,
     date: str | None = None,
     new_rows: bool = False,
+    format: Literal["html", "card"] = "html",  # noqa: A002
     progress: Callable[[str, int, int], None] | None = None,
 ) -> AuditReport | NewRowsReport:
     """Write one self-contained HTML file for a validator or a regulator.
@@ -84,6 +85,9 @@ def report(
         it on: whether the bound holds there, groups and calibration, and how
         far each column has drifted from the training rows. Intervals rest on
         `bootstrap` resamplings of the rows (200 by default); `cv` has no part.
+    format : {"html", "card"}, default="html"
+        What `out` becomes: the page, or a model card in Markdown, which has the
+        sections of Mitchell et al. (2019) and leaves intended use to you.
     progress : callable, optional
         Called with the stage, the steps done and the number of steps.
 
@@ -107,6 +111,12 @@ def report(
             f"{type(model).__name__} is not one. fairridge.audit compares groups for the "
             "predictions of any model."
         )
+    check_option("format", format, ("html", "card"))
+    if format == "card" and new_rows:
+        raise ValueError(
+            "format='card' describes a model on its training rows, and new_rows=True judges it on "
+            "others; use format='html' for these."
+        )
     if check_count("cv", cv, minimum=0) == 1:
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
     if bootstrap is not None:
@@ -123,5 +133,5 @@ def report(
         page = AuditReport(gather(model, *data, options, progress))
     if out is not None:
         with writing(out) as file:
-            file.write(page.html.encode())
+            file.write((page.card if format == "card" else page.html).encode())
     return page

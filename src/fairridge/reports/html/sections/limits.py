@@ -67,14 +67,15 @@ def limits_section(contents: ReportContents) -> Html:
         "What this does not guarantee",
         element(
             "ul",
-            [element("li", element("b", title), " ", text) for title, text in _limits(contents)],
+            [element("li", element("b", title), " ", text) for title, text in limits_of(contents)],
             class_="limits",
         ),
         element("p", MORE),
     )
 
 
-def _limits(contents: ReportContents) -> list[tuple[str, str]]:
+def limits_of(contents: ReportContents) -> list[tuple[str, str]]:
+    """Return titles and texts of the limits that apply to this model."""
     times = contents.subject.reads == "times"
     first, needed, *others = LIMITS
     if contents.subject.needs_sensitive:
