@@ -125,6 +125,7 @@ def test_a_class_may_describe_no_parameter(notes):
     assert "Attributes" not in Model.__doc__
 
 
+@pytest.mark.slow  # compiles all packages anew
 def test_it_works_without_docstrings():
     code = "from fairridge import ZafarRegressor as Z; print(Z.__doc__, Z(0.1).unfairness)"
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}

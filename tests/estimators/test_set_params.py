@@ -165,7 +165,7 @@ def test_a_path_keeps_the_parameters_that_it_was_made_with():
 
 
 def test_a_report_is_about_the_fit(tmp_path):
-    options = {"cv": 2, "bootstrap": 0, "date": "today"}
+    options = {"cv": 0, "bootstrap": 0, "date": "today"}
     model = fitted()
     page = fairridge.report(model, FRAME, Y, **options).html
     new_rows = fairridge.report(model, FRAME, Y, new_rows=True, **options).html

@@ -38,6 +38,7 @@ def test_means_are_judged_as_r_squared_of_probabilities():
     assert found == pytest.approx(share(mu, Z[:, :2]), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 def test_one_sample_of_each_model():
     models = {setting["model"]: setting for setting in hard.SETTINGS}
