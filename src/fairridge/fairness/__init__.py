@@ -26,7 +26,7 @@ from fairridge.fairness.combined import Combined
 from fairridge.fairness.equality_of_opportunity import EqualityOfOpportunity
 from fairridge.fairness.individual import IndividualFairness
 from fairridge.fairness.maximal import MaximalCorrelation, MaximalCovariance
-from fairridge.fairness.means import MeanOpportunity, MeanParity
+from fairridge.fairness.means import MeanOdds, MeanOpportunity, MeanParity
 from fairridge.fairness.statistical_parity import StatisticalParity
 from fairridge.families.distances import (
     AbsoluteDifference,
@@ -48,6 +48,7 @@ __all__ = [
     "IndividualFairness",
     "MaximalCorrelation",
     "MaximalCovariance",
+    "MeanOdds",
     "MeanOpportunity",
     "MeanParity",
     "PairwiseDistance",
@@ -65,6 +66,7 @@ _NAMED = {
     "individual": IndividualFairness,
     "mean-parity": MeanParity,
     "mean-opportunity": MeanOpportunity,
+    "mean-odds": MeanOdds,
 }
 
 
