@@ -12,6 +12,7 @@ from fairridge.fairness import (
     Definition,
     EqualityOfOpportunity,
     IndividualFairness,
+    MeanOdds,
     MeanOpportunity,
     MeanParity,
     StatisticalParity,
@@ -27,6 +28,7 @@ _DEFINITIONS = {
     "individual": IndividualFairness,
     "mean-parity": MeanParity,
     "mean-opportunity": MeanOpportunity,
+    "mean-odds": MeanOdds,
 }
 
 

@@ -38,12 +38,23 @@ def asked(engine, family, codes, raw, multipliers=None):
     k = len(engine.names)
     center = np.linspace(-1.0, 1.0, k)
     level = np.full(family.n_predictors, 0.2)
-    return engine.means(
-        family, PredictedMeans(family, codes), center, level, raw, multipliers
-    ), center
+    among = None if codes is None else tuple((0 if level.size == 1 else k, k) for k in codes)
+    means = PredictedMeans(family, among)
+    return engine.means(family, means, center, level, raw, multipliers), center
 
 
 CASES = [(Binomial(), None), (Binomial(), (1,)), (Multinomial(3), None), (Multinomial(3), (0, 2))]
+
+
+def test_totals_follow_the_means_of_classes(engine):
+    family, among = Multinomial(3), ((0, 2), (1, 1))
+    raw = np.random.default_rng(1).normal(size=(2, len(engine.names))) * 0.03
+    place = family, np.zeros(len(engine.names)), np.zeros(2), raw
+    some, every = PredictedMeans(family, among, totals=True), PredictedMeans(family)
+    ours, theirs = (engine.means(place[0], means, *place[1:]) for means in (some, every))
+    np.testing.assert_allclose(ours.products[2:], theirs.products, rtol=1e-12)
+    np.testing.assert_array_equal(ours.counts[2:], theirs.counts)
+    assert (some.n_bounded, every.n_bounded) == (2, 3)
 
 
 @pytest.mark.parametrize(("family", "codes"), CASES)

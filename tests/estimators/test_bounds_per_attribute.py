@@ -110,7 +110,7 @@ def test_what_is_not_named_is_free(people, family):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_no_other_model_fits_better(family, seed):
-    """SLSQP, from several starts, with as little explained by each attribute."""
+    """SLSQP, from several starts, balanced and with as little explained by each attribute."""
     rng = np.random.default_rng(seed)
     n = 60
     s = rng.normal(size=(n, 2)) @ [[1.0, 0.5], [0.0, 1.0]]
@@ -142,7 +142,10 @@ def test_no_other_model_fits_better(family, seed):
             deviance,
             start,
             method="SLSQP",
-            constraints={"type": "ineq", "fun": lambda t: limits - explained(t)},
+            constraints=[
+                {"type": "ineq", "fun": lambda t: limits - explained(t)},
+                {"type": "eq", "fun": lambda t: np.sum(mean(A @ t) - y)},
+            ],
             options={"maxiter": 300, "ftol": 1e-12},
         )
         for start in starts
@@ -203,11 +206,21 @@ def test_weights_are_repeated_rows_and_rows_may_be_in_files(people, tmp_path):
 def test_offsets_are_part_of_the_means(people):
     frame, eta = people
     offset = np.linspace(-0.5, 0.5, N)
-    y = respond("poisson", eta)
-    model = fair("poisson", BOUNDS).fit(frame, y, offset=offset)
-    mu = model.predict(frame, offset=offset)[:, None]
+    y = respond("binomial", eta)
+    model = fair("binomial", BOUNDS).fit(frame, y, offset=offset)
+    mu = model.predict_proba(frame, offset=offset)[:, 1:]
     for name, r in BOUNDS.items():
         assert share(mu, frame, name) == pytest.approx(r, abs=1e-9)
+
+
+def test_offsets_of_counts_are_exposures(people):
+    frame, eta = people
+    exposure = np.exp(np.linspace(-0.5, 0.5, N))
+    y = respond("poisson", eta)
+    model = fair("poisson", BOUNDS).fit(frame, y, offset=np.log(exposure))
+    for name, r in BOUNDS.items():
+        found = share(model.predict(frame)[:, None], frame, name, exposure)
+        assert found == pytest.approx(r, abs=1e-9)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])

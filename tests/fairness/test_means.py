@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
 from fairridge.datasets import load_adult
-from fairridge.fairness import MeanOpportunity, MeanParity
+from fairridge.fairness import MeanOdds, MeanOpportunity, MeanParity
 from tests import zoo
 
 N = 400
@@ -50,6 +50,8 @@ FAMILIES = [
     "binomial", "multinomial", "poisson", "quasi-poisson", "gamma", "tweedie",
     "negative-binomial", "quasi-binomial", "gaussian",
 ]  # fmt: skip
+# Means of these are rates, if there is an offset.
+LOG = {"poisson", "quasi-poisson", "gamma", "tweedie", "negative-binomial"}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -61,20 +63,27 @@ def test_unfairness_is_the_users_own_r_squared(rows, family, r):
     y = responses(eta, 0.0 if offset is None else offset)[family]
     weight = np.random.default_rng(2).integers(1, 4, N).astype(float)
     fitted = model(family, r).fit(Z, y, sample_weight=weight, offset=offset)
-    explained, total = r_squared(predicted(fitted, Z, offset), Z[:, :2], weight)
+    mu = predicted(fitted, Z, offset)
+    exposure = np.exp(offset) if family in LOG else np.ones(N)
+    explained, total = r_squared(mu / exposure[:, None], Z[:, :2], weight * exposure)
     assert fitted.status_ == "converged"
     assert abs(explained / total - fitted.unfairness_) <= 1e-9
     assert abs(fitted.unfairness_ - r) <= 1e-10
+    observed = np.eye(mu.shape[1])[y] if mu.shape[1] > 1 else y[:, None]
+    np.testing.assert_allclose(weight @ mu, weight @ observed, rtol=1e-10)
 
 
 @pytest.mark.parametrize("link", ["probit", "cloglog"])
 def test_other_links(rows, link):
     Z, eta, offset = rows
     y = responses(eta, offset)["binomial"]
-    for r in (0.05, 0.0):
+    for r in (1.0, 0.05, 0.0):
         fitted = model("binomial", r, link=link).fit(Z, y, offset=offset)
-        explained, total = r_squared(predicted(fitted, Z, offset)[:, 1:], Z[:, :2])
-        assert abs(explained / total - r) <= 1e-10
+        mu = predicted(fitted, Z, offset)[:, 1:]
+        explained, total = r_squared(mu, Z[:, :2])
+        assert abs(explained / total - fitted.unfairness_) <= 1e-10
+        assert fitted.unfairness_ <= r + 1e-10
+        assert mu.sum() == pytest.approx(y.sum(), rel=1e-10)  # without a bound, too
 
 
 @pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "gamma"])
@@ -158,13 +167,17 @@ class Logistic:
         mu = expit(self.A @ t)
         return np.sum(self.explained(t) ** 2) / np.sum((mu - mu.mean()) ** 2)
 
+    def excess(self, t):
+        return np.sum(expit(self.A @ t) - self.y)
+
     def best(self, kind, constraint, first):
-        """The smallest deviance that SLSQP finds from several starts."""
+        """The smallest deviance of a balanced model that SLSQP finds from several starts."""
         starts = [first, *(0.5 * np.random.default_rng(5).normal(size=(3, 6)))]
+        balanced = {"type": "eq", "fun": self.excess}
         found = [
             minimize(
                 self.deviance, start, jac=self.gradient, method="SLSQP",
-                constraints={"type": kind, "fun": constraint},
+                constraints=[{"type": kind, "fun": constraint}, balanced],
                 options={"maxiter": 500, "ftol": 1e-13},
             )
             for start in starts
@@ -226,11 +239,118 @@ def test_predictor_penalty_is_part_of_the_objective(rows):
         a = root @ S.T @ np.exp(eta) / N
         return deviance + fitted.lambda_ * N * a @ a + 30.0 * np.sum((U.std(axis=0) * t[3:]) ** 2)
 
+    def balanced(t):
+        """The level follows from the other coefficients."""
+        return np.r_[np.log(y.sum() / np.exp(S @ t[:2] + U @ t[2:]).sum()), t]
+
     level = fitted.fair_intercept_ + Z[:, :2].mean(axis=0) @ fitted.alpha_
     theta = np.r_[level, fitted.alpha_, fitted.beta_]
-    found = minimize(objective, theta, method="BFGS", options={"gtol": 1e-8})
+    np.testing.assert_allclose(balanced(theta[1:]), theta, rtol=1e-9)
+    found = minimize(lambda t: objective(balanced(t)), theta[1:], method="BFGS", tol=1e-8)
     assert objective(theta) <= found.fun + 1e-7
-    np.testing.assert_allclose(found.x, theta, atol=1e-5)
+    np.testing.assert_allclose(found.x, theta[1:], atol=1e-5)
+
+
+# --------------------------------------------------------------------- totals and rates
+
+
+def excess(fitted, Z, y, weight=None, offset=None):
+    """Totals of predictions over those of the response, less one."""
+    mu = predicted(fitted, Z, offset)
+    weight = np.ones(len(y)) if weight is None else weight
+    observed = np.eye(mu.shape[1])[y] if mu.shape[1] > 1 else y[:, None]
+    return np.abs(weight @ mu / (weight @ observed) - 1.0).max()
+
+
+@pytest.mark.parametrize("definition", ["mean-parity", "mean-opportunity", "mean-odds"])
+@pytest.mark.parametrize("family", ["binomial", "multinomial"])
+@pytest.mark.parametrize("r", [1.0, 0.02, 0.0])
+def test_classes_have_their_totals(rows, definition, family, r):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)[family]
+    assert excess(model(family, r, definition).fit(Z, y), Z, y) <= 1e-10
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "binomial"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"blind": True},
+        {"predictor_penalty": 20.0},
+        {"predictor_penalty": 20.0, "blind": True},
+        {"controls": [4]},
+        {"link": "probit"},
+        {"link": "cloglog", "blind": True},
+    ],
+    ids=str,
+)
+def test_totals_hold_whatever_the_model(rows, family, options):
+    if "link" in options and family != "binomial":
+        pytest.skip("counts and amounts have the log link")
+    Z, eta, offset = rows
+    y = responses(eta, offset)[family]
+    weight = np.random.default_rng(2).random(N)
+    for r in (1.0, 0.1, 0.01, 0.0):
+        fitted = model(family, r, **options).fit(Z, y, sample_weight=weight, offset=offset)
+        assert excess(fitted, Z, y, weight, offset) <= 1e-10
+        assert fitted.status_ in ("converged", "inactive")
+        assert fitted.unfairness_ <= r + 1e-10
+
+
+def test_totals_of_attributes_and_paths(rows):
+    Z, eta, _ = rows
+    y = responses(eta, 0.0)["poisson"]
+    data = pd.DataFrame(Z, columns=["g", "h", "a", "b", "c"])
+    each = FairRidgeRegressor(
+        {"g": 0.01, "h": 0.02}, sensitive=["g", "h"], family="poisson", definition="mean-parity"
+    ).fit(data, y)
+    assert each.unfairness_["g"] == pytest.approx(0.01, abs=1e-10)
+    assert excess(each, data, y) <= 1e-10
+    path = model("poisson", 0.0).path(Z, y, unfairness=[0.0, 0.01, 0.1, 0.3])
+    for r in path.unfairness:
+        assert excess(path.at(r), Z, y) <= 1e-10
+
+
+def test_weights_of_classes_count_in_totals(rows):
+    Z, eta, _ = rows
+    y = (eta > 0.5).astype(int) ^ (np.random.default_rng(1).random(N) < 0.2)
+    fitted = model("binomial", 0.02, class_weight="balanced").fit(Z, y)
+    weight = (N / (2.0 * np.bincount(y)))[y]
+    mu = fitted.predict_proba(Z)[:, 1]
+    assert weight @ mu == pytest.approx(weight @ y, rel=1e-10)
+    assert mu.sum() > y.sum()  # those of rare classes are more than there are
+
+
+def test_rates_are_those_of_a_model_of_rates(rows):
+    """A bound under an exposure is that on y/e with weights we."""
+    Z, eta, _ = rows
+    rng = np.random.default_rng(3)
+    exposure = rng.uniform(0.1, 2.0, N) * np.where(Z[:, 0], 0.5, 1.0)
+    y = rng.poisson(exposure * np.exp(eta)).astype(float)
+    weight = rng.integers(1, 4, N).astype(float)
+    for r in (1.0, 0.05, 0.0):
+        counts = model("poisson", r).fit(Z, y, sample_weight=weight, offset=np.log(exposure))
+        rates = model("quasi-poisson", r).fit(Z, y / exposure, sample_weight=weight * exposure)
+        np.testing.assert_allclose(counts.coef_, rates.coef_, rtol=1e-9, atol=1e-9)
+        assert counts.unfairness_ == pytest.approx(rates.unfairness_, abs=1e-10)
+        np.testing.assert_allclose(counts.predict(Z), rates.predict(Z), rtol=1e-9)
+
+
+def test_odds_add_what_is_explained_among_all_classes(rows):
+    Z, eta, _ = rows
+    for family in ("binomial", "multinomial"):
+        y = responses(eta, 0.0)[family]
+        fitted = model(family, 0.03, MeanOdds()).fit(Z, y)
+        mu = fitted.predict_proba(Z)
+        parts = [r_squared(mu[y == c], Z[y == c, :2]) for c in np.unique(y)]
+        explained, total = np.sum(parts, axis=0)
+        assert abs(explained / total - 0.03) <= 1e-10
+        assert abs(fitted.unfairness_ - 0.03) <= 1e-10
+
+
+def test_odds_of_numbers_are_refused(rows):
+    with pytest.raises(ValueError, match="definition='mean-odds' is about rows of one class"):
+        model("poisson", 0.1, "mean-odds").fit(rows[0], responses(rows[1], 0.0)["poisson"])
 
 
 # --------------------------------------------------------------------------- paths

@@ -57,7 +57,7 @@ def test_means_of_some_classes(eta):
     family = Multinomial(4)
     eta = np.random.default_rng(5).normal(size=(20, 3))
     y = np.arange(20)[:, None] % 4.0
-    every, some = (PredictedMeans(family, codes)(y, eta, 2) for codes in (None, (2, 0)))
+    every, some = (PredictedMeans(family, among)(y, eta, 2) for among in (None, ((2, 2), (0, 0))))
     np.testing.assert_array_equal(some.values, every.values[:, [2, 0]])
     np.testing.assert_array_equal(some.counted, np.column_stack([y == 2, y == 0]))
     rho = np.random.default_rng(6).normal(size=(20, 2))

@@ -8,6 +8,7 @@ from fairridge.fairness import (
     Combined,
     EqualityOfOpportunity,
     IndividualFairness,
+    MeanOdds,
     MeanOpportunity,
     MeanParity,
     StatisticalParity,
@@ -114,9 +115,19 @@ OTHERS = [
     (
         "means",
         MeanParity(),
-        [Binomial(), Binomial("probit"), Poisson(), Multinomial(3), Gaussian()],
+        [
+            Binomial(),
+            Binomial("probit"),
+            Binomial(class_weights=(1.0, 2.5)),
+            Poisson(),
+            Gamma(),
+            Multinomial(3),
+            Multinomial(3, (1.0, 0.5, 2.0)),
+            Gaussian(),
+        ],
     ),
     ("means", MeanOpportunity(), [Binomial(), Multinomial(3)]),
+    ("means", MeanOdds(), [Binomial()]),
     (
         "blind",
         StatisticalParity(measure="variance"),

@@ -106,7 +106,10 @@ def test_no_other_model_is_better_under_two_bounds(problem, rows):
             0.4 * np.random.default_rng(seed).normal(size=A.shape[1]),
             jac=lambda t: 2 * A.T @ (expit(A @ t) - y),
             method="SLSQP",
-            constraints={"type": "ineq", "fun": lambda t: limits - explained(expit(A @ t))},
+            constraints=[
+                {"type": "ineq", "fun": lambda t: limits - explained(expit(A @ t))},
+                {"type": "eq", "fun": lambda t: np.sum(expit(A @ t) - y)},
+            ],
             options={"maxiter": 500, "ftol": 1e-11},
         )
         for seed in range(3)

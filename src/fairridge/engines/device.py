@@ -286,7 +286,8 @@ class DeviceEngine:
         def work(block: RowBlock) -> MeanSums:
             Z = block.shifted(self._about)
             eta = self._eta(block, Z, center, intercept, raw)
-            return block_means(Z, block.y, eta, block.weights, family, means, sizes, multipliers)
+            rows = Z, block.y, eta, block.weights, block.offset
+            return block_means(*rows, family, means, sizes, multipliers)
 
         return self._sum(work).recentered(gap)
 

@@ -270,8 +270,10 @@ class MemoryEngine:
 
         def work(block: slice) -> MeanSums:
             Z = self._written.block(block)
-            y, weight = self.rows.response[block], self.weights[block]
-            return block_means(Z, y, eta(block, Z), weight, family, means, sizes, multipliers)
+            y, weight, offset = self.rows.response[block], self.weights[block], self.rows.offset
+            offset = None if offset is None else offset[block]
+            rows = Z, y, eta(block, Z), weight, offset
+            return block_means(*rows, family, means, sizes, multipliers)
 
         return self._sum(work, self._written.slices).recentered(gap)
 

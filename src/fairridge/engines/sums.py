@@ -12,12 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairridge._arrays import joined, namespace, to_host
+from fairridge._arrays import as_float64, joined, namespace, to_host
 from fairridge._typing import Floats
 from fairridge.engines.blocks import Moments, WrittenBlock
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums, MeansOfRows, RowFunction
 
+# Linear predictors from which, and numbers in products of columns of all rows up to which,
+# sums of these are made at once.
+MANY_PREDICTORS, MOST_PAIRS = 4, 1 << 19
 # Distinct responses up to which they are counted, and rows per each of them at least.
 MOST_VALUES, ROWS_EACH = 256, 4
 
@@ -228,6 +231,7 @@ def block_means(
     y: Floats,
     eta: Floats,
     weight: Floats,
+    offset: Floats | None,
     family: Family,
     means: MeansOfRows,
     sizes: tuple[int, int],
@@ -239,8 +243,8 @@ def block_means(
     ----------
     Z : WrittenBlock
         Rows of [1, z], S first.
-    y, eta, weight : ndarray
-        Response, linear predictors and weights of these rows.
+    y, eta, weight, offset : ndarray
+        Response, linear predictors with the offset, weights and offset of these rows.
     family, means
         The family, and what the means are.
     sizes : (int, int)
@@ -250,15 +254,17 @@ def block_means(
         Hessian; None if no derivatives are asked for.
     """
     head, k = sizes
-    mu = means(y, eta, 0 if multipliers is None else 2)
+    mu = means(y, eta, 0 if multipliers is None else 2, offset)
     xp, (n, K) = namespace(eta), mu.values.shape
     counted = xp.ones_like(mu.values) if mu.counted is None else mu.counted
     each = weight[:, None] * counted
     weighted = each * mu.values
     squares = to_host(xp.sum(weighted * mu.values, axis=0))
-    counts = to_host(xp.sum(counted, axis=0))
+    counts = to_host(xp.sum(as_float64(counted > 0.0), axis=0))
     if multipliers is None:
-        gram = np.stack([Z.corner(each[:, j], head) for j in range(K)])
+        alike = 1 if mu.counted is None else K  # means of all rows share one
+        gram = np.stack([Z.corner(each[:, j], head) for j in range(alike)])
+        gram = np.repeat(gram, K // alike, axis=0)
         deviance = float(family.deviance_terms(y, eta, weight, 0).deviance)
         return MeanSums(deviance, Z.products(weighted)[:, :head], squares, counts, gram)
     assert mu.first is not None
@@ -271,22 +277,44 @@ def block_means(
     assert curvature is not None
     if multipliers.any():
         curvature = curvature + mu.bend(each * Z.times(multipliers.T))
+    pairs = _pairs(Z, k, eta, m)
     jacobian = np.empty((K, head, m, k))
-    for j in range(K):
-        for c in range(m):
-            jacobian[j, :, c] = Z.leading(each[:, j] * mu.first[:, j, c], head)[:, :k]
+    if pairs is not None:
+        slopes_of_rows = (each[:, :, None] * mu.first).reshape(n, K * m)
+        whole = (pairs.T @ slopes_of_rows).reshape(k, k, K, m)
+        jacobian[:] = whole[:head].transpose(2, 0, 3, 1)
+    else:
+        for j in range(K):
+            for c in range(m):
+                jacobian[j, :, c] = Z.leading(each[:, j] * mu.first[:, j, c], head)[:, :k]
     bent = xp.reshape(weighted[:, :, None] * mu.first, (n, K * m))
     # One product with the rows for all vectors.
     vectors = Z.products(joined([weighted, rows.gradient, bent], axis=1))[:, :k]
     products, gradient, of_squares = np.split(vectors, [K, K + m])
-    glm = GLMSums(deviance, gradient, hessian_of(Z, k, curvature))
+    glm = GLMSums(deviance, gradient, hessian_of(Z, k, curvature, pairs))
     slopes = MeanSlopes(glm, jacobian, of_squares.reshape(K, m, k))
     return MeanSums(deviance, products[:, :head], squares, counts, None, slopes)
 
 
-def hessian_of(Z: WrittenBlock, k: int, curvature: Floats) -> Floats:
+def _pairs(Z: WrittenBlock, k: int, eta: Floats, m: int) -> Floats | None:
+    """Return zzᵀ of each row if they are few, and many sums of them are asked for; else None.
+
+    All sums are then one product of matrices: with 10 classes and 200 rows, calls take
+    most of the time.
+    """
+    n = eta.shape[0]
+    if namespace(eta) is not np or m < MANY_PREDICTORS or n * k * k > MOST_PAIRS:
+        return None
+    z = Z.dense()[:, :k]
+    return np.asarray((z[:, :, None] * z[:, None, :]).reshape(n, k * k))
+
+
+def hessian_of(Z: WrittenBlock, k: int, curvature: Floats, pairs: Floats | None = None) -> Floats:
     """Σ over rows of z curvature zᵀ, for curvatures of any sign."""
-    m = curvature.shape[1]
+    n, m = curvature.shape[:2]
+    if pairs is not None:
+        whole = (pairs.T @ curvature.reshape(n, m * m)).reshape(k, k, m, m)
+        return np.asarray(whole.transpose(2, 0, 3, 1))
     hessian = np.empty((m, k, m, k))
     for a in range(m):
         for b in range(a, m):

@@ -22,7 +22,7 @@ from fairridge.fairness.combined import Combined
 from fairridge.fairness.equality_of_opportunity import EqualityOfOpportunity
 from fairridge.fairness.individual import IndividualFairness
 from fairridge.fairness.maximal import MaximalCorrelation, MaximalCovariance
-from fairridge.fairness.means import MeanOpportunity, MeanParity
+from fairridge.fairness.means import MeanOdds, MeanOpportunity, MeanParity
 from fairridge.fairness.statistical_parity import StatisticalParity
 from fairridge.families.distances import (
     AbsoluteDifference,
@@ -44,6 +44,7 @@ __all__ = [
     "IndividualFairness",
     "MaximalCorrelation",
     "MaximalCovariance",
+    "MeanOdds",
     "MeanOpportunity",
     "MeanParity",
     "PairwiseDistance",

@@ -83,7 +83,7 @@ class Definition(ABC):
         """The same among rows with equal controls; None if it is not defined."""
         return None
 
-    def means(self, fit: Fit) -> Any:
+    def means(self, fit: Fit, *, totals: bool = False) -> Any:
         """Return which predicted means are bounded, for a definition of these."""
         raise TypeError(f"{self.name} does not bound predicted means.")
 

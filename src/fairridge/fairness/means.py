@@ -1,8 +1,9 @@
-"""Parity and opportunity of predicted means: what S explains of them, from sums over the rows."""
+"""Parity, opportunity and odds of predicted means: what S explains of them, from sums over rows."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,32 +28,41 @@ NO_SHARE = 1e-24
 NOTHING_LEFT = 1e-12
 
 
+# Pairs of a mean and the class among whose rows it counts.
+Among = tuple[tuple[int, int], ...]
+
+
 class MeanShare(Definition):
     """R² on S of the means that a model predicts.
 
     It has its own ridge, on what S explains of the means. A ridge on α
     would not suffice: under a nonlinear link, α = 0 leaves μ correlated with S.
+    The model is held balanced, Σ w μ = Σ w y for each class: smaller means
+    have smaller differences, too, and the ridge would buy these with a total that
+    is too low.
     """
 
     own_ridge = True
     sees_columns = False
 
     @abstractmethod
-    def codes(self, family: Any, classes: Any) -> tuple[int, ...] | None:
-        """Return the classes whose rows count; None for all rows."""
+    def among(self, family: Any, classes: Any) -> Among | None:
+        """Return the means that count, each with the class of its rows; None for all in all."""
 
-    def means(self, fit: Fit) -> MeansOfRows:
-        """Return which means are bounded."""
+    def means(self, fit: Fit, *, totals: bool = False) -> MeansOfRows:
+        """Return which means are bounded and, if asked for, those that have totals to meet."""
         family = fit.family
         self.require(family)
         # Probabilities need no reference: they are near zero.
         reference = float(fit.basis.center_targets[0]) if family.n_predictors == 1 else 0.0
-        means: MeansOfRows = family.means(self.codes(family, fit.classes), reference)
+        among = self.among(family, fit.classes)
+        means: MeansOfRows = family.means(among, reference, totals=totals)
         return means
 
     def _form(self, fit: Fit) -> tuple[MeanForm, float, float]:
-        sums = fit.mean_sums(self.means(fit))
-        form = mean_form(sums, fit.basis)
+        means = self.means(fit, totals=True)  # of which searches have sums already
+        sums = fit.mean_sums(means)
+        form = mean_form(sums, fit.basis, means.n_bounded)
         return form, form.share(sums), form.variance(sums)
 
     def value(self, fit: Fit) -> float:
@@ -82,13 +92,14 @@ class MeanParity(MeanShare, VarianceShare):
 
     which a regression of the predictions on S measures. With several
     classes μ_k is the probability of class k, and numerators and denominators
-    are added over k. Offsets are part of μ, except in gaussian models, which
-    are models of y − offset.
+    are added over k. Under a log link with an offset log e the means are rates
+    μ/e, and rows have the weights we: those of a model of y/e. Under other links
+    offsets are part of μ, except in gaussian models, which are models of y − offset.
 
-    The model minimizes D + λW·aᵀΣ⁻¹a, with W the weight of all rows and the
-    smallest λ for which R² ≤ r: not a ridge on α but on what S explains of the
-    means. λ = ∞ makes a = 0 exactly. In gaussian models this is the radial
-    penalty.
+    The model minimizes D + λW·aᵀΣ⁻¹a subject to Σ w μ = Σ w y (for each
+    class, if there are several), with W the weight of all rows and the smallest λ
+    for which R² ≤ r: not a ridge on α but on what S explains of the means. λ = ∞
+    makes a = 0 exactly. In gaussian models this is the radial penalty.
     """
 
     name = "mean-parity"
@@ -109,7 +120,7 @@ class MeanParity(MeanShare, VarianceShare):
         """Refuse families that predict no means."""
         family.means(None, 0.0)
 
-    def codes(self, family: Any, classes: Any) -> tuple[int, ...] | None:
+    def among(self, family: Any, classes: Any) -> Among | None:
         """Return None: all rows count."""
         return None
 
@@ -150,8 +161,23 @@ class MeanParity(MeanShare, VarianceShare):
         return super().held_out(fit, engine, scatter, q, m, adjusted=adjusted)
 
 
+class _AmongClasses(MeanShare):
+    """R² on S of means, each among the rows of one class."""
+
+    reads = "classes"
+
+    def require(self, family: Any) -> None:
+        """Refuse responses that are not classes."""
+        if family.reads != "classes":
+            raise ValueError(
+                f"definition={self.name!r} is about rows of one class, and the response of a "
+                f"{family.name} model has none: use FairRidgeClassifier, or "
+                "definition='mean-parity'."
+            )
+
+
 @dataclass(frozen=True)
-class MeanOpportunity(MeanShare):
+class MeanOpportunity(_AmongClasses):
     """R² on S of the predicted probability of a class, among the rows of that class.
 
     For two classes that is R² of P(y = 1) on S among rows with y = 1, the
@@ -161,7 +187,8 @@ class MeanOpportunity(MeanShare):
         Σ_k P(y = k) a_kᵀΣ_k⁻¹a_k / Σ_k P(y = k) VAR(μ_k | y = k),
 
     a_k and Σ_k the covariance of S with μ_k and the variance of S among rows
-    with y = k. The model has the ridge of `MeanParity` on this numerator.
+    with y = k. The model has the ridge of `MeanParity` on this numerator, and is
+    balanced in the same way, over all rows.
 
     Parameters
     ----------
@@ -172,28 +199,46 @@ class MeanOpportunity(MeanShare):
 
     positive: Any = None
     name = "mean-opportunity"
-    reads = "classes"
 
-    def require(self, family: Any) -> None:
-        """Refuse responses that are not classes."""
-        if family.reads != "classes":
-            raise ValueError(
-                f"definition='mean-opportunity' is about rows of one class, and the response of a "
-                f"{family.name} model has none: use FairRidgeClassifier, or "
-                "definition='mean-parity'."
-            )
-
-    def codes(self, family: Any, classes: Any) -> tuple[int, ...] | None:
-        """Return the codes of the classes whose rows count."""
+    def among(self, family: Any, classes: Any) -> Among | None:
+        """Return the classes whose rows count, each with its own probability."""
         count = family.n_predictors + 1
         if self.positive is None:
-            return (1,) if count == 2 else tuple(range(count))
+            codes = [1] if count == 2 else range(count)
+            return _own(codes, count)
         labels = np.arange(count) if classes is None else np.asarray(classes)
         places = np.flatnonzero(labels == self.positive)
         if len(places) != 1:
             known = ", ".join(repr(label) for label in labels.tolist())
             raise ValueError(f"positive={self.positive!r} is not a class of y: these are {known}.")
-        return (int(places[0]),)
+        return _own([int(places[0])], count)
+
+
+def _own(codes: Iterable[int], count: int) -> Among:
+    """Pair classes with their probabilities; of two classes there is one, P(y = 1)."""
+    return tuple((0 if count == 2 else code, code) for code in codes)
+
+
+@dataclass(frozen=True)
+class MeanOdds(_AmongClasses):
+    """R² on S of the predicted probabilities among the rows of each observed class.
+
+    The counterpart of equalized odds for probabilities, and for any S:
+
+        Σ_c P(y = c) Σ_k a_kcᵀΣ_c⁻¹a_kc / Σ_c P(y = c) Σ_k VAR(μ_k | y = c),
+
+    a_kc and Σ_c the covariance of S with μ_k and the variance of S among rows with
+    y = c. Of two classes only P(y = 1) counts. `MeanOpportunity` has the terms
+    k = c alone. Ridge and totals are the same.
+    """
+
+    name = "mean-odds"
+
+    def among(self, family: Any, classes: Any) -> Among | None:
+        """Return every probability among the rows of every class."""
+        count = family.n_predictors + 1
+        means = range(1 if count == 2 else count)
+        return tuple((k, code) for code in range(count) for k in means)
 
 
 # ------------------------------------------------------------- forms in sums of means
@@ -216,7 +261,7 @@ class MeanForm:
     # p, the weights of those rows relative to all; any factor cancels in R², of shape (K,).
     shares: Floats
     map: Floats  # maps Σ w μ[1, s] of all means to a, of shape (K·rank, K·(1+q))
-    counts: Floats  # number of rows, of shape (K,)
+    counts: Floats  # number of rows of each mean that S is to explain
     # Maps the same sums to b; without rows if there are no controls, of shape
     # (K·rank, K·(1+q)).
     of_controls: Floats
@@ -276,7 +321,9 @@ class MeanForm:
         return 1.0 - (1.0 - share) * total / residual if residual > 0 else np.nan
 
 
-def mean_form(sums: MeanSums, basis: FairBasis, columns: Integers | None = None) -> MeanForm:
+def mean_form(
+    sums: MeanSums, basis: FairBasis, n_bounded: int, columns: Integers | None = None
+) -> MeanForm:
     """Set the forms up.
 
     Parameters
@@ -285,6 +332,8 @@ def mean_form(sums: MeanSums, basis: FairBasis, columns: Integers | None = None)
         With [1, S][1, S]ᵀ; given controls, with [1, S, X][1, S, X]ᵀ.
     basis : FairBasis
         Has the weight of all rows, and which columns of X are controls.
+    n_bounded : int
+        How many of the means S is to explain; those that follow have totals only.
     columns : ndarray of int, optional
         Columns of S that are to explain the means; all by default.
     """
@@ -292,14 +341,15 @@ def mean_form(sums: MeanSums, basis: FairBasis, columns: Integers | None = None)
     assert gram is not None
     columns = np.arange(q) if columns is None else columns
     weights = gram[:, 0, 0]
-    shares = weights / basis.weight
+    asked = np.arange(len(gram)) < n_bounded
+    shares = np.where(asked, weights, 0.0) / basis.weight
     maps = [
         _maps(G, columns, q + basis.given_columns, np.sqrt(p) / w if w > 0.0 else 0.0)
         for G, w, p in zip(gram, weights, shares, strict=True)
     ]
     safe = np.where(weights > 0.0, weights, 1.0)
     of_S, controls = (scipy.linalg.block_diag(*parts) for parts in zip(*maps, strict=True))
-    return MeanForm(safe, shares, of_S, sums.counts, controls)
+    return MeanForm(safe, shares, of_S, sums.counts[:n_bounded], controls)
 
 
 def _maps(
@@ -307,7 +357,7 @@ def _maps(
 ) -> tuple[Floats, Floats]:
     """Return the maps from Σ w μ[1, z] of one mean to a and to b, z the columns of the sums."""
     width, w = len(gram), gram[0, 0]
-    if w <= 0.0:
+    if size == 0.0:  # no rows, or nothing to explain
         return np.zeros((0, width)), np.zeros((0, width))
     mean = gram[0, 1:] / w
     scatter = gram[1:, 1:] / w - np.outer(mean, mean)

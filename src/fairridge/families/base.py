@@ -100,9 +100,11 @@ class Family(ABC):
         """Map them back."""
         return coefficients
 
-    def means(self, codes: tuple[int, ...] | None, reference: float) -> MeansOfRows:
+    def means(
+        self, among: tuple[tuple[int, int], ...] | None, reference: float, *, totals: bool = False
+    ) -> MeansOfRows:
         """Return the means of rows with their derivatives; see `PredictedMeans`."""
-        return PredictedMeans(self, codes, reference)
+        return PredictedMeans(self, among, reference, totals)
 
     def on(self, y: Floats) -> Family:
         """Return the family prepared for these responses.

@@ -65,7 +65,9 @@ class Cox(Family):
         """Return the linear predictor itself, the log hazard ratio."""
         return eta
 
-    def means(self, codes: tuple[int, ...] | None, reference: float) -> NoReturn:
+    def means(
+        self, among: tuple[tuple[int, int], ...] | None, reference: float, *, totals: bool = False
+    ) -> NoReturn:
         """Refuse: hazards are relative to those of others."""
         raise ValueError("a cox model predicts no means: use definition='statistical-parity'.")
 

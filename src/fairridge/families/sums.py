@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from fairridge._arrays import as_float64, namespace, taken, to_device
+from fairridge._arrays import as_float64, joined, namespace, taken, to_device
 from fairridge._typing import Floats
 from fairridge.families.links import bounded_exp
 
@@ -130,11 +130,27 @@ class RowMeans:
     first: Floats | None = None  # their first derivatives, of shape (n, K, m)
     # Maps multipliers ρ of shape (n, K) to Σ_k ρ_k ∂²μ_k, of shape (n, m, m).
     bend: Callable[[Floats], Floats] | None = None
-    # 1 for rows that a mean is asked of, 0 for others; None if all are, of shape (n, K).
+    # What weights of rows are multiplied by: 1 for rows that a mean is asked of, or their
+    # exposure, and 0 for others; None for 1 everywhere, of shape (n, K).
     counted: Floats | None = None
 
+    def per_exposure(self, exposure: Floats, reference: float) -> RowMeans:
+        """Return means less a reference of zero as rates, in rows weighted by their exposure."""
+        each, bend = 1.0 / exposure[:, None], self.bend
+
+        def bend_rates(multipliers: Floats) -> Floats:
+            assert bend is not None
+            return bend(multipliers * each)
+
+        return RowMeans(
+            self.values * each - reference,
+            None if self.first is None else self.first * each[:, :, None],
+            None if bend is None else bend_rates,
+            exposure[:, None],
+        )
+
     def among(self, counted: Floats, which: list[int]) -> RowMeans:
-        """Keep some of the means, each among some of the rows."""
+        """Repeat some of the means, each among some of the rows."""
         bend, width = self.bend, self.values.shape[1]
 
         def bend_kept(multipliers: Floats) -> Floats:
@@ -153,7 +169,13 @@ class RowMeans:
 class MeansOfRows(Protocol):
     """What the means of rows are; see `PredictedMeans`."""
 
-    def __call__(self, y: Floats, eta: Floats, order: int) -> RowMeans:
+    @property
+    def n_bounded(self) -> int:
+        """How many of the means S must not explain; totals follow them."""
+
+    def __call__(
+        self, y: Floats, eta: Floats, order: int, offset: Floats | None = None
+    ) -> RowMeans:
         """Return the means of some rows; order 2 includes their derivatives."""
 
 
@@ -187,35 +209,84 @@ SLOPES: dict[str, Slopes] = {
 
 @dataclass(frozen=True)
 class PredictedMeans:
-    """The means that a model predicts: one per row, or one per row and class."""
+    """The means that a model predicts: one per row, or one per row and class.
+
+    Under a log link with an offset log e they are rates μ/e, and rows have the weights
+    we: those of a model of y/e with these weights.
+    """
 
     family: Any  # the family of the response (Family)
-    # Classes whose mean is asked for among their own rows, one mean per code; None for all
-    # means among all rows.
-    codes: tuple[int, ...] | None = None
+    # Pairs of a mean and the class among whose rows it is asked for; None for all means among
+    # all rows.
+    among: tuple[tuple[int, int], ...] | None = None
     # Subtracted from every mean, so that means far from zero keep the digits of their
     # differences.
     reference: float = 0.0
+    # Whether all means among all rows follow, for their totals, unless they are the same;
+    # weights of classes count in these.
+    totals: bool = False
 
-    def __call__(self, y: Floats, eta: Floats, order: int) -> RowMeans:
+    @property
+    def n_means(self) -> int:
+        """Means of a row: one, or one per class."""
+        return self.family.n_predictors + int(self.family.n_predictors > 1)
+
+    @property
+    def n_bounded(self) -> int:
+        """How many of the means S must not explain; totals follow them."""
+        return self.n_means if self.among is None else len(self.among)
+
+    def __call__(
+        self, y: Floats, eta: Floats, order: int, offset: Floats | None = None
+    ) -> RowMeans:
         """Return the means of some rows; order 2 includes their derivatives."""
-        several = self.family.n_predictors > 1
-        means = (self._of_classes if several else self._single)(eta, order)
-        if self.codes is None:
+        means, every = self._all(eta, order, offset), range(self.n_means)
+        weights = self.class_weights
+        if self.among is None and (weights is None or not self.totals):
             return means
-        counted = as_float64(y == to_device(np.array(self.codes, dtype=np.float64), y))
-        return means.among(counted, list(self.codes) if several else [0])
+        counted = 0.0 * y + to_device(np.ones((1, self.n_means)), y)
+        which = list(every)
+        if self.among is not None:
+            classes = np.array([code for _, code in self.among], dtype=np.float64)
+            counted, which = as_float64(y == to_device(classes, y)), [k for k, _ in self.among]
+        if self.totals:
+            counted = joined([counted, *(self.in_totals(y) for _ in every)], axis=1)
+            which = [*which, *every]
+        return means.among(counted, which)
 
-    def _single(self, eta: Floats, order: int) -> RowMeans:
+    def in_totals(self, y: Floats) -> Floats:
+        """Return what rows count in totals, of shape (n, 1)."""
+        if self.class_weights is None:
+            return 0.0 * y + 1.0
+        weights = np.array(self.class_weights)[:, None]
+        known = to_device(np.arange(len(weights), dtype=np.float64), y)
+        return as_float64(y == known) @ to_device(weights, y)
+
+    @property
+    def class_weights(self) -> tuple[float, ...] | None:
+        """What rows of each class count in totals; None for the same."""
+        weights: tuple[float, ...] | None = getattr(self.family, "class_weights", None)
+        return weights
+
+    def _all(self, eta: Floats, order: int, offset: Floats | None) -> RowMeans:
+        """Return all means; as rates, if there is an exposure."""
+        if self.family.n_predictors > 1:
+            return self._of_classes(eta, order)
+        if offset is None or self.family.link != "log":
+            return self._single(eta, order, self.reference)
+        means = self._single(eta, order, 0.0)
+        return means.per_exposure(namespace(offset).exp(offset), self.reference)
+
+    def _single(self, eta: Floats, order: int, reference: float) -> RowMeans:
         mu = self.family.mean(eta)
         if order == 0:
-            return RowMeans(mu - self.reference)
+            return RowMeans(mu - reference)
         first, second = SLOPES[self.family.link](eta, mu)
 
         def bend(multipliers: Floats) -> Floats:
             return (multipliers * second)[:, :, None]
 
-        return RowMeans(mu - self.reference, first[:, :, None], bend)
+        return RowMeans(mu - reference, first[:, :, None], bend)
 
     def _of_classes(self, eta: Floats, order: int) -> RowMeans:
         """Softmax of η = φCᵀ: dμ_k/dφ = μ_k(C_k − Σ_c μ_c C_c)."""

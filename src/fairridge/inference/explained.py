@@ -1,20 +1,23 @@
 """What S explains of numbers that a model predicts: its linear predictors, or its means.
 
-With c_k = 1 for the rows in which number f_k(θ) counts, and means m_k and f̄_k
-over those,
+With c_k = 1 for the rows in which number f_k(θ) counts, or what they count by (the exposure
+of rates), and means m_k and f̄_k over those,
 
     Q = Σ_k A_kᵀS_k⁻¹A_k,   A_k = E[c_k(s − m_k)f_k],   S_k = E[c_k(s − m_k)(s − m_k)ᵀ],
     R² = Q/V,               V = Σ_k E[c_k(f_k − f̄_k)²].
 
-With b = S⁻¹A, h = c(s − m)ᵀb, f̃ = c(f − f̄), f′ the derivative in η and
+With b = S⁻¹A, h = (s − m)ᵀb, f̃ = f − f̄, f′ the derivative in η and
 J = E[c(s − m)f′zᵀ], a row adds
 
-    h f′z − h E[c f′z]/E[c] + JᵀS⁻¹c(s − m)(f̃ − h)     to ½ ∂Q/∂θ,
-    2hf̃ − h² to Q, and f̃² to V.
+    ch f′z − ch E[c f′z]/E[c] + JᵀS⁻¹c(s − m)(f̃ − h)     to ½ ∂Q/∂θ,
+    c(2hf̃ − h²) to Q, and cf̃² to V.
+
+Means are held at the totals of the response, E[c(μ − y)] = 0, c the weights of classes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -59,7 +62,7 @@ class Predicted:
 
     def __call__(self, at: RowsOfModel, order: int) -> RowMeans:
         """Return μ, and its derivatives in η."""
-        predicted: RowMeans = self.means(at.rows.y, at.eta, order)
+        predicted: RowMeans = self.means(at.rows.y, at.eta, order, at.rows.offset)
         return predicted
 
     def sums(self, state: State) -> _NumberSums:
@@ -107,10 +110,15 @@ def _collected(numbers: Numbers, at: RowsOfModel) -> _NumberSums:
 
 def _bent(numbers: Numbers, mean: Floats, slopes: Floats, at: RowsOfModel) -> Floats:
     """Return Σ w c (s − m)ᵀb f″zzᵀ over some rows."""
-    predicted, z, m = numbers(at, 2), at.rows.z, len(at.theta)
+    predicted, z = numbers(at, 2), at.rows.z
     explained = _explained(at, _counted(predicted), mean, slopes)
     assert predicted.bend is not None
-    bend = predicted.bend(at.rows.weight[:, None] * explained)
+    return _outer(z, predicted.bend(at.rows.weight[:, None] * explained))
+
+
+def _outer(z: Floats, bend: Floats) -> Floats:
+    """Return Σ bend zzᵀ over some rows, of shape (m, k, m, k)."""
+    m = bend.shape[1]
     out = np.empty((m, z.shape[1], m, z.shape[1]))
     for a in range(m):
         for b in range(m):
@@ -197,18 +205,18 @@ class Explained:
         J = self.jacobian.reshape(K, q, m * k)
         return np.einsum("kqi,kqr,krj->ij", J, self.inverse, J, optimize=True) + self.bent
 
-    def seen(self, at: RowsOfModel) -> tuple[Floats, Floats, RowMeans]:
-        """Return h and f̃ of each row and number, and the numbers."""
+    def seen(self, at: RowsOfModel) -> tuple[Floats, Floats, Floats, RowMeans]:
+        """Return c, h and f̃ of each row and number, and the numbers."""
         predicted = self.numbers(at, 2)
         counted = _counted(predicted)
-        explained = _explained(at, counted, self.mean, self.slopes)
-        return explained, counted * (predicted.values - self.mean_values), predicted
+        explained = _explained(at, np.ones_like(counted), self.mean, self.slopes)
+        return counted, explained, predicted.values - self.mean_values, predicted
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to the slope from what it adds to the equations."""
-        explained, deviation, predicted = self.seen(at)
-        self.subtract_bending(at, factor * explained, predicted, out)
-        counted = factor * _counted(predicted) * (deviation - explained)
+        counted, explained, deviation, predicted = self.seen(at)
+        self.subtract_bending(at, factor * counted * explained, predicted, out)
+        counted = factor * counted * (deviation - explained)
         K, q, m, k = self.jacobian.shape
         for j in range(K):
             onto = self.inverse[j] @ self.jacobian[j].reshape(q, -1)
@@ -218,7 +226,7 @@ class Explained:
     def subtract_bending(
         self, at: RowsOfModel, explained: Floats, predicted: RowMeans, out: Floats
     ) -> None:
-        """Subtract Σ_k h f′z − h E[c f′z]/E[c] of each row from `out` of shape (n, m, k)."""
+        """Subtract Σ_k ch f′z − ch E[c f′z]/E[c] of each row from `out` of shape (n, m, k)."""
         assert predicted.first is not None
         by_eta = np.einsum("nk,nkm->nm", explained, predicted.first)
         out -= by_eta[:, :, None] * at.rows.z[:, None, :]
@@ -246,9 +254,9 @@ class ExplainedShare:
         return 2.0 * (explained.slope - self.value * explained.variance_slope) / explained.variance
 
     def direct(self, at: RowsOfModel) -> Floats:
-        """Return (2hf̃ − h² − R²f̃²)/V of each row, summed over the numbers."""
-        h, f, _ = self.explained.seen(at)
-        each = (2.0 * h * f - h * h - self.value * f * f).sum(axis=1)
+        """Return c(2hf̃ − h² − R²f̃²)/V of each row, summed over the numbers."""
+        c, h, f, _ = self.explained.seen(at)
+        each = (c * (2.0 * h * f - h * h - self.value * f * f)).sum(axis=1)
         return np.asarray(each / self.explained.variance)
 
 
@@ -261,15 +269,9 @@ class NotExplained:
     is_alpha = False
 
     @classmethod
-    def of(cls, state: State, explained: Explained) -> NotExplained:
-        """Find the multipliers: E[g z] − ½λ̄₂∂R = Jᵀπ."""
-        K, q = explained.mean.shape
-        J, N = explained.jacobian.reshape(K * q, -1), state.directions
-        remainder = state.gradient - sum(c * form.slope for c, form in state.fixed)
-        units = np.sqrt(((N @ state.hessian) * N).sum(axis=1))
-        right = N @ remainder.ravel() / units
-        multipliers = np.linalg.lstsq((J @ N.T / units).T, right, rcond=1e-10)[0]
-        pi: Floats = np.asarray(multipliers.reshape(K, q), dtype=np.float64)
+    def of(cls, state: State, explained: Explained, multipliers: Floats) -> NotExplained:
+        """Sum over the rows of a model, with known multipliers."""
+        pi = multipliers.reshape(explained.mean.shape)
         return cls(explained._bent(state, pi), pi)
 
     @property
@@ -296,6 +298,88 @@ class NotExplained:
 
     def values(self, at: RowsOfModel) -> Floats:
         """Return c(s − m)f̃ of each row and number."""
-        _, deviation, _ = self.explained.seen(at)
+        counted, _, deviation, _ = self.explained.seen(at)
         s = at.rows.s[:, None, :] - self.explained.mean
-        return np.asarray(deviation[:, :, None] * s).reshape(len(s), -1)
+        return np.asarray((counted * deviation)[:, :, None] * s).reshape(len(s), -1)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """E[c(μ − y)] = 0, with multipliers ν: means have the totals of the response.
+
+    Of K classes that is K − 1 contrasts of them.
+    """
+
+    means: Any  # all means among all rows (PredictedMeans)
+    contrasts: Floats  # of shape (b, K)
+    jacobian: Floats  # of the contrasts, of shape (b, m·k)
+    multipliers: Floats  # ν, of shape (b,)
+    curvature: Floats  # E[c νᵀμ″zzᵀ], of shape (m·k, m·k)
+    is_alpha = False
+
+    @classmethod
+    def of(cls, state: State) -> Totals:
+        """Sum over the rows of a model, with multipliers of zero."""
+        family, size = state.fit.family, state.theta.size
+        means = family.means(None, 0.0)
+        contrasts = np.eye(1) if means.n_means == 1 else np.asarray(family.contrasts.T)
+        slopes: Floats = state.sum_over_rows(partial(_total_slopes, means))
+        jacobian = contrasts @ slopes.reshape(-1, size) / state.fit.basis.weight
+        return cls(means, contrasts, jacobian, np.zeros(len(jacobian)), np.zeros((size, size)))
+
+    def priced(self, state: State, multipliers: Floats) -> Totals:
+        """Return the same with multipliers."""
+        each = multipliers @ self.contrasts
+        bent: Floats = state.sum_over_rows(partial(_total_bent, self.means, each))
+        curvature = bent.reshape(state.hessian.shape) / state.fit.basis.weight
+        return replace(self, multipliers=multipliers, curvature=curvature)
+
+    @property
+    def slope(self) -> Floats:
+        """Jᵀν, of shape (m, k)."""
+        m = len(self.contrasts)
+        return (self.multipliers @ self.jacobian).reshape(m, -1)
+
+    def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
+        """Subtract what each row adds to Jᵀν from what it adds to the equations."""
+        predicted: RowMeans = self.means(at.rows.y, at.eta, 2)
+        each = factor * self.means.in_totals(at.rows.y) * (self.multipliers @ self.contrasts)
+        assert predicted.first is not None
+        by_eta = np.einsum("nk,nkm->nm", each, predicted.first)
+        out -= by_eta[:, :, None] * at.rows.z[:, None, :]
+
+    def values(self, at: RowsOfModel) -> Floats:
+        """Return contrasts of c(μ − y) of each row."""
+        excess = self.means(at.rows.y, at.eta, 0).values - at.rows.targets
+        return np.asarray(self.means.in_totals(at.rows.y) * excess @ self.contrasts.T)
+
+
+def _total_slopes(means: Any, at: RowsOfModel) -> Floats:
+    """Return Σ w c μ′z over some rows, of shape (K, m, k)."""
+    predicted = means(at.rows.y, at.eta, 2)
+    weight = at.rows.weight[:, None] * means.in_totals(at.rows.y)
+    return np.einsum("nkm,nz->kmz", weight[:, :, None] * predicted.first, at.rows.z)
+
+
+def _total_bent(means: Any, multipliers: Floats, at: RowsOfModel) -> Floats:
+    """Return Σ w c νᵀμ″zzᵀ over some rows."""
+    weight = at.rows.weight[:, None] * means.in_totals(at.rows.y)
+    return _outer(at.rows.z, means(at.rows.y, at.eta, 2).bend(weight * multipliers))
+
+
+def multipliers_of(state: State, held: Sequence[Floats]) -> list[Floats]:
+    """Return multipliers for which the equations hold: E[g z] − penalties = Σ Jᵀπ.
+
+    Parameters
+    ----------
+    state : State
+        The model, with its penalties.
+    held : sequence of ndarray of shape (c, m·k)
+        Derivatives of what is held at zero.
+    """
+    J, N = np.vstack(held), state.directions
+    remainder = state.gradient - sum(c * form.slope for c, form in state.forms)
+    units = np.sqrt(((N @ state.hessian) * N).sum(axis=1))
+    right = N @ remainder.ravel() / units
+    found = np.linalg.lstsq((J @ N.T / units).T, right, rcond=1e-10)[0]
+    return np.split(np.asarray(found, dtype=np.float64), np.cumsum([len(j) for j in held])[:-1])

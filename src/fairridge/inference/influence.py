@@ -8,7 +8,8 @@ influence of a row solves
     (H + ½ ∂²(λ̄Q + λ̄₂R)) φ_θ + ½ ∂Q φ_λ̄ = g z − λ̄·(row in ½ ∂Q) − λ̄₂·(row in ½ ∂R).
 
 A bound that binds adds the equation ∂F/∂θ·φ_θ = −(direct influence on F), F the
-definition's value; what is zero at r = 0 adds Jφ_θ = −(direct influence on A).
+definition's value; what is zero at r = 0, or at every r, adds
+Jφ_θ = −(direct influence on A).
 
 Raw coefficients are (α − Bβ, β) with B fixed. A row moves B by v uᵀ, v = Σ_S⁻¹s, so
 that α of the fair basis moves by φ_α + v t, t = uᵀβ.
@@ -65,6 +66,7 @@ class Branch:
     theta: Floats  # coefficients, of shape (m, 1+q+p)
     forms: tuple[tuple[float, Form], ...]  # penalties
     held: Held | None  # what is zero at r = 0
+    totals: Held | None  # what is zero at every r
     # Inverse of the bordered matrix of the equations, zero for what is held fixed, of shape
     # (e, e).
     inverse: Floats
@@ -92,14 +94,17 @@ class Branch:
 
     def _write_equations(self, at: RowsOfModel, out: Floats) -> None:
         """Write what each row adds to the equations."""
-        size = self.theta.size
+        size, last = self.theta.size, out.shape[1]
+        if self.totals is not None:
+            last -= len(self.totals.jacobian)
+            out[:, last:] = -self.totals.values(at)
         each = out[:, :size].reshape(len(out), *self.theta.shape)
         at.write_score_columns(each)
         for factor, form in self.forms:
             if factor:
                 form.subtract_rows(at, factor, each)
         if self.held is not None:
-            out[:, size:] = -self.held.values(at)
+            out[:, size:last] = -self.held.values(at)
         elif self.binding is not None:
             out[:, size] = -self.binding.direct(at)
             if self.free is not None:
@@ -167,6 +172,7 @@ def branch_of(state: State, binding: Measure | None = None, free: Branch | None 
         state.theta,
         state.forms,
         state.held,
+        state.totals,
         state.bordered_inverse(None if binding is None else binding.gradient),
         state.basis,
         state.fit.basis.center,

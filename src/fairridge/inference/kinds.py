@@ -7,7 +7,14 @@ from typing import Any
 
 from fairridge.fairness import is_variance_share
 from fairridge.inference.description import Description
-from fairridge.inference.explained import Explained, LinearPredictors, NotExplained, Predicted
+from fairridge.inference.explained import (
+    Explained,
+    LinearPredictors,
+    NotExplained,
+    Predicted,
+    Totals,
+    multipliers_of,
+)
 from fairridge.inference.given import Given, PredictorRidge, SensitiveRidge, basis_given
 from fairridge.inference.state import Regime, State, plain_state, to_raw
 from fairridge.models import Fit
@@ -35,9 +42,9 @@ def state_of(
     given = Given.of(plain)
     plain = replace(plain, fixed=_predictor_ridge(plain, given, description, blind))
     if problem.explains:
-        explained = Explained.of(plain, _numbers(description, fit))
-        held = NotExplained.of(plain, explained) if regime == "zero" else None
-        return replace(plain, ridge=explained, held=held)
+        return _of_predictions(
+            replace(plain, ridge=Explained.of(plain, _numbers(description, fit)))
+        )
     P, zero = description.penalty_matrix(basis_given(fit)), regime == "zero"
     pi = plain.gradient[:, 1 : 1 + plain.q] if zero else None
     ridge = SensitiveRidge(given, P, description.seen, pi)
@@ -57,6 +64,23 @@ def _predictor_ridge(at: State, given: Given, description: Description, blind: b
     seen = "standardized" if description.standardize else "raw"
     ridge = PredictorRidge(at.theta, columns, given.others, scale**2, seen)
     return ((description.predictor_penalty / at.fit.basis.weight, ridge),)
+
+
+def _of_predictions(at: State) -> State:
+    """Return a model whose ridge is on what S explains with all that is held at zero."""
+    explained: Any = at.ridge
+    totals = Totals.of(at) if isinstance(explained.numbers, Predicted) else None
+    zero = at.regime == "zero"
+    if totals is None and not zero:
+        return at
+    held = [explained.jacobian.reshape(explained.mean.size, -1)] if zero else []
+    held += [] if totals is None else [totals.jacobian]
+    multipliers = multipliers_of(at, held)
+    return replace(
+        at,
+        held=NotExplained.of(at, explained, multipliers[0]) if zero else None,
+        totals=None if totals is None else totals.priced(at, multipliers[-1]),
+    )
 
 
 def _numbers(description: Description, fit: Fit) -> Any:

@@ -113,23 +113,25 @@ class _Reading:
     # The means of rows, if scores are these; scores otherwise are linear predictors.
     means: Any = None
 
-    def __call__(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
-        """Return s of shape (n, q), and scores of shape (n, models, K)."""
+    def __call__(self, y: Floats, eta: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return s of shape (n, q), scores of shape (n, models, K), and weights of rows."""
         offset = eta[:, -1:]
         s, parts = eta[:, : self.q] - offset, eta[:, self.q : -1]
         if self.means is None:
-            return s, (parts - offset).reshape(len(eta), -1, self.m)
+            return s, (parts - offset).reshape(len(eta), -1, self.m), weight
         each = [
-            self.means(y, parts[:, k : k + self.m], 0).values
+            self.means(y, parts[:, k : k + self.m], 0, offset[:, 0])
             for k in range(0, parts.shape[1], self.m)
         ]
-        return s, np.stack(each, axis=1)
+        if each[0].counted is not None:  # rates count by their exposure
+            weight = weight * each[0].counted[:, 0]
+        return s, np.stack([one.values for one in each], axis=1), weight
 
     def sum(self, engine: Engine, function: Any) -> Floats:
         """Sum a function of s, scores and weights over rows."""
 
         def of_rows(y: Floats, eta: Floats, weight: Floats) -> Floats:
-            return np.asarray(function(*self(y, eta), weight))
+            return np.asarray(function(*self(y, eta, weight)))
 
         return engine.sum_over_rows(of_rows, self.center, self.intercept, self.raw)
 

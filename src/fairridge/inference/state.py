@@ -8,7 +8,8 @@ every linear predictor solves
 
 with the ridge on α or on what S explains as Q, and that on β as R. At r = 0 some
 functions A(θ) are zero, and their multipliers π stand for λ̄:
-E[g z] = Jᵀπ + ½ λ̄₂∂R with J = ∂A/∂θ.
+E[g z] = Jᵀπ + ½ λ̄₂∂R with J = ∂A/∂θ. Models with a bound on their means hold
+the totals of these at those of the response, in the same way and at every λ̄.
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ class State:
     ridge: Form | None = None  # what λ̄ multiplies
     fixed: tuple[tuple[float, Form], ...] = ()  # λ̄₂ and what it multiplies
     held: Held | None = None  # what is zero at r = 0
+    totals: Held | None = None  # what is zero at every r
 
     @property
     def q(self) -> int:
@@ -111,11 +113,12 @@ class State:
     @property
     def forms(self) -> tuple[tuple[float, Form], ...]:
         """All penalties with their factors."""
+        fixed = self.fixed if self.totals is None else ((1.0, self.totals), *self.fixed)
         if self.held is not None:
-            return ((1.0, self.held), *self.fixed)
+            return ((1.0, self.held), *fixed)
         if self.regime == "bound" and self.ridge is not None:
-            return ((self.lambda_, self.ridge), *self.fixed)
-        return self.fixed
+            return ((self.lambda_, self.ridge), *fixed)
+        return fixed
 
     def at_kink(self) -> State:
         """Return the same model as one whose bound just binds."""
@@ -154,6 +157,8 @@ class State:
             below = right = self.held.jacobian
         elif bounded is not None and self.ridge is not None:
             below, right = bounded.reshape(1, -1), self.ridge.slope.reshape(1, -1)
+        if self.totals is not None:
+            below, right = (np.vstack([part, self.totals.jacobian]) for part in (below, right))
         inner, count = N @ _penalized(self.hessian, self.forms) @ N.T, len(below)
         whole = np.block([[inner, N @ right.T], [below @ N.T, np.zeros((count, count))]])
         # Columns differ in units: in those of their spread, only what is negligible is small.

@@ -134,6 +134,9 @@ def _columns_of(fit: Fit) -> _SensitiveColumns:
     mean = sums.products[:, 0] / weight
     place = sums.gram[:, 0, 1:] / weight[:, None]
     covariance = sums.products[:, 1:] / weight[:, None] - mean[:, None] * place
+    # Rates weigh rows by their exposure, in S too.
+    center = center + place[0]
+    variance = np.diag(sums.gram[0])[1:] / weight[0] - place[0] ** 2
     spread = np.maximum(sums.squares / weight - mean**2, 0.0)
     return _SensitiveColumns(center, variance, covariance, mean + means.reference, spread)
 

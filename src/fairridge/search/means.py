@@ -1,13 +1,14 @@
 """Models with a bound on what S explains of their predicted means, for every λ.
 
 Minima under a ridge on what S explains of the means are followed from λ = 0 to
-each bound; `fairridge.solvers.mean_ridge` takes the steps.
+each bound; `fairridge.solvers.mean_ridge` takes the steps. All of them are balanced:
+their means have the totals of the response.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -23,8 +24,10 @@ from fairridge.models import Fit, Isolation
 from fairridge.search.glm import GLMProblem
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import LOOSE, AttributeShare, Choice, Solution, Status
-from fairridge.solvers import Point, minimize
+from fairridge.solvers import Point
 from fairridge.solvers.mean_ridge import (
+    SMALLEST,
+    STUCK,
     Goal,
     Means,
     MeanState,
@@ -43,8 +46,8 @@ FAR = 1e4
 SCAN = 1.5
 # and how far they go.
 LARGEST = 30.0
-# Promised decrease, relative to the deviance, at which a minimum is near.
-NEAR = 1e-6
+# Promised decrease, relative to the deviance, at which a minimum is near, or a limit.
+NEAR, LIMIT = 1e-6, 1e-11
 # Passes for one bound, in units of those for one minimum, after which a search ends.
 PATIENCE = 15
 # Parts of the strictest bound of an attribute, one of which on all of S is met for sure.
@@ -53,14 +56,26 @@ PARTS = (1.0, 0.5, 0.1, 0.0)
 ROUNDING_OF_SHARES = 1e-13
 # By which a model that is found again may exceed r = 0.
 RESUMED = 1e-10
+# Excess of a total over that of the response, relative to it, which is nothing.
+BALANCED = 1e-11
+# Penalty on totals in a descent, relative to how much the deviance itself resists,
+FIRM = 100.0
+# and Newton steps from a point near a minimum.
+MOST_STEPS = 20
+TOO_LARGE = (
+    "predicted means are larger than the largest number, or exposures differ so much that one row "
+    "has all the weight: what S explains of means is not known. Offsets add to the linear "
+    "predictor; give them in its units (the logarithm of exposures, for instance)."
+)
 # What may become of the bound of one attribute, from bad to good.
 EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")
 
 
 class MeanProblem(GLMProblem):
-    """min D + λW‖a‖² + λ₂‖β‖² for every λ, with ‖a‖² what S explains of the means.
+    """min D + λW‖a‖² + λ₂‖β‖² subject to Σ w μ = Σ w y, for every λ.
 
-    Means bend, so this is not convex: minima are followed from λ = 0 on. One bound is on
+    ‖a‖² is what S explains of the means; with several classes each has its total. Means
+    bend, so this is not convex: minima are followed from λ = 0 on. One bound is on
     what all of S explains, or each attribute has one.
 
     Parameters
@@ -125,15 +140,23 @@ class MeanProblem(GLMProblem):
         return self._point(lambda_).converged
 
     def _as_fit(self, lambda_: float, point: Point) -> Fit:
-        fit = replace(super()._as_fit(lambda_, point), classes=self.settings.classes)
+        fit = self._plain_fit(lambda_, point)
         # The same pass tells the definition's value.
-        return replace(fit, deviance=fit.mean_sums(self._share.means(fit)).deviance)
+        return replace(fit, deviance=fit.mean_sums(self._means).deviance)
+
+    def _plain_fit(self, lambda_: float, point: Point) -> Fit:
+        return replace(super()._as_fit(lambda_, point), classes=self.settings.classes)
+
+    @cached_property
+    def _means(self) -> Any:
+        """Which means are bounded, and which have totals to meet (MeansOfRows)."""
+        return self._share.means(self._plain_fit(0.0, self.minima.point(0.0)), totals=True)
 
     def _point(self, lambda_: float) -> Point:
         if lambda_ == 0.0:
-            return self.minima.point(0.0)
+            return self._free_objective.best
         if lambda_ not in self._points and np.isinf(lambda_) and not self._has_others:
-            self._points[lambda_] = self.minima.null
+            self._points[lambda_] = self._null
         if lambda_ not in self._points:
             # From the same place always, so that it does not matter what was asked before.
             self._points[lambda_] = self._loose_objective.minimum(
@@ -147,7 +170,12 @@ class MeanProblem(GLMProblem):
 
     @cached_property
     def _free_objective(self) -> MeanObjective:
-        return mean_objective(self.minima, self._share.means(self.fit(0.0)))
+        return mean_objective(self.minima, self._means)
+
+    @cached_property
+    def _null(self) -> Point:
+        """The balanced model with an intercept only."""
+        return self._free_objective.leveled(self.minima.null)
 
     # ----------------------------------------------------------------- search
 
@@ -176,7 +204,7 @@ class MeanProblem(GLMProblem):
 
     def _followed(self, path: Sequence[MeanState], r: float, tol: float) -> _Reached | None:
         """Follow the minima to a bound, from those before or others; None if that fails."""
-        goals = [Goal(0, r)]
+        goals = [Goal(0, r), self._free_objective.totals]
         starts = self._starts(ahead(self._free_objective.evaluate, path, goals))
         first = self._end_of(*next(starts), goals, tol)
         if first is not None and self._objective(first.point) <= self.minima.null.deviance:
@@ -196,7 +224,7 @@ class MeanProblem(GLMProblem):
         """Follow the minima from one start, and look at what is reached."""
         r, state = goals[0].share, start
         reached: _Reached | None = None
-        for _ in range(2):
+        for _ in range(3):
             end = reach(space.evaluate, state, goals, self.minima.max_iter, self._limit)
             if end is None or not is_minimum(end, goals):
                 return None
@@ -205,9 +233,9 @@ class MeanProblem(GLMProblem):
                 return None
             point = space.point(end)
             fit = self._as_fit(lambda_, point)
-            value = self._share.value(fit)
-            reached = _Reached(end, lambda_, point, fit) if value <= r + tol else None
-            if value == 0.0 if r == 0.0 else abs(value - r) <= tol:
+            value, balanced = self._share.value(fit), space.is_balanced(fit.mean_sums(self._means))
+            reached = _Reached(end, lambda_, point, fit) if value <= r + tol and balanced else None
+            if balanced and (value == 0.0 if r == 0.0 else abs(value - r) <= tol):
                 break
             # The final step was not re-evaluated; the search goes on from there.
             state = MeanState(space.evaluate(point.theta, end.multipliers), end.multipliers)
@@ -309,20 +337,17 @@ class MeanProblem(GLMProblem):
         """Return the model at r = 0, or that with an intercept only.
 
         S explains the means of neither. If there are predictors the second
-        is not the best model; without S it is the only one left.
+        is not the best model, unless there are more means than they can serve; without
+        S it is the only one left.
         """
         if self._fair is not None:
             self._points[np.inf] = self._fair
             return Choice(np.inf, "converged")
-        null = self._free_objective.sums(self.minima.null.theta)
+        null = self._free_objective.sums(self._null.theta)
         if not np.isfinite(null.products).all() or not np.isfinite(null.squares).all():
-            raise ValueError(
-                "predicted means are larger than the largest number: what S explains of them is "
-                "not known. Offsets add to the linear predictor; give them in its units (the "
-                "logarithm of exposures, for instance)."
-            )
-        self._points[np.inf] = self.minima.null
-        if self._has_others:
+            raise ValueError(TOO_LARGE)
+        self._points[np.inf] = self._null
+        if self._has_others and not self._free_objective.is_rigid:
             return Choice(np.inf, "not-converged")
         return Choice(np.inf, "converged" if self.space.uses_sensitive else "infeasible")
 
@@ -350,7 +375,7 @@ class MeanProblem(GLMProblem):
         limits = np.array(list(bounds.values()), dtype=np.float64)
         groups = [np.asarray(columns[name], dtype=np.intp) for name in bounds]
         self._begun = self.engine.passes
-        space = mean_objective(self.minima, self._share.means(self.fit(0.0)), groups)
+        space = self._free_objective.of(groups)
         with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
             state, active = self._each(space, limits, tol)
         optimal = True
@@ -360,7 +385,7 @@ class MeanProblem(GLMProblem):
             optimal = choice.met and len(groups[0]) == self.engine.n_sensitive
             lambdas = np.where(active, choice.lambda_, 0.0)
         else:
-            lambdas = np.where(active, state.penalties() / space.unit, 0.0)
+            lambdas = np.where(active, state.penalties()[:-1] / space.unit, 0.0)
             lambdas[active & (limits == 0.0)] = np.inf
             fit = self._as_fit(float(lambdas.max()), space.point(state))
         shares = space.shares_of(fit)
@@ -389,8 +414,8 @@ class MeanProblem(GLMProblem):
         if (space.shares <= limits).all():
             return state, active
         for _ in range(4 * len(limits)):
-            shares = state.at.shares()
-            idle = active & (limits > 0.0) & (state.penalties() < 0.0)
+            shares = state.at.shares()[:-1]
+            idle = active & (limits > 0.0) & (state.penalties()[:-1] < 0.0)
             above = ~active & (shares > limits + tol)
             if not (above.any() or idle.any()):
                 return state, active
@@ -400,6 +425,7 @@ class MeanProblem(GLMProblem):
                 active = active.copy()
                 active[np.argmax(np.where(above, shares / np.maximum(limits, tol), 0.0))] = True
             goals = [Goal(int(j), float(limits[j])) for j in np.flatnonzero(active)]
+            goals.append(space.totals)
             following = self._reached(space, state, goals)
             if following is None:
                 break
@@ -437,7 +463,7 @@ class MeanProblem(GLMProblem):
             fit = self.fit(choice.lambda_)
             if (space.shares_of(fit) <= limits + self.settings.tol).all():
                 return choice, fit
-        return Choice(np.inf, "infeasible"), super()._as_fit(np.inf, self.minima.null)
+        return Choice(np.inf, "infeasible"), super()._as_fit(np.inf, self._null)
 
 
 class _SpentError(Exception):
@@ -455,16 +481,42 @@ class _Reached:
 
 
 @dataclass(frozen=True)
+class Balance:
+    """What totals of the means exceed those of the response by, as a form in their sums.
+
+    Of K classes that is K − 1 contrasts of them: probabilities sum to one.
+    """
+
+    map: Floats  # maps Σ w μ[1, s] of all means to totals, of shape (b, K·(1+q))
+    target: Floats  # what these are to be, of shape (b,)
+    observed: Floats  # the same without what is subtracted from the means
+    size: float  # weight of all rows times the size of the means, to compare an excess with
+
+    def excess(self, sums: MeanSums) -> Floats:
+        """Return by how much totals are exceeded."""
+        return self.map @ sums.products.ravel() - self.target
+
+
+@dataclass(frozen=True)
 class MeanObjective:
     """A model without a bound, and forms in the means that it predicts."""
 
     minima: PenalizedGLM  # the model without a bound
     means: Any  # which means are looked at (MeansOfRows)
     forms: Sequence[MeanForm]  # what the columns of S, or some of them, explain of the means
-    free: MeanSums  # sums at the model without a bound
+    balance: Balance  # what is held at zero
+    # The balanced model without a bound, and sums and multipliers there.
+    best: Point
+    free: MeanSums
+    prices: Floats
     # Directions to leave alone, because the model without a bound has no minimum in them but
     # a limit, of shape (s, N).
     gone: Floats | None = None
+
+    def of(self, groups: Sequence[Integers]) -> MeanObjective:
+        """Return the same with one form for each of some groups of columns of S."""
+        basis, count = self.minima.basis, self.means.n_bounded
+        return replace(self, forms=[mean_form(self.free, basis, count, group) for group in groups])
 
     @property
     def shares(self) -> Floats:
@@ -476,6 +528,16 @@ class MeanObjective:
         sums = fit.mean_sums(self.means)
         return np.array([form.share(sums) for form in self.forms])
 
+    @property
+    def totals(self) -> Goal:
+        """The goal that means have the totals of the response; its form comes last."""
+        return Goal(len(self.forms), 0.0, held=True)
+
+    def is_balanced(self, sums: MeanSums) -> bool:
+        """Whether means have the totals of the response."""
+        excess = np.abs(self.balance.excess(sums)).max(initial=0.0)
+        return bool(excess <= BALANCED * self.balance.size)
+
     @cached_property
     def unit(self) -> float:
         """Variance of the means of the model without a bound: a and V are in its units."""
@@ -483,7 +545,9 @@ class MeanObjective:
 
     @cached_property
     def _maps(self) -> list[Floats]:
-        return [form.map / np.sqrt(self.unit) for form in self.forms]
+        """Maps from sums to the forms and, last, to the excess of totals per row."""
+        per_row = self.balance.map / self.minima.basis.weight
+        return [part / np.sqrt(self.unit) for part in (*(form.map for form in self.forms), per_row)]
 
     @cached_property
     def _quadratic(self) -> Floats:
@@ -503,6 +567,12 @@ class MeanObjective:
                 multipliers,
                 raw.shape[1] - 1 if len(minima.basis.given_columns) else None,
             )
+
+    def explained(self, sums: MeanSums) -> list[Floats]:
+        """Return a of each form and, last, the excess of the totals per row."""
+        *of_S, _ = (L @ sums.products.ravel() for L in self._maps)
+        per_row = self.balance.excess(sums) / self.minima.basis.weight
+        return [*of_S, per_row / np.sqrt(self.unit)]
 
     def evaluate(self, theta: Floats, multipliers: Sequence[Floats]) -> Means:
         """Return deviance and means at θ, with the second derivatives of given multipliers."""
@@ -526,7 +596,7 @@ class MeanObjective:
             sums.deviance,
             (gradient + 2.0 * Q @ theta) / twice,
             (hessian + 2.0 * Q) / twice,
-            [L @ sums.products.ravel() for L in self._maps],
+            self.explained(sums),
             [L @ jacobian for L in self._maps],
             form.variance(sums) / self.unit,
             form.variance_slope(sums, squares, jacobian) / self.unit,
@@ -554,12 +624,13 @@ class MeanObjective:
 
     def none(self) -> list[Floats]:
         """Return multipliers of zero."""
-        return [np.zeros(len(form.map)) for form in self.forms]
+        return [np.zeros(len(part)) for part in self._maps]
 
     @cached_property
     def start(self) -> MeanState:
         """The model without a bound."""
-        return MeanState(self.evaluate(self.minima.point(0.0).theta, self.none()), self.none())
+        multipliers = [*self.none()[:-1], self.prices]
+        return MeanState(self.evaluate(self.best.theta, multipliers), multipliers)
 
     @cached_property
     def typical(self) -> float:
@@ -568,44 +639,92 @@ class MeanObjective:
         size = stiffness(at.hessian, at.jacobians[0])
         return 1.0 / (size * self.unit) if size > 0.0 else 1.0
 
+    @cached_property
+    def is_rigid(self) -> bool:
+        """Whether no other model is near the null model if S is to explain nothing.
+
+        So it is if there are as many equations as coefficients, as among rows of many classes.
+        """
+        at = self.evaluate(self.minima.start.theta, self.none())
+        scale = np.sqrt(np.maximum(np.diag(at.hessian), SMALLEST))
+        J = np.vstack([at.jacobians[0], at.jacobians[-1]]) / scale
+        return bool(np.isfinite(J).all() and np.linalg.matrix_rank(J) == len(at.theta))
+
     def state(self, theta: Floats, lambda_: float) -> MeanState:
         """Return the minimum at a λ as a state."""
         at = self.evaluate(theta, self.none())
-        multipliers = [lambda_ * self.unit * a for a in at.explained]
+        multipliers = [lambda_ * self.unit * a for a in at.explained[:-1]]
+        multipliers.append(_prices(at, multipliers))
         return MeanState(self.evaluate(theta, multipliers), multipliers)
 
     def minimum(self, lambda_: float, start: Point) -> Point:
-        """Minimize D + λW‖a‖² + λ₂‖β‖² at one λ; the point's deviance is with the first penalty."""
-        plain = self.minima.objective(0.0)
-        twice, ell = 2.0 * self.minima.basis.weight, lambda_ * self.unit
+        """Minimize D + λW‖a‖² + λ₂‖β‖² at one λ, with totals held.
 
-        def value(theta: Floats) -> float:
-            sums = self.sums(theta)
-            a = self._maps[0] @ sums.products.ravel()
-            return sums.deviance + plain.penalty(theta) + 0.5 * twice * ell * float(a @ a)
+        A descent in which totals have a penalty, firm beside what the deviance
+        resists, comes near; Newton's method with totals held does the rest. If it
+        fails there may be a limit instead of a minimum: the descent goes on, and
+        directions without curvature are left alone.
+        """
+        at, ell = self.evaluate(start.theta, self.none()), lambda_ * self.unit
+        firm = FIRM / max(stiffness(at.hessian, at.jacobians[-1]), 1e-300)
+        priced, theta = _Priced(self, ell, firm, _prices(at, [ell * at.explained[0]])), start.theta
+        objective = replace(self.minima.objective(0.0), evaluate=priced.evaluate)
+        for close in (NEAR, LIMIT):
+            theta = self._descended(priced, theta, close * (self.minima.unit + abs(start.deviance)))
+            near = Point(theta, *priced.evaluate(theta), converged=False)
+            if not np.isfinite(near.hessian).all():
+                break
+            if close == LIMIT:
+                near = replace(near, separated=objective.flat(near))
+            found = replace(self, gone=near.separated)._polished(near, lambda_)
+            if found is not None:
+                return found
+        return self.leveled(near)  # not the minimum, but balanced
 
-        def evaluate(theta: Floats, order: int = 2) -> tuple[float, Floats, Floats]:
-            # The multipliers belong to this θ: those of another one would spoil the Hessian.
-            a = self._maps[0] @ self.sums(theta).products.ravel()
-            at = self.evaluate(theta, [ell * a])
-            J, bent = at.jacobians[0], 2.0 * plain.quadratic
-            with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
-                gradient = twice * (at.gradient + ell * a @ J) - bent @ theta
-                hessian = twice * (at.hessian + ell * J.T @ J) - bent
-                return at.deviance + 0.5 * twice * ell * float(a @ a), gradient, hessian
-
-        def derivatives(theta: Floats) -> tuple[Floats, Floats]:
-            _, gradient, hessian = evaluate(theta)
-            bent = 2.0 * plain.quadratic
-            return gradient + bent @ theta, hessian + bent
-
-        close = NEAR * (self.minima.unit + abs(start.deviance))
+    def _descended(self, priced: _Priced, start: Floats, close: float) -> Floats:
+        """Return a point near a minimum, at which a step promises little."""
         curvature = np.diag(self.minima.start.hessian)
         curvature = np.where(curvature > 0.0, curvature, curvature.max())
-        near = descend(value, derivatives, start.theta, curvature, close, self.minima.max_iter)
-        deviance, gradient, hessian = evaluate(near)
-        point = Point(near, deviance, gradient, hessian)
-        return minimize(replace(plain, evaluate=evaluate), point, self.minima.max_iter)
+        limits = curvature, close, self.minima.max_iter
+        return descend(priced.value, priced.derivatives, start, *limits)
+
+    def _polished(self, near: Point, lambda_: float) -> Point | None:
+        """Take Newton steps to the minimum at a λ; None if they fail."""
+        state = self.state(near.theta, lambda_)
+        if not state.at.is_finite:
+            return None
+        goals = [Goal(0, 0.0, lambda_ * self.unit), self.totals]
+        end = reach(self.evaluate, state, goals, MOST_STEPS, np.inf)
+        if end is None or not is_minimum(end, goals):
+            return None
+        point = self.point(end)
+        return point if self.is_balanced(self.sums(point.theta)) else None
+
+    def leveled(self, point: Point) -> Point:
+        """Return a point with other intercepts, at which means have the totals of the response."""
+        levels, theta = self.minima.coordinates.of_level, point.theta
+        sums, length = self.sums(theta), 1.0
+        excess = float(np.linalg.norm(self.balance.excess(sums)))
+        for _ in range(self.minima.max_iter):
+            if self.is_balanced(sums) or length < STUCK or not np.isfinite(excess):
+                break
+            trial = theta.copy()
+            trial[levels] -= length * self._to_level(theta, sums)
+            sums_there = self.sums(trial)
+            left = float(np.linalg.norm(self.balance.excess(sums_there)))
+            if left < excess:
+                theta, sums, excess, length = trial, sums_there, left, min(1.0, 2.0 * length)
+            else:
+                length *= 0.25
+        return point if theta is point.theta else replace(point, theta=theta)
+
+    def _to_level(self, theta: Floats, sums: MeanSums) -> Floats:
+        """Return by how much intercepts are too high: exactly under a log link, or by Newton."""
+        if self.minima.family.link == "log":
+            return np.log1p(self.balance.excess(sums) / self.balance.observed)
+        at = self.evaluate(theta, self.none())
+        J = at.jacobians[-1][:, self.minima.coordinates.of_level]
+        return np.asarray(np.linalg.pinv(J) @ at.explained[-1])
 
     def lambda_of(self, state: MeanState, place: int) -> float:
         """Return λ of one form: its π is λ·unit·a."""
@@ -616,10 +735,98 @@ class MeanObjective:
         at = state.at
         return Point(at.theta, at.deviance, at.gradient, at.hessian, True, self.gone)
 
+    def balanced(self) -> MeanObjective:
+        """Return the same about the best of the balanced models.
 
-def mean_objective(
-    minima: PenalizedGLM, means: Any, groups: Sequence[Integers | None] = (None,)
-) -> MeanObjective:
+        Canonical links balance the best model of all, but for a few digits.
+        """
+        finite = all(map(np.isfinite, (*self.free.products.flat, *self.free.squares.flat)))
+        if self.is_balanced(self.free) or not finite:
+            return self
+        best, prices, end = self.leveled(self.best), self.prices, None
+        sums = self.sums(best.theta)
+        # A limit is near enough, and no step leads on from it.
+        if self.gone is None or not self.is_balanced(sums):
+            end = reach(self.evaluate, self.start, [self.totals], self.minima.max_iter, np.inf)
+            best = self.minimum(0.0, best) if end is None else self.point(end)
+            prices = prices if end is None else end.multipliers[-1]
+            sums = self.sums(best.theta)
+        # Under a log link a level balances any means, unless they leave the range of numbers.
+        if self.minima.family.link == "log" and not self.is_balanced(sums):
+            raise ValueError(TOO_LARGE)
+        gram = self.free.gram
+        best = replace(best, deviance=sums.deviance)
+        return replace(self, best=best, free=replace(sums, gram=gram), prices=prices)
+
+
+@dataclass(frozen=True)
+class _Priced:
+    """D + λW‖a‖² + λ₂‖β‖² with prices and a firm penalty on the excess of totals."""
+
+    space: MeanObjective
+    ell: float  # λ in units of the means
+    firm: float
+    prices: Floats
+    # Sums at the last θ, which a step is decided by and then taken from.
+    _last: dict[bytes, MeanSums] = field(default_factory=dict, repr=False)
+
+    def _sums(self, theta: Floats) -> MeanSums:
+        key = theta.tobytes()
+        if key not in self._last:
+            self._last.clear()
+            self._last[key] = self.space.sums(theta)
+        return self._last[key]
+
+    def _added(self, explained: Sequence[Floats]) -> float:
+        """Return what is added to the deviance."""
+        a, c = explained[0], explained[-1]
+        each = self.ell * float(a @ a) + float((2.0 * self.prices + self.firm * c) @ c)
+        return self.space.minima.basis.weight * each
+
+    def value(self, theta: Floats) -> float:
+        """Return the objective."""
+        sums = self._sums(theta)
+        penalty = self.space.minima.objective(0.0).penalty(theta)
+        return sums.deviance + penalty + self._added(self.space.explained(sums))
+
+    def evaluate(self, theta: Floats, order: int = 2) -> tuple[float, Floats, Floats]:
+        """Return the objective without λ₂, its gradient and Hessian."""
+        _, gradient, hessian, value = self._slopes(theta)
+        return value, gradient - self._bent @ theta, hessian - self._bent
+
+    def derivatives(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Return gradient and Hessian."""
+        _, gradient, hessian, _ = self._slopes(theta)
+        return gradient, hessian
+
+    @property
+    def _bent(self) -> Floats:
+        return 2.0 * self.space._quadratic
+
+    def _slopes(self, theta: Floats) -> tuple[Means, Floats, Floats, float]:
+        # The multipliers belong to this θ: those of another one would spoil the Hessian.
+        space, ell, firm = self.space, self.ell, self.firm
+        explained = space.explained(self._sums(theta))
+        a, price = explained[0], self.prices + firm * explained[-1]
+        at = space.evaluate(theta, [ell * a, *space.none()[1:-1], price])
+        J, G, twice = at.jacobians[0], at.jacobians[-1], 2.0 * space.minima.basis.weight
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
+            gradient = twice * (at.gradient + ell * a @ J + price @ G)
+            hessian = twice * (at.hessian + ell * J.T @ J + firm * G.T @ G)
+            return at, gradient, hessian, at.deviance + self._added(explained)
+
+
+def _prices(at: Means, multipliers: Sequence[Floats]) -> Floats:
+    """Return the multipliers of totals for which the equations of θ hold best."""
+    rest = at.gradient + sum(pi @ J for pi, J in zip(multipliers, at.jacobians, strict=False))
+    G = at.jacobians[-1]
+    if not (np.isfinite(G).all() and np.isfinite(rest).all()):
+        return np.zeros(len(G))
+    scale = np.sqrt(np.where(np.diag(at.hessian) > 0.0, np.diag(at.hessian), np.inf))
+    return np.asarray(-np.linalg.lstsq((G / scale).T, rest / scale, rcond=1e-12)[0])
+
+
+def mean_objective(minima: PenalizedGLM, means: Any) -> MeanObjective:
     """Look at the means of the model without a bound.
 
     Parameters
@@ -628,11 +835,28 @@ def mean_objective(
         The model without a bound.
     means : MeansOfRows
         Which means are looked at.
-    groups : sequence of ndarray of int
-        Columns of S, one entry per form; all S by default.
     """
-    blank = MeanObjective(minima, means, (), None)  # type: ignore[arg-type]
     point = minima.point(0.0)
+    blank = MeanObjective(minima, means, (), None, point, None, None)  # type: ignore[arg-type]
     free = blank.sums(point.theta)
-    forms = [mean_form(free, minima.basis, group) for group in groups]
-    return MeanObjective(minima, means, forms, free, point.separated)
+    forms = [mean_form(free, minima.basis, means.n_bounded)]
+    balance = _balance(minima, means, free)
+    prices = np.zeros(len(balance.target))
+    return MeanObjective(
+        minima, means, forms, balance, point, free, prices, point.separated
+    ).balanced()
+
+
+def _balance(minima: PenalizedGLM, means: Any, free: MeanSums) -> Balance:
+    """Hold means at the totals of the response."""
+    (K, head), n, basis = free.products.shape, means.n_means, minima.basis
+    assert free.gram is not None
+    contrasts = np.eye(1) if n == 1 else minima.family.contrasts.T
+    # Indicators of all classes, of two only that of the second: its weight is that of its rows.
+    weights = np.ones(n) if means.class_weights is None else np.array(means.class_weights)[-n:]
+    observed = basis.weight * weights * basis.center_targets
+    total = observed - means.reference * free.gram[K - n :, 0, 0]
+    map_ = np.zeros((len(contrasts), K, head))
+    map_[:, K - n :, 0] = contrasts
+    size = float(np.abs(total).max() + abs(means.reference) * free.gram[-1, 0, 0])
+    return Balance(map_.reshape(len(contrasts), -1), contrasts @ total, contrasts @ observed, size)

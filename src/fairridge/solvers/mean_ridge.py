@@ -8,6 +8,9 @@ ridge ℓ_j‖a_j‖² on each, so that
 
 with g the gradient of the deviance and J_j that of a_j. These are equations in
 θ, the multipliers π and ℓ; they stay well conditioned as ℓ → ∞, where a = 0.
+
+One more form is held at zero from the start: what the totals of the means
+exceed those of the response by. Its multipliers are the price of the balance.
 """
 
 from __future__ import annotations
@@ -53,7 +56,8 @@ class Means:
     # means, times the multipliers, are in the Hessian, of shape (N,) and (N, N).
     gradient: Floats
     hessian: Floats
-    explained: Sequence[Floats]  # a of each form, in units of the standard deviation of the means
+    # a of each form, in units of the standard deviation of the means.
+    explained: Sequence[Floats]
     jacobians: Sequence[Floats]  # their derivatives
     variance: float  # V in the same units
     slope: Floats  # its derivative, of shape (N,)
@@ -75,10 +79,13 @@ class Means:
 
 @dataclass(frozen=True)
 class Goal:
-    """A form, by its place, that S may explain to a share r."""
+    """A form, by its place, that S may explain to a share r; or one with a given penalty."""
 
     place: int
     share: float
+    penalty: float | None = None  # ℓ, whatever share comes with it; None if it follows from r
+    # Whether it is held at r on the whole way, as totals are, and may bend meanwhile.
+    held: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,9 +157,9 @@ def ahead(evaluate: Evaluate, way: Sequence[MeanState], goals: Sequence[Goal]) -
     evaluate : callable
         One pass over the rows.
     way : sequence of MeanState
-        Minima at larger shares of the one form, in falling order.
+        Minima at larger shares of the first form, in falling order.
     goals : sequence of Goal
-        One goal.
+        Its goal, and totals.
     """
     if len(way) < 2:
         return way[-1] if way else None
@@ -160,7 +167,10 @@ def ahead(evaluate: Evaluate, way: Sequence[MeanState], goals: Sequence[Goal]) -
     weights = extrapolation(places, np.sqrt(goals[0].share))
     behind = way[-len(weights) :]
     theta = sum(w * state.at.theta for w, state in zip(weights, behind, strict=True))
-    multipliers = [sum(w * state.multipliers[0] for w, state in zip(weights, behind, strict=True))]
+    multipliers = [
+        sum(w * state.multipliers[j] for w, state in zip(weights, behind, strict=True))
+        for j in range(len(way[0].multipliers))
+    ]
     found = MeanState(evaluate(theta, multipliers), multipliers)
     step = _step(found, goals) if found.at.is_finite and is_minimum(found, goals) else None
     farther = step is None or step.size > _size(theta - way[-1].at.theta, theta)
@@ -187,10 +197,10 @@ def _too_long(
     state: MeanState, after: MeanState, step: _Step, length: float, goals: Sequence[Goal]
 ) -> bool:
     """Whether the means have bent too much for a step to have led where it aimed."""
-    # What is nearly nothing already, such as a share that is held at zero, may bend.
-    least = float(np.sqrt(NEARLY_NOTHING * state.at.variance))
+    # What is nearly nothing already, such as a share that has come to zero, may bend.
     for goal in goals:
         a, b = (x.at.explained[goal.place] for x in (state, after))
+        least = float(np.sqrt((1.0 if goal.held else NEARLY_NOTHING) * state.at.variance))
         aimed = a + length * state.at.jacobians[goal.place] @ step.change
         size = max(float(np.linalg.norm(aimed)), 0.3 * float(np.linalg.norm(a)), least)
         if float(np.linalg.norm(b - aimed)) > BENT * size:
@@ -202,8 +212,12 @@ def _step(state: MeanState, goals: Sequence[Goal]) -> _Step | None:
     """Solve the linearized equations for the goals, or for shares on the way to them."""
     at, N = state.at, len(state.at.theta)
     shares = at.shares()
-    aims = [_aim(goal.share, float(shares[goal.place])) for goal in goals]
-    blocks = [_equations(state, goal.place, aim) for goal, aim in zip(goals, aims, strict=True)]
+    sought = [g.held or g.penalty is not None for g in goals]
+    aims = [
+        g.share if at_once else _aim(g.share, float(shares[g.place]))
+        for g, at_once in zip(goals, sought, strict=True)
+    ]
+    blocks = [_equations(state, goal, aim) for goal, aim in zip(goals, aims, strict=True)]
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             solved: Floats = np.linalg.solve(*_assembled(at, blocks)).astype(np.float64, copy=False)
@@ -245,15 +259,18 @@ class _Equations:
     excess: Floats
 
 
-def _equations(state: MeanState, place: int, aim: float) -> _Equations:
-    """Linearize π = ℓa and ‖a‖ = √(rV); for r = 0, a = 0."""
-    at = state.at
+def _equations(state: MeanState, goal: Goal, aim: float) -> _Equations:
+    """Linearize π = ℓa and ‖a‖ = √(rV); for r = 0, a = 0, and for a given ℓ the first alone."""
+    at, place = state.at, goal.place
     a, J, old = (x[place] for x in (at.explained, at.jacobians, state.multipliers))
-    one = np.eye(len(a))
+    one, none = np.eye(len(a)), (np.zeros((len(a), 0)), J[:0], np.zeros(0))
+    if goal.penalty is not None:
+        unit = 1.0 / max(1.0, goal.penalty)
+        own = unit * goal.penalty
+        return _Equations(J, own * J, -unit * one, none[0], -own * a, *none[1:])
     if aim == 0.0:
         # Equations may say the same twice (probabilities of classes sum to one).
         loose = LOOSE * stiffness(at.hessian, J)
-        none = np.zeros((len(a), 0)), J[:0], np.zeros(0)
         return _Equations(J, J, -loose * one, none[0], -a - loose * old, *none[1:])
     penalty, length = float(state.penalties()[place]), float(np.linalg.norm(a))
     unit = 1.0 / max(1.0, penalty)
@@ -312,9 +329,13 @@ def is_minimum(state: MeanState, goals: Sequence[Goal]) -> bool:
     H = at.hessian.copy()
     for goal in goals:
         J, penalty = at.jacobians[goal.place], max(penalties[goal.place], 0.0)
+        if goal.penalty is not None:
+            penalty = goal.penalty
+        elif goal.share == 0.0:
+            penalty = np.inf
         stiff = STIFF / max(stiffness(at.hessian, J), 1e-300)
         with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
-            H += min(penalty if goal.share > 0.0 else np.inf, stiff) * (J.T @ J)
+            H += min(penalty, stiff) * (J.T @ J)
     if not np.isfinite(H).all():
         return False
     largest = float(np.diag(H).max(initial=0.0))
@@ -343,7 +364,11 @@ def _finished(state: MeanState, step: _Step, goals: Sequence[Goal]) -> MeanState
     if not moved.variance > 0.0:
         return None
     shares = moved.shares()
-    missed = [abs(shares[goal.place] - goal.share) > 1e-6 * goal.share + 1e-12 for goal in goals]
+    missed = [
+        abs(shares[goal.place] - goal.share) > 1e-6 * goal.share + 1e-12
+        for goal in goals
+        if goal.penalty is None
+    ]
     return None if any(missed) else MeanState(moved, step.multipliers)
 
 

@@ -174,12 +174,12 @@ def watched_of(model: Any) -> Watched:
     controls: tuple[int, ...] = ()
     if getattr(facts.settings, "controls", None) is not None:
         controls = form.design.control_columns(facts.settings.controls)
-    codes = definition.codes(form.family, form.classes) if definition.own_ridge else None
-    if codes is not None and len(codes) > 1:
+    among = definition.among(form.family, form.classes) if definition.own_ridge else None
+    if among is not None and len(among) > 1:
         raise TypeError(
             f"Monitor watches rows of one class; {definition.name} of this model is about several."
         )
-    positive = None if codes is None else form.labels[codes[0]]
+    positive = None if among is None else form.labels[among[0][1]]
     linear = definition.certifiable(form.family) == "linear predictors"
     parity = linear and not definition.own_ridge
     return Watched(
