@@ -18,6 +18,7 @@ def datasets_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     row = {
         "rows": len(data),
         "predictors": data.frame.shape[1] - len(data.sensitive),
+        "sensitive": len(data.sensitive),
         "predictor_columns": data.X.shape[1],
         "sensitive_columns": data.S.shape[1],
         "eigenvalue_contrasts": _smallest_eigenvalue(data.S, ddof=0),

@@ -22,6 +22,7 @@ DPI = 150
 # One color for one thing, in all figures.
 PALETTE = {
     "FRRM": BLUE, "FGRRM": BLUE, "NCLM": ORANGE, "ZLM": GREEN, "ZLRM": GREEN,
+    "ZLM, |COR|": VIOLET, "ZLRM, |COR|": VIOLET,
     "Steinberg": VIOLET, "fairlearn": VERMILION,
     "S1": BLUE, "S2": SKY, "S3": BLACK, "X1": ORANGE, "X2": VERMILION, "X3": VIOLET,
 }  # fmt: skip

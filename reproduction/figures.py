@@ -22,6 +22,7 @@ from reproduction.drawing import (
     PALETTE,
     PAPER,
     VERMILION,
+    VIOLET,
     axes,
     bound_ticks,
     key,
@@ -48,21 +49,25 @@ class Figure:
 def over_runs(
     table: pd.DataFrame, measure: str, keys: Sequence[str] = ("case", "model", "r")
 ) -> pd.DataFrame:
-    """Return means over runs with half the widths of their 90 % confidence intervals."""
+    """Return means over runs with half the widths of their 90 % intervals, on the same rows."""
     rows = []
     for found, group in table.groupby(list(keys), sort=False):
-        one = interval(group[measure])
+        one = interval(group[measure], group["run"])
         rows.append((*found, one.mean, one.half))
     return pd.DataFrame(rows, columns=[*keys, "mean", "half"])
 
 
 def _differences(table: pd.DataFrame, ours: str, pairs: dict[str, str], measure: str) -> Any:
-    """Return paired differences in percent, one curve for each of the other models."""
+    """Return paired differences in percent, one curve for each of the other models.
+
+    With the intervals for other samples of rows, by which they are judged.
+    """
     parts = []
     for label, other in pairs.items():
         found = cells(table, ours, other, measure)
+        found["half"] = found[["half", "new"]].max(axis=1)
         found[["mean", "half"]] *= 100.0
-        parts.append(found.assign(model=label, kind="difference"))
+        parts.append(found.drop(columns="new").assign(model=label, kind="difference"))
     return pd.concat(parts)
 
 
@@ -73,7 +78,7 @@ def _rmse_table(measure: str) -> Callable[[Results], pd.DataFrame]:
     def table(results: Results) -> pd.DataFrame:
         rows = linear_claims.paper_cases(results)
         parts = [over_runs(rows, measure).assign(kind="level")]
-        pairs = {"NCLM": "NCLM", "ZLM": "ZLM"}
+        pairs = {name: name for name in ("NCLM", "ZLM", "ZLM, |COR|")}
         parts.append(_differences(rows, "FRRM", pairs, measure))
         if "matched" in results.tables:
             pairs = {"ZLM, same share": "ZLM, covariance"}
@@ -95,8 +100,8 @@ def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
             here = pick(table, case=case)
             level, difference = (pick(here, kind=kind) for kind in ("level", "difference"))
             difference = difference[difference["r"] > 0.0]
-            for k, model in enumerate(("NCLM", "FRRM", "ZLM")):
-                marked(top, pick(level, model=model), ticks, PALETTE[model], 0.1 * (k - 1))
+            for k, model in enumerate(("NCLM", "FRRM", "ZLM", "ZLM, |COR|")):
+                marked(top, pick(level, model=model), ticks, PALETTE[model], 0.1 * (k - 1.5))
             marked(top, pick(level, model="ZLM, dropping"), ticks, GREEN, 0.0,
                    marker="s", mfc="white", ls="")  # fmt: skip
             none = pick(level, model="intercept only")["mean"]
@@ -106,7 +111,7 @@ def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
             for k, (model, color, style) in enumerate(_PAIRS):
                 rows = pick(difference, model=model)
                 if len(rows):
-                    marked(bottom, rows, ticks, color, 0.1 * (k - 1), ls=style,
+                    marked(bottom, rows, ticks, color, 0.13 * (k - 1.5), ls=style,
                            mfc="white" if style == "--" else color)  # fmt: skip
             bound_ticks(bottom, ticks)
             bottom.set_ylim(*limits)
@@ -114,7 +119,9 @@ def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
         grid[0, 0].set_ylabel(label)
         grid[1, 0].set_ylabel("FRRM relative\nto the other, in %")
         handles = {name: key(PALETTE[name], marker="o") for name in ("NCLM", "FRRM", "ZLM")}
-        handles |= {"ZLM as in fairml ($r$ = 0)": key(GREEN, "", "s"),
+        handles = {name.replace("ZLM", "ZLM, equal |COV|"): one for name, one in handles.items()}
+        handles |= {"ZLM, equal |COR|": key(VIOLET, marker="o"),
+                    "ZLM as in fairml ($r$ = 0)": key(GREEN, "", "s"),
                     "intercept only": key(FAINT, ":"),
                     "ZLM at equal $R^2_S$ (below)": key(GREEN, "--", "o"),
                     "called equal": patch("#E6E6E6")}  # fmt: skip
@@ -124,7 +131,8 @@ def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
     return draw
 
 
-_PAIRS = (("NCLM", ORANGE, "-"), ("ZLM", GREEN, "-"), ("ZLM, same share", GREEN, "--"))
+_PAIRS = (("NCLM", ORANGE, "-"), ("ZLM", GREEN, "-"), ("ZLM, |COR|", VIOLET, "-"),
+          ("ZLM, same share", GREEN, "--"))  # fmt: skip
 
 
 def _validation_table(results: Results) -> pd.DataFrame:
@@ -165,7 +173,8 @@ def _draw_validation(table: pd.DataFrame) -> Drawn:
 def _f1_table(results: Results) -> pd.DataFrame:
     rows = results["logistic"]
     parts = [over_runs(rows, "f1").assign(kind="level")]
-    parts.append(_differences(rows, "FGRRM", {"ZLRM": "ZLRM"}, "f1"))
+    pairs = {name: name for name in ("ZLRM", "ZLRM, |COR|")}
+    parts.append(_differences(rows, "FGRRM", pairs, "f1"))
     if "logistic-matched" in results.tables:
         matched = results["logistic-matched"]
         parts.append(_differences(matched, "FGRRM", {"ZLRM, same share": "ZLRM, matched"}, "f1"))
@@ -179,25 +188,30 @@ def _draw_f1(table: pd.DataFrame) -> Drawn:
         top, bottom = grid[:, column]
         here = pick(table, case=case)
         level, difference = (pick(here, kind=kind) for kind in ("level", "difference"))
-        for k, model in enumerate(("ZLRM", "FGRRM")):
-            marked(top, pick(level, model=model), ticks, PALETTE[model], 0.1 * (k - 0.5))
+        for k, model in enumerate(("ZLRM", "ZLRM, |COR|", "FGRRM")):
+            marked(top, pick(level, model=model), ticks, PALETTE[model], 0.1 * (k - 1))
         marked(top, pick(level, model="ZLRM, dropping"), ticks, GREEN, 0.0,
                marker="s", mfc="white", ls="")  # fmt: skip
         top.set_title(short(case).replace("ADULT, isolated", "ADULT, 3 levels left out"))
         tie_band(bottom)
-        for model, style in (("ZLRM", "-"), ("ZLRM, same share", "--")):
+        for k, (model, color, style) in enumerate(_CLASS_PAIRS):
             rows = pick(difference, model=model)
             if len(rows):
-                marked(bottom, rows, ticks, GREEN, 0.05 if style == "-" else -0.05, ls=style,
-                       mfc="white" if style == "--" else GREEN)  # fmt: skip
+                marked(bottom, rows, ticks, color, 0.13 * (k - 1), ls=style,
+                       mfc="white" if style == "--" else color)  # fmt: skip
         bound_ticks(bottom, ticks)
     grid[0, 0].set_ylabel("predictive F1")
     grid[1, 0].set_ylabel("F1 of FGRRM relative\nto ZLRM, in %")
-    handles = {name: key(PALETTE[name], marker="o") for name in ("FGRRM", "ZLRM")}
+    handles = {"FGRRM": key(BLUE, marker="o"), "ZLRM, equal |COV|": key(GREEN, marker="o"),
+               "ZLRM, equal |COR|": key(VIOLET, marker="o")}  # fmt: skip
     legend(figure, handles | {"ZLRM as in fairml ($r$ = 0)": key(GREEN, "", "s"),
                               "ZLRM at equal $R^2$ on $S$ (below)": key(GREEN, "--", "o"),
                               "called equal": patch("#E6E6E6")})  # fmt: skip
     return figure
+
+
+_CLASS_PAIRS = (("ZLRM", GREEN, "-"), ("ZLRM, |COR|", VIOLET, "-"),
+                ("ZLRM, same share", GREEN, "--"))  # fmt: skip
 
 
 # ------------------------------------------------------------------- other models
@@ -216,7 +230,7 @@ def _draw_steinberg(table: pd.DataFrame) -> Drawn:
     for ax, (case, rows) in zip(grid[0], table.groupby("case", sort=False), strict=True):
         tie_band(ax)
         ax.axvline(0.1, color=PAPER, lw=1.0, ls="--")
-        ax.errorbar(rows["reached"], 100 * rows["mean"], 100 * rows["half"], color=BLUE,
+        ax.errorbar(rows["reached"], 100 * rows["mean"], 100 * rows["new"], color=BLUE,
                     marker="o", ms=3.5, lw=1.2)  # fmt: skip
         ax.set_title(case)
         ax.set_xlabel("$R^2_S$ reached in training")

@@ -12,15 +12,15 @@ import pandas as pd
 from fairridge import FairRidgeRegressor, KomiyamaRegressor, ZafarRegressor
 from fairridge.estimators._training import unread_response
 from reproduction.data import load
-from reproduction.matching import matched_path
+from reproduction.matching import Solve, correlated, matched_path
 from reproduction.measures import (
     Coefficients,
     Fold,
     Measured,
+    by_fold,
     constant_path,
     errors,
     folds_of,
-    over_folds,
 )
 from reproduction.settings import Floats, Settings
 
@@ -34,24 +34,25 @@ DROPPING_RUNS = 5
 def linear_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """One run of cross-validation, with the same folds for all models.
 
-    NCLM and FRRM have the bound r. ZLM's bound on |COV(ŷ, S_j)| is the largest
-    that either of them reached on the same training rows.
+    NCLM and FRRM have the bound r. ZLM's bound is the largest |COV(ŷ, S_j)| that
+    either of them reached on the same training rows, as printed, and likewise
+    the largest |COR(ŷ, S_j)|, as in fairml until 0.7.
     """
     measured = partial(measured_fold, dropping=run < DROPPING_RUNS)
-    return _over_folds(case, run, settings, measured)
+    return _by_fold(case, run, settings, measured)
 
 
 def matched_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """The same with ZLM at the R²_S of FRRM in the same training rows."""
-    return _over_folds(case, run, settings, matched_fold)
+    return _by_fold(case, run, settings, matched_fold)
 
 
-def _over_folds(
+def _by_fold(
     case: str, run: int, settings: Settings, measured: Callable[..., dict[str, Measured]]
 ) -> pd.DataFrame:
     data, bounds = load(case, settings), np.array(settings.bounds)
     folds = folds_of(data, settings.cut(len(data), run))
-    return over_folds([measured(fold, bounds) for fold in folds], bounds)
+    return by_fold([measured(fold, bounds) for fold in folds], bounds)
 
 
 def measured_fold(fold: Fold, bounds: Floats, dropping: bool = True) -> dict[str, Measured]:
@@ -60,18 +61,22 @@ def measured_fold(fold: Fold, bounds: Floats, dropping: bool = True) -> dict[str
     engine = fold.training.engine(len(fold.sensitive))
     measured: dict[str, Measured] = {}
 
-    def fit(name: str, model: Any, limits: Floats) -> None:
+    def solver(model: Any) -> Solve:
         problem = model._problem_on(engine, unread_response(model))
-        measured[name] = errors(fold, Coefficients.of(model._solve(problem, limits)))
+        return lambda limits: Coefficients.of(model._solve(problem, limits))
 
-    fit("FRRM", FairRidgeRegressor(), bounds)
-    fit("NCLM", KomiyamaRegressor(), bounds)
-    reached = np.maximum(*(measured[name]["covariance"] for name in ("FRRM", "NCLM")))
-    limits = np.where(bounds > 0.0, reached, 0.0)
-    fit("ZLM", ZafarRegressor(bound="covariance"), limits)
+    def largest(measure: str) -> Floats:
+        reached = [measured[name][measure] for name in ("FRRM", "NCLM")]
+        return np.where(bounds > 0.0, np.maximum(*reached), 0.0)
+
+    measured["FRRM"] = errors(fold, solver(FairRidgeRegressor())(bounds))
+    measured["NCLM"] = errors(fold, solver(KomiyamaRegressor())(bounds))
+    limits, zafar = largest("covariance"), solver(ZafarRegressor(bound="covariance"))
+    measured["ZLM"] = errors(fold, zafar(limits))
+    measured["ZLM, |COR|"] = errors(fold, correlated(fold, zafar, limits, largest("correlation")))
     if dropping:  # predictors with any covariance at r = 0, as fairml does
-        zafar = ZafarRegressor(bound="covariance", at_zero="drop")
-        fit("ZLM, dropping", zafar, limits[bounds == 0.0])
+        zafar = solver(ZafarRegressor(bound="covariance", at_zero="drop"))
+        measured["ZLM, dropping"] = errors(fold, zafar(limits[bounds == 0.0]))
     measured["intercept only"] = errors(fold, constant_path(fold))
     return measured
 

@@ -16,17 +16,17 @@ from fairridge.fairness import StatisticalParity
 from fairridge.metrics import GroupCodes
 from fairridge.validation.whole import WholeModel
 from reproduction.data import Data, load
-from reproduction.matching import matched_path
+from reproduction.matching import Solve, correlated, matched_path
 from reproduction.measures import (
     Coefficients,
     Fold,
     Measured,
     active,
     attribute_groups,
+    by_fold,
     class_scores,
     folds_of,
     gaps,
-    over_folds,
 )
 from reproduction.settings import Floats, Settings
 
@@ -40,19 +40,19 @@ Groups = list[GroupCodes]
 def logistic_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """One run of cross-validation, with the same folds for both models.
 
-    ZLRM's bound on |COV(η, S_j)| is the largest that FGRRM reached on the same
-    training rows.
+    ZLRM's bound is the largest |COV(η, S_j)| that FGRRM reached on the same
+    training rows, as printed, and likewise the largest |COR(η, S_j)|.
     """
     models, groups = _models(case, settings), attribute_groups(load(case, settings))
     folds = folds_of(models.data, settings.cut(len(models.data), run))
-    return over_folds([models.measured(fold, groups) for fold in folds], models.bounds)
+    return by_fold([models.measured(fold, groups) for fold in folds], models.bounds)
 
 
 def matched_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """The same with ZLRM at the R² of η on S of FGRRM in the same training rows."""
     data, bounds = load(case, settings), np.array(settings.bounds)
     groups, folds = attribute_groups(data), folds_of(data, settings.cut(len(data), run))
-    return over_folds([matched_fold(data, fold, bounds, groups) for fold in folds], bounds)
+    return by_fold([matched_fold(data, fold, bounds, groups) for fold in folds], bounds)
 
 
 def uncentered_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
@@ -70,7 +70,7 @@ def uncentered_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
             path = model.path(frame, y, unfairness=settings.bounds)
             fold[name] = {"active": active(path)}
         folds.append(fold)
-    return over_folds(folds, np.array(settings.bounds))
+    return by_fold(folds, np.array(settings.bounds))
 
 
 @lru_cache(maxsize=1)
@@ -96,7 +96,7 @@ class Models:
         training = read_training(ridge, data.frame, data.y, None, None, None)
         path = ridge.path(data.frame, data.y, unfairness=bounds)
         everyone = Fold.of(data, *2 * (np.arange(len(data)),))
-        limits = _limits(everyone, path, bounds)
+        limits = _largest(everyone.covariances, everyone, path, bounds)
         zafar = ZafarClassifier(bound="covariance", sensitive=data.sensitive)
         # As fairml has it at r = 0: predictors with any covariance are dropped.
         dropping = clone(zafar).set_params(at_zero="drop")
@@ -111,24 +111,26 @@ class Models:
     def measured(self, fold: Fold, groups: Groups) -> dict[str, Measured]:
         """Fit all models to the training rows, and measure them on both parts."""
         train, test = self.fgrrm.training.fold(fold.train, fold.test)
-        measured: dict[str, Measured] = {}
 
-        def fit(name: str, whole: WholeModel, limits: Floats) -> Coefficients:
+        def solver(whole: WholeModel) -> Solve:
             problem = whole.problem(train, test)
-            found = Coefficients.of(whole.model._solve(problem, limits))
-            measured[name] = _measures(fold, found, groups)
-            return found
+            return lambda limits: Coefficients.of(whole.model._solve(problem, limits))
 
-        ridge = fit("FGRRM", self.fgrrm, self.bounds)
-        limits = _limits(fold, ridge, self.bounds)
-        fit("ZLRM", self.zlrm, limits)
-        fit("ZLRM, dropping", self.dropping, limits[self.bounds == 0.0])
-        return measured
+        ridge, zafar = solver(self.fgrrm)(self.bounds), solver(self.zlrm)
+        limits = _largest(fold.covariances, fold, ridge, self.bounds)
+        correlations = _largest(fold.correlations, fold, ridge, self.bounds)
+        models = {
+            "FGRRM": ridge,
+            "ZLRM": zafar(limits),
+            "ZLRM, |COR|": correlated(fold, zafar, limits, correlations),
+            "ZLRM, dropping": solver(self.dropping)(limits[self.bounds == 0.0]),
+        }
+        return {name: _measures(fold, path, groups) for name, path in models.items()}
 
 
-def _limits(fold: Fold, ridge: Any, bounds: Floats) -> Floats:
-    """Return the largest covariances that FGRRM reaches; 0 for r = 0."""
-    return np.where(bounds > 0.0, fold.covariances(ridge, fold.training), 0.0)
+def _largest(measure: Any, fold: Fold, ridge: Any, bounds: Floats) -> Floats:
+    """Return the largest covariances or correlations that FGRRM reaches; 0 for r = 0."""
+    return np.where(bounds > 0.0, measure(ridge, fold.training), 0.0)
 
 
 def _fgrrm(data: Data, **options: Any) -> Any:

@@ -1,17 +1,54 @@
-"""ZLM and ZLRM at a given R²_S in training, instead of a given covariance."""
+"""ZLM and ZLRM at a given correlation or R²_S in training, instead of a given covariance."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from reproduction.measures import Fold
+from reproduction.measures import Coefficients, Fold, active
 from reproduction.settings import Floats
 
 GRID, STEPS = 13, 10
 # How near the root of a share has to come, relative to its target (and 1e-4 besides).
 NEAR = 1e-3
+# Slope of the correlation in the covariance, both in logarithms, at which a secant is cut off.
+FLAT = 0.1
+
+Solve = Callable[[Floats], Coefficients]
+
+
+def correlated(fold: Fold, solve: Solve, limits: Floats, targets: Floats) -> Coefficients:
+    """Return the models whose largest |COR(η, S_j)| in the training rows is `targets`.
+
+    As fairml finds them: `solve` bounds covariances with S in its own units, by
+    limits at which that correlation is reached. `limits` are the first ones
+    tried. Correlations grow with them, in proportion while both are small, so
+    that the secant in logarithms is nearly exact. Where no limit reaches the
+    target the model is unconstrained; where the target is zero, so is the limit.
+    """
+    x = np.log(np.maximum(limits, np.finfo(float).tiny))
+    low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
+    slope, before = np.ones(len(x)), (x, np.zeros(len(x)))
+    for step in range(STEPS):
+        models = solve(np.where(targets > 0.0, np.exp(x), 0.0))
+        found = fold.correlations(models, fold.training)
+        with np.errstate(divide="ignore"):
+            off = np.where(targets > 0.0, np.log(found) - np.log(targets), 0.0)
+        unbounded = (off < 0.0) & (active(models) == 0.0)
+        if (unbounded | (np.abs(off) <= NEAR)).all():
+            break
+        low, high = np.where(off < 0.0, x, low), np.where(off > 0.0, x, high)
+        if step:
+            moved = np.where(x == before[0], 1.0, x - before[0])
+            slope = np.where(x == before[0], slope, np.maximum((off - before[1]) / moved, FLAT))
+        before, following = (x, off), x - off / slope
+        bracketed = np.isfinite(low) & np.isfinite(high)
+        outside = bracketed & ((following <= low) | (following >= high))
+        following[outside] = (low[outside] + high[outside]) / 2.0
+        x = np.where(unbounded | (np.abs(off) <= NEAR), x, following)
+    return models
 
 
 def matched_path(

@@ -153,6 +153,14 @@ class Fold:
         S = self._roots(part)[0]
         return np.abs(S.T @ np.add(*self.scores(path, part))).max(axis=0) / (part.n - 1.0)
 
+    def correlations(self, path: Any, part: Part) -> Floats:
+        """Return the largest |COR(η, S_j)| in a part; 0 where η does not vary."""
+        S, eta = self._roots(part)[0], np.add(*self.scores(path, part))
+        lengths = np.outer(np.linalg.norm(S, axis=0), np.linalg.norm(eta, axis=0))
+        products = np.abs(S.T @ eta)
+        found = np.divide(products, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+        return np.minimum(found.max(axis=0), 1.0)
+
 
 def folds_of(data: Data, cuts: Sequence[tuple[Positions, Positions]]) -> list[Fold]:
     """Divide the rows. Each is factored once: a training part is all validation parts but one."""
@@ -205,7 +213,7 @@ def fairness(fold: Fold, path: Any) -> Measured:
         "train_dependence": fold.training_shares(path),
         "dependence": fold.validation_shares(path),
         "covariance": fold.covariances(path, fold.training),
-        "test_covariance": fold.covariances(path, fold.validation),
+        "correlation": fold.correlations(path, fold.training),
         "active": active(path),
     }
 
@@ -259,13 +267,11 @@ def gaps(fold: Fold, eta: Floats, groups: Sequence[GroupCodes]) -> Floats:
     return np.array([Decided.of(one, here, weight, 2).gap for one in decided.T])
 
 
-def over_folds(folds: Sequence[dict[str, Measured]], r: Floats) -> pd.DataFrame:
-    """Average all measures over folds: one row per model and bound."""
+def by_fold(folds: Sequence[dict[str, Measured]], r: Floats) -> pd.DataFrame:
+    """Put all measures in one frame: a row for each model, bound and fold."""
     tables = []
-    for name in folds[0]:
-        found = {
-            key: np.mean([fold[name][key] for fold in folds], axis=0) for key in folds[0][name]
-        }
-        size = len(next(iter(found.values())))
-        tables.append(pd.DataFrame({"model": name, "r": r[:size], **found}))
+    for number, fold in enumerate(folds):
+        for name, found in fold.items():
+            size = len(next(iter(found.values())))
+            tables.append(pd.DataFrame({"model": name, "fold": number, "r": r[:size], **found}))
     return pd.concat(tables)

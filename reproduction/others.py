@@ -16,10 +16,10 @@ from reproduction.measures import (
     Coefficients,
     Fold,
     Measured,
+    by_fold,
     class_scores,
     errors,
     folds_of,
-    over_folds,
 )
 from reproduction.settings import Floats, Settings
 
@@ -38,9 +38,9 @@ def steinberg_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """
     data = load(case, settings)
     folds = folds_of(data, settings.cut(len(data), run))
-    return over_folds(
-        [_steinberg_fold(data, fold) for fold in folds], np.arange(float(STEPS))
-    ).rename(columns={"r": "step"})
+    return by_fold([_steinberg_fold(data, fold) for fold in folds], np.arange(float(STEPS))).rename(
+        columns={"r": "step"}
+    )
 
 
 def _steinberg_fold(data: Data, fold: Fold) -> dict[str, Measured]:

@@ -1,4 +1,11 @@
-"""Means with intervals over runs, and paired comparisons."""
+"""Means with two intervals, and paired comparisons.
+
+Runs of cross-validation cut the same rows again and again. The interval of the
+mean over runs shrinks with their number and says how sure the mean is on these
+rows. For other samples of rows the variance over the J folds of all runs counts
+1/J + n_test/n_train times (Nadeau and Bengio 2003, "Inference for the
+generalization error"; Bouckaert and Frank 2004 for repeated cross-validation).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +19,7 @@ from scipy.special import stdtrit
 from reproduction.results import pick
 
 LEVEL = 0.9
-# Relative differences below this are called equal, however sure their sign.
+# Relative differences below this are negligible, however sure their sign: ties.
 TIE = 0.005
 
 Outcome = Literal["lower", "equal", "higher"]
@@ -21,55 +28,63 @@ OUTCOMES: tuple[Outcome, ...] = ("lower", "equal", "higher")
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over runs, with its 90 % confidence interval."""
+    """A mean, with half the widths of its two 90 % intervals."""
 
     mean: float
-    low: float
-    high: float
+    half: float  # of the mean over runs, on the same rows
+    new: float  # for other samples of rows
 
     @property
-    def half(self) -> float:
-        """Half the width."""
-        return (self.high - self.low) / 2.0
+    def wider(self) -> float:
+        """The larger of the two, by which differences are judged."""
+        return max(self.half, self.new)
 
 
-def interval(values: Any) -> Interval:
-    """Return Student's interval for the mean; a single run has none."""
-    mean, n = float(np.mean(values)), len(values)
+def interval(values: Any, run: Any) -> Interval:
+    """Return Student's intervals of the mean; a single run, or fold, has none.
+
+    `values` are by fold, and `run` says in which run of cross-validation each
+    fold is. With K folds in a run n_test/n_train is 1/(K − 1).
+    """
+    values, run = np.asarray(values, dtype=np.float64), np.asarray(run)
+    numbers, of_run = np.unique(run, return_inverse=True)
+    means = np.bincount(of_run, values) / np.bincount(of_run)
+    folds = len(values) / len(numbers)
+    new = _half(values, 1.0 / len(values) + 1.0 / (folds - 1.0)) if folds > 1.0 else 0.0
+    return Interval(float(values.mean()), _half(means, 1.0 / len(means)), new)
+
+
+def _half(values: Any, factor: float) -> float:
+    """Half the width of an interval whose variance is `factor` times that of the values."""
+    n = len(values)
     if n < 2:
-        return Interval(mean, mean, mean)
-    half = float(stdtrit(n - 1, 0.5 + LEVEL / 2) * np.std(values, ddof=1) / np.sqrt(n))
-    return Interval(mean, mean - half, mean + half)
+        return 0.0
+    return float(stdtrit(n - 1, 0.5 + LEVEL / 2) * np.std(values, ddof=1) * np.sqrt(factor))
 
 
 def outcome(found: Interval) -> Outcome:
-    """Say where a relative difference is: by its interval, unless it is a tie."""
-    if abs(found.mean) < TIE or found.low <= 0.0 <= found.high:
+    """Say where a relative difference is: by the wider interval, unless it is a tie."""
+    if abs(found.mean) < TIE or found.wider >= abs(found.mean):
         return "equal"
     return "lower" if found.mean < 0.0 else "higher"
 
 
-def compare(table: pd.DataFrame, first: str, second: str, measure: str) -> Interval:
+def compare(both: pd.DataFrame, measure: str) -> Interval:
     """Return the difference of two models on the same folds, relative to the second's mean."""
-    a, b = (pick(table, model=name) for name in (first, second))
-    return _difference(a.merge(b, on="run"), measure)
-
-
-def _difference(both: pd.DataFrame, measure: str) -> Interval:
     ours, theirs = (both[f"{measure}_{side}"].to_numpy() for side in "xy")
-    return interval((ours - theirs) / float(np.mean(theirs)))
+    return interval((ours - theirs) / float(np.mean(theirs)), both["run"])
 
 
 def cells(
     table: pd.DataFrame, first: str, second: str, measure: str, by: str = "r"
 ) -> pd.DataFrame:
     """Compare two models in every data set, for every bound: one row per cell."""
-    rows, keys = [], ["case", by, "run"]
+    rows, keys = [], ["case", by, "run", "fold"]
     a, b = (pick(table, model=name)[[*keys, measure]] for name in (first, second))
     for (case, value), both in a.merge(b, on=keys).groupby(["case", by], sort=False):
-        found = _difference(both, measure)
-        rows.append((case, value, outcome(found), found.mean, found.half))
-    return pd.DataFrame(rows, columns=["case", by, "outcome", "mean", "half"])
+        found = compare(both, measure)
+        rows.append((case, value, outcome(found), found.mean, found.half, found.new))
+    return pd.DataFrame(rows, columns=["case", by, "outcome", "mean", "half", "new"])
 
 
 def count(found: pd.DataFrame, wanted: Outcome) -> int:

@@ -60,4 +60,4 @@ def _validated(
     table = found.to_frame().rename(columns={"unfairness": "r"})
     wanted = ("rmse", "f1", "share_of_means", "decision_gap", "train_achieved")
     kept = [name for name in wanted if name in table]
-    return table.groupby(["model", "r"], sort=False)[kept].mean().reset_index()
+    return table[["model", "r", "fold", *kept]]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from reproduction.results import Results, SkippedError, pick
 from reproduction.settings import Floats
-from reproduction.statistics import OUTCOMES, count
+from reproduction.statistics import OUTCOMES, Outcome, count
 
 Kind = Literal[
     "holds",
@@ -88,6 +88,19 @@ def grade(good: int, total: int) -> Kind:
 def grade_samples(good: int, total: int) -> Kind:
     """Judge by random samples, which need not all agree: nine of ten, half of them, or fewer."""
     return "holds" if 10 * good >= 9 * total else grade(good, total)
+
+
+def ahead(found: pd.DataFrame, wanted: Outcome) -> Kind:
+    """Judge that one model is ahead of another: ties count for neither side.
+
+    Holds if it is ahead in more than half of the cells, and behind in none; in
+    part if it is ahead in more cells than behind.
+    """
+    others = {"lower": "higher", "higher": "lower"}
+    good, bad = count(found, wanted), int((found["outcome"] == others[wanted]).sum())
+    if 2 * good > len(found) and not bad:
+        return "holds"
+    return "holds in part" if good > bad else "does not hold"
 
 
 def either(true: bool) -> Kind:
@@ -188,6 +201,15 @@ def tally(found: pd.DataFrame) -> str:
 def tie(found: pd.DataFrame) -> str:
     """Call a comparison a tie if nine of ten cells are."""
     return " A tie." if 10 * count(found, "equal") >= 9 * len(found) else ""
+
+
+def by_case(found: pd.DataFrame, digits: int = 1) -> str:
+    """Write the range of differences of every data set."""
+    parts = [
+        f"{short(case).removesuffix(', isolated')} {between(one['mean'], digits)}"
+        for case, one in found.groupby("case", sort=False)
+    ]
+    return "; ".join(parts)
 
 
 def short(case: str) -> str:

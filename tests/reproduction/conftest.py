@@ -28,7 +28,8 @@ def verdict(name, **tables):
 
 def linear(*, cases=PAPER, **models):
     """Rows of the linear experiment; a model is a number, or a function of case and r."""
-    base = {"FRRM": 1.0, "NCLM": 1.0, "ZLM": 1.0, "intercept only": 2.0, "ZLM, dropping": 2.0}
+    base = {"FRRM": 1.0, "NCLM": 1.0, "ZLM": 1.0, "ZLM, |COR|": 1.0, "intercept only": 2.0,
+            "ZLM, dropping": 2.0}  # fmt: skip
     for case in cases:
         for name, level in (base | models).items():
             for r in BOUNDS:
@@ -36,9 +37,10 @@ def linear(*, cases=PAPER, **models):
                     value = level(case, r) if callable(level) else level
                     value = value * (1 + 1e-3 * run)
                     yield {
-                        "case": case, "run": run, "model": name, "r": r, "rmse": value,
-                        "train_rmse": value, "train_dependence": r, "dependence": r,
-                        "share": r, "covariance": r, "test_covariance": r, "active": 1.0,
+                        "case": case, "run": 0, "fold": run, "model": name, "r": r,
+                        "rmse": value, "train_rmse": value, "train_dependence": r,
+                        "dependence": r, "share": r, "covariance": r, "correlation": r,
+                        "active": 1.0,
                     }  # fmt: skip
 
 

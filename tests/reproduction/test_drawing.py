@@ -48,7 +48,7 @@ def test_differences_are_drawn_on_one_scale(found):
     table = one.table(found)
     at = table[(table["kind"] == "difference") & (table["case"] == "LSAC") & (table["r"] == 0.2)]
     assert at.set_index("model")["mean"].round(6).to_dict() == {
-        "NCLM": -10.0, "ZLM": -10.0, "ZLM, same share": -5.0
+        "NCLM": -10.0, "ZLM": -10.0, "ZLM, |COR|": -10.0, "ZLM, same share": -5.0
     }  # fmt: skip
     drawn = one.draw(table)
     assert len(drawn.axes) == 10  # no blank panels

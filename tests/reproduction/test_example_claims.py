@@ -5,8 +5,6 @@ import pytest
 
 from .conftest import verdict
 
-SOFTWARE = "holds of the software, not of the model"
-
 
 def checks(check, quantity, values, r=0.1):
     return [
@@ -64,13 +62,13 @@ def test_quadratic_forms_of_shrunken_coefficients():
     assert verdict(name, checks=some).kind == "holds in part"
 
 
-def test_nclm_as_software_and_as_model():
-    exact = [row for name in ("nclm gradient", "nclm bound")
-             for row in checks(name, "p = 3", [1e-14, 1e-14], r=1e-8)]  # fmt: skip
-    off = [row | {"value": 0.1} for row in exact]
-    for name in ("dimension_of_problem_7", "problem_7_at_zero"):
-        assert verdict(name, checks=exact).kind == SOFTWARE
-        assert verdict(name, checks=off).kind == "holds"
+@pytest.mark.parametrize(("share", "kind"), [(0.0059, "holds"), (0.01, "holds in part")])
+def test_the_problem_at_small_bounds_is_judged_by_its_solver(share, kind):
+    exact = checks("nclm bound", "p = 3", [1e-14, 1e-14], r=1e-8)
+    theirs = [{"case": "vu.test", "run": 0, "model": "NCLM", "r": 0.01, "share": share}]
+    found = verdict("problem_7_at_zero", checks=exact, fairml=theirs)
+    assert found.kind == kind
+    assert f"{share:.4f} at r = .01" in found.measured
 
 
 def bias(by_r, case="example", penalties=(1.0, 10.0)):

@@ -14,12 +14,12 @@ from reproduction.measures import (
     Coefficients,
     Fold,
     attribute_groups,
+    by_fold,
     class_scores,
     constant_path,
     errors,
     folds_of,
     gaps,
-    over_folds,
 )
 from reproduction.others import f1
 
@@ -65,9 +65,9 @@ def test_errors_and_dependence(fold, path):
         assert found["train_dependence"][k] == pytest.approx(in_training, abs=1e-9)
         adjusted = 1.0 - (1.0 - in_validation) * (15 - 1) / (15 - 2 - 1)
         assert found["dependence"][k] == pytest.approx(adjusted, abs=1e-9)
-    for name, rows in (("covariance", train), ("test_covariance", test)):
-        for k, one in enumerate(eta[rows].T):
-            expected = np.abs(np.cov(np.column_stack([fold.S[rows], one]).T)[:2, 2]).max()
+    for name, matrix in (("covariance", np.cov), ("correlation", np.corrcoef)):
+        for k, one in enumerate(eta[train].T):
+            expected = np.abs(matrix(np.column_stack([fold.S[train], one]).T)[:2, 2]).max()
             assert found[name][k] == pytest.approx(expected, rel=1e-8, abs=1e-12)
     np.testing.assert_allclose(found["train_dependence"][:2], [0.0, 0.1], atol=1e-9)
     assert found["active"].tolist() == [1.0, 1.0, 0.0]
@@ -148,13 +148,15 @@ def test_gaps_between_groups():
     np.testing.assert_allclose(gaps(fold, eta, groups), [1.0, 1.0, 0.0])
 
 
-def test_measures_are_averaged_over_folds():
+def test_every_fold_has_its_rows():
     folds = [
         {"a": {"rmse": np.array([1.0, 2.0])}, "b": {"rmse": np.array([v])}} for v in (3.0, 5.0)
     ]
-    found = over_folds(folds, np.array([0.0, 0.1]))
-    assert found.to_dict("list") == {"model": ["a", "a", "b"], "r": [0.0, 0.1, 0.0],
-                                     "rmse": [1.0, 2.0, 4.0]}  # fmt: skip
+    found = by_fold(folds, np.array([0.0, 0.1]))
+    assert found.to_dict("list") == {
+        "model": ["a", "a", "b"] * 2, "fold": [0] * 3 + [1] * 3, "r": [0.0, 0.1, 0.0] * 2,
+        "rmse": [1.0, 2.0, 3.0, 1.0, 2.0, 5.0],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("bound", ["covariance", "correlation"])

@@ -23,7 +23,8 @@ from reproduction.bias import bias_part, nclm_coefficients, one_standard_error
 from reproduction.descriptions import datasets_part
 from reproduction.examples import logistic_example, sample_example
 from reproduction.experiments import EXPERIMENTS
-from reproduction.measures import Fold
+from reproduction.matching import correlated
+from reproduction.measures import Coefficients, Fold
 from reproduction.results import pick
 from reproduction.runner import compute
 from reproduction.settings import Settings
@@ -51,6 +52,11 @@ def part(experiment, case, settings, run=0):
     return compute((experiment, case, run), settings.identity, settings)[0]
 
 
+def over_folds(table, by="r"):
+    """Return the means over folds."""
+    return table.groupby(["model", by], sort=False).mean(numeric_only=True).reset_index()
+
+
 @pytest.fixture(autouse=True)
 def one_thread():
     """As in the runner: many small matrices."""
@@ -60,7 +66,7 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def linear_run(settings):
-    return part("corrected", "GCR, gender corrected", settings)
+    return over_folds(part("corrected", "GCR, gender corrected", settings))
 
 
 @pytest.mark.parametrize("model", ["FRRM", "NCLM"])
@@ -106,6 +112,44 @@ def test_zafars_model_of_a_fold_is_the_public_one(settings):
     assert measured["ZLM"]["rmse"][3] == pytest.approx(expected)
 
 
+def test_zafars_model_has_the_largest_correlation_of_the_others(settings):
+    data = sources.load("GCR, gender corrected", settings)
+    fold, bounds = Fold.of(data, *settings.cut(1000, 0)[0]), np.array(settings.bounds)
+    measured = linear.measured_fold(fold, bounds)
+    largest = np.maximum(*(measured[name]["correlation"] for name in ("FRRM", "NCLM")))
+    ours = measured["ZLM, |COR|"]
+    bounded = ours["active"] > 0.0
+    np.testing.assert_allclose(ours["correlation"][bounded], largest[bounded], 2e-3, 1e-9)
+    assert bounded.tolist() == [True, True, True, False, False, False, False]
+    assert (ours["correlation"] <= largest * (1 + 1e-3) + 1e-9).all()
+    # Covariances are bounded in the units of S, as fairml does: some limit gives the same model.
+    model = ZafarRegressor(ours["covariance"][2], sensitive=data.sensitive, bound="covariance")
+    model.fit(data.frame.iloc[fold.train], data.y[fold.train])
+    residual = data.y[fold.test] - model.predict(data.frame.iloc[fold.test])
+    assert ours["rmse"][2] == pytest.approx(np.sqrt((residual**2).mean()), rel=1e-6)
+
+
+def test_correlations_are_found_where_they_grow_slowly():
+    """Two attributes in units that differ by 1000: the second is bounded last."""
+    rng = np.random.default_rng(3)
+    S = rng.normal(size=(400, 2)) * [1.0, 1000.0]
+    X = S @ np.array([[1.0, 0.2, 0.0], [2e-3, 1e-4, 1e-3]]) + rng.normal(size=(400, 3))
+    y = X @ np.array([1.0, -0.5, 2.0]) + rng.normal(size=400)
+    frame = pd.DataFrame(np.column_stack([S, X]), columns=list("abcde"))
+    fold = Fold.of(sources.Data(frame, pd.Series(y), ["a", "b"]), *2 * (np.arange(400),))
+    model = ZafarRegressor(bound="covariance", sensitive=["a", "b"])
+
+    def solve(limits):
+        path = model.path(frame, y, unfairness=limits)
+        return Coefficients(path.intercept, path.alpha, path.beta, path.status)
+
+    targets = np.array([0.0, 0.001, 0.05, 0.2, 0.99])
+    found = correlated(fold, solve, np.full(5, 0.3), targets)
+    reached = fold.correlations(found, fold.training)
+    np.testing.assert_allclose(reached[:4], targets[:4], rtol=2e-3, atol=1e-12)
+    assert found.status[-1] == "inactive"
+
+
 def test_matched_models_have_the_share_of_frrm(settings):
     data = sources.load("GCR, gender corrected", settings)
     train, test = settings.cut(1000, 0)[0]
@@ -132,7 +176,8 @@ def test_logistic_runs_are_those_of_the_classifiers():
     settings = Settings(folds=2)
     data = sources.load("German", settings)
     y = np.asarray(data.labels.astype(str))
-    found = logistic.logistic_part("German", 0, settings)
+    table = logistic.logistic_part("German", 0, settings)
+    found = over_folds(table)
     scores = {"FGRRM": [], "ZLRM": []}
     for train, test in settings.cut(1000, 0):
         fair = FairRidgeClassifier(0.05, sensitive=data.sensitive)
@@ -150,11 +195,17 @@ def test_logistic_runs_are_those_of_the_classifiers():
     for name, each in scores.items():
         found_f1 = pick(found, model=name, r=0.05)["f1"].item()
         assert found_f1 == pytest.approx(np.mean(each), abs=2e-3)
+    ours, theirs = (pick(table, model=name) for name in ("FGRRM", "ZLRM, |COR|"))
+    bounded = theirs["active"].to_numpy() > 0.0
+    assert 0.0 < bounded.mean() < 1.0
+    reached = theirs["correlation"].to_numpy()[bounded]
+    np.testing.assert_allclose(reached, ours["correlation"].to_numpy()[bounded], rtol=2e-3,
+                               atol=1e-9)  # fmt: skip
 
 
 def test_steinberg_and_frrm_have_the_same_share():
     settings = Settings(folds=2)
-    found = others.steinberg_part("German, groups", 0, settings)
+    found = over_folds(others.steinberg_part("German, groups", 0, settings), "step")
     theirs, ours = (pick(found, model=name) for name in ("Steinberg", "FRRM"))
     np.testing.assert_allclose(theirs["train_dependence"], ours["train_dependence"], atol=1e-9)
     assert (np.diff(theirs["train_dependence"]) < 0).all()
@@ -356,7 +407,7 @@ def test_the_unit_of_s_matters_to_frrm_only():
 @pytest.mark.slow
 def test_todays_models_are_those_of_cross_validate():
     settings = Settings(folds=3)
-    table = today.linear_part("GCR, gender corrected", 0, settings)
+    table = over_folds(today.linear_part("GCR, gender corrected", 0, settings))
     data = sources.load("GCR, gender corrected", settings)
     plain = cross_validate(
         FairRidgeRegressor(sensitive=data.sensitive), data.frame, data.y,
@@ -366,7 +417,7 @@ def test_todays_models_are_those_of_cross_validate():
     assert found["rmse"].item() == pytest.approx(plain["rmse"].mean(), rel=1e-9)
     sure = pick(table, model="certified").iloc[0]
     assert 0.0 < sure["train_achieved"] < 0.05
-    classes = today.classes_part("German", 0, settings)
+    classes = over_folds(today.classes_part("German", 0, settings))
     fair = pick(classes, model="mean parity", r=0.0)
     assert fair["train_achieved"].item() == pytest.approx(0.0, abs=1e-6)
 
