@@ -114,7 +114,12 @@ def test_numbers(halves, family, weighted, offset):
     if family == "poisson":
         terms = 2.0 * (xlogy(y, y / mean) - (y - mean))
         assert found["loss"] == pytest.approx(np.average(terms, weights=weight))
-        assert found["r_squared"] == pytest.approx(r2_score(y, mean, sample_weight=weight))
+        shift = new["offset"].to_numpy() if offset else 0.0 * weight
+        null = np.exp(shift) * (weight @ y) / (weight @ np.exp(shift))
+        rest = weight @ (xlogy(y, y / mean) - (y - mean))
+        explained = 1.0 - rest / (weight @ (xlogy(y, y / null) - (y - null)))
+        assert found["d_squared"] == pytest.approx(explained)
+        assert "r_squared" not in found
     else:
         squares = mean_squared_error(y, mean, sample_weight=weight)
         assert found["rmse"] == pytest.approx(np.sqrt(squares))

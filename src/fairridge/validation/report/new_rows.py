@@ -161,7 +161,7 @@ def _draws(wanted: int | None, rows: DenseRows) -> int:
 
 
 def _accuracy(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
-    measures = rows.accuracy(family, eta)
+    measures = rows.accuracy(family, eta) | rows.explained(family, eta)
     return tuple(
         NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")
         for key, name, _ in measures_of(family)

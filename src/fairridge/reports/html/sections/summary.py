@@ -22,7 +22,7 @@ from fairridge.reports.html.sections.parts import (
     section,
     sentence,
 )
-from fairridge.reports.html.sections.promises import other_prices, population_text
+from fairridge.reports.html.sections.promises import means_text, other_prices, population_text
 
 STATUS = {
     "converged": "active: it shapes the model",
@@ -109,6 +109,14 @@ def _of_groups(contents: ReportContents) -> Iterator[KeyFigure]:
             lambda k: ratio(lowest[k]),
             lambda k: verdicts[lowest[k] < FOUR_FIFTHS],
         )
+    ratios = [audit.mean_ratio.value for audit in contents.main.audits]
+    if np.isfinite(ratios[contents.chosen]):
+        free = ratio(ratios[contents.free])
+        yield (
+            "Lowest ratio of means",
+            lambda k: ratio(ratios[k]),
+            lambda k: f"between two groups; {free} without a bound",
+        )
 
 
 def _refitted(contents: ReportContents, k: int, here: bool) -> str:
@@ -132,6 +140,7 @@ def sentences(contents: ReportContents) -> list[str]:
         price_of_blindness(contents),
         _decisions(contents),
         _groups(contents),
+        means_text(contents.main.audits[contents.chosen]),
     ]
     return [part for part in parts if part]
 

@@ -9,7 +9,11 @@ from fairridge.reports.html.alternatives import worst_group
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
 from fairridge.reports.html.sections.parts import bar, remark, section, sentence, table
-from fairridge.reports.html.sections.promises import largest_miscalibration, shown_calibration
+from fairridge.reports.html.sections.promises import (
+    largest_miscalibration,
+    means_text,
+    shown_calibration,
+)
 from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.validation_contents import Drift, NewRowsContents, NewRowsMeasure
 
@@ -30,6 +34,7 @@ def new_rows_sentences(contents: NewRowsContents) -> list[str]:
         _bound(contents),
         f"{accuracy.name} is {_text(accuracy, accuracy.value)} on the new rows.",
         _groups(contents),
+        means_text(contents.main.audits[0]),
         _drift(contents),
     ]
     return [part for part in parts if part]
@@ -83,7 +88,11 @@ def _row(measure: NewRowsMeasure) -> list[Html | str]:
 def _text(measure: NewRowsMeasure, value: float) -> str:
     if measure.is_share:
         return percent(value, 2)
-    return ratio(value) if measure.key in ("auc", "r_squared", "concordance") else number(value, 4)
+    return (
+        ratio(value)
+        if measure.key in ("auc", "r_squared", "d_squared", "concordance")
+        else number(value, 4)
+    )
 
 
 def _bound(contents: NewRowsContents) -> str:
