@@ -59,13 +59,13 @@ def reported(model, halves, response, weighted, offset):
 
 
 def share(new, values, weight):
-    """R² on S of one or several columns, adjusted for chance."""
+    """R² on S of one or several columns."""
     S, n = np.column_stack([new["sex"] == "m", new["age"]]), len(new)
     values = np.asarray(values, dtype=float).reshape(n, -1)
     fitted = LinearRegression().fit(S, values, sample_weight=weight).predict(S)
     total = weight @ ((values - np.average(values, axis=0, weights=weight)) ** 2).sum(axis=1)
     rest = weight @ ((values - fitted) ** 2).sum(axis=1)
-    return 1.0 - rest / total * (n - 1) / (n - 3)
+    return 1.0 - rest / total
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -88,8 +88,8 @@ def report(
     new_rows : bool, default=False
         Whether these are rows that the fitted model has not seen, to validate
         it on: whether the bound holds there, groups and calibration, and how
-        far each column has drifted from the training rows. Intervals rest on
-        `bootstrap` resamplings of the rows (200 by default); `cv` has no part.
+        far each column has drifted from the training rows. Nothing is fitted, so
+        that `cv` and `bootstrap` have no part.
     progress : callable, optional
         Called with the stage, the steps done and the number of steps.
 

@@ -109,3 +109,12 @@ def means_text(audit: Audit) -> str:
         observed = low.mean_response.value / high.mean_response.value
         text += f"; their observed means have the ratio {ratio(observed)}"
     return f"{text}."
+
+
+def interval_text(audit: Audit) -> str:
+    """Write the interval of the lowest adverse impact ratio, as `audit` has it; "" without one."""
+    found = audit.parity_ratio
+    if not found.low < found.high:
+        return ""
+    ends = f"{ratio(found.low)} to {ratio(found.high)}"
+    return f"; {100 * audit.confidence:g} % interval {ends}"
