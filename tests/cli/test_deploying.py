@@ -123,6 +123,52 @@ def test_scorecards_are_tables(run, people):
     np.testing.assert_allclose(found["points"], expected["points"])
 
 
+def test_scorecards_have_a_scale(run, people):
+    done = run("export", "-m", "m.json", "--to", "scorecard", "-o", "card.csv",
+               "--points-to-double-odds", 40, "--base-score", 500, "--base-odds", 10)  # fmt: skip
+    assert done.code == 0, done.error
+    card = scorecard(load("m.json"), points_to_double_odds=40, base_score=500, base_odds=10)
+    found = pd.read_csv("card.csv", keep_default_na=False)
+    np.testing.assert_allclose(found["points"], pd.DataFrame(card.to_frame())["points"])
+
+
+def test_relativities_are_tables_that_spreadsheets_can_open(run):
+    rng, n = np.random.default_rng(5), 300
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "car": rng.choice(["=1+1", "small"], n),
+            "age": rng.uniform(18, 80, n).round(1),
+            "years": rng.uniform(0.2, 1.0, n).round(3),
+        }
+    )
+    frame["log_years"] = np.log(frame["years"])
+    frame["claims"] = rng.poisson(0.5 * frame["years"])
+    frame.to_csv("cars.csv", index=False)
+    roles = ("-y", "claims", "-s", "sex", "--family", "poisson", "--offset", "log_years")
+    fitted = run("fit", "cars.csv", *roles, "--drop", "years", "-r", 0.05, "-o", "cars.json")
+    assert fitted.code == 0, fitted.error
+    asked = ("export", "-m", "cars.json", "--to", "relativities", "-o", "factors.csv")
+    rows = ("--data", "cars.csv", "-y", "claims", "--exposure", "years")
+    done = run(*asked, *rows, "--bands", "age=18,25,40,65")
+    assert done.code == 0, done.error
+    found = pd.read_csv("factors.csv", keep_default_na=False)
+    assert found["level"].tolist()[:5] == ["", "f", "m", "'=1+1", "small"]
+    base = found.iloc[0]
+    assert float(base["exposure"]) == pytest.approx(frame["years"].sum())
+    assert float(base["observed"]) == frame["claims"].sum()
+    assert float(base["lower"]) < base["relativity"] < float(base["upper"])
+    for bad, message in (
+        (("--exposure", "years"), "--exposure is a column of rows"),
+        (("--bands", "age"), "--bands age must be a column and numbers"),
+        (("--data", "cars.csv", "-y", "nothing"), "nothing"),
+        (("--base-score", 500), "--base-score is for --to scorecard"),
+    ):
+        wrong = run(*asked, *bad)
+        assert (wrong.code, wrong.error.count("\n")) == (2, 1), wrong.error
+        assert message in wrong.error
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

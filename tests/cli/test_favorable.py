@@ -56,10 +56,10 @@ def test_reports_begin_with_the_favorable_outcome(run, loans):
     guessed = run("report", "loans.csv", *roles, "-r", 1)
     assert guessed.out.startswith("Favorable outcome: default = 0 (a guess from the name 'default'")
     text = " ".join(guessed.out.split())
-    assert "group b, of whom" in text
+    assert "(group b;" in text
     said = json.loads(run("report", "loans.csv", *roles, "--favorable", 1, "-r", 1, "--json").out)
     assert said["favorable"] == "favorable outcome: default = 1"
-    assert "group a, of whom" in said["summary"]
+    assert "(group a;" in said["summary"]
     page = " ".join(loans_page().split())
     assert "the probability of 1 is above 0.5" in page
 

@@ -13,7 +13,9 @@ from fairridge.metrics import audit, sensitive_span
 from fairridge.metrics.contrasts import (
     largest_mean_difference,
     largest_rate_difference,
+    mean_ratio,
     rate_ratio,
+    smallest_mean_ratio,
     smallest_rate_ratio,
 )
 from fairridge.metrics.intervals import mean_interval, rate_interval
@@ -79,6 +81,51 @@ def test_means_have_welchs_interval():
     np.testing.assert_allclose([found.low, found.high], [max(expected.low, 0.0), expected.high])
     one_row = mean_interval(np.array([2.0]), np.ones(1), 0.95)
     assert np.isnan(largest_mean_difference([groups[0], one_row], 0.9).high)
+
+
+def test_ratios_of_means_are_differences_of_logarithms():
+    rng = np.random.default_rng(2)
+    a, b, c = (mean_interval(rng.gamma(2.0, m, 40), np.ones(40), 0.9) for m in (1.0, 1.6, 1.4))
+    found = mean_ratio(a, b, 0.9)
+    assert found.value == pytest.approx(a.value / b.value)
+    # Symmetric on the scale of logarithms, and the inverse has the inverse interval.
+    assert np.sqrt(found.low * found.high) == pytest.approx(found.value)
+    other = mean_ratio(b, a, 0.9)
+    assert (other.low, other.high) == pytest.approx((1.0 / found.high, 1.0 / found.low))
+    error = np.hypot(a.error / a.value, b.error / b.value)
+    assert np.log(found.high / found.value) == pytest.approx(
+        stats.t.isf(0.05, 75) * error, rel=0.01
+    )
+    lowest = smallest_mean_ratio([a, b, c], 0.9)
+    assert lowest.value == pytest.approx(min(a.value, c.value) / b.value)
+    assert lowest.low < found.low
+    assert np.isnan(
+        smallest_mean_ratio([a, mean_interval(-np.ones(9), np.ones(9), 0.9)], 0.9).value
+    )
+
+
+@pytest.mark.slow
+def test_ratios_of_means_cover_the_truth():
+    rng, truth, hits = np.random.default_rng(0), 1.0 / 1.5, 0
+    for _ in range(600):
+        drawn = [rng.poisson(m, 150).astype(float) for m in (0.6, 0.9)]
+        groups = [mean_interval(values, np.ones(150), 0.9) for values in drawn]
+        found = mean_ratio(*groups, 0.9)
+        hits += found.low <= truth <= found.high
+    assert 0.87 < hits / 600 < 0.93
+
+
+def test_negative_numbers_have_no_ratios():
+    sex, rng = np.repeat(["f", "m"], 60), np.random.default_rng(1)
+    counts = rng.poisson(2.0, 120).astype(float)
+    found = audit(counts, 2.0 + 0.0 * counts, sensitive_features=sex, kind="regression")
+    assert found.mean_ratio.value == pytest.approx(1.0)
+    group = found.attributes[0].groups[0]
+    assert group.observed_ratio.value == pytest.approx(counts[:60].mean() / 2.0)
+    assert group.observed_ratio.low == pytest.approx(1.0 + group.calibration.low / 2.0)
+    shifted = audit(counts - 3.0, 2.0 + 0.0 * counts, sensitive_features=sex, kind="regression")
+    assert np.isnan(shifted.mean_ratio.value)
+    assert np.isnan(shifted.attributes[0].groups[0].observed_ratio.value)
 
 
 def test_extremes_of_several_groups_hold_for_all_pairs_together():

@@ -91,13 +91,11 @@ def test_held_out_rows_are_predicted_by_models_that_have_not_seen_them(
     assert contents.accuracy[0].held_out[k] == pytest.approx(np.mean(scores), abs=1e-6)
     error = np.std(scores, ddof=1) / np.sqrt(3)
     assert contents.accuracy[0].error[k] == pytest.approx(error, abs=1e-6)
-    wanted = audit(
-        y, eta, sensitive_features=people[["sex", "age"]], threshold=np.median(y), kind="regression"
-    )
+    wanted = audit(y, eta, sensitive_features=people[["sex", "age"]], kind="regression")
     found = contents.main.audits[k]
     for a, b in zip(found.attributes, wanted.attributes, strict=True):
         for x, z in zip(a.groups, b.groups, strict=True):
-            assert x.selection_rate.value == z.selection_rate.value
+            assert np.isnan(x.selection_rate.value)
             assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value, abs=1e-6)
 
 
@@ -158,7 +156,7 @@ def test_a_survival_report_has_no_share_of_means(people, people_X):
     contents = fairridge.report(
         model, people_X, people[["time", "status"]].to_numpy(), **QUICK
     ).contents
-    assert list(contents.yardstick) == ["share_of_eta", "decision_gap"]
+    assert list(contents.yardstick) == ["share_of_eta"]
     assert contents.on_predictions is None
 
 
@@ -271,6 +269,72 @@ def test_warnings_of_the_fit_are_remarks(people, people_X):
     # A fitted model has warned before: warnings are errors here.
     again = fairridge.report(model, X, people["gaussian"], cv=0, bootstrap=0)
     assert dict(again.contents.subject.record)["Remarks"] == remarks
+
+
+def counts(n=600):
+    """Claims with exposure: most rows have none, and their median is 0."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "x": rng.normal(size=n)})
+    exposure = rng.uniform(0.3, 1.0, n)
+    rate = np.exp(-1.2 + 0.5 * frame["x"] + 0.5 * (frame["sex"] == "m"))
+    return frame, rng.poisson(rate * exposure), np.log(exposure)
+
+
+def test_counts_decide_nothing_by_themselves():
+    X, y, offset = counts()
+    model = FairRidgeRegressor(0.02, sensitive=["sex"], family="poisson").fit(X, y, offset=offset)
+    found = fairridge.report(model, X, y, offset=offset, cv=0, bootstrap=0, response="claims")
+    contents, k = found.contents, found.contents.chosen
+    assert contents.main.decisions is None
+    assert "decision_gap" not in contents.yardstick
+    for word in ("selected", "decisions", "Favorable", "four fifths", "R² is"):
+        assert word not in found.summary, word
+    groups = found.html.split('id="groups"')[1].split('id="coefficients"')[0]
+    assert "selected" not in groups
+    assert "Of highest" in groups
+    assert "All rows, by tenth of the predictions" in groups
+    measure = contents.accuracy[0]
+    assert measure.name == "D²"
+    assert measure.training[k] == pytest.approx(model.score(X, y, offset=offset))
+    of_audit = audit(y, model.predict(X, offset=offset), sensitive_features=X["sex"])
+    ratio = contents.main.audits[k].mean_ratio
+    means = [group.mean_prediction.value for group in of_audit["sex"].groups]
+    assert ratio.value == pytest.approx(min(means) / max(means))
+    assert (ratio.low, ratio.high) == pytest.approx(
+        (of_audit.mean_ratio.low, of_audit.mean_ratio.high)
+    )
+    assert f"is {ratio.value:.3f} times that of" in found.summary
+    deciles = contents.main.audits[k].tenths
+    assert sum(one.count for one in deciles) == len(y)
+    sums = [one.count * one.mean_response.value for one in deciles]
+    assert sum(sums) == pytest.approx(y.sum())
+
+
+@pytest.mark.parametrize("favorable", ["high", "low"])
+@pytest.mark.parametrize("top", [0.25, 120])
+def test_as_many_are_selected_as_there_is_room_for(top, favorable):
+    X, y, offset = counts()
+    model = FairRidgeRegressor(0.02, sensitive=["sex"], family="poisson").fit(X, y, offset=offset)
+    options = {"offset": offset, "cv": 0, "bootstrap": 0, "favorable": favorable}
+    contents = fairridge.report(model, X, y, top=top, **options).contents
+    wanted = top if top > 1 else round(top * len(y))
+    assert (contents.main.decisions.selected == wanted).all()
+    order = np.argsort(model.predict(X, offset=offset) * (-1 if favorable == "high" else 1))
+    chosen = np.isin(np.arange(len(y)), order[:wanted])
+    for group in contents.main.audits[contents.chosen]["sex"].groups:
+        rate = chosen[X["sex"] == group.group].mean()
+        assert group.selection_rate.value == pytest.approx(rate)
+    assert f"{'highest' if favorable == 'high' else 'lowest'} " in contents.subject.rule
+
+
+@pytest.mark.parametrize("top", [0, 1.5, -3, True, "many"])
+def test_impossible_capacities_are_refused(top):
+    X, y, _ = counts(80)
+    model = FairRidgeRegressor(0.02, sensitive=["sex"], family="poisson")
+    with pytest.raises(ValueError, match="must be a share of the rows"):
+        fairridge.report(model, X, y, top=top, cv=0, bootstrap=0)
+    with pytest.raises(ValueError, match="name one"):
+        fairridge.report(model, X, y, top=0.2, threshold=1.0, cv=0, bootstrap=0)
 
 
 def test_rules_and_positive_classes(people, people_X):

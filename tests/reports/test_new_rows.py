@@ -47,7 +47,7 @@ def test_the_numbers_are_those_of_the_new_rows(validated, classifier, people, ha
     n, r2 = len(X), LinearRegression().fit(S, score).score(S, score)
     adjusted = 1 - (1 - r2) * (n - 1) / (n - 3)
     found = measure(validated, "share_of_means")
-    assert found.value == pytest.approx(adjusted)
+    assert (found.value, found.adjusted) == pytest.approx((r2, adjusted))
     assert found.training == classifier.unfairness_
     assert found.low < found.value < found.high
     assert validated.contents.bounded == "share_of_means"
@@ -63,9 +63,52 @@ def test_it_says_whether_the_bound_holds(validated, classifier, people, halves):
     first, _, X = halves
     moved = X.assign(age=X["age"].iloc[0] + np.where(X["sex"] == "male", 400.0, 0.0))
     worse = fairridge.report(classifier, moved, people["binomial"][~first], new_rows=True)
-    assert "above the bound, and by more than chance explains" in worse.summary
+    assert "of the variance of the predicted means: above the bound." in worse.summary
+    assert worse.contents.bound_on.verdict(0.02) == "above"
     assert "have shifted" in worse.summary
     assert worse.contents.drift[0].name == "age"
+    certain = fairridge.report(
+        FairRidgeClassifier(0.6, definition="mean-parity", sensitive=["sex", "age"]).fit(
+            X, people["binomial"][~first]
+        ),
+        X, people["binomial"][~first], new_rows=True,
+    )  # fmt: skip
+    assert ": within the bound." in certain.summary
+
+
+def test_audits_and_reports_say_the_same(validated, classifier, people, halves):
+    first, _, X = halves
+    y = people["binomial"][~first]
+    probability, eta = classifier.predict_proba(X)[:, 1], classifier.decision_function(X)
+    found = fairridge.audit(
+        y, probability, sensitive_features=X[["sex", "age"]], linear_predictor=eta,
+        positive=classifier.classes_[1],
+    )  # fmt: skip
+    pairs = {
+        "share_of_eta": found.eta_share,
+        "share_of_means": found.means_share,
+        "decision_gap": found.parity_difference,
+    }
+    for key, wanted in pairs.items():
+        one = measure(validated, key)
+        assert (one.value, one.low, one.high) == pytest.approx(
+            (wanted.value, wanted.low, wanted.high), rel=1e-6
+        ), key
+    ratio = found.parity_ratio
+    assert f"95 % interval {ratio.low:.3f} to {ratio.high:.3f}" in validated.summary
+
+
+def test_an_interval_around_the_bound_decides_nothing():
+    """S explains about as much as the bound allows: the value alone would say within, or above."""
+    rng, n = np.random.default_rng(4), 400
+    X = pd.DataFrame({"s": rng.choice(["a", "b"], n), "x": rng.normal(size=n)})
+    y = X["x"] + 0.6 * (X["s"] == "a") + 0.3 * rng.normal(size=n)
+    model = FairRidgeRegressor(0.03, sensitive="s").fit(X, y)
+    own = fairridge.report(model, X, y, new_rows=True)
+    found = measure(own, "share_of_eta")
+    assert found.low < 0.03 < found.high
+    assert found.value == pytest.approx(0.03)
+    assert "undecided, since the interval has the bound in it" in own.summary
 
 
 def test_drift_is_the_population_stability_index(classifier, people, halves):

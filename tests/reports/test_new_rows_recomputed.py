@@ -59,13 +59,13 @@ def reported(model, halves, response, weighted, offset):
 
 
 def share(new, values, weight):
-    """R² on S of one or several columns, adjusted for chance."""
+    """R² on S of one or several columns."""
     S, n = np.column_stack([new["sex"] == "m", new["age"]]), len(new)
     values = np.asarray(values, dtype=float).reshape(n, -1)
     fitted = LinearRegression().fit(S, values, sample_weight=weight).predict(S)
     total = weight @ ((values - np.average(values, axis=0, weights=weight)) ** 2).sum(axis=1)
     rest = weight @ ((values - fitted) ** 2).sum(axis=1)
-    return 1.0 - rest / total * (n - 1) / (n - 3)
+    return 1.0 - rest / total
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -114,7 +114,12 @@ def test_numbers(halves, family, weighted, offset):
     if family == "poisson":
         terms = 2.0 * (xlogy(y, y / mean) - (y - mean))
         assert found["loss"] == pytest.approx(np.average(terms, weights=weight))
-        assert found["r_squared"] == pytest.approx(r2_score(y, mean, sample_weight=weight))
+        shift = new["offset"].to_numpy() if offset else 0.0 * weight
+        null = np.exp(shift) * (weight @ y) / (weight @ np.exp(shift))
+        rest = weight @ (xlogy(y, y / mean) - (y - mean))
+        explained = 1.0 - rest / (weight @ (xlogy(y, y / null) - (y - null)))
+        assert found["d_squared"] == pytest.approx(explained)
+        assert "r_squared" not in found
     else:
         squares = mean_squared_error(y, mean, sample_weight=weight)
         assert found["rmse"] == pytest.approx(np.sqrt(squares))

@@ -38,6 +38,8 @@ AUDIT_COLUMNS = {
     "mean_prediction": ("predicted", "{:.4g}"),
     "mean_response": ("observed", "{:.4g}"),
     "calibration": ("obs − pred", "{:+.4g}"),
+    "observed_over_predicted": ("obs / pred", "{:.3f}"),
+    "mean_ratio": ("of highest", "{:.3f}"),
     "selection_rate": ("selected", "{:.1%}"),
     "adverse_impact_ratio": ("ratio", "{:.2f}"),
     "true_positive_rate": ("TPR", "{:.1%}"),
@@ -228,6 +230,7 @@ def _audit_facts(audit: Any) -> dict[str, Any]:
         "share_of_eta": audit.eta_share,
         "share_of_means": audit.means_share,
         "decision_gap": audit.parity_difference,
+        "mean_ratio": audit.mean_ratio,
         "demographic_parity_difference": audit.parity_difference,
         "demographic_parity_ratio": audit.parity_ratio,
         "equal_opportunity_difference": audit.opportunity_difference,
@@ -289,11 +292,12 @@ def _cell(row: dict[str, Any], name: str) -> str:
     text = style.format(value)
     if name == "group":
         return text + (" †" if row["small"] else "")
-    if name != "adverse_impact_ratio":
+    if name not in ("adverse_impact_ratio", "mean_ratio"):
         return text
     ends = [style.format(row[f"{name}_{end}"]) for end in ("low", "high")]
     between = f" {ends[0]}–{ends[1]}" if ends[0] != ends[1] else ""
-    return f"{text}{between}" + (" ▼" if row["adverse_impact"] else "")
+    flagged = row["adverse_impact"] and name == "adverse_impact_ratio"
+    return f"{text}{between}" + (" ▼" if flagged else "")
 
 
 def first_line(favorable: Any) -> str:

@@ -57,10 +57,11 @@ def demo(
             findings = _findings(written.contents)
         say(f"Report: {place.resolve()}\n", style="bold")
     say(
-        "Bound: how much of what the model explains may come from the sensitive attributes. "
-        "Ratio: share of a group for which the favorable outcome is predicted, lowest over "
-        "highest (0.8: four-fifths rule). "
-        "Accuracy, ratio and decisions are on held-out rows.",
+        "bound r: how much of what the model explains may come from the sensitive attributes; "
+        "achieved: how much does, in training. All others are on held-out rows. "
+        "lowest ratio: share of a group for which the favorable outcome is predicted, lowest over "
+        "highest (0.8: four-fifths rule). decisions changed: against no bound. "
+        "largest SMD: standardized mean difference between a group and all others.",
         style="dim",
     )
     say(f"\nIn short, for the loans: {findings}", style="bold")
@@ -90,7 +91,8 @@ def _show(name: str, contents: Any) -> None:
         f"{subject.n_rows:,} rows, sensitive: {', '.join(subject.sensitive)}"
     )
     say(title, style="bold")
-    say(f"{subject.favorable[0].upper()}{subject.favorable[1:]}: {subject.rule}.")
+    if subject.rule:
+        say(f"{subject.favorable[0].upper()}{subject.favorable[1:]}: {subject.rule}.")
     rows = []
     for k in _positions(contents):
         bound = "none" if k == contents.free else f"{contents.unfairness[k]:g}"
@@ -99,12 +101,20 @@ def _show(name: str, contents: Any) -> None:
                 f"{bound} ←" if k == contents.chosen else bound,
                 f"{contents.achieved[k]:.1%}",
                 f"{curve.best_known[k]:.3f} ± {curve.error[k]:.3f}",
-                f"{sample.audits[k].demographic_parity_ratio:.2f}",
-                f"{sample.decisions.changed[k]:,}",
+                *_of_groups(sample, k),
             ]
         )
-    head = ["bound r", "achieved", curve.name, "lowest ratio", "decisions changed"]
+    of_groups = ["lowest ratio", "decisions changed"] if subject.rule else ["largest SMD"]
+    head = ["bound r", "achieved", curve.name, *of_groups]
     table("", head, rows)
+
+
+def _of_groups(sample: Any, k: int) -> list[str]:
+    """Compare groups by decisions, or by means if nothing is decided."""
+    audit = sample.audits[k]
+    if sample.decisions is None:
+        return [f"{audit.standardized_mean_difference:.2f}"]
+    return [f"{audit.demographic_parity_ratio:.2f}", f"{sample.decisions.changed[k]:,}"]
 
 
 def _positions(contents: Any) -> list[int]:

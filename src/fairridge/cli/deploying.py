@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from fairridge.cli.column_types import is_text, kinds_of_model
+from fairridge.cli.column_types import is_text, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import read
+from fairridge.cli.inputs import check_columns, read
 from fairridge.cli.option_groups import gathered
 from fairridge.cli.options import Input, RowsOut, SafeCsv, SavedModel, Separator, option
 from fairridge.cli.outputs import arrow, check_place, write, write_rows
@@ -17,7 +17,7 @@ from fairridge.cli.predicting import input_columns, load_model
 from fairridge.cli.terminal import Result, note, progress, say
 from fairridge.outputs import writing
 
-FORMATS = ("sql", "python", "onnx", "sklearn", "scorecard")
+FORMATS = ("sql", "python", "onnx", "sklearn", "scorecard", "relativities")
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,10 @@ def _words(names: Sequence[str] | None) -> dict[str, str]:
     return {name.strip(): words.strip() for name, _, words in pairs}
 
 
-def export(
-    model: SavedModel,
-    to: Annotated[str, option("|".join(FORMATS), "What to write.")],
-    out: Annotated[str, option("FILE", "Where to write it.", "--out", "-o")],
+@dataclass(frozen=True)
+class QueryOptions:
+    """How a query is written."""
+
     dialect: Annotated[
         str | None,
         option(
@@ -151,25 +151,79 @@ def export(
             "Whose SQL: bigquery, duckdb (the default), mysql, oracle, postgres, snowflake, spark "
             "or sqlserver.",
         ),
-    ] = None,
-    table: Annotated[
-        str | None, option("NAME", "Table that a query reads; data by default.")
-    ] = None,
+    ] = None
+    table: Annotated[str | None, option("NAME", "Table that a query reads; data by default.")] = (
+        None
+    )
     keep: Annotated[
         list[str] | None, option("NAME", "Column that a query returns, such as a key.")
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class PointOptions:
+    """The scale of a scorecard."""
+
+    points_to_double_odds: Annotated[
+        float | None, option("POINTS", "Of a scorecard; 20 by default.")
+    ] = None
+    base_score: Annotated[
+        float | None, option("POINTS", "Score of the base odds; 600 by default.")
+    ] = None
+    base_odds: Annotated[float | None, option("ODDS", "To one; 50 by default.")] = None
+
+
+@dataclass(frozen=True)
+class TariffOptions:
+    """The rows that relativities are shown with, and bands of numbers."""
+
+    data: Annotated[
+        str | None,
+        option("FILE", "Rows that relativities are of, for exposures; those of the fit."),
+    ] = None
+    response: Annotated[
+        str | None,
+        option("NAME", "Column of the response, for observed over expected and intervals.",
+               "--response", "-y"),
+    ] = None  # fmt: skip
+    weight: Annotated[str | None, option("NAME", "Column of weights.")] = None
+    exposure: Annotated[str | None, option("NAME", "Column of exposures, such as years.")] = None
+    offset: Annotated[
+        str | None, option("NAME", "Column that is added to the linear predictor.")
+    ] = None
+    bands: Annotated[
+        list[str] | None,
+        option("COLUMN=ENDS", "Bands of a number, such as age=18,25,40,65; may be repeated."),
+    ] = None
+
+
+@gathered()
+def export(
+    model: SavedModel,
+    to: Annotated[str, option("|".join(FORMATS), "What to write.")],
+    out: Annotated[str, option("FILE", "Where to write it.", "--out", "-o")],
+    query: QueryOptions,
+    points: PointOptions,
+    tariff: TariffOptions,
+    separator: Separator = None,
 ) -> None:
-    """Write a model as a query, a Python module, an ONNX graph, for scikit-learn or as points."""
+    """Write a model as a query, a module, an ONNX graph, for scikit-learn, as points or factors."""
     if to not in FORMATS:
         raise BadInputError(f"--to {to} is not known; use one of {', '.join(FORMATS)}.")
-    of_sql = {"dialect": dialect, "table": table, "keep": keep}
-    options = {name: value for name, value in of_sql.items() if value is not None}
-    if options and to != "sql":
-        raise BadInputError(f"--{next(iter(options))} is for --to sql; leave it out.")
-    check_place(out, model)
+    options: dict[str, Any] = {}
+    for format_, group in {"sql": query, "scorecard": points, "relativities": tariff}.items():
+        given = {name: value for name, value in vars(group).items() if value is not None}
+        if given and to != format_:
+            name = next(iter(given)).replace("_", "-")
+            raise BadInputError(f"--{name} is for --to {format_}; leave it out.")
+        options |= given
+    check_place(out, model, tariff.data)
     fitted = load_model(model)
     try:
-        _write_model(fitted, to, out, options)
+        if to == "relativities":
+            _write_relativities(fitted, out, tariff, separator)
+        else:
+            _write_model(fitted, to, out, options)
     except TypeError as error:  # the model is not linear
         raise BadInputError(str(error)) from error
     say(f"Saved: {out}")
@@ -179,7 +233,7 @@ def _write_model(model: Any, to: str, out: str, options: dict[str, Any]) -> None
     from fairridge import export
 
     if to == "scorecard":
-        write(arrow(export.scorecard(model).to_frame()), out)
+        write(arrow(export.scorecard(model, **options).to_frame()), out)
         return
     if to == "sql":
         content = (export.to_sql(model, **options) + "\n").encode()
@@ -193,3 +247,50 @@ def _write_model(model: Any, to: str, out: str, options: dict[str, Any]) -> None
         file.write(content)
     if to == "sklearn":
         note("note: a pickle runs code when it is loaded; load only files that you trust.")
+
+
+def _write_relativities(
+    model: Any, out: str, options: TariffOptions, separator: str | None
+) -> None:
+    """Write tariff factors; spreadsheets open them, so that no text may be a formula."""
+    from fairridge import export
+
+    rows: dict[str, Any] = {}
+    roles = {
+        "y": (options.response, "--response"),
+        "sample_weight": (options.weight, "--weight"),
+        "exposure": (options.exposure, "--exposure"),
+        "offset": (options.offset, "--offset"),
+    }
+    named = {role: pair for role, pair in roles.items() if pair[0] is not None}
+    if options.data is None:
+        for _, flag in named.values():
+            raise BadInputError(f"{flag} is a column of rows: name their file with --data FILE.")
+    else:
+        kinds = kinds_of_model(model)
+        source = read(options.data, separator, kinds.as_text)
+        X, S = input_columns(model, source)
+        rows = {"X": X, "sensitive_features": S}
+        names = [name for name, flag in named.values()]
+        for name, flag in named.values():
+            check_columns([name], source, flag)
+        table = typed(source.table.select(names), names, kinds, csv=source.is_csv).table
+        rows |= {role: table.column(name) for role, (name, _) in named.items()}
+    frame = export.relativities(model, **rows, bands=_bands(options.bands))
+    write(arrow(frame), out, safe=True)
+
+
+def _bands(texts: Sequence[str] | None) -> dict[str, list[float]]:
+    """Read bands such as age=18,25,40,65."""
+    bands = {}
+    for text in texts or ():
+        name, _, ends = text.rpartition("=")
+        try:
+            bands[name.strip()] = [float(end) for end in ends.split(",")]
+        except ValueError:
+            bands[""] = []
+        if "" in bands:
+            raise BadInputError(
+                f"--bands {text} must be a column and numbers, such as --bands age=18,25,40,65."
+            )
+    return bands

@@ -61,6 +61,10 @@ Favorable = Annotated[
     ),
 ]
 Threshold = Annotated[float | None, option("T", "Predictions above are selected.")]
+Top = Annotated[
+    float | None,
+    option("N", "How many are selected: a share below 1, or a number of rows."),
+]
 Bins = Annotated[int, option("N", "Groups of a numeric attribute.")]
 Small = Annotated[int, option("N", "Groups with fewer rows are marked.")]
 Figures = Annotated[str | None, option("FILE", "Write all figures: CSV or Parquet.", "--out", "-o")]

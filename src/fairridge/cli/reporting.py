@@ -20,6 +20,7 @@ from fairridge.cli.options import (
     Separator,
     Small,
     Threshold,
+    Top,
     option,
 )
 from fairridge.cli.outputs import check_place
@@ -34,6 +35,7 @@ class ReportOptions:
 
     title: Annotated[str | None, option("TEXT", "Title.")] = None
     threshold: Threshold = None
+    top: Top = None
     favorable: Favorable = None
     cv: Annotated[int, option("N", "Held-out folds; 0 for none.")] = 10
     bootstrap: Annotated[int | None, option("N", "Refits to resampled rows; 0 for none.")] = None
@@ -170,6 +172,7 @@ def _facts(contents: Any) -> dict[str, Any]:
         },
         **{key: values(curve) for key, curve in contents.yardstick.items()},
         "accuracy": {"is": first.name, **values(first)},
+        "mean_ratio": vars(contents.main.audits[k].mean_ratio),
         "inference": _inference(contents),
     }
 
@@ -193,11 +196,14 @@ def _inference(contents: Any) -> dict[str, Any]:
 
 
 def _new_facts(contents: Any) -> dict[str, Any]:
+    on = contents.bound_on
     return {
         "rows": contents.subject.n_rows,
         "unfairness": contents.unfairness[0],
         "bound_is_on": contents.bounded or None,
+        "verdict": None if on is None else on.verdict(contents.unfairness[0]),
         "measures": [vars(measure) for measure in (*contents.measures, *contents.accuracy)],
+        "mean_ratio": vars(contents.main.audits[0].mean_ratio),
         "drift": [vars(column) for column in contents.drift],
         "no_drift": contents.no_drift or None,
     }

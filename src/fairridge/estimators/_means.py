@@ -65,9 +65,16 @@ def score(
         return float(r2_score(response, eta, sample_weight=inputs.weight))
     family, weight, values = self.family_, inputs.weights, response[:, None]
     family.check_values(response)
-    deviance = family.deviance_terms(values, eta[:, None], weight, 0).deviance
-    null = _null_deviance(family, values, weight, inputs.offset)
-    mean = float(np.average(response, weights=weight))
+    return explained_deviance(family, values, eta[:, None], weight, inputs.offset)
+
+
+def explained_deviance(
+    family: Any, values: Floats, eta: Floats, weight: Floats, offset: Floats | None
+) -> float:
+    """Return D² of linear predictors, which have the offset in them, against the null model."""
+    deviance = family.deviance_terms(values, eta, weight, 0).deviance
+    null = _null_deviance(family, values, weight, offset)
+    mean = float(np.average(values[:, 0], weights=weight))
     negligible = 1e-12 * float(weight.sum()) * family.unit(mean)
     if null <= negligible:
         return 1.0 if deviance <= negligible else 0.0  # as scikit-learn's r2_score has it

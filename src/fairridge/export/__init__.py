@@ -1,4 +1,4 @@
-"""Fitted models elsewhere: SQL, plain Python, scikit-learn, ONNX, scorecards, reason codes, files.
+"""Fitted models elsewhere: SQL, Python, scikit-learn, ONNX, scorecards, tariffs, reasons, files.
 
 Every function takes a fitted linear model, and sees of it a `LinearForm`.
 """
@@ -9,6 +9,7 @@ from fairridge.export.model_file import FORMAT, read_model, write_model
 from fairridge.export.onnx_graph import to_onnx
 from fairridge.export.python_source import to_python
 from fairridge.export.reasons import Direction, Reasons, reasons
+from fairridge.export.relativities import relativities
 from fairridge.export.scikit_learn import to_sklearn
 from fairridge.export.scorecard import Scorecard, ScorecardLine, scorecard
 from fairridge.export.sql import to_sql
@@ -28,6 +29,7 @@ __all__ = [
     "proxies",
     "read_model",
     "reasons",
+    "relativities",
     "scorecard",
     "to_onnx",
     "to_python",

@@ -159,12 +159,14 @@ def scorecard(
     rounded : bool, default=True
         Whether to round points to integers.
     """
-    form = linear_form(model, "scorecard").without_sensitive()
-    if form.link != "logit":
+    family = getattr(model, "family_", None)
+    if family is not None and family.link != "logit":
+        advice = "; export.relativities writes its factors" if family.link == "log" else ""
         raise ValueError(
             f"a scorecard turns the log odds of two outcomes into points; this "
-            f"{form.estimator_name} is a {form.family.name} model with the {form.link} link."
+            f"{type(model).__name__} is a {family.name} model with the {family.link} link{advice}."
         )
+    form = linear_form(model, "scorecard").without_sensitive()
     for column in form.columns:
         if isinstance(column.encoding, FilledColumn):
             raise ValueError(

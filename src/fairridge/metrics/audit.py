@@ -119,7 +119,10 @@ def audit(
     partitions = groupings(table, weight, bins=bins, intersections=intersections)
     references = _references(partitions, reference)
     ordered = SortedScores(outcomes.score, weight)
-    case = _AuditInputs(outcomes, ordered, _tenths(outcomes), confidence, int(small))
+    case = _AuditInputs(
+        outcomes, ordered, _tenths(outcomes), confidence, int(small), outcomes.amounts
+    )
+    everyone = np.ones(len(weight), dtype=bool)
     strongest, attribution = _dependence(table, columns, outcomes)
     span = sensitive_span(columns[0], weight)
     return Audit(
@@ -129,11 +132,12 @@ def audit(
         threshold=outcomes.threshold,
         confidence=confidence,
         small=case.small,
-        overall=_measures(case, "", "all", np.ones(len(weight), dtype=bool), None),
+        overall=_measures(case, "", "all", everyone, None),
         attributes=tuple(
             _attribute(case, *pair) for pair in zip(partitions, references, strict=True)
         ),
         means_share=share_interval(outcomes.score[:, None], span, weight, confidence),
+        tenths=tuple(_calibration(case, "", "all", everyone)),
         strongest=strongest,
         attribution=attribution,
         eta_share=_share_of_eta(linear_predictor, n, span, outcomes, confidence),
@@ -171,6 +175,7 @@ class _AuditInputs:
     tenths: Integers
     confidence: float
     small: int
+    amounts: bool
 
 
 def _attribute(case: _AuditInputs, partition: Grouping, reference: int | None) -> AttributeAudit:
@@ -184,8 +189,13 @@ def _attribute(case: _AuditInputs, partition: Grouping, reference: int | None) -
         partition.attribute,
         tuple(groups),
         reference,
-        tuple(_calibration(case, partition, masks)),
+        tuple(
+            tenth
+            for label, rows in zip(partition.labels, masks, strict=True)
+            for tenth in _calibration(case, partition.attribute, label, rows)
+        ),
         case.confidence,
+        case.amounts,
     )
 
 
@@ -199,7 +209,9 @@ def _measures(
     if response is not None:
         error = response - score
         measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
-        measured["calibration"] = mean_interval(error, weight, confidence)
+        calibration = measured["calibration"] = mean_interval(error, weight, confidence)
+        if case.amounts:
+            measured["observed_ratio"] = _observed_ratio(calibration, score, weight)
         measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
         if outcomes.kind == "classification" and not outcomes.labels:
             measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
@@ -213,6 +225,15 @@ def _measures(
         distances=apart or INCOMPARABLE,
         **measured,
     )
+
+
+def _observed_ratio(calibration: Estimate, score: Floats, weight: Floats) -> Estimate:
+    """Return mean response over mean prediction; predictions are given, and responses vary."""
+    mean = float(np.average(score, weights=weight))
+    if not mean > 0.0:
+        return UNDEFINED
+    ends = (calibration.value, calibration.low, calibration.high)
+    return Estimate(*(1.0 + end / mean for end in ends))
 
 
 def _response(kind: Kind, response: Floats, weight: Floats, confidence: float) -> Estimate:
@@ -246,27 +267,26 @@ def _tenths(outcomes: Outcomes) -> Integers:
 
 
 def _calibration(
-    case: _AuditInputs, partition: Grouping, masks: list[Booleans]
+    case: _AuditInputs, attribute: str, label: str, rows: Booleans
 ) -> Iterator[CalibrationBin]:
-    """Compare responses with predictions within the same tenths of all predictions."""
+    """Compare responses of a group with predictions within the same tenths of all predictions."""
     outcomes = case.outcomes
     if outcomes.response is None:
         return
-    for label, rows in zip(partition.labels, masks, strict=True):
-        tenths, scores, weights = case.tenths[rows], outcomes.score[rows], outcomes.weight[rows]
-        responses = outcomes.response[rows]
-        for k in np.unique(tenths):
-            here = tenths == k
-            score, weight = scores[here], weights[here]
-            yield CalibrationBin(
-                partition.attribute,
-                label,
-                float(score.min()),
-                float(score.max()),
-                len(score),
-                float(np.average(score, weights=weight)),
-                _response(outcomes.kind, responses[here], weight, case.confidence),
-            )
+    tenths, scores, weights = case.tenths[rows], outcomes.score[rows], outcomes.weight[rows]
+    responses = outcomes.response[rows]
+    for k in np.unique(tenths):
+        here = tenths == k
+        score, weight = scores[here], weights[here]
+        yield CalibrationBin(
+            attribute,
+            label,
+            float(score.min()),
+            float(score.max()),
+            len(score),
+            float(np.average(score, weights=weight)),
+            _response(outcomes.kind, responses[here], weight, case.confidence),
+        )
 
 
 def _dependence(

@@ -10,7 +10,13 @@ from fairridge._notebook import frame_html
 from fairridge.data import columns_of, make_frame
 from fairridge.metrics.attribution import Attribution
 from fairridge.metrics.favorable import Favorable
-from fairridge.metrics.group_measures import AttributeAudit, Between, Correlation, GroupMeasures
+from fairridge.metrics.group_measures import (
+    AttributeAudit,
+    Between,
+    CalibrationBin,
+    Correlation,
+    GroupMeasures,
+)
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 
 NAN = float("nan")
@@ -37,6 +43,8 @@ class Audit(Between):
     means_share : Estimate
         R² of the predictions regressed on all sensitive attributes: the share
         of predicted means that S explains.
+    tenths : tuple of CalibrationBin
+        Responses against predictions of all rows, by tenth of the predictions.
     strongest : Correlation or None
         The column of S with the largest |correlation| with the predictions;
         None if nothing varies.
@@ -56,6 +64,7 @@ class Audit(Between):
     overall: GroupMeasures
     attributes: tuple[AttributeAudit, ...]
     means_share: Estimate
+    tenths: tuple[CalibrationBin, ...]
     strongest: Correlation | None
     attribution: Attribution | None
     eta_share: Estimate = UNDEFINED
@@ -102,6 +111,11 @@ class Audit(Between):
     def odds_difference(self) -> Estimate:
         """Equalized odds difference, of the attribute with the largest."""
         return _extreme([a.odds_difference for a in self.attributes])
+
+    @property
+    def mean_ratio(self) -> Estimate:
+        """Smallest mean prediction over the largest, of the attribute with the smallest ratio."""
+        return _extreme([a.mean_ratio for a in self.attributes], sign=-1.0)
 
     @property
     def standardized_mean_difference(self) -> float:
@@ -179,6 +193,7 @@ class Audit(Between):
             f"largest |correlation| with S: {self.max_correlation:.4f}{strongest}",
             _fact("largest standardized mean difference of a group", smd),
             f"mean predictions of groups: {low:.4g} to {high:.4g}" if low == low else "",
+            _fact("lowest ratio of mean predictions between groups", self.mean_ratio),
             _fact("lowest adverse impact ratio (demographic parity ratio)", self.parity_ratio),
             _fact("true positive rate difference (equal opportunity)", self.opportunity_difference),
             _fact("equalized odds difference", self.odds_difference),
@@ -201,6 +216,8 @@ _SHOWN = {
     "mean_prediction": "prediction",
     "mean_response": "response",
     "calibration": "obs − pred",
+    "observed_over_predicted": "obs / pred",
+    "mean_ratio": "of highest",
     "selection_rate": "selected",
     "adverse_impact_ratio": "ratio",
     "true_positive_rate": "TPR",
@@ -210,12 +227,13 @@ _SHOWN = {
     "kolmogorov_smirnov": "KS",
     "rmse": "RMSE",
 }
-# The one with its interval beside it.
 _RATIO = "adverse_impact_ratio"
+# Those with their intervals beside them.
+_RATIOS = (_RATIO, "mean_ratio")
 
 
 def _width(name: str) -> int:
-    return 20 if name == _RATIO else 10
+    return 20 if name in _RATIOS else 10
 
 
 def _line(group: GroupMeasures, shown: Sequence[str]) -> str:
@@ -231,7 +249,7 @@ def _cell(row: dict[str, Any], name: str) -> str:
     if value != value:
         return ""
     low, high = (row.get(f"{name}_{end}", NAN) for end in ("low", "high"))
-    if name == _RATIO and low < high:
+    if name in _RATIOS and low < high:
         return f"{value:.3f} [{low:.3f}, {high:.3f}]"
     return f"{observed_less_predicted(row):+.4g}" if name == "calibration" else f"{value:.4g}"
 

@@ -3,7 +3,7 @@
 - Differences of shares: Newcombe's (1998) hybrid of Wilson's intervals.
 - Ratios of shares: the score interval of Koopman (1984), with the factor
   n/(n − 1) of Miettinen and Nurminen (1985).
-- Differences of means: Welch's.
+- Differences of means: Welch's. Ratios of means: the same of their logarithms.
 
 Weighted rows count with Kish's effective number, as in the intervals of one
 group. The largest difference of all pairs of k groups, and the smallest ratio,
@@ -41,10 +41,29 @@ def rate_ratio(first: Estimate, second: Estimate, confidence: float) -> Estimate
 
 def smallest_rate_ratio(groups: Sequence[Estimate], confidence: float) -> Estimate:
     """Return the lowest share of a group over the highest, at most 1."""
+    return _smallest(_ratio_limits, groups, confidence)
+
+
+def mean_ratio(first: Estimate, second: Estimate, confidence: float) -> Estimate:
+    """Return the ratio of the means of two groups; NaN unless both are positive."""
+    if not (first.value > 0.0 and second.value > 0.0):
+        return UNDEFINED
+    low, high = _mean_ratio_limits(_columns([first]), _columns([second]), 1.0 - confidence)
+    return Estimate(first.value / second.value, float(low[0]), float(high[0]))
+
+
+def smallest_mean_ratio(groups: Sequence[Estimate], confidence: float) -> Estimate:
+    """Return the lowest mean of a group over the highest, at most 1; NaN unless all are > 0."""
+    if not all(group.value > 0.0 for group in groups):
+        return UNDEFINED
+    return _smallest(_mean_ratio_limits, groups, confidence)
+
+
+def _smallest(limits: Limits, groups: Sequence[Estimate], confidence: float) -> Estimate:
     known = [group for group in groups if group.value == group.value]
     if len(known) < 2 or max(group.value for group in known) <= 0.0:
         return UNDEFINED
-    low, high = _of_pairs(_ratio_limits, known, 1.0 - confidence)
+    low, high = _of_pairs(limits, known, 1.0 - confidence)
     with np.errstate(divide="ignore"):
         lows, highs = np.append(low, 1.0 / high), np.append(high, 1.0 / low)
     values = [group.value for group in known]
@@ -113,6 +132,13 @@ def _mean_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats,
     df = np.where(v1 + v2 > 0.0, df, 1.0)
     half = stdtrit(df, 1.0 - outside / 2.0) * np.sqrt(v1 + v2)
     return m1 - m2 - half, m1 - m2 + half
+
+
+def _mean_ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
+    """Return the ends for ratios of positive means: log m has the standard error e/m."""
+    logs = [np.array([np.log(m), n, e / m]) for m, n, e in (first, second)]
+    low, high = _mean_limits(*logs, outside)
+    return np.exp(low), np.exp(high)
 
 
 def _ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fairridge.metrics.contrasts import (
     largest_mean_difference,
     largest_rate_difference,
+    mean_ratio,
     rate_ratio,
+    smallest_mean_ratio,
     smallest_rate_ratio,
 )
 from fairridge.metrics.distances import INCOMPARABLE, Distances
@@ -18,6 +20,10 @@ from fairridge.metrics.ranking import UNRANKED, Ranking
 
 # The four-fifths rule of the Uniform Guidelines on Employee Selection Procedures (1978).
 FOUR_FIFTHS = 0.8
+
+
+# Names in tables that differ from those of the attributes.
+_FLAT = {"impact_ratio": "adverse_impact_ratio", "observed_ratio": "observed_over_predicted"}
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,11 @@ class GroupMeasures:
         How well scores separate the classes here.
     impact_ratio : Estimate
         Selection rate relative to the highest one, or to the reference group's.
+    mean_ratio : Estimate
+        Mean prediction relative to the highest one, or to the reference group's;
+        of counts and amounts, numbers that are nowhere negative.
+    observed_ratio : Estimate
+        Mean response over mean prediction, of the same numbers: 1 is calibrated.
     """
 
     attribute: str
@@ -68,6 +79,8 @@ class GroupMeasures:
     distances: Distances = INCOMPARABLE
     ranking: Ranking = UNRANKED
     impact_ratio: Estimate = UNDEFINED
+    mean_ratio: Estimate = UNDEFINED
+    observed_ratio: Estimate = UNDEFINED
 
     @property
     def adverse_impact_ratio(self) -> float:
@@ -92,7 +105,7 @@ class GroupMeasures:
                 row |= value.auc.flat("auc") | value.gini.flat("gini")
                 row["ks_of_classes"] = value.ks_of_classes
             elif isinstance(value, Estimate):
-                row |= value.flat("adverse_impact_ratio" if name == "impact_ratio" else name)
+                row |= value.flat(_FLAT.get(name, name))
             elif isinstance(value, Distances):
                 row |= vars(value)
             else:
@@ -130,6 +143,12 @@ class CalibrationBin:
     def calibration(self) -> float:
         """Observed minus predicted."""
         return self.mean_response.value - self.mean_prediction
+
+    @property
+    def observed_ratio(self) -> float:
+        """Observed over predicted; NaN unless both are of counts or amounts."""
+        known = self.low >= 0.0 and self.mean_prediction > 0.0 and self.mean_response.value >= 0.0
+        return self.mean_response.value / self.mean_prediction if known else float("nan")
 
     def flat(self) -> dict[str, Any]:
         """Return one number per name; the estimate becomes three."""
@@ -201,6 +220,8 @@ class AttributeAudit(Between):
         The larger of the differences of true and of false positive rates.
     mean_difference : Estimate
         Largest minus smallest mean prediction.
+    mean_ratio : Estimate
+        Smallest mean prediction over the largest, of counts and amounts.
     calibration : tuple of CalibrationBin
         Responses against predictions, by group and tenth of the predictions.
     """
@@ -213,6 +234,7 @@ class AttributeAudit(Between):
     opportunity_difference: Estimate
     odds_difference: Estimate
     mean_difference: Estimate
+    mean_ratio: Estimate
     calibration: tuple[CalibrationBin, ...]
 
     @classmethod
@@ -223,23 +245,37 @@ class AttributeAudit(Between):
         reference: int | None,
         calibration: tuple[CalibrationBin, ...],
         confidence: float,
+        amounts: bool = False,
     ) -> AttributeAudit:
-        """Compare groups; `reference` is the position of the reference group, if there is one."""
+        """Compare groups.
+
+        `reference` is the position of the reference group, if there is one, and `amounts` says
+        whether means have ratios.
+        """
         compared = [group for group in groups if not group.small]
         rates = [group.selection_rate for group in compared]
         true = [group.true_positive_rate for group in compared]
         false = [group.false_positive_rate for group in compared]
-        best = _best(groups, compared) if reference is None else groups[reference]
-        ratios = [_impact_ratio(group, best, confidence) for group in groups]
+        means = [group.mean_prediction for group in compared]
+        ratios = [_ratios(groups, compared, reference, "selection_rate", rate_ratio, confidence)]
+        if amounts:
+            ratios.append(
+                _ratios(groups, compared, reference, "mean_prediction", mean_ratio, confidence)
+            )
+        fields = "impact_ratio", "mean_ratio"
         return cls(
             attribute,
-            tuple(replace(g, impact_ratio=r) for g, r in zip(groups, ratios, strict=True)),
+            tuple(
+                replace(group, **dict(zip(fields, of_group, strict=False)))
+                for group, *of_group in zip(groups, *ratios, strict=True)
+            ),
             None if reference is None else groups[reference].group,
             largest_rate_difference([rates], confidence),
             smallest_rate_ratio(rates, confidence),
             largest_rate_difference([true], confidence),
             largest_rate_difference([true, false], confidence),
-            largest_mean_difference([group.mean_prediction for group in compared], confidence),
+            largest_mean_difference(means, confidence),
+            smallest_mean_ratio(means, confidence) if amounts else UNDEFINED,
             calibration,
         )
 
@@ -258,16 +294,25 @@ class AttributeAudit(Between):
             **self.opportunity_difference.flat("equal_opportunity_difference"),
             **self.odds_difference.flat("equalized_odds_difference"),
             **self.mean_difference.flat("mean_prediction_difference"),
+            **self.mean_ratio.flat("mean_prediction_ratio"),
         }
 
 
-def _best(groups: Sequence[GroupMeasures], compared: Sequence[GroupMeasures]) -> GroupMeasures:
-    """Return the group with the highest selection rate, small ones only if there are no others."""
-    known = [g for g in compared if g.selection_rate.value == g.selection_rate.value]
-    return max(known or groups, key=lambda group: group.selection_rate.value)
-
-
-def _impact_ratio(group: GroupMeasures, best: GroupMeasures, confidence: float) -> Estimate:
-    if group is best:  # a ratio of a group to itself does not vary
-        return Estimate(1.0, 1.0, 1.0) if best.selection_rate.value > 0.0 else UNDEFINED
-    return rate_ratio(group.selection_rate, best.selection_rate, confidence)
+def _ratios(
+    groups: Sequence[GroupMeasures],
+    compared: Sequence[GroupMeasures],
+    reference: int | None,
+    name: str,
+    ratio: Callable[[Estimate, Estimate, float], Estimate],
+    confidence: float,
+) -> list[Estimate]:
+    """Relate every group to the reference, or to the highest; a small one if there is no other."""
+    known = [g for g in compared if getattr(g, name).value == getattr(g, name).value]
+    best = max(known or groups, key=lambda group: getattr(group, name).value)
+    best = best if reference is None else groups[reference]
+    itself = Estimate(1.0, 1.0, 1.0) if getattr(best, name).value > 0.0 else UNDEFINED
+    return [
+        # A ratio of a group to itself does not vary.
+        itself if group is best else ratio(getattr(group, name), getattr(best, name), confidence)
+        for group in groups
+    ]

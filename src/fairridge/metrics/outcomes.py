@@ -38,6 +38,12 @@ class Outcomes:
     labels: bool = False  # whether classes were predicted, not scores
 
     @property
+    def amounts(self) -> bool:
+        """Whether means have ratios: these are numbers, and nowhere negative."""
+        known = [self.score] if self.response is None else [self.score, self.response]
+        return self.kind == "regression" and all(float(values.min()) >= 0.0 for values in known)
+
+    @property
     def wanted(self) -> Booleans:
         """Which rows of known class have the favorable outcome."""
         assert self.response is not None

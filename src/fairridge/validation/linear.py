@@ -13,6 +13,7 @@ from fairridge._typing import Floats
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._choosing import with_chosen_penalty
 from fairridge.estimators._fair_ridge import LinearModel
+from fairridge.estimators._means import explained_deviance
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
@@ -62,6 +63,14 @@ class DenseRows:
         """Return loss and scores of linear predictors, which the offset is added to."""
         engine = self.engine
         return evaluate.accuracy(family, engine.response, self.with_offset(eta), engine.weights)
+
+    def explained(self, family: Family, eta: Floats) -> dict[str, float]:
+        """Return D² of counts and amounts; nothing for other responses."""
+        if family.reads != "numbers" or family.least_squares:
+            return {}
+        engine, shifted = self.engine, self.with_offset(eta)
+        value = explained_deviance(family, engine.response, shifted, engine.weights, engine.offset)
+        return {"d_squared": value}
 
     def achieved(
         self, definition: Definition, fit: Fit, eta: Floats, *, adjusted: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from fairridge.inference import Certificate
@@ -21,6 +22,13 @@ class NewRowsMeasure:
     low: float
     high: float
     is_share: bool  # whether it is a share, such as those of the variance
+    adjusted: float = math.nan  # the value less what chance alone explains; NaN if there is none
+
+    def verdict(self, r: float) -> str:
+        """Compare the interval with a bound: "within" it, "above" it, or "undecided"."""
+        if self.high <= r:
+            return "within"
+        return "above" if self.low > r else "undecided"
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,11 @@ class NewRowsContents(Audited):
     # Dependence on S, and measures of accuracy.
     measures: tuple[NewRowsMeasure, ...]
     accuracy: tuple[NewRowsMeasure, ...]
-    refits: int  # resamplings of the rows that the intervals rest on
     drift: tuple[Drift, ...]  # columns, those that changed most first
     no_drift: str = ""  # why columns are missing there; "" if none is
     certificate: Certificate | None = None  # what the bound promised
+
+    @property
+    def bound_on(self) -> NewRowsMeasure | None:
+        """The measure that the bound is on; None if none of them is."""
+        return next((one for one in self.measures if one.key == self.bounded), None)

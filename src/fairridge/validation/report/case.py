@@ -40,6 +40,7 @@ class ReportSettings:
     bootstrap: int | None = None
     random_state: int = 0
     threshold: float | None = None
+    top: float | None = None
     positive: Any = None
     favorable: Any = None
     bins: int = 4

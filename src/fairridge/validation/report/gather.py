@@ -41,7 +41,7 @@ Progress = Callable[[str, int, int], None]
 
 # Measures of accuracy, the most informative one first, by what the family reads.
 MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
-    "numbers": (("r_squared", "R²", True),),
+    "numbers": (("d_squared", "D²", True),),
     "classes": (("auc", "AUC", True), ("accuracy", "Accuracy", True)),
     "several classes": (
         ("accuracy", "Accuracy", True),
@@ -49,6 +49,7 @@ MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
     ),
     "times": (("concordance", "Concordance", True),),
 }
+R_SQUARED = ("r_squared", "R²", True)
 RMSE = ("rmse", "RMSE", False)
 LOSS = ("loss", "Mean deviance", False)
 # Work that refits may take together, in multiplications.
@@ -57,8 +58,10 @@ REFIT_WORK = 4e10
 
 def measures_of(family: Family) -> tuple[tuple[str, str, bool], ...]:
     """Return key, name and whether more is better of the measures of accuracy of a family."""
+    if family.least_squares:
+        return R_SQUARED, RMSE
     kind = "several classes" if family.n_predictors > 1 else family.reads
-    return (*MEASURES[kind], RMSE if family.least_squares else LOSS)
+    return (*MEASURES[kind], LOSS)
 
 
 def gather(

@@ -82,23 +82,40 @@ class DecisionRule:
     """Who counts as selected."""
 
     outcomes: tuple[int, ...]  # classes to report on, by position; (0,) for numbers
-    # Scores above are selected, or those not above if low scores are favorable; not used if
-    # the likeliest class wins.
-    threshold: float
-    words: str  # the rule for readers
+    # Scores above are selected, or those not above if low scores are favorable; None if the
+    # likeliest class wins, or nobody decides.
+    threshold: float | None
+    words: str  # the rule for readers; "" if nobody decides
     # The outcome that people want; None if each of several classes has its turn.
     favorable: Favorable | None
+    # The share (below 1) or number of rows that are selected instead, those with the best scores.
+    top: float | None = None
 
     @property
     def high(self) -> bool:
         """Whether high scores are favorable."""
         return self.favorable is None or self.favorable.high
 
+    def cutoff(self, score: Floats, weight: Floats) -> float | None:
+        """Return the threshold, or one that selects as many as `top` allows; ties share a side."""
+        if self.top is None:
+            return self.threshold
+        best, places = np.unique(-score if self.high else score, return_inverse=True)
+        counts = weight if self.top < 1.0 else np.ones_like(weight)
+        reached = np.cumsum(np.bincount(places, weights=counts))
+        wanted = self.top * (reached[-1] if self.top < 1.0 else 1.0) * (1.0 + 1e-12)
+        chosen = int(np.searchsorted(reached, wanted, side="right"))
+        # High scores are selected above the threshold: it is the first that is not; low ones are
+        # selected up to it: it is the last that is.
+        if self.high:
+            return float(-best[chosen]) if chosen < len(best) else float(-best[-1] - 1.0)
+        return float(best[chosen - 1]) if chosen > 0 else float(best[0] - 1.0)
+
 
 def decision_rule(audience: Audience, response: str) -> DecisionRule:
     """Choose who counts as selected if the user did not say."""
     options, labels = audience.options, audience.labels
-    threshold = check_finite("threshold", options.threshold)
+    threshold, top = check_finite("threshold", options.threshold), _capacity(options)
     positive, favorable = options.positive, options.favorable
     if positive is None and len(labels) > 2:
         positive = find_label(favorable, labels)
@@ -106,23 +123,43 @@ def decision_rule(audience: Audience, response: str) -> DecisionRule:
         known = ", ".join(map(repr, labels)) if labels else "none, the response is a number"
         raise ValueError(f"positive={positive!r} is not a class of y; the classes are {known}.")
     if len(labels) > 2:
+        if top is not None:
+            raise ValueError("top= needs one score per row; there are more than two classes.")
         return _of_several(labels, positive, favorable, response)
-    level, median = 0.0, ""
+    level: float | None = threshold
     if labels:
         class_ = 1 if positive is None else labels.index(str(positive))
         wanted = favorable_outcome(favorable, response, labels[class_], labels)
-        level, score = 0.5, f"the probability of {labels[class_]}"
+        level, score = 0.5 if level is None else level, f"the probability of {labels[class_]}"
     elif audience.numbers is None:
         class_, score = 0, "the log hazard ratio"
         wanted = favorable_outcome(favorable, score="hazard")
     else:
         class_, score = 0, "the prediction"
         wanted = favorable_outcome(favorable, response)
-        if threshold is None:
-            level, median = float(np.median(audience.numbers)), ", the median response"
-    level = level if threshold is None else threshold
+    if top is not None:
+        side = "highest" if wanted.high else "lowest"
+        many = f"{100 * top:g} %" if top < 1.0 else f"{top:,.0f}"
+        return DecisionRule((class_,), None, f"{score} is among the {side} {many}", wanted, top)
+    if level is None:  # numbers decide nothing by themselves
+        return DecisionRule((class_,), None, "", None if favorable is None else wanted)
     side = "above" if wanted.high else "not above"
-    return DecisionRule((class_,), level, f"{score} is {side} {level:g}{median}", wanted)
+    return DecisionRule((class_,), level, f"{score} is {side} {level:g}", wanted)
+
+
+def _capacity(options: ReportSettings) -> float | None:
+    """Check how many can be selected: a share, or a number of rows."""
+    top = options.top
+    if top is None:
+        return None
+    if options.threshold is not None:
+        raise ValueError("threshold and top are two rules for the same decisions; name one.")
+    number = isinstance(top, int | float | np.number) and not isinstance(top, bool)
+    if not number or not (0.0 < top < 1.0 or (top >= 1 and float(top).is_integer())):
+        raise ValueError(
+            f"top={top!r} must be a share of the rows between 0 and 1, or a number of rows."
+        )
+    return float(top)
 
 
 def _of_several(
@@ -136,12 +173,12 @@ def _of_several(
                 f"{', '.join(map(repr, labels))}; name one of them."
             )
         return DecisionRule(
-            tuple(range(len(labels))), np.nan, "the class is the most likely one", None
+            tuple(range(len(labels))), None, "the class is the most likely one", None
         )
     wanted = favorable_outcome(favorable, response, str(positive), labels)
     side = "" if wanted.high else "not "
     words = f"{positive} is {side}the most likely class"
-    return DecisionRule((labels.index(str(positive)),), np.nan, words, wanted)
+    return DecisionRule((labels.index(str(positive)),), None, words, wanted)
 
 
 def audited(
@@ -155,7 +192,7 @@ def audited(
     bins = audience.options.bins
     partitions = groupings(audience.attributes, audience.inputs.weights, bins=bins)
     scored = [_scores(audience, predictors) for predictors in eta]
-    decided = np.array([_decided(audience, rule, scores) for scores in scored])
+    decided = [_decided(audience, rule, scores) for scores in scored]
     audits = []
     for scores, selected in zip(scored, decided, strict=True):
         audits.append([_audit(audience, rule, scores, selected, k) for k in rule.outcomes])
@@ -165,7 +202,7 @@ def audited(
             rows,
             audience.labels[k] if len(audience.labels) > 2 else "",
             of_outcome,
-            _changes(decided[:, k], decided[-1, k], partitions),
+            _changes(np.array([each[k] for each in decided]), partitions) if rule.words else None,
         )
         for k, of_outcome in zip(rule.outcomes, zip(*audits, strict=True), strict=True)
     )
@@ -204,10 +241,17 @@ def _scores(audience: Audience, eta: Floats) -> Floats:
 
 
 def _decided(audience: Audience, rule: DecisionRule, scores: Floats) -> Booleans:
-    """Return who is selected, by class."""
+    """Return who is selected, by class; nobody without a rule."""
     if len(audience.labels) > 2:
         return (scores.argmax(axis=0) == np.arange(len(scores))[:, None]) == rule.high
-    return (scores > rule.threshold) == rule.high
+    weight = audience.inputs.weights
+    cutoffs = [rule.cutoff(score, weight) for score in scores]
+    return np.array(
+        [
+            np.zeros(len(score), dtype=bool) if cutoff is None else (score > cutoff) == rule.high
+            for score, cutoff in zip(scores, cutoffs, strict=True)
+        ]
+    )
 
 
 def _audit(
@@ -226,13 +270,14 @@ def _audit(
         "small": audience.options.small,
         "favorable": "high" if rule.high else "low",
     }
+    cutoff = rule.cutoff(scores[k], audience.inputs.weights)
     if not audience.labels:
-        options |= {"kind": "regression", "threshold": rule.threshold}
+        options |= {"kind": "regression", "threshold": cutoff}
         return audit(audience.numbers, scores[k], **options)
     options |= {"kind": "classification", "positive": 1}
     truth = (audience.response.values[:, 0] == k).astype(np.int64)
     if len(audience.labels) == 2:
-        return audit(truth, scores[k], threshold=rule.threshold, **options)
+        return audit(truth, scores[k], threshold=cutoff, **options)
     likeliest = (selected[k] == rule.high).astype(np.int64)
     return _with_rates(audit(truth, scores[k], **options), audit(truth, likeliest, **options))
 
@@ -255,9 +300,9 @@ def _with_rates(scores: Audit, labels: Audit) -> Audit:
     return replace(scores, overall=merged(scores.overall, labels.overall), attributes=attributes)
 
 
-def _changes(selected: Booleans, free: Booleans, partitions: tuple[Grouping, ...]) -> Decisions:
-    """Count, by group, who is selected only here and who only without a bound."""
-    gained, lost = selected & ~free, ~selected & free
+def _changes(selected: Booleans, partitions: tuple[Grouping, ...]) -> Decisions:
+    """Count, by group, who is selected only here and who only without a bound, the last row."""
+    gained, lost = selected & ~selected[-1], ~selected & selected[-1]
 
     def by_group(changed: Booleans) -> Integers:
         return np.array(

@@ -16,8 +16,10 @@ from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
 from fairridge.families import Family
-from fairridge.metrics import WORDS, share_explained
+from fairridge.metrics import WORDS
+from fairridge.metrics.share_interval import share_interval
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
+from fairridge.reports.html.evidence import CONFIDENCE
 from fairridge.validation.linear import DenseRows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of
@@ -26,8 +28,6 @@ from fairridge.validation.report.groups import Audience, DecisionRule, audited, 
 from fairridge.validation.report.record import subject_of
 
 NAN = float("nan")
-# Resamplings of the rows, and multiplications that they may take together.
-DRAWS, WORK = 200, 2e10
 
 
 def gather_new_rows(
@@ -58,7 +58,6 @@ def gather_new_rows(
     name = options.response or name_of(y) or "the response"
     rule = decision_rule(audience, name)
     samples = _samples(audience, rule, rows.with_offset(eta))
-    draws = _draws(options.bootstrap, rows)
     drift, no_drift = drift_of(model, (*pieces[0], *pieces[1]), len(eta), inputs.weight)
     return NewRowsContents(
         subject=subject_of(
@@ -74,9 +73,8 @@ def gather_new_rows(
         chosen=0,
         samples=samples,
         bounded=model._fitted.traits.definition.measured_as(model.family_),
-        measures=_measures(model, rows, eta, samples, draws, options.random_state),
+        measures=_measures(model, rows, eta, samples),
         accuracy=_accuracy(response.family, rows, eta),
-        refits=draws,
         drift=drift,
         no_drift=no_drift,
         certificate=getattr(model, "certificate_", None),
@@ -122,46 +120,36 @@ def _samples(audience: Audience, rule: DecisionRule, eta: Floats) -> tuple[Sampl
 
 
 def _measures(
-    model: Any, rows: DenseRows, eta: Floats, samples: tuple[Sample, ...], draws: int, seed: int
+    model: Any, rows: DenseRows, eta: Floats, samples: tuple[Sample, ...]
 ) -> tuple[NewRowsMeasure, ...]:
+    """Measure dependence on S as `audit` does, and adjusted for chance beside it."""
     family, training = model.family_, getattr(model, "dependence_", {})
-    ends = _intervals(rows, family, eta, draws, seed)
-    values = rows.yardstick(family, eta)
-    gaps = [audit.demographic_parity_difference for sample in samples for audit in sample.audits]
-    values["decision_gap"] = max((gap for gap in gaps if gap == gap), default=NAN)
+    weight, adjusted = rows.engine.weights, rows.yardstick(family, eta)
+    found = {
+        key: share_interval(values, rows.span, weight, CONFIDENCE)
+        for key, values in rows.predicted(family, eta).items()
+    }
+    gaps = [audit.parity_difference for sample in samples for audit in sample.audits]
+    known = [gap for gap in gaps if gap.value == gap.value]
+    if known:
+        found["decision_gap"] = max(known, key=lambda gap: gap.value)
     return tuple(
         NewRowsMeasure(
-            key, name, float(training.get(key, NAN)), values[key], *ends.get(key, (NAN, NAN)), True
+            key,
+            WORDS[key],
+            float(training.get(key, NAN)),
+            estimate.value,
+            estimate.low,
+            estimate.high,
+            True,
+            adjusted.get(key, NAN),
         )
-        for key, name in WORDS.items()
-        if np.isfinite(values.get(key, NAN))
+        for key, estimate in found.items()
     )
 
 
-def _intervals(
-    rows: DenseRows, family: Family, eta: Floats, draws: int, seed: int
-) -> dict[str, tuple[float, float]]:
-    """Resample the rows: the model is given, only its measures vary."""
-    columns, rng, n = rows.predicted(family, eta), np.random.default_rng(seed), len(eta)
-    shares = []
-    for _ in range(draws):
-        drawn = rows.engine.weights * rng.multinomial(n, np.full(n, 1.0 / n))
-        shares.append([share_explained(values, rows.span, drawn) for values in columns.values()])
-    if not shares:
-        return {}
-    ends = np.nanpercentile(shares, (2.5, 97.5), axis=0)
-    return {key: (float(low), float(high)) for key, low, high in zip(columns, *ends, strict=True)}
-
-
-def _draws(wanted: int | None, rows: DenseRows) -> int:
-    if wanted is not None:
-        return int(wanted)
-    work = rows.span.shape[0] * (rows.span.shape[1] + 2) ** 2
-    return int(np.clip(WORK / work, 20, DRAWS))
-
-
 def _accuracy(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
-    measures = rows.accuracy(family, eta)
+    measures = rows.accuracy(family, eta) | rows.explained(family, eta)
     return tuple(
         NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")
         for key, name, _ in measures_of(family)

@@ -97,6 +97,7 @@ def _measure(
         dependence = rows.achieved(model._traits.definition, solution.fit, eta, adjusted=adjusted)
         measured = {"eta": rows.with_offset(eta), "dependence": dependence}
         measured |= rows.yardstick(problem.family, eta, adjusted=adjusted)
+        measured |= rows.explained(problem.family, eta)
         measures.append(measured | rows.accuracy(problem.family, eta))
     return {name: np.array([at_bound[name] for at_bound in measures]) for name in measures[0]}
 

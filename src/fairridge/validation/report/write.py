@@ -30,6 +30,7 @@ def report(
     bootstrap: int | None = None,
     random_state: int = 0,
     threshold: float | None = None,
+    top: float | None = None,
     positive: Any = None,
     favorable: Any = None,
     bins: int = 4,
@@ -65,9 +66,14 @@ def report(
         Seed of folds and refits.
     threshold : float, optional
         A row is selected when its score is above this, or not above it if
-        low scores are favorable: by default 0.5 for probabilities, the median
-        response for numbers, and 0 for log hazard ratios. With more than two
-        classes the likeliest one counts.
+        low scores are favorable: by default 0.5 for probabilities. With more
+        than two classes the likeliest one counts. Numbers and log hazard ratios
+        decide nothing by themselves: without `threshold` or `top` the report
+        compares means, and shows no decisions.
+    top : float or int, optional
+        How many are selected instead, those with the best scores: a share of the
+        rows below 1, or a number of rows. Rows with equal scores are selected
+        together or not at all, and never more than `top` allows.
     positive : label, optional
         The class that scores are of: by default the second of two, or all
         of more.
@@ -83,8 +89,8 @@ def report(
     new_rows : bool, default=False
         Whether these are rows that the fitted model has not seen, to validate
         it on: whether the bound holds there, groups and calibration, and how
-        far each column has drifted from the training rows. Intervals rest on
-        `bootstrap` resamplings of the rows (200 by default); `cv` has no part.
+        far each column has drifted from the training rows. Nothing is fitted, so
+        that `cv` and `bootstrap` have no part.
     format : {"html", "card"}, default="html"
         What `out` becomes: the page, or a model card in Markdown, which has the
         sections of Mitchell et al. (2019) and leaves intended use to you.
@@ -122,7 +128,7 @@ def report(
     if bootstrap is not None:
         check_count("bootstrap", bootstrap, minimum=0)
     options = ReportSettings(
-        title, response, cv, bootstrap, random_state, threshold, positive, favorable, bins,
+        title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
         small, source, date,
     )  # fmt: skip
     data = X, y, sensitive_features, sample_weight, offset

@@ -48,11 +48,13 @@ def _comparison(contents: ReportContents, board: Board) -> list[Html | None]:
         cells = [of_sample(contents.main, k) for k in places]
         if any(cell != MISSING for cell in cells):
             rows.append([label, *cells, board.of_samples(of_sample)])
-    where = f"{contents.main.rows} rows"
+    where, what = f"{contents.main.rows} rows", "Rates and decisions"
+    if contents.main.decisions is None:
+        what = "Means of groups"
     return [
         element("h3", "Against the fairest and the unconstrained model"),
         table("Comparison of bounds", head, rows),
-        remark(f"Rates and decisions are on {where}; at the slider, on the rows chosen there."),
+        remark(f"{what} are on {where}; at the slider, on the rows chosen there."),
     ]
 
 
@@ -103,6 +105,7 @@ GROUP_MEASURES: dict[str, Callable[[Sample, int], str]] = {
         sample.audits[k].standardized_mean_difference
     ),
     "Mean predictions of groups": _means,
+    "Lowest ratio of mean predictions": lambda sample, k: ratio(sample.audits[k].mean_ratio.value),
     "Equalized odds difference": lambda sample, k: percent(
         sample.audits[k].equalized_odds_difference
     ),
@@ -112,18 +115,18 @@ GROUP_MEASURES: dict[str, Callable[[Sample, int], str]] = {
 def _alternatives(contents: ReportContents) -> list[Html]:
     curve, main = contents.accuracy[0], contents.main
     where = "on held-out rows" if curve.held_out is not None else "in training"
-    rows = [
-        [
-            words,
-            name_of_bound(contents, k),
-            amount(contents, contents.achieved[k]),
-            measure_text(curve, k),
-            ratio(lowest_ratio(main.audits[k])),
-            changed_text(main, k),
-        ]
-        for words, k in alternatives(contents)
-    ]
-    head = ["Giving up", "Bound r", "Achieved", curve.name, "Lowest ratio", "Decisions changed"]
+    cells: dict[str, Callable[[int], str]] = {
+        "Bound r": partial(name_of_bound, contents),
+        "Achieved": lambda k: amount(contents, contents.achieved[k]),
+        curve.name: partial(measure_text, curve),
+    }
+    if main.decisions is not None:
+        cells["Lowest ratio"] = lambda k: ratio(lowest_ratio(main.audits[k]))
+        cells["Decisions changed"] = partial(changed_text, main)
+    elif main.audits[0].mean_ratio.value == main.audits[0].mean_ratio.value:
+        cells["Lowest ratio of means"] = lambda k: ratio(main.audits[k].mean_ratio.value)
+    rows = [[words, *(write(k) for write in cells.values())] for words, k in alternatives(contents)]
+    head = ["Giving up", *cells]
     return [
         element("h3", "Less discriminatory alternatives"),
         element(

@@ -67,6 +67,10 @@ def _readings(contents: ReportContents, board: Board) -> list[Html]:
         lowest = board.of_samples(lambda sample, k: ratio(lowest_ratio(sample.audits[k])))
         meaning = "lowest adverse impact ratio of any group that is not small"
         rows.append(("lowest ratio", lowest, meaning))
+    if any(math.isfinite(audit.mean_ratio.value) for audit in contents.main.audits):
+        lowest = board.of_samples(lambda sample, k: ratio(sample.audits[k].mean_ratio.value))
+        meaning = "lowest ratio of mean predictions of two groups that are not small"
+        rows.append(("ratio of means", lowest, meaning))
     if contents.main.decisions is not None:
         changed = board.of_samples(changed_text)
         rows.append(("decisions changed", changed, "against the model without a bound"))

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from fairridge.metrics import AttributeAudit, GroupMeasures
+from fairridge.metrics import AttributeAudit, Estimate, GroupMeasures
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.contents import Audited, Crossed, Sample
 from fairridge.reports.html.markup import Html, element
@@ -46,13 +46,16 @@ def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> 
     """Return one table per attribute, and charts; those over bounds need a scale."""
     audit = contents.main.audits[contents.chosen]
     columns = _columns(contents)
+    rule = contents.subject.rule
     intro = (
-        f"A row is selected when {contents.subject.rule}. Distances compare a group with all "
+        f"{f'A row is selected when {rule}. ' if rule else ''}Distances compare a group with all "
         f"rows outside it. Intervals are at {100 * audit.confidence:g} %."
     )
+    highest = "rate" if rule else "mean"
     marks = (
-        f"▼ below four fifths of the highest selection rate. † fewer than {audit.small} rows: "
-        "left out of the highest rate and of comparisons, because they are too noisy."
+        f"{'▼ below four fifths of the highest selection rate. ' if rule else ''}† fewer than "
+        f"{audit.small} rows: left out of the highest {highest} and of comparisons, because they "
+        "are too noisy."
     )
     # As many groups of an attribute as keep the file small.
     texts = sum(2 if column.interval else 1 for column in columns) + 1
@@ -62,6 +65,7 @@ def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> 
         "groups",
         "Groups",
         element("p", intro),
+        _tenths(contents),
         [
             _attribute(contents, board, scale, columns, position, maximum)
             for position in range(len(audit.attributes))
@@ -94,6 +98,40 @@ def _attribute(
         ),
         class_="attribute",
     )
+
+
+def _tenths(contents: Audited) -> list[Html]:
+    """Return predictions of numbers against responses, by tenth of all predictions."""
+    audit = contents.main.audits[contents.chosen]
+    if audit.kind != "regression" or not audit.tenths:
+        return []
+    rows = [
+        [
+            f"{number(tenth.low)} to {number(tenth.high)}",
+            count(tenth.count),
+            number(tenth.mean_prediction),
+            element(
+                "td",
+                number(tenth.mean_response.value),
+                element("small", span(tenth.mean_response.low, tenth.mean_response.high,
+                                      shares=False)),
+            ),
+            number(tenth.calibration),
+            ratio(tenth.observed_ratio),
+        ]
+        for tenth in audit.tenths
+    ]  # fmt: skip
+    head = ["Predictions", "Rows", *map(term, ("Predicted", "Observed", "Cali\u00adbration",
+                                               "Obs./pred."))]  # fmt: skip
+    known = [k for k, cell in enumerate(zip(*rows, strict=True)) if set(cell) != {MISSING}]
+    return [
+        element("h3", "All rows, by tenth of the predictions"),
+        table(
+            f"Calibration at the chosen bound, {contents.main.rows} rows",
+            [head[k] for k in known],
+            [[row[k] for k in known] for row in rows],
+        ),
+    ]
 
 
 def _largest(part: AttributeAudit, maximum: int) -> tuple[list[int], Html | None]:
@@ -165,12 +203,14 @@ def _columns(contents: Audited) -> list[_TableColumn]:
     # The columns that matter most come first: a phone shows no more.
     columns = [
         _estimated("Selected", "selection_rate", True, bar=True),
-        _TableColumn("Ratio", _ratio),
+        _TableColumn("Ratio", _ratio, lambda g: _ends(g.impact_ratio)),
         _estimated("Predicted", "mean_prediction", classes),
+        _of_estimate("Of highest", "mean_ratio"),
         _TableColumn("Observed", lambda g: write(g.mean_response.value)),
         _estimated("TPR", "true_positive_rate", True),
         _estimated("FPR", "false_positive_rate", True),
         _TableColumn("Cali\u00adbration", points),
+        _of_estimate("Obs./pred.", "observed_ratio"),
         _TableColumn("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
         _TableColumn("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),
         _TableColumn("Wasser\u00adstein", lambda g: number(g.distances.wasserstein)),
@@ -193,6 +233,21 @@ def _estimated(heading: str, name: str, shares: bool, *, bar: bool = False) -> _
         return span(estimate.low, estimate.high, shares=shares)
 
     return _TableColumn(heading, lambda group: write(getattr(group, name).value), interval, bar)
+
+
+def _of_estimate(heading: str, name: str) -> _TableColumn:
+    """Show a ratio of every group and its interval."""
+    return _TableColumn(
+        heading,
+        lambda group: ratio(getattr(group, name).value),
+        lambda group: _ends(getattr(group, name)),
+    )
+
+
+def _ends(estimate: Estimate) -> str:
+    """Write the interval of a ratio; nothing for that of a group to itself."""
+    known = estimate.low < estimate.high
+    return f"{ratio(estimate.low)} – {ratio(estimate.high)}" if known else ""
 
 
 def _ratio(group: GroupMeasures) -> str:
@@ -242,25 +297,29 @@ def _intersections(contents: Audited) -> list[Html]:
 
 
 def _crossed_table(contents: Audited, crossed: Crossed) -> Html:
+    decides = bool(contents.subject.rule)
     mean = percent if contents.main.audits[0].kind == "classification" else number
     shown, note = _largest(crossed.chosen, MOST_CROSSED)
+    head = ["Group", "Rows"]
+    if decides:
+        head += [term("Selected"), term("Ratio"), "Selected, no bound", "Ratio, no bound"]
+    head += [term("Predicted"), term("Observed")]
+    if not decides:
+        head += ["Predicted, no bound"]
     rows = []
     for k in shown:
         here, free = crossed.chosen.groups[k], crossed.free.groups[k]
-        rate = here.selection_rate
-        rows.append(
-            [
-                *_name_and_size(here),
-                element("td", percent(rate.value), element("small", span(rate.low, rate.high))),
-                _marked_ratio(here),
-                percent(free.selection_rate.value),
-                _marked_ratio(free),
-                mean(here.mean_prediction.value),
-                mean(here.mean_response.value),
-            ]
-        )
-    head = ["Group", "Rows", term("Selected"), term("Ratio"), "Selected, no bound",
-            "Ratio, no bound", term("Predicted"), term("Observed")]  # fmt: skip
+        cells: list[Html | str] = [mean(here.mean_prediction.value), mean(here.mean_response.value)]
+        if decides:
+            rate = here.selection_rate
+            selected = element(
+                "td", percent(rate.value), element("small", span(rate.low, rate.high))
+            )
+            before = percent(free.selection_rate.value), _marked_ratio(free)
+            cells = [selected, _marked_ratio(here), *before, *cells]
+        else:
+            cells.append(mean(free.mean_prediction.value))
+        rows.append([*_name_and_size(here), *cells])
     name = crossed.chosen.attribute
     return element("div", element("h4", name), table(f"Groups of {name}", head, rows), note)
 

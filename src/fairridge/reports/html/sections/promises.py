@@ -7,7 +7,7 @@ import math
 from fairridge.inference import Certificate
 from fairridge.metrics import Audit
 from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.numbers import count, number, percent
+from fairridge.reports.html.numbers import count, number, percent, ratio
 from fairridge.reports.html.sections.parts import amount
 
 
@@ -89,3 +89,32 @@ def largest_miscalibration(audit: Audit) -> float:
 def shown_calibration(audit: Audit, value: float) -> str:
     """Write how far predictions are off: in points if they are probabilities."""
     return f"{100 * value:.1f} points" if audit.kind == "classification" else number(value)
+
+
+def means_text(audit: Audit) -> str:
+    """Say how far the means of counts or amounts are apart; "" for other responses."""
+    known = [part for part in audit.attributes if math.isfinite(part.mean_ratio.value)]
+    if not known:
+        return ""
+    part = min(known, key=lambda each: each.mean_ratio.value)
+    groups = [group for group in part.groups if not group.small]
+    low, high = (pick(groups, key=lambda g: g.mean_prediction.value) for pick in (min, max))
+    text = (
+        f"The mean prediction of {part.attribute} {low.group} is {ratio(part.mean_ratio.value)} "
+        f"times that of {high.group}, the lowest ratio of two groups "
+        f"({100 * audit.confidence:g} % interval {ratio(part.mean_ratio.low)} to "
+        f"{ratio(part.mean_ratio.high)})"
+    )
+    if high.mean_response.value > 0.0:
+        observed = low.mean_response.value / high.mean_response.value
+        text += f"; their observed means have the ratio {ratio(observed)}"
+    return f"{text}."
+
+
+def interval_text(audit: Audit) -> str:
+    """Write the interval of the lowest adverse impact ratio, as `audit` has it; "" without one."""
+    found = audit.parity_ratio
+    if not found.low < found.high:
+        return ""
+    ends = f"{ratio(found.low)} to {ratio(found.high)}"
+    return f"; {100 * audit.confidence:g} % interval {ends}"

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from fairridge.metrics import WORDS
 from fairridge.metrics.group_measures import FOUR_FIFTHS
 from fairridge.reports.html.alternatives import lowest_ratio, worst_group
 from fairridge.reports.html.board import Board
@@ -22,7 +23,12 @@ from fairridge.reports.html.sections.parts import (
     section,
     sentence,
 )
-from fairridge.reports.html.sections.promises import other_prices, population_text
+from fairridge.reports.html.sections.promises import (
+    interval_text,
+    means_text,
+    other_prices,
+    population_text,
+)
 
 STATUS = {
     "converged": "active: it shapes the model",
@@ -86,7 +92,8 @@ def _of_yardstick(contents: ReportContents) -> Iterator[KeyFigure]:
 
     def beside(curve: Curve, bounded: bool, k: int) -> str:
         training = f"training {percent(curve.training[k], 2)}"
-        where = "in training" if curve.held_out is None else f"held out; {training}"
+        shares = "" if curve.name == WORDS["decision_gap"] else ", adjusted for chance"
+        where = "in training" if curve.held_out is None else f"held out{shares}; {training}"
         return where + _refitted(contents, k, bounded)
 
     for key, curve in contents.yardstick.items():
@@ -108,6 +115,14 @@ def _of_groups(contents: ReportContents) -> Iterator[KeyFigure]:
             "Lowest adverse impact ratio",
             lambda k: ratio(lowest[k]),
             lambda k: verdicts[lowest[k] < FOUR_FIFTHS],
+        )
+    ratios = [audit.mean_ratio.value for audit in contents.main.audits]
+    if np.isfinite(ratios[contents.chosen]):
+        free = ratio(ratios[contents.free])
+        yield (
+            "Lowest ratio of means",
+            lambda k: ratio(ratios[k]),
+            lambda k: f"between two groups; {free} without a bound",
         )
 
 
@@ -132,6 +147,7 @@ def sentences(contents: ReportContents) -> list[str]:
         price_of_blindness(contents),
         _decisions(contents),
         _groups(contents),
+        means_text(contents.main.audits[contents.chosen]),
     ]
     return [part for part in parts if part]
 
@@ -218,7 +234,9 @@ def _yardstick(contents: ReportContents) -> str:
     shares = [
         f"{both(key, 2)} of the variance of {name}" for key, name in names.items() if key in curves
     ]
-    where = "In training" if contents.folds == 0 else "On rows that were held out"
+    where = "In training"
+    if contents.folds:
+        where = "On rows that were held out, adjusted for chance,"
     text = f"{where} the sensitive attributes explain {' and '.join(shares)}"
     if "decision_gap" in curves:
         gap = both("decision_gap", 1)
@@ -261,16 +279,17 @@ def _groups(contents: ReportContents) -> str:
     if lowest >= FOUR_FIFTHS:
         return (
             f"The lowest adverse impact ratio is {ratio(lowest)} ({group.attribute} "
-            f"{group.group}): no group falls below the four-fifths rule's 0.8."
+            f"{group.group}{interval_text(audit)}): no group falls below the four-fifths rule's "
+            "0.8."
         )
     below = len(audit.flagged)
     # Rounding must not make a ratio pass.
     shown = ratio(lowest) if round(lowest, 3) < FOUR_FIFTHS else f"{lowest:.5f}"
     return (
         f"{count(below)} group{'s' if below > 1 else ''} fall{'' if below > 1 else 's'} below "
-        f"the four-fifths rule's 0.8. The lowest adverse impact ratio is {shown}: "
-        f"{group.attribute} {group.group}, of whom {percent(group.selection_rate.value)} are "
-        "selected. The bound is on the dependence of scores, not on these rates."
+        f"the four-fifths rule's 0.8. The lowest adverse impact ratio is {shown} "
+        f"({group.attribute} {group.group}{interval_text(audit)}). The bound is on the dependence "
+        "of scores, not on these rates."
     )
 
 

@@ -9,7 +9,12 @@ from fairridge.reports.html.alternatives import worst_group
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
 from fairridge.reports.html.sections.parts import bar, remark, section, sentence, table
-from fairridge.reports.html.sections.promises import largest_miscalibration, shown_calibration
+from fairridge.reports.html.sections.promises import (
+    interval_text,
+    largest_miscalibration,
+    means_text,
+    shown_calibration,
+)
 from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.validation_contents import Drift, NewRowsContents, NewRowsMeasure
 
@@ -22,6 +27,13 @@ WHAT = {
 }
 
 
+VERDICTS = {
+    "within": "within the bound",
+    "above": "above the bound",
+    "undecided": "undecided, since the interval has the bound in it",
+}
+
+
 def new_rows_sentences(contents: NewRowsContents) -> list[str]:
     """Say what became of the bound, of the groups and of the columns."""
     accuracy = contents.accuracy[0]
@@ -30,6 +42,7 @@ def new_rows_sentences(contents: NewRowsContents) -> list[str]:
         _bound(contents),
         f"{accuracy.name} is {_text(accuracy, accuracy.value)} on the new rows.",
         _groups(contents),
+        means_text(contents.main.audits[0]),
         _drift(contents),
     ]
     return [part for part in parts if part]
@@ -39,10 +52,10 @@ def measures_section(contents: NewRowsContents) -> Html:
     """Return the findings, and the numbers they rest on."""
     rows = [_row(measure) for measure in (*contents.measures, *contents.accuracy)]
     note = (
-        "Shares explained by S are adjusted for chance on the new rows, and can be negative there. "
+        "New rows: the share in these rows, as fairridge.audit has it, with its 95 % interval for "
+        "the population. Adjusted: less what chance alone explains in this many rows; it can be "
+        "negative. The verdict compares the interval with the bound."
     )
-    if contents.refits:
-        note += f"Intervals hold 95 % of {contents.refits} resamplings of the new rows."
     return section(
         "summary",
         "In plain words",
@@ -50,7 +63,7 @@ def measures_section(contents: NewRowsContents) -> Html:
                 class_="lead"),
         element("h3", "Then and now"),
         table("The model in training and on the new rows",
-              ["Measure", "In training", "New rows", "Interval"], rows),
+              ["Measure", "In training", "New rows", "95 % interval", "Adjusted"], rows),
         remark(note),
     )  # fmt: skip
 
@@ -77,13 +90,18 @@ def _row(measure: NewRowsMeasure) -> list[Html | str]:
     interval = MISSING
     if math.isfinite(measure.low):
         interval = f"{_text(measure, measure.low)} to {_text(measure, measure.high)}"
-    return [measure.name, _text(measure, measure.training), _text(measure, measure.value), interval]
+    cells = [_text(measure, value) for value in (measure.training, measure.value)]
+    return [measure.name, *cells, interval, _text(measure, measure.adjusted)]
 
 
 def _text(measure: NewRowsMeasure, value: float) -> str:
     if measure.is_share:
         return percent(value, 2)
-    return ratio(value) if measure.key in ("auc", "r_squared", "concordance") else number(value, 4)
+    return (
+        ratio(value)
+        if measure.key in ("auc", "r_squared", "d_squared", "concordance")
+        else number(value, 4)
+    )
 
 
 def _bound(contents: NewRowsContents) -> str:
@@ -96,7 +114,8 @@ def _bound(contents: NewRowsContents) -> str:
             f"With {100 * contents.certificate.confidence:g} % confidence it was to hold in the "
             "population of the training rows. "
         )
-    if not contents.bounded:
+    measure = contents.bound_on
+    if measure is None:
         shares = " and ".join(
             f"{percent(measure.value, 2)} of the {WHAT[measure.key]}, against "
             f"{percent(measure.training, 2)} in training"
@@ -107,26 +126,14 @@ def _bound(contents: NewRowsContents) -> str:
             f"{text}What it is on is not measured on other rows. On these {count(subject.n_rows)} "
             f"new rows the sensitive attributes explain {shares}."
         )
-    measure = next(measure for measure in contents.measures if measure.key == contents.bounded)
     interval = ""
     if math.isfinite(measure.low):
         interval = f" (95 % interval {percent(measure.low, 2)} to {percent(measure.high, 2)})"
     return (
         f"{text}On these {count(subject.n_rows)} new rows the sensitive attributes explain "
-        f"{percent(measure.value, 2)}{interval} of the {WHAT[measure.key]}, against "
-        f"{percent(measure.training, 2)} in training: {verdict(measure, r)}."
+        f"{percent(measure.value, 2)}{interval} of the {WHAT[measure.key]}: "
+        f"{VERDICTS[measure.verdict(r)]}."
     )
-
-
-def verdict(measure: NewRowsMeasure, r: float) -> str:
-    """Compare a measure on new rows with the bound."""
-    if measure.value <= r:
-        return "within the bound"
-    if not math.isfinite(measure.low):
-        return "above the bound"
-    if measure.low > r:
-        return "above the bound, and by more than chance explains"
-    return "above the bound, by no more than chance may explain"
 
 
 def _groups(contents: NewRowsContents) -> str:
@@ -138,7 +145,7 @@ def _groups(contents: NewRowsContents) -> str:
         below = "below" if worst.adverse_impact else "not below"
         parts.append(
             f"the lowest adverse impact ratio is {ratio(worst.adverse_impact_ratio)} "
-            f"({worst.attribute} {worst.group}), {below} four fifths"
+            f"({worst.attribute} {worst.group}{interval_text(audit)}), {below} four fifths"
         )
     if math.isfinite(audit.equalized_odds_difference):
         gap = percent(audit.equalized_odds_difference)
