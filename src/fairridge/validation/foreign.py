@@ -13,8 +13,9 @@ from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Levels, Table, as_table, dense_columns, learn_design, make_frame
-from fairridge.data.columns import MISSING, Missing
+from fairridge.data import Levels, Table, as_table, dense_columns, make_frame
+from fairridge.data.columns import MISSING, Missing, encode_columns
+from fairridge.data.design import locate_sensitive
 from fairridge.data.pipelines import (
     at_bound,
     bound_parameter,
@@ -30,7 +31,6 @@ from fairridge.metrics import (
     Grouping,
     groupings,
     sensitive_span,
-    sensitive_table,
     share_explained,
 )
 from fairridge.validation import evaluate
@@ -68,12 +68,13 @@ class ForeignData:
         """Encode S, from columns of X or by itself; missing values are an error or a level."""
         table = as_table(X)
         separate = None if S is None else as_table(S, argument="sensitive_features")
-        design = learn_design(table, separate, sensitive, missing=missing)
-        pieces, _ = design.encode(table, separate, "error", estimator_name="this model")
-        attributes = sensitive_table(design, table, separate)
-        columns = dense_columns(pieces, design.sensitive.names)
+        source, places, _ = locate_sensitive(table, separate, sensitive)
+        encoding = encode_columns(source, places, None, None, missing)
+        columns = dense_columns(encoding.pieces(source, places, "error"), encoding.names)
+        names = tuple(map(source.label, places))
+        attributes = replace(source.select(places), names=names)
         attributes = attributes if missing == "error" else _filled(attributes)
-        positions = () if design.separate else design.positions_sensitive
+        positions = places if S is None else ()
         return cls(X, np.asarray(y), S, attributes, columns, positions, sample_weight)
 
     def take(self, rows: Integers) -> ForeignData:
