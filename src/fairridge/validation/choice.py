@@ -11,13 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import Levels, Table, as_table, columns_of, make_frame, name_of
+from fairridge.data import as_table, columns_of, make_frame, name_of
 from fairridge.data.pipelines import (
     at_bound,
     bound_parameter,
@@ -26,9 +25,8 @@ from fairridge.data.pipelines import (
     split_pipeline,
     with_last,
 )
-from fairridge.data.table import column_positions, labels
+from fairridge.data.table import labels
 from fairridge.estimators._fair_ridge import LinearModel
-from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import read_inputs
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics import (
@@ -36,11 +34,10 @@ from fairridge.metrics import (
     favorable_outcome,
     find_label,
     groupings,
-    sensitive_table,
 )
-from fairridge.metrics.groups import BINS
 from fairridge.rules import FEWEST_ROWS, Compared, JudgedRows, Rule
 from fairridge.stacking._stacking import FairStacking
+from fairridge.validation.given_rows import GivenRows
 from fairridge.validation.same_rows import refuse_training_rows
 
 FAIREST = "for the fairest model on the training rows, "
@@ -212,63 +209,11 @@ def choose_bound(
         return _chosen_pipeline(model, steps, own, held, unfairness=bounds, **options)
     if isinstance(model, FairStacking):
         return _chosen_stack(model, own, held, unfairness=bounds, **options)
-    training, new = _Rows.of(last, *own), _Rows.of(last, *held)
+    training, new = GivenRows.of(last, *own), GivenRows.of(last, *held)
     bounds, models = _candidates(model, bounds, own)
     found = _tested(bounds, models, training, new, **options)
     _warn(found)
     return replace(found, _backend=as_table(X).backend)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Rows that models decide on."""
-
-    inputs: Inputs  # rows with a positive weight
-    y: Any
-    # As models read them.
-    X: Any
-    S: Any
-    sensitive: Any  # columns of X that are sensitive; None if S came by itself
-
-    @classmethod
-    def of(cls, model: Any, X: Any, y: Any, S: Any, weight: Any) -> _Rows:
-        """Read rows; what is not a linear model of ours reads them as they came."""
-        inputs = read_inputs(X, S, weight, None)
-        sensitive: Any = getattr(model, "sensitive", None)
-        if isinstance(model, LinearModel):
-            return cls(inputs, y, inputs.table, inputs.attributes, sensitive)
-        if S is None and sensitive is None:
-            raise ValueError(
-                f"{type(model).__name__} does not say which columns are sensitive; pass "
-                "sensitive_features and sensitive_features_held."
-            )
-        X, S = (
-            rows if rows is None or isinstance(inputs.keep, slice)
-            else _safe_indexing(rows, inputs.keep)
-            for rows in (X, S)
-        )  # fmt: skip
-        return cls(inputs, y, X, S, sensitive)
-
-    def attributes(self, model: Any) -> Table:
-        """Return the sensitive attributes of rows that a fitted model reads."""
-        table, own = self.inputs.table, self.inputs.attributes
-        if isinstance(model, LinearModel):
-            design = model._fitted.design
-            return sensitive_table(design, table, own if design.separate else None)
-        if own is not None:
-            return own
-        places = column_positions(self.sensitive, table.names, table.shape[1], "sensitive")
-        return replace(table.select(places), names=tuple(map(table.label, places)))
-
-    def cut(self, model: Any) -> set[str]:
-        """Return the attributes that are cut at quantiles of these rows, and so have own groups."""
-        table = self.attributes(model)
-        columns = ((table.label(k), table.column(k)) for k in range(table.shape[1]))
-        return {
-            name
-            for name, column in columns
-            if not isinstance(column, Levels) and len(np.unique(column)) > BINS
-        }
 
 
 def _candidates(model: Any, bounds: Floats, own: tuple[Any, ...]) -> tuple[Floats, Sequence[Any]]:
@@ -287,8 +232,8 @@ def _candidates(model: Any, bounds: Floats, own: tuple[Any, ...]) -> tuple[Float
 def _tested(
     bounds: Floats,
     models: Sequence[Any],
-    training: _Rows,
-    held: _Rows,
+    training: GivenRows,
+    held: GivenRows,
     *,
     rule: Rule,
     confidence: float,
@@ -469,7 +414,7 @@ def _walk(
 
 
 def _judged(
-    models: Sequence[Any], rows: _Rows, rule: Rule, wanted: Favorable
+    models: Sequence[Any], rows: GivenRows, rule: Rule, wanted: Favorable
 ) -> Iterator[JudgedRows]:
     """Yield what one model after the other decides for the same rows."""
     inputs, groups = rows.inputs, None

@@ -50,15 +50,15 @@ def gather_new_rows(
     pieces = unmapped.encode(
         inputs.table, inputs.attributes, model.unknown, estimator_name=type(model).__name__
     )
-    response = _response(model, y, inputs)
+    response = read_response(model, y, inputs)
     rows = _written(design, design.map(pieces), response, inputs)
     S = inputs.attributes if needs_sensitive else None
     eta = np.asarray(model._linear_predictor(inputs.table, S, None)).reshape(len(rows.span), -1)
     audience = Audience.of(design, inputs, response, options)
     name = options.response or name_of(y) or "the response"
     rule = decision_rule(audience, name)
-    samples = _samples(audience, rule, rows.with_offset(eta))
-    draws = _draws(options.bootstrap, rows)
+    samples = samples_of(audience, rule, rows.with_offset(eta))
+    draws = draws_for(options.bootstrap, rows)
     drift, no_drift = drift_of(model, (*pieces[0], *pieces[1]), len(eta), inputs.weight)
     return NewRowsContents(
         subject=subject_of(
@@ -74,8 +74,8 @@ def gather_new_rows(
         chosen=0,
         samples=samples,
         bounded=model._fitted.traits.definition.measured_as(model.family_),
-        measures=_measures(model, rows, eta, samples, draws, options.random_state),
-        accuracy=_accuracy(response.family, rows, eta),
+        measures=measures_on(model, rows, eta, samples, draws, options.random_state),
+        accuracy=accuracy_on(response.family, rows, eta),
         refits=draws,
         drift=drift,
         no_drift=no_drift,
@@ -94,7 +94,7 @@ def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) ->
     return DenseRows.of(engine_of(rows, family))
 
 
-def _response(model: Any, y: Any, inputs: Inputs) -> Response:
+def read_response(model: Any, y: Any, inputs: Inputs) -> Response:
     """Read the response; classes are those of the fit, though some may be missing here."""
     if y is None:
         raise ValueError("new_rows=True compares predictions with responses: pass y.")
@@ -114,16 +114,20 @@ def _response(model: Any, y: Any, inputs: Inputs) -> Response:
     return Response(model.family_, codes, several if len(classes) > 2 else codes, classes)
 
 
-def _samples(audience: Audience, rule: DecisionRule, eta: Floats) -> tuple[Sample, ...]:
+def samples_of(
+    audience: Audience, rule: DecisionRule, eta: Floats, called: str = "new"
+) -> tuple[Sample, ...]:
+    """Compare groups of the rows."""
     with one_blas_thread():
-        samples = audited(audience, rule, eta[None], "new", step=lambda: None)
+        samples = audited(audience, rule, eta[None], called, step=lambda: None)
     # There is no other model whose decisions these could differ from.
     return tuple(replace(sample, decisions=None) for sample in samples)
 
 
-def _measures(
+def measures_on(
     model: Any, rows: DenseRows, eta: Floats, samples: tuple[Sample, ...], draws: int, seed: int
 ) -> tuple[NewRowsMeasure, ...]:
+    """Measure how predictions depend on S, beside what a model knows of its training rows."""
     family, training = model.family_, getattr(model, "dependence_", {})
     ends = _intervals(rows, family, eta, draws, seed)
     values = rows.yardstick(family, eta)
@@ -153,14 +157,16 @@ def _intervals(
     return {key: (float(low), float(high)) for key, low, high in zip(columns, *ends, strict=True)}
 
 
-def _draws(wanted: int | None, rows: DenseRows) -> int:
+def draws_for(wanted: int | None, rows: DenseRows) -> int:
+    """Return how often rows are resampled, if the user does not say."""
     if wanted is not None:
         return int(wanted)
     work = rows.span.shape[0] * (rows.span.shape[1] + 2) ** 2
     return int(np.clip(WORK / work, 20, DRAWS))
 
 
-def _accuracy(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
+def accuracy_on(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
+    """Measure how well predictions meet the responses."""
     measures = rows.accuracy(family, eta)
     return tuple(
         NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")
