@@ -20,7 +20,7 @@ from fairridge import (
 )
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.proportions import part_of
-from fairridge.rules import AdverseImpact, MeanGap, OpportunityGap
+from fairridge.rules import AdverseImpact, MeanGap, OddsGap, OpportunityGap
 
 BOUNDS = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0]
 
@@ -461,3 +461,85 @@ def test_other_models_with_a_bound_are_fitted_for_each(rows):
     step = found.tested.iloc[0]
     means = pd.Series(found.model.predict(held)).groupby(held["sex"].to_numpy()).mean()
     assert step["value"] == pytest.approx(means.max() - means.min())
+
+
+# ------------------------------------------------------------ capacity and shares
+
+
+def test_rules_on_the_top(rows):
+    held, _, _ = rows[1]
+    for top, count in ((0.2, 500), (300, 300)):
+        model = FairRidgeClassifier(sensitive=["sex"])
+        found = chosen(rows, model, AdverseImpact(0.7, top=top))
+        assert found.granted
+        score = found.model.predict_proba(held)[:, 1]
+        selected = pd.Series(score >= np.sort(score)[-count])
+        rates = selected.groupby(held["sex"].to_numpy()).mean()
+        place = found.tested["unfairness"].tolist().index(found.unfairness)
+        assert found.tested["value"][place] == pytest.approx(rates.min() / rates.max())
+        assert f"top={top}" in found.facts["Rule"]
+
+
+def test_rules_on_the_lowest_numbers(rows):
+    model = FairRidgeRegressor(sensitive=["sex"])
+    rule = AdverseImpact(0.5, top=0.2, favorable="low")
+    found = chosen(rows, model, rule)
+    held, _, _ = rows[1]
+    predicted = found.model.predict(held)
+    selected = pd.Series(predicted <= np.sort(predicted)[499])
+    rates = selected.groupby(held["sex"].to_numpy()).mean()
+    place = found.tested["unfairness"].tolist().index(found.unfairness)
+    assert found.tested["value"][place] == pytest.approx(rates.min() / rates.max())
+
+
+def test_equalized_odds_look_at_both_rates(rows):
+    model = FairRidgeClassifier(sensitive=["sex"])
+    found = chosen(rows, model, OddsGap(0.25), confidence=0.8)
+    held, labels, _ = rows[1]
+    step = found.tested.iloc[0]
+    fitted = model.set_params(unfairness=step["unfairness"]).fit(rows[0][0], rows[0][1])
+    selected = fitted.predict_proba(held)[:, 1] > 0.5
+    gaps = []
+    for label in ("repaid", "default"):
+        among = labels == label
+        rates = pd.Series(selected[among]).groupby(held["sex"].to_numpy()[among]).mean()
+        gaps.append(rates.max() - rates.min())
+    assert step["value"] == pytest.approx(max(gaps))
+    assert "qualified" in (found.failed or found.nearest).group
+    with pytest.raises(TypeError, match="OddsGap is for classifiers"):
+        chosen(rows, FairRidgeRegressor(sensitive=["sex"]), OddsGap(0.1))
+
+
+def test_groups_below_the_minimum_share_are_not_looked_at(rows):
+    (X, y, _), (held, y_held, _) = rows
+    few = [
+        frame.assign(sex=frame["sex"].where(np.arange(len(frame)) >= 20, "d"))
+        for frame in (X, held)
+    ]
+    options = {"rule": AdverseImpact(0.7), "unfairness": BOUNDS}
+    model = FairRidgeClassifier(sensitive=["sex"])
+    with pytest.warns(BoundWarning, match="undecided"):
+        refused = choose_bound(model, few[0], y, few[1], y_held, **options)
+    assert [group["group"] for group in refused.untested] == ["d"]
+    options["rule"] = AdverseImpact(0.7, minimum_share=0.02)
+    found = choose_bound(model, few[0], y, few[1], y_held, **options)
+    assert found.granted
+    assert found.untested == ()
+    assert found.passed_over == ("sex = d (0.8%)",)
+    assert "Below the minimum share: sex = d (0.8%)." in str(found)
+    assert found.model.chosen_["Below the minimum share"] == "sex = d (0.8%)"
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "message"),
+    [
+        (AdverseImpact, {"top": 1.5}, "top=1.5"),
+        (AdverseImpact, {"top": 0.2, "threshold": 0.3}, "two ways to select"),
+        (OpportunityGap, {"top": 0}, "top=0"),
+        (MeanGap, {"minimum_share": 1.0}, "minimum_share=1.0"),
+        (AdverseImpact, {"minimum_share": -0.1}, "minimum_share=-0.1"),
+    ],
+)
+def test_rules_that_make_no_sense(rule, options, message):
+    with pytest.raises(ValueError, match=message):
+        rule(**options)

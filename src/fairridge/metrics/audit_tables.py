@@ -45,6 +45,10 @@ class Audit(Between):
     eta_share : Estimate
         R² of the linear predictor on all sensitive attributes; NaN if the audit
         knows predictions only.
+    top : float, int or None
+        The share or number of rows that is selected; None if a threshold decides.
+    minimum_share : float
+        The share of all rows below which a group is small, too.
     """
 
     kind: str
@@ -59,6 +63,8 @@ class Audit(Between):
     strongest: Correlation | None
     attribution: Attribution | None
     eta_share: Estimate = UNDEFINED
+    top: float | int | None = None
+    minimum_share: float = 0.0
     _backend: Any = None
 
     def __getitem__(self, attribute: str) -> AttributeAudit:
@@ -155,7 +161,9 @@ class Audit(Between):
             lines += [_line(group, shown) for group in part.groups]
         lines += [_line(self.overall, shown)]
         if any(group.small for group in self._groups):
-            lines += ["", f"* fewer than {self.small} rows: left out of ratios and differences."]
+            less = f" or {self.minimum_share:.1%} of all rows" if self.minimum_share else ""
+            few = f"* fewer than {self.small} rows{less}: left out of ratios and differences."
+            lines += ["", few]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -165,7 +173,15 @@ class Audit(Between):
 
     @property
     def _title(self) -> str:
-        return f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}"
+        return f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}{self._who}"
+
+    @property
+    def _who(self) -> str:
+        """Who is selected, if a capacity decides."""
+        if self.top is None:
+            return ""
+        share = isinstance(self.top, float)
+        return f"; selected: the top {f'{self.top:.1%}' if share else f'{self.top:,}'}"
 
     def _facts(self) -> list[str]:
         low, high = self.group_means

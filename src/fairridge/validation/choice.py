@@ -78,6 +78,8 @@ class ChosenBound:
         if rows have weights), and rows_needed.
     favorable : Favorable
         The outcome that the rule is about.
+    passed_over : tuple of str
+        Groups of held-out rows that are below the rule's `minimum_share`, with their shares.
     """
 
     unfairness: float | None
@@ -92,6 +94,7 @@ class ChosenBound:
     failed: Compared | None
     untested: tuple[dict[str, Any], ...]
     favorable: Favorable
+    passed_over: tuple[str, ...] = ()
     _backend: Any = None
 
     @property
@@ -117,6 +120,8 @@ class ChosenBound:
             found[f"Failed{where}"] = str(self.failed)
         if self.untested:
             found["Not tested"] = "; ".join(map(untested_words, self.untested))
+        if self.passed_over:
+            found["Below the minimum share"] = "; ".join(self.passed_over)
         return found
 
     @property
@@ -329,6 +334,7 @@ def _concluded(
     steps, rows = zip(*walk, strict=True)
     passed, level = sum(step["passed"] for step in steps), 1.0 - confidence
     failed = rule.compared(rows[passed], level) if passed < len(steps) else None
+    small = (f"{p.attribute} = {p.name} ({p.share:.1%})" for p in rule.passed_over(rows[0]))
     found = ChosenBound(
         unfairness=None,
         model=None,
@@ -342,6 +348,7 @@ def _concluded(
         failed=failed,
         untested=missing,
         favorable=wanted,
+        passed_over=tuple(small),
     )
     if undecided or not passed:
         return found
@@ -384,7 +391,7 @@ def _untested(
     """Name groups of held-out rows that are too small, and those that have no such rows at all."""
     for part in rule.untested(held):
         yield _group(part.attribute, part.name, int(part.size + 1e-9))
-    for theirs, ours in zip(rule.parts(own), rule.parts(held), strict=True):
+    for theirs, ours in zip(rule.parts(own), rule.all_parts(held), strict=True):
         there = {part.name for part in ours}
         for part in theirs:
             if part.name not in there and part.attribute not in cut:
