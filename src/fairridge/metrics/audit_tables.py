@@ -12,6 +12,7 @@ from fairridge.metrics.attribution import Attribution
 from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.group_measures import AttributeAudit, Between, Correlation, GroupMeasures
 from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.outputs import cut, table_width
 
 NAN = float("nan")
 
@@ -155,11 +156,17 @@ class Audit(Between):
         rows = [group.flat() for group in (*self._groups, self.overall)]
         shown = [name for name in _SHOWN if _defined(row[name] for row in rows)]
         headings = "".join(f" {_SHOWN[name]:>{_width(name)}}" for name in shown)
+        names = [
+            *(part.attribute for part in self.attributes),
+            *(f"  {g.group}" for g in self._groups),
+        ]
+        others = len(headings) + 9
+        first = table_width(24 + others, max(map(len, names)) + others) - others
         lines = [self._title, *self._facts()]
         for part in self.attributes:
-            lines += ["", f"{part.attribute:<24} {'rows':>8}{headings}"]
-            lines += [_line(group, shown) for group in part.groups]
-        lines += [_line(self.overall, shown)]
+            lines += ["", f"{cut(part.attribute, first):<{first}} {'rows':>8}{headings}"]
+            lines += [_line(group, shown, first) for group in part.groups]
+        lines += [_line(self.overall, shown, first)]
         if any(group.small for group in self._groups):
             less = f" or {self.minimum_share:.1%} of all rows" if self.minimum_share else ""
             few = f"* fewer than {self.small} rows{less}: left out of ratios and differences."
@@ -234,12 +241,12 @@ def _width(name: str) -> int:
     return 20 if name == _RATIO else 10
 
 
-def _line(group: GroupMeasures, shown: Sequence[str]) -> str:
+def _line(group: GroupMeasures, shown: Sequence[str], first: int) -> str:
     row = group.flat()
     cells = "".join(f" {_cell(row, name):>{_width(name)}}" for name in shown)
     label = ("  " if group.attribute else "") + group.group
-    label = label if len(label) <= 24 else label[:23] + "…"
-    return f"{label:<24} {group.count:>8,}{cells}{' *' if group.small else ''}".rstrip()
+    line = f"{cut(label, first):<{first}} {group.count:>8,}{cells}"
+    return f"{line}{' *' if group.small else ''}".rstrip()
 
 
 def _cell(row: dict[str, Any], name: str) -> str:
