@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Booleans, Floats
+from fairridge.arguments import is_number
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.proportions import (
     Part,
@@ -27,7 +28,10 @@ from fairridge.metrics.proportions import (
     ratio_limits,
     ratio_p_value,
 )
+from fairridge.metrics.selection import check_top, select_top
 
+# The threshold of rules that say none.
+THRESHOLD = 0.5
 # Groups with fewer rows, in effect, are named and not tested.
 FEWEST_ROWS = 30
 # Times as many rows as there are, beyond which a rule is not within reach.
@@ -59,13 +63,23 @@ class JudgedRows:
         """Summarize values by group, for every attribute; groups without rows are left out."""
         keep = self.weight > 0.0
         keep = keep if chosen is None else keep & chosen
+        total = float(self.weight.sum())
         for group in self.groups:
-            inside = [keep & (group.codes == code) for code in range(len(group.labels))]
+            members = [group.codes == code for code in range(len(group.labels))]
             yield [
-                part_of(values[rows], self.weight[rows], label, group.attribute)
-                for rows, label in zip(inside, group.labels, strict=True)
-                if rows.any()
+                replace(
+                    part_of(values[rows], self.weight[rows], label, group.attribute),
+                    share=float(self.weight[inside].sum()) / total,
+                )
+                for inside, label in zip(members, group.labels, strict=True)
+                if (rows := keep & inside).any()
             ]
+
+    def selected(self, threshold: float, top: float | int | None) -> Floats:
+        """Return 1 for rows that are selected: the top ones, or those above a threshold."""
+        if top is None:
+            return (self.score > threshold).astype(np.float64)
+        return select_top(self.score, self.weight, top).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -119,6 +133,14 @@ class Rule(ABC):
 
     # The outcome that people want: a class, "low" or "high"; names tell by default, as in audits.
     favorable: Any = field(default=None, kw_only=True)
+    # The share of all rows below which a group is not looked at, such as the 2 % of the Uniform
+    # Guidelines (29 CFR 1607.4(A)).
+    minimum_share: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        share = self.minimum_share
+        if not is_number(share) or not 0.0 <= share < 1.0:
+            raise ValueError(f"minimum_share={share!r} must be a share from 0 to below 1.")
 
     @abstractmethod
     def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
@@ -140,9 +162,21 @@ class Rule(ABC):
     def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
         """Return the ends of an interval of the measure, each wrong with probability `level`."""
 
-    def parts(self, rows: JudgedRows) -> list[list[Part]]:
-        """Return the groups of every attribute."""
+    def all_parts(self, rows: JudgedRows) -> list[list[Part]]:
+        """Return all groups of every attribute."""
         return list(rows.parts(*self.values(rows)))
+
+    def parts(self, rows: JudgedRows) -> list[list[Part]]:
+        """Return the groups of every attribute that the rule looks at."""
+        return [
+            [part for part in parts if part.share >= self.minimum_share]
+            for parts in self.all_parts(rows)
+        ]
+
+    def passed_over(self, rows: JudgedRows) -> list[Part]:
+        """Return the groups that are too small a share of all rows to be looked at."""
+        everyone = self.all_parts(rows)
+        return [part for parts in everyone for part in parts if part.share < self.minimum_share]
 
     def untested(self, rows: JudgedRows) -> list[Part]:
         """Return the groups that have too few rows to be tested."""
@@ -220,16 +254,23 @@ class AdverseImpact(Rule):
     """The ratio of selection rates of any two groups is at least `ratio`.
 
     The four-fifths rule (29 CFR 1607.4(D)) has 0.8. A row is selected if the
-    score of the favorable outcome exceeds `threshold`. Every ordered pair of
-    groups has the score test of a ratio.
+    score of the favorable outcome exceeds `threshold`, or if it is among the
+    `top` ones (a share, or a count: the capacity). Groups with less than
+    `minimum_share` of all rows are not looked at. Every ordered pair of groups
+    has the score test of a ratio.
     """
 
     ratio: float = 0.8
     threshold: float = 0.5
+    top: float | int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_selection(self.threshold, self.top)
 
     def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
         """Return who is selected."""
-        return (rows.score > self.threshold).astype(np.float64), None
+        return rows.selected(self.threshold, self.top), None
 
     def measure(self, first: Part, second: Part) -> float:
         """Return the ratio of two selection rates; 1 if nobody is selected."""
@@ -250,16 +291,27 @@ class AdverseImpact(Rule):
 
 @dataclass(frozen=True)
 class OpportunityGap(Rule):
-    """True-positive rates of any two groups differ by at most `maximum`, by Newcombe's interval."""
+    """True-positive rates of any two groups differ by at most `maximum`, by Newcombe's interval.
+
+    Who is selected is decided by `threshold` or `top`, and who is looked at by
+    `minimum_share`, as in `AdverseImpact`.
+    """
 
     maximum: float = 0.05
     threshold: float = 0.5
+    top: float | int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_selection(self.threshold, self.top)
 
     def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
         """Return who is selected, among those who qualified."""
         if rows.favorable is None:
-            raise TypeError("OpportunityGap is for classifiers: it needs to know who qualified.")
-        return (rows.score > self.threshold).astype(np.float64), rows.favorable
+            raise TypeError(
+                f"{type(self).__name__} is for classifiers: it needs to know who qualified."
+            )
+        return rows.selected(self.threshold, self.top), rows.favorable
 
     def measure(self, first: Part, second: Part) -> float:
         """Return by how much the first rate is the smaller one."""
@@ -276,6 +328,24 @@ class OpportunityGap(Rule):
     def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
         """Return Newcombe's interval of a difference."""
         return difference_limits(second, first, level)
+
+
+@dataclass(frozen=True)
+class OddsGap(OpportunityGap):
+    """True- and false-positive rates of any two groups differ by at most `maximum`.
+
+    Equalized odds: as `OpportunityGap`, also among rows whose response was not favorable.
+    """
+
+    def all_parts(self, rows: JudgedRows) -> list[list[Part]]:
+        """Return the groups of every attribute among the qualified, and among the others."""
+        selected, qualified = self.values(rows)
+        assert qualified is not None
+        return [
+            [replace(part, name=f"{part.name}, {words}") for part in parts]
+            for words, among in (("qualified", qualified), ("not qualified", ~qualified))
+            for parts in rows.parts(selected, among)
+        ]
 
 
 @dataclass(frozen=True)
@@ -306,3 +376,11 @@ class MeanGap(Rule):
     def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
         """Return Welch's interval of a difference."""
         return mean_gap_limits(second, first, level)
+
+
+def _check_selection(threshold: float, top: Any) -> None:
+    """Raise unless rows are selected in one way, by a threshold or by capacity."""
+    if check_top(top) is not None and threshold != THRESHOLD:
+        raise ValueError(
+            f"threshold={threshold!r} and top={top!r} are two ways to select; give one of them."
+        )

@@ -71,6 +71,41 @@ def test_a_share_of_the_rows_is_held_out_by_class_and_seed(run, files):
     assert "1,500 rows to fit to, 1,000 to test on." in shown.error
 
 
+def test_capacity_and_shares(run, files, folder):
+    options = (*ROLES, "--held-out", "other.csv", "--bounds", "0,0.05", "--minimum-share", "0.02")
+    rule = ("--rule", "adverse-impact:0.7", "--top", "0.2")
+    found = json.loads(run("choose", "one.csv", *options, *rule, "--json").out)
+    parts = [people(2500, k).drop(columns="noise") for k in (0, 1)]
+    expected = choose_bound(
+        FairRidgeClassifier(sensitive=["sex"]),
+        parts[0].drop(columns="outcome"),
+        parts[0]["outcome"],
+        parts[1].drop(columns="outcome"),
+        parts[1]["outcome"],
+        rule=AdverseImpact(0.7, top=0.2, minimum_share=0.02),
+        unfairness=[0, 0.05],
+    )
+    values = [step["value"] for step in found["tested"]]
+    np.testing.assert_allclose(values, expected.tested["value"])
+    odds = json.loads(run("choose", "one.csv", *options, "--rule", "odds-gap:0.3", "--json").out)
+    assert odds["granted"]
+    for arguments, message in (
+        ((*rule[:2], "--top", "2.5"), "--top 2.5 must be a share"),
+        (("--rule", "mean-gap:0.1", "--top", "10"), "mean-gap is on scores"),
+        ((*rule[:2], "--top", "10", "--threshold", "0.4"), "two ways to select"),
+    ):
+        result = run("choose", "one.csv", *options, *arguments)
+        assert result.code == 2, message
+        assert message in result.error
+    scored = people(500, 2).assign(score=np.linspace(0, 1, 500))
+    scored.to_csv(folder / "scored.csv", index=False)
+    audited = run("audit", "scored.csv", "--prediction", "score", "--sensitive", "sex",
+                  "--top", "50", "--json")  # fmt: skip
+    facts = json.loads(audited.out)
+    assert facts["top"] == 50
+    assert facts["groups"][-1]["selection_rate"] == pytest.approx(0.1)
+
+
 def test_groups_that_are_not_tested_are_named(run, folder):
     for k in (0, 1):
         frame = people(1500, k)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import fairridge
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, cross_validate
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, cross_validate, load, save
 from fairridge.exceptions import BoundWarning
 from fairridge.export import reasons, scorecard
 from fairridge.fairness import StatisticalParity
@@ -186,3 +186,26 @@ def test_options_of_reports_are_checked(numbers, options, message):
 def test_the_threshold_of_an_audit_is_finite(numbers, threshold):
     with pytest.raises(ValueError, match="threshold="):
         audit(numbers.y, numbers.y, sensitive_features=numbers.Z[:, 0], threshold=threshold)
+
+
+def test_random_state_seeds_what_is_drawn(tmp_path):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(400, 4))
+    y = Z @ [0.5, 1.0, -1.0, 0.2] + rng.normal(size=400)
+    halves = {"confidence": 0.5, "certification": "held-out", "sensitive": [0]}
+    first, again, other = (
+        FairRidgeRegressor(0.3, random_state=seed, **halves).fit(Z, y) for seed in (0, 0, 1)
+    )
+    assert (first.coef_ == again.coef_).all()
+    assert not np.allclose(first.coef_, other.coef_)
+    folds = {"family": "poisson", "predictor_penalty": "cv", "sensitive": [0]}
+    counts = rng.poisson(np.exp(0.3 * Z[:, 1]))
+    chosen = {
+        FairRidgeRegressor(0.3, random_state=k, **folds).fit(Z, counts).predictor_penalty_
+        for k in range(6)
+    }
+    assert len(chosen) > 1
+    with pytest.raises(ValueError, match="random_state=-1"):
+        FairRidgeRegressor(0.3, random_state=-1, sensitive=[0]).fit(Z, y)
+    save(first, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").random_state == 0

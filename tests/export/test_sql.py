@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from fairridge.export import scorecard, to_onnx, to_sklearn, to_sql
+from fairridge.export import to_onnx, to_sklearn, to_sql
 from fairridge.export.dialects import DIALECTS
 from tests.zoo import LateModule
 
@@ -331,7 +331,7 @@ def test_feature_maps_cannot_be_written(workers):
 
     model = FairRidgeRegressor(0.1, sensitive=["sex"], predictor_map=SplineTransformer())
     model.fit(workers.X[["sex", "skill"]], workers.y["gaussian"])
-    for export in (to_sql, to_sklearn, to_onnx, scorecard, fairridge.attribution):
+    for export in (to_sql, to_sklearn, to_onnx, fairridge.attribution):
         message = rf"{export.__name__} needs a model without .* has a predictor_map"
         with pytest.raises(ValueError, match=message):
             export(model)

@@ -45,7 +45,7 @@ def test_one_bound_has_the_interval_of_its_model(people):
     model = FairRidgeRegressor(0.05, sensitive=SENSITIVE)
     data = people[COLUMNS], people["wage"]
     found = model.path(*data, unfairness=[0.05]).bands(0.9)
-    frame = model.fit(*data).inference(*data).to_frame("fair", level=0.9)
+    frame = model.fit(*data).inference(*data).to_frame("fair", confidence=0.9)
     # Quantiles of 20,000 draws: three Monte Carlo standard errors.
     half = (frame["upper"] - frame["lower"])[:6] / 2
     np.testing.assert_allclose((found.upper - found.lower)[0] / 2, half, rtol=0.03)
@@ -106,7 +106,7 @@ def test_bands_of_survival_models(people):
 
 
 def test_figures_shade_bands(path):
-    found, ax = path.bands(0.8), path.plot(bands=True, level=0.8)
+    found, ax = path.bands(0.8), path.plot(bands=True, confidence=0.8)
     shaded = ax.collections[0].get_paths()[0].vertices[:, 1]
     deviation = path._deviations[0][0]
     assert shaded.max() == pytest.approx(deviation * found.upper[:, 1].max())
@@ -117,7 +117,7 @@ def test_figures_shade_bands(path):
 def test_what_has_no_bands(people, path):
     with pytest.raises(ValueError, match="bands=True is for kind='coefficients'"):
         path.plot("accuracy", bands=True)
-    with pytest.raises(ValueError, match="level=95"):
+    with pytest.raises(ValueError, match="confidence=95"):
         path.bands(95)
     numbers = people[["age", "skill"]]
     other = KomiyamaRegressor(sensitive=["age"]).path(numbers, people["wage"])

@@ -52,7 +52,7 @@ def test_means_are_those_that_the_model_predicts(people, options):
     model = FairRidgeClassifier(0.01, sensitive=SENSITIVE, **options).fit(*data)
     new = people[COLUMNS].head(9)
     new = new.drop(columns=SENSITIVE) if "blind" in options else new
-    found = model.inference(*data).predict(new, level=0.9)
+    found = model.inference(*data).predict(new, confidence=0.9)
     np.testing.assert_allclose(found["mean"], model.predict_proba(new)[:, 1])
     assert (found["lower"] < found["mean"]).all()
     assert (found["mean"] < found["upper"]).all()

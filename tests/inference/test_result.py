@@ -47,7 +47,7 @@ def test_the_table_reads_as_in_statsmodels(bound):
 
 
 def test_frames_of_both_kinds(bound):
-    raw, fair = bound.to_frame(), bound.to_frame("fair", level=0.9)
+    raw, fair = bound.to_frame(), bound.to_frame("fair", confidence=0.9)
     assert list(raw["term"]) == list(bound.names)
     assert list(fair["term"]) == [*bound.names, "(lambda)"]
     np.testing.assert_allclose(raw["standard_error"], bound.standard_errors)

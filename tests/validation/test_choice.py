@@ -3,6 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fairridge import (
     BarycenterRegressor,
@@ -15,7 +20,7 @@ from fairridge import (
 )
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.proportions import part_of
-from fairridge.rules import AdverseImpact, MeanGap, OpportunityGap
+from fairridge.rules import AdverseImpact, MeanGap, OddsGap, OpportunityGap
 
 BOUNDS = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0]
 
@@ -150,10 +155,12 @@ def test_separate_attributes_and_weights(rows):
 
 def test_unsuitable_arguments(rows):
     (X, _, numbers), (held, _, held_numbers) = rows
-    with pytest.raises(TypeError, match="needs a linear model of fairridge; Barycenter"):
-        choose_bound(
-            BarycenterRegressor(sensitive=["sex"]), X, numbers, held, held_numbers, rule=MeanGap(1)
-        )
+    plain, new = X[["age", "skill"]], held[["age", "skill"]]
+    with pytest.raises(ValueError, match=r"Ridge does not say which columns.*pass sensitive_feat"):
+        choose_bound(Ridge(), plain, numbers, new, held_numbers, rule=MeanGap(1))
+    groups = {"sensitive_features": X[["sex"]], "sensitive_features_held": held[["sex"]]}
+    with pytest.raises(NotFittedError):
+        choose_bound(Ridge(), plain, numbers, new, held_numbers, rule=MeanGap(1), **groups)
     with pytest.raises(ValueError, match="confidence=1"):
         chosen(rows, FairRidgeRegressor(sensitive=["sex"]), MeanGap(0.5), confidence=1)
     few = X.iloc[:40].assign(sex=["m"] * 20 + ["f"] * 20)
@@ -384,3 +391,155 @@ def test_a_report_says_by_what_rule_a_bound_was_chosen(small, tmp_path):
     assert "sex = x (20 held-out rows" in record["Choice of r: not tested"]
     again = report(loaded.fit(X, y), X, y, cv=0, bootstrap=0)
     assert not any("Choice" in name for name, _ in again.contents.subject.record)
+
+
+# ------------------------------------------------------------ models of any library
+
+
+def test_the_bound_of_a_pipeline_is_that_of_its_last_step(rows):
+    (X, y, _), (held, y_held, _) = rows
+    numbers = StandardScaler()
+    columns = ColumnTransformer(
+        [("sex", OneHotEncoder(drop="first"), ["sex"]), ("numbers", numbers, ["age", "skill"])]
+    )
+    model = make_pipeline(columns, FairRidgeClassifier(sensitive=[0]))
+    found = choose_bound(
+        model, X, y, held, y_held, rule=AdverseImpact(0.8), unfairness=BOUNDS
+    )  # fmt: skip
+    direct = chosen(rows, FairRidgeClassifier(sensitive=["sex"]), AdverseImpact(0.8))
+    assert found.unfairness == direct.unfairness
+    np.testing.assert_allclose(found.tested["p_value"], direct.tested["p_value"], rtol=1e-6)
+    assert [name for name, _ in found.model.steps] == [name for name, _ in model.steps]
+    np.testing.assert_allclose(found.model.predict_proba(held), direct.model.predict_proba(held))
+    assert found.model[-1].chosen_["Rule"] == direct.model.chosen_["Rule"]
+
+
+def test_a_model_without_a_bound_is_tested_as_it_is(rows):
+    (X, y, _), (held, y_held, _) = rows
+    plain, new = X[["age", "skill"]], held[["age", "skill"]]
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(plain, y)
+    options = {"sensitive_features": X[["sex"]], "sensitive_features_held": held[["sex"]]}
+    found = choose_bound(model, plain, y, new, y_held, rule=AdverseImpact(0.5), **options)
+    assert found.granted
+    assert found.unfairness is None
+    assert found.model is model
+    assert "the model meets the rule with confidence 0.9" in str(found)
+    selected = pd.Series(model.predict_proba(new)[:, 1] > 0.5)
+    rates = selected.groupby(held["sex"].to_numpy()).mean()
+    assert found.tested["value"][0] == pytest.approx(rates.min() / rates.max())
+    with pytest.warns(BoundWarning, match="the model does not meet the rule .* 0.9: sex = f"):
+        refused = choose_bound(model, plain, y, new, y_held, rule=AdverseImpact(0.95), **options)
+    assert not refused.granted
+    assert refused.model is None
+    assert refused.failed.rows_needed is None
+    assert "Failed: sex = f" in str(refused)
+
+
+def test_rows_without_weight_are_absent_for_other_models(rows):
+    (X, _, y), (held, _, y_held) = rows
+    plain, new = X[["age", "skill"]], held[["age", "skill"]]
+    model, rule = LinearRegression().fit(plain, y), MeanGap(1.0)
+    groups = {"sensitive_features": X[["sex"]], "sensitive_features_held": held[["sex"]]}
+    weight = np.ones(len(held))
+    weight[:500] = 0.0
+    found = choose_bound(
+        model, plain, y, new, y_held, rule=rule, sample_weight_held=weight, **groups
+    )
+    groups["sensitive_features_held"] = held[["sex"]][500:]
+    fewer = choose_bound(model, plain, y, new[500:], y_held[500:], rule=rule, **groups)
+    assert found.p_value == pytest.approx(fewer.p_value)
+
+
+def test_other_models_with_a_bound_are_fitted_for_each(rows):
+    (X, _, y), (held, _, y_held) = rows
+    found = choose_bound(
+        BarycenterRegressor(sensitive=["sex"]), X, y, held, y_held, rule=MeanGap(0.4),
+        unfairness=[0.0, 0.3, 1.0],
+    )  # fmt: skip
+    assert found.unfairness == 0.0
+    assert found.model.unfairness == 0.0
+    step = found.tested.iloc[0]
+    means = pd.Series(found.model.predict(held)).groupby(held["sex"].to_numpy()).mean()
+    assert step["value"] == pytest.approx(means.max() - means.min())
+
+
+# ------------------------------------------------------------ capacity and shares
+
+
+def test_rules_on_the_top(rows):
+    held, _, _ = rows[1]
+    for top, count in ((0.2, 500), (300, 300)):
+        model = FairRidgeClassifier(sensitive=["sex"])
+        found = chosen(rows, model, AdverseImpact(0.7, top=top))
+        assert found.granted
+        score = found.model.predict_proba(held)[:, 1]
+        selected = pd.Series(score >= np.sort(score)[-count])
+        rates = selected.groupby(held["sex"].to_numpy()).mean()
+        place = found.tested["unfairness"].tolist().index(found.unfairness)
+        assert found.tested["value"][place] == pytest.approx(rates.min() / rates.max())
+        assert f"top={top}" in found.facts["Rule"]
+
+
+def test_rules_on_the_lowest_numbers(rows):
+    model = FairRidgeRegressor(sensitive=["sex"])
+    rule = AdverseImpact(0.5, top=0.2, favorable="low")
+    found = chosen(rows, model, rule)
+    held, _, _ = rows[1]
+    predicted = found.model.predict(held)
+    selected = pd.Series(predicted <= np.sort(predicted)[499])
+    rates = selected.groupby(held["sex"].to_numpy()).mean()
+    place = found.tested["unfairness"].tolist().index(found.unfairness)
+    assert found.tested["value"][place] == pytest.approx(rates.min() / rates.max())
+
+
+def test_equalized_odds_look_at_both_rates(rows):
+    model = FairRidgeClassifier(sensitive=["sex"])
+    found = chosen(rows, model, OddsGap(0.25), confidence=0.8)
+    held, labels, _ = rows[1]
+    step = found.tested.iloc[0]
+    fitted = model.set_params(unfairness=step["unfairness"]).fit(rows[0][0], rows[0][1])
+    selected = fitted.predict_proba(held)[:, 1] > 0.5
+    gaps = []
+    for label in ("repaid", "default"):
+        among = labels == label
+        rates = pd.Series(selected[among]).groupby(held["sex"].to_numpy()[among]).mean()
+        gaps.append(rates.max() - rates.min())
+    assert step["value"] == pytest.approx(max(gaps))
+    assert "qualified" in (found.failed or found.nearest).group
+    with pytest.raises(TypeError, match="OddsGap is for classifiers"):
+        chosen(rows, FairRidgeRegressor(sensitive=["sex"]), OddsGap(0.1))
+
+
+def test_groups_below_the_minimum_share_are_not_looked_at(rows):
+    (X, y, _), (held, y_held, _) = rows
+    few = [
+        frame.assign(sex=frame["sex"].where(np.arange(len(frame)) >= 20, "d"))
+        for frame in (X, held)
+    ]
+    options = {"rule": AdverseImpact(0.7), "unfairness": BOUNDS}
+    model = FairRidgeClassifier(sensitive=["sex"])
+    with pytest.warns(BoundWarning, match="undecided"):
+        refused = choose_bound(model, few[0], y, few[1], y_held, **options)
+    assert [group["group"] for group in refused.untested] == ["d"]
+    options["rule"] = AdverseImpact(0.7, minimum_share=0.02)
+    found = choose_bound(model, few[0], y, few[1], y_held, **options)
+    assert found.granted
+    assert found.untested == ()
+    assert found.passed_over == ("sex = d (0.8%)",)
+    assert "Below the minimum share: sex = d (0.8%)." in str(found)
+    assert found.model.chosen_["Below the minimum share"] == "sex = d (0.8%)"
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "message"),
+    [
+        (AdverseImpact, {"top": 1.5}, "top=1.5"),
+        (AdverseImpact, {"top": 0.2, "threshold": 0.3}, "two ways to select"),
+        (OpportunityGap, {"top": 0}, "top=0"),
+        (MeanGap, {"minimum_share": 1.0}, "minimum_share=1.0"),
+        (AdverseImpact, {"minimum_share": -0.1}, "minimum_share=-0.1"),
+    ],
+)
+def test_rules_that_make_no_sense(rule, options, message):
+    with pytest.raises(ValueError, match=message):
+        rule(**options)

@@ -7,8 +7,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import ks_2samp, wasserstein_distance
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import LinearSVC
 
 from fairridge import (
     FairRidgeClassifier,
@@ -444,3 +448,88 @@ def test_times_and_events_are_refused():
     y = np.column_stack([np.arange(30) + 1.0, np.ones(30)])
     with pytest.raises(ValueError, match="compare is for numbers and classes"):
         compare(X, y, sensitive=[0])
+
+
+@pytest.fixture(scope="module")
+def beside_plain_models(people):
+    X, y = people
+    numbers = ["skill", "grade"]
+    without = ColumnTransformer([("numbers", "passthrough", numbers)])
+    sex = ("sex", OneHotEncoder(drop="first"), ["sex"])
+    encoded = ColumnTransformer([sex], remainder="passthrough")
+    models = {
+        "plain": make_pipeline(encoded, LinearRegression()),
+        "without sex": make_pipeline(without, LinearRegression()),
+        "fair": make_pipeline(encoded, FairRidgeRegressor(sensitive=[0])),
+        "blind": FairRidgeRegressor(sensitive="sex", blind=True),
+    }
+    options = {"sensitive": "sex", "unfairness": [0.02, 0.1], "cv": 2}
+    return compare(X, y, models=models, **options)
+
+
+def test_models_without_a_bound_are_fitted_once(beside_plain_models):
+    table = beside_plain_models.to_frame()
+    assert beside_plain_models.skipped == {}
+    counts = table["model"].value_counts()
+    assert dict(counts) == {"unconstrained": 1, "plain": 1, "without sex": 1, "fair": 2, "blind": 2}
+    rows = table.set_index("model")
+    assert np.isnan(rows.loc["plain", "unfairness"])
+    assert rows.loc["plain", "status"] == "no bound"
+    # Least squares is the model without a bound.
+    for column in ("train_rmse", "rmse", "train_share_of_means", "share_of_means", "individual"):
+        assert rows.loc["plain", column] == pytest.approx(rows.loc["unconstrained", column])
+
+
+def test_the_bound_of_a_pipeline_is_that_of_its_last_step(beside_plain_models, people):
+    X, y = people
+    rows = beside_plain_models.to_frame().set_index("model")
+    np.testing.assert_allclose(rows.loc["fair", "train_share_of_means"], [0.02, 0.1], atol=1e-8)
+    direct = compare(
+        X, y, sensitive="sex", unfairness=[0.02, 0.1], cv=2,
+        models={"fair": FairRidgeRegressor(sensitive="sex")},
+    ).to_frame().set_index("model")  # fmt: skip
+    np.testing.assert_allclose(rows.loc["fair", "rmse"], direct.loc["fair", "rmse"], rtol=1e-8)
+
+
+def test_tables_say_which_models_use_s_to_predict(beside_plain_models):
+    rows = beside_plain_models.to_frame().set_index("model")["uses_sensitive"]
+    uses = {name: bool(np.all(rows[name])) for name in rows.index}
+    assert uses == {
+        "unconstrained": True,
+        "plain": True,
+        "without sex": False,
+        "fair": True,
+        "blind": False,
+    }
+    fairness = str(beside_plain_models).partition("Held out: fairness")[2]
+    head, *lines = fairness.partition("In training")[0].strip().splitlines()
+    end = head.index("uses S") + len("uses S")
+    shown = {line.split("  ")[0]: line[:end].split()[-1] for line in lines if line}
+    assert shown == {name: "yes" if used else "no" for name, used in uses.items()}
+
+
+def test_s_beside_x_is_given_to_models_that_take_it(people):
+    X, y = people
+    models = {"plain": LinearRegression(), "fair": FairRidgeRegressor()}
+    table = compare(
+        X[["skill", "grade"]], y, sensitive_features=X[["sex"]], models=models, cv=2
+    ).to_frame().set_index("model")  # fmt: skip
+    assert not table.loc["plain", "uses_sensitive"]
+    assert table.loc["fair", "uses_sensitive"]
+
+
+def test_classifiers_without_probabilities_are_certain(people):
+    X, wage = people
+    y = (wage > np.median(wage)).astype(int)
+    numbers = X[["skill", "grade"]]
+    table = compare(
+        numbers, y, sensitive_features=X["sex"].to_frame(), models={"margin": LinearSVC()}, cv=2
+    ).to_frame().set_index("model")  # fmt: skip
+    truth = LinearSVC().fit(numbers, y).score(numbers, y)
+    assert table.loc["margin", "train_accuracy"] == pytest.approx(truth)
+
+
+def test_what_cannot_be_fitted_is_no_model(people):
+    X, y = people
+    with pytest.raises(TypeError, match="model 'mean' is a function, and no estimator"):
+        compare(X, y, sensitive="sex", models={"mean": lambda X: X})

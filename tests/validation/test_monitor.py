@@ -7,6 +7,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, Monitor
 from fairridge.validation.betting import (
@@ -345,3 +348,88 @@ def test_a_damaged_state_is_refused(tmp_path):
     path.write_text(json.dumps(good | {"rows": float("nan")}))
     with pytest.raises(ValueError, match="is not the state of a fairridge monitor"):
         Monitor.load(path, model)
+
+
+# ------------------------------------------------------------ models of any library
+
+
+def named_rows(n, seed, shift=0.0):
+    Z, y = rows(n, seed, shift)
+    frame = pd.DataFrame(Z[:, 1:], columns=["skill", "age"])
+    return frame, pd.DataFrame({"sex": np.where(Z[:, 0] > 0, "m", "f")}), y
+
+
+def test_a_pipeline_is_watched_as_its_last_step_is(model):
+    pipeline = make_pipeline(StandardScaler(), FairRidgeRegressor(0.05, sensitive=[0]))
+    pipeline.fit(*rows(4000, 0))
+    Z, _ = rows(600, 3, shift=1.0)
+    own, found = Monitor(model).update(Z), Monitor(pipeline).update(Z)
+    assert found.wealth == pytest.approx(own.wealth, rel=1e-6)
+    assert Monitor(pipeline).unfairness == 0.05
+
+
+def test_other_models_are_watched_like_ours():
+    """Least squares is the fair model without a bound."""
+    X, S, y = named_rows(4000, 0)
+    both = X.assign(sex=(S["sex"] == "m") * 1.0)
+    theirs = LinearRegression().fit(both, y)
+    ours = FairRidgeRegressor(1.0).fit(X, y, sensitive_features=S)
+    new, groups, _ = named_rows(3000, 5)
+    for r, alarm in ((0.5, False), (0.1, True)):
+        watched = Monitor(theirs, r, X=both, sensitive_features=S)
+        state = watched.update(new.assign(sex=(groups["sex"] == "m") * 1.0), groups)
+        own = Monitor(ours, r).update(new, groups)
+        assert state.alarm == own.alarm == alarm
+        assert np.log(state.wealth) == pytest.approx(np.log(own.wealth), rel=0.05, abs=0.05)
+    assert watched.watches == "R² of predictions on S"
+
+
+def test_classifiers_have_exact_guarantees():
+    X, S, y = named_rows(2000, 0)
+    plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y > 0)
+    monitor = Monitor(plain, 0.9, X=X, sensitive_features=S)
+    assert monitor.watches == "R² of predicted probabilities on S"
+    assert monitor._columns.limited
+    new, groups, _ = named_rows(3000, 5)
+    assert not monitor.update(new, groups).alarm
+    strict = Monitor(plain, 0.001, X=X, sensitive_features=S)
+    assert strict.update(new, groups).alarm
+
+
+def test_the_state_of_another_model_is_saved_and_found_again(tmp_path):
+    X, S, y = named_rows(1000, 0)
+    plain, earlier = LinearRegression().fit(X, y), {"X": X, "sensitive_features": S}
+    monitor = Monitor(plain, 0.2, **earlier)
+    new, groups, _ = named_rows(800, 5)
+    monitor.update(new[:500], groups[:500])
+    monitor.save(tmp_path / "state.json")
+    loaded = Monitor.load(tmp_path / "state.json", plain, **earlier)
+    # Columns of S are found by their names.
+    shuffled = groups.assign(other=1.0)[["other", "sex"]]
+    assert loaded.update(new[500:], shuffled[500:]) == monitor.update(new[500:], groups[500:])
+    changed = LinearRegression().fit(X, y + X["age"])
+    with pytest.raises(ValueError, match="monitor of another model"):
+        Monitor.load(tmp_path / "state.json", changed, **earlier)
+
+
+def test_what_other_models_need():
+    X, S, y = named_rows(300, 0)
+    plain = LinearRegression().fit(X, y)
+    with pytest.raises(ValueError, match="bounds nothing; give the bound to watch as unfairness"):
+        Monitor(plain, X=X, sensitive_features=S)
+    with pytest.raises(ValueError, match=r"earlier rows; pass some as X and sensitive_features"):
+        Monitor(plain, 0.1)
+    monitor = Monitor(plain, 0.1, X=X, sensitive_features=S)
+    with pytest.raises(ValueError, match="needs sensitive_features"):
+        monitor.update(X)
+    with pytest.raises(ValueError, match="lacks the column 'sex'"):
+        monitor.update(X, S.rename(columns={"sex": "gender"}))
+    with pytest.raises(ValueError, match="has 2 columns, and had 1 before"):
+        monitor.update(X, np.column_stack([S, S]))
+    with pytest.raises(ValueError, match="'d'"):
+        monitor.update(X, S.assign(sex="d"))
+    with pytest.raises(TypeError, match="no linear predictor that an offset"):
+        monitor.update(X, S, offset=y)
+    three = LogisticRegression().fit(X, np.digitize(y, [-1, 1]))
+    with pytest.raises(TypeError, match="several classes"):
+        Monitor(three, 0.1, X=X, sensitive_features=S)

@@ -10,12 +10,14 @@ from typing import Annotated, Any
 from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read
+from fairridge.cli.model_values import top_of
 from fairridge.cli.option_groups import gathered
 from fairridge.cli.options import (
     Bins,
     Favorable,
     Figures,
     Input,
+    MinimumShare,
     Model,
     Response,
     SafeCsv,
@@ -23,6 +25,7 @@ from fairridge.cli.options import (
     Separator,
     Small,
     Threshold,
+    Top,
     Weight,
     option,
 )
@@ -77,10 +80,12 @@ class AuditOptions:
     """How groups are made and compared, as in `fairridge.audit`."""
 
     threshold: Threshold = None
+    top: Top = None
     positive: Annotated[str | None, option("LABEL", "Class whose probability it is.")] = None
     favorable: Favorable = None
     bins: Bins = 4
     small: Small = 30
+    minimum_share: MinimumShare = 0.0
     intersections: Annotated[
         bool, option(None, "Add the groups of all attributes crossed.", "--intersections")
     ] = False
@@ -142,6 +147,7 @@ def _audited(
     values = predicted.values if prediction is None else table.column(prediction)
     truth = values if roles.target is None else table.column(roles.target)
     named = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
+    named["top"] = top_of(options.top)
     with _naming_columns(roles.target or "response", prediction or "prediction"):
         audit = audited(
             None if roles.target is None else table.select([roles.target]),
@@ -241,6 +247,8 @@ def _audit_facts(audit: Any) -> dict[str, Any]:
         "positive": audit.positive,
         "favorable": favorable_facts(audit.favorable),
         "threshold": audit.threshold,
+        "top": audit.top,
+        "minimum_share": audit.minimum_share,
         "confidence": audit.confidence,
         **{
             key: value

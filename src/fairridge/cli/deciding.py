@@ -11,15 +11,17 @@ from fairridge.cli.column_types import is_text, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.model_tables import announce, announce_size
-from fairridge.cli.model_values import bounds_of
+from fairridge.cli.model_values import bounds_of, top_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import (
     Favorable,
     Input,
+    MinimumShare,
     ModelOut,
     SavedModel,
     Seed,
     Separator,
+    Top,
     Weight,
     option,
 )
@@ -34,6 +36,7 @@ from fairridge.outputs import updating
 RULES = {
     "adverse-impact": ("AdverseImpact", "ratio"),
     "opportunity-gap": ("OpportunityGap", "maximum"),
+    "odds-gap": ("OddsGap", "maximum"),
     "mean-gap": ("MeanGap", "maximum"),
 }
 
@@ -43,7 +46,11 @@ class RuleOptions:
     """What decisions must satisfy, and how that is tested."""
 
     rule: Annotated[
-        str, option("NAME:NUMBER", "adverse-impact:0.8, opportunity-gap:0.05 or mean-gap:0.05.")
+        str,
+        option(
+            "NAME:NUMBER",
+            "adverse-impact:0.8, opportunity-gap:0.05, odds-gap:0.05 or mean-gap:0.05.",
+        ),
     ]
     held_out: Annotated[
         str,
@@ -52,6 +59,8 @@ class RuleOptions:
     confidence: Annotated[float, option("P", "Confidence that the rule holds.")] = 0.9
     bounds: Annotated[str | None, option("R,R,…", "Bounds to choose from; 31 by default.")] = None
     threshold: Annotated[float, option("NUMBER", "Score above which people are chosen.")] = 0.5
+    top: Top = None
+    minimum_share: MinimumShare = 0.0
     favorable: Favorable = None
     untested: Annotated[
         str,
@@ -192,6 +201,7 @@ def _answer(choice: Any, wanted: RuleOptions, training: Data, held_out: Data) ->
         "nearest": None if choice.nearest is None else asdict(choice.nearest),
         "failed": None if choice.failed is None else asdict(choice.failed),
         "untested": list(choice.untested),
+        "passed_over": list(choice.passed_over),
         "training_rows": training.X.num_rows,
         "held_out_rows": held_out.X.num_rows,
         "tested": list(choice.steps),
@@ -255,7 +265,10 @@ def _rule(wanted: RuleOptions) -> Any:
     if name not in RULES:
         raise BadInputError(f"--rule {text} is not known; use one of {', '.join(RULES)}.")
     kind, argument = RULES[name]
-    options: dict[str, Any] = {"favorable": wanted.favorable}
+    options: dict[str, Any] = {
+        "favorable": wanted.favorable,
+        "minimum_share": wanted.minimum_share,
+    }
     if colon:
         try:
             options[argument] = float(number)
@@ -268,7 +281,9 @@ def _rule(wanted: RuleOptions) -> Any:
         if not options[argument] > 0.0:
             raise BadInputError(f"--rule {text}: the number must be greater than 0.")
     if name != "mean-gap":
-        options["threshold"] = wanted.threshold
+        options |= {"threshold": wanted.threshold, "top": top_of(wanted.top)}
+    elif wanted.top is not None:
+        raise BadInputError("--top is for rules on who is selected, and mean-gap is on scores.")
     return getattr(rules, kind)(**options)
 
 
@@ -369,6 +384,8 @@ def _show(choice: Any, training: Data, held_out: Data, *, unsaved: bool) -> None
         say(f"Failed at r = {choice.steps[-1]['unfairness']:.4g}: {choice.failed}.")
     for group in choice.untested:
         say(f"Not tested: {untested_words(group)}.")
+    for group in choice.passed_over:
+        say(f"Below the minimum share: {group}.")
     if unsaved:
         why = "the answer is open" if choice.undecided else "no model meets the rule"
         say(f"Nothing is saved: {why}.")

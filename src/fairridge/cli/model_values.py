@@ -67,3 +67,17 @@ def _number(option: str, text: str, what: str) -> float:
         return float(text)
     except ValueError:
         raise BadInputError(f"{option} {text} must be {what}.") from None
+
+
+def top_of(text: str | None) -> float | int | None:
+    """Read a share, which has a decimal point, or a count."""
+    if text is None:
+        return None
+    from fairridge.metrics.selection import check_top
+
+    try:
+        return check_top(int(text) if text.strip().isdigit() else float(text))
+    except ValueError:
+        raise BadInputError(
+            f"--top {text} must be a share between 0 and 1, such as 0.2, or a count, such as 500."
+        ) from None

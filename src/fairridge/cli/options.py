@@ -62,8 +62,11 @@ Favorable = Annotated[
 ]
 Threshold = Annotated[float | None, option("T", "Predictions above are selected.")]
 Top = Annotated[
-    float | None,
-    option("N", "How many are selected: a share below 1, or a number of rows."),
+    str | None,
+    option("SHARE|COUNT", "Capacity, in place of a threshold: 0.2 of the rows, or 500 of them."),
+]
+MinimumShare = Annotated[
+    float, option("SHARE", "Groups with a smaller share of all rows are not compared.")
 ]
 Bins = Annotated[int, option("N", "Groups of a numeric attribute.")]
 Small = Annotated[int, option("N", "Groups with fewer rows are marked.")]

@@ -10,6 +10,7 @@ from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names
 from fairridge.cli.model_tables import announce, announce_size
+from fairridge.cli.model_values import top_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import (
     Bins,
@@ -105,6 +106,7 @@ def _reported(model: Any, training: Data, out: str, made: ReportOptions, **other
 
     options = vars(made).copy()
     renamed = {"date": options.pop("made_on"), "random_state": options.pop("seed")}
+    renamed["top"] = top_of(options.pop("top"))
     renamed["format"] = "card" if options.pop("card") else "html"
     X, apart = training.X, list(training.sensitive)
     # The model gets the columns as it had them at fit.

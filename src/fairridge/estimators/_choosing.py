@@ -24,8 +24,8 @@ CHOSEN = "cv"
 # λ₂ over the mean of the nonzero eigenvalues of UᵀU, which is n for standardized columns that are
 # not collinear: from hardly any shrinkage to hardly any β.
 GRID = np.logspace(2.0, -4.0, 25)
-# Folds for models without a closed form, and the seed that divides the rows.
-FOLDS, SEED = 5, 0
+# Folds for models without a closed form.
+FOLDS = 5
 # The bound need not be met to ten digits to compare penalties.
 ROUGH = 1e-6
 
@@ -56,7 +56,7 @@ def with_chosen_penalty(model: Any, training: Training) -> Any:
         if problem.has_leave_one_out:
             losses = _left_out(plain, problem, training, grid)
         else:
-            grid, folds = grid[::2], _folds(training)
+            grid, folds = grid[::2], _folds(training, model.random_state)
             losses = np.sum([_of_fold(plain, training, fold, grid) for fold in folds], axis=0)
     return clone(model).set_params(predictor_penalty=float(grid[np.argmin(losses)]))
 
@@ -104,12 +104,12 @@ def _left_out(model: Any, problem: Any, training: Training, grid: Floats) -> Flo
     return leave_one_out(fits)
 
 
-def _folds(training: Training) -> list[tuple[Integers, Integers]]:
-    """Divide the rows into folds, the same every time; classes and events evenly."""
+def _folds(training: Training, seed: int) -> list[tuple[Integers, Integers]]:
+    """Divide the rows into folds, the same for the same seed; classes and events evenly."""
     response, n = training.response, training.n_rows
     values = training.engine.response
     if response.classes is None and response.family.reads != "times":
-        return list(KFold(min(FOLDS, n), shuffle=True, random_state=SEED).split(values))
+        return list(KFold(min(FOLDS, n), shuffle=True, random_state=seed).split(values))
     strata = values[:, 1] > 0.0 if response.family.reads == "times" else values[:, 0]
     labels, counts = np.unique(strata, return_counts=True)
     fewest = int(counts.min())
@@ -119,7 +119,7 @@ def _folds(training: Training) -> list[tuple[Integers, Integers]]:
             f"predictor_penalty='cv' leaves rows out, and class {str(label)!r} has one row; merge "
             "or drop it, or give a number."
         )
-    several = StratifiedKFold(min(FOLDS, max(fewest, 2)), shuffle=True, random_state=SEED)
+    several = StratifiedKFold(min(FOLDS, max(fewest, 2)), shuffle=True, random_state=seed)
     return list(several.split(values, strata))
 
 

@@ -403,6 +403,10 @@ class FairRidge(LinearModel):
         models), by draws of the populations that the rows may have come from
         ("auto" for others), or by tests on half of the rows, which the model
         is then not fitted to.
+    random_state : int, default=0
+        Seed of what is drawn: the folds of ``predictor_penalty="cv"``, and the
+        rows that ``certification="held-out"`` keeps from the fit. The same seed
+        gives the same model.
     """
 
     definition: DefinitionLike = "statistical-parity"
@@ -418,6 +422,7 @@ class FairRidge(LinearModel):
     controls: ColumnNames | None = None
     confidence: float | None = None
     certification: Certification = "auto"
+    random_state: int = 0
 
     _sums_on_devices: ClassVar[bool] = True
     _takes_sparse: ClassVar[bool] = True
@@ -567,6 +572,7 @@ class FairRidge(LinearModel):
     ) -> list[Solution]:
         """Find the model for every bound, in training or in the population."""
         check_option("certification", self.certification, CERTIFICATIONS)
+        check_count("random_state", self.random_state, minimum=0)
         if self._has_each:
             require_one_bound(self, "a search over bounds")
         if self.confidence is None:

@@ -278,7 +278,7 @@ def bands(
     problem: PenalizedProblem,
     path: Any,
     *,
-    level: float,
+    confidence: float,
     covariance: str,
 ) -> PathBands:
     """Return confidence bands for the models of a path.
@@ -293,7 +293,7 @@ def bands(
         The model on them, for every λ.
     path : FairnessPath
         The path.
-    level : float
+    confidence : float
         Confidence of each band.
     covariance : {"HC0", "HC1", "HC3"}
         Which estimator of the covariance.
@@ -316,7 +316,7 @@ def bands(
             analyses.append(Analysis(problem, solution, description, like))
         names = tuple(name for name, _ in path.named_coefficients())
         backend = training.backend
-        return bands_of(analyses, scheme, confidence=level, names=names, backend=backend)
+        return bands_of(analyses, scheme, confidence=confidence, names=names, backend=backend)
 
 
 def description_of(model: Any) -> Description:

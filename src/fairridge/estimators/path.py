@@ -147,18 +147,18 @@ class FairnessPath:
         ]
 
     def bands(
-        self, level: float = 0.95, *, covariance: Literal["HC0", "HC1", "HC3"] = "HC1"
+        self, confidence: float = 0.95, *, covariance: Literal["HC0", "HC1", "HC3"] = "HC1"
     ) -> PathBands:
         """Return a confidence band for every coefficient, which holds for all bounds at once.
 
         Parameters
         ----------
-        level : float, default=0.95
+        confidence : float, default=0.95
             Confidence of each band.
         covariance : {"HC0", "HC1", "HC3"}, default="HC1"
             Which estimator of the covariance.
         """
-        return _inferring.bands(*self._origin, self, level=level, covariance=covariance)
+        return _inferring.bands(*self._origin, self, confidence=confidence, covariance=covariance)
 
     def plot(
         self,
@@ -166,7 +166,7 @@ class FairnessPath:
         ax: Any = None,
         *,
         bands: bool = False,
-        level: float = 0.95,
+        confidence: float = 0.95,
     ) -> Any:
         """Draw the path with matplotlib.
 
@@ -178,7 +178,7 @@ class FairnessPath:
             Where to draw; by default on a new figure.
         bands : bool, default=False
             Whether to shade confidence bands around coefficients; see `bands`.
-        level : float, default=0.95
+        confidence : float, default=0.95
             Confidence of each band.
         """
         if bands and kind != "coefficients":
@@ -186,7 +186,7 @@ class FairnessPath:
         alpha, beta = self._scaled(self.alpha, self.beta)
         ends: tuple[tuple[Floats, Floats], ...] = ()
         if bands:
-            shaded = self.bands(level)
+            shaded = self.bands(confidence)
             ends = tuple(self._scaled(*self._split(part)) for part in (shaded.lower, shaded.upper))
         sensitive_names, predictor_names = self.sensitive_names, self.predictor_names
         if self.class_names is not None:

@@ -22,7 +22,7 @@ FORMAT = 1
 # only save inference a pass.
 LEFT_OUT = {"_backend": None, "_moments": None}
 # What files of earlier versions lack, and its default.
-ADDED: dict[str, Any] = {"_profiles": (), "_text_styles": ()}
+ADDED: dict[str, Any] = {"_profiles": (), "_text_styles": (), "random_state": 0}
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
@@ -121,10 +121,11 @@ def _model(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
     known = model.get_params(deep=False)
     _require_keys("parameters", parameters, known, f"no parameter of {name}")
     _require_keys("fitted", learned, FITTED, f"nothing a {name} learns")
+    added = {key: value for key, value in ADDED.items() if key in known or key in FITTED}
     for key in known:
-        if key not in parameters:
+        if key not in parameters and key not in added:
             raise ValueError(f"{key!r} is missing.")
-    for key, value in {**ADDED, **parameters, **learned, **LEFT_OUT}.items():
+    for key, value in {**added, **parameters, **learned, **LEFT_OUT}.items():
         setattr(model, key, _decoded(key, value, number=key in learned))
     model._settings = clone(model)
     require_sound(model)

@@ -192,6 +192,7 @@ PARAMETERS: dict[str, FieldRule] = {
         "a number between 0 and 1, or None",
         lambda value, facts: value is None or (is_number(value) and bool(0.0 < value < 1.0)),
     ),
+    "random_state": _typed(int, "a whole number"),
     "certification": _typed(Certification, "a way to certify a bound"),
     "unknown": _typed(Unknown, "'error', 'base' or 'mean'"),
     "missing": _typed(Missing, "'error' or 'level'"),

@@ -65,6 +65,11 @@ class Family(ABC):
         """Linear predictors per row, m."""
         return 1
 
+    @property
+    def ratio(self) -> str:
+        """What a power of e of a coefficient is, such as "odds ratio"; "" if nothing."""
+        return "odds ratio" if self.link in ("logit", "softmax") else ""
+
     @abstractmethod
     def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return the m intercepts from which to start."""

@@ -54,6 +54,11 @@ class Cox(Family):
     share = "variance"
     distance = CoxDistance()
 
+    @property
+    def ratio(self) -> str:
+        """A ratio of hazards."""
+        return "hazard ratio"
+
     def __post_init__(self) -> None:
         check_option("ties", self.ties, get_args(Ties))
 

@@ -24,6 +24,11 @@ class LogLink(SinglePredictor):
     power: float
     amounts = False
 
+    @property
+    def ratio(self) -> str:
+        """A ratio of rates, if responses are counts."""
+        return "mean ratio" if self.power > 1.0 else "rate ratio"
+
     def to_eta(self, mu: Floats) -> Floats:
         """Return log μ."""
         return namespace(mu).log(mu)

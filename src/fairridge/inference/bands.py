@@ -41,7 +41,7 @@ class PathBands:
         Coefficients, and their standard errors at each bound.
     critical : ndarray of shape (k,)
         How many standard errors a band is away from the coefficient.
-    level : float
+    confidence : float
         Confidence of each band.
     backend : object
         The frame library of the input.
@@ -52,7 +52,7 @@ class PathBands:
     estimate: Floats
     standard_errors: Floats
     critical: Floats
-    level: float
+    confidence: float
     backend: Any = None
 
     @property

@@ -290,6 +290,7 @@ def _facts(analysis: Analysis, scheme: Scheme, df: float | None, near: bool, tit
         parameters=analysis.state.effective_parameters() + float(gaussian),
         dispersion=problem.dispersion(fit) if gaussian else None,
         weight=analysis.basis.weight,
+        ratio=family.ratio,
         notes=tuple(_notes(analysis, near)),
     )
 

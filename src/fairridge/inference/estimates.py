@@ -19,7 +19,7 @@ class Interval:
     estimate: float
     lower: float
     upper: float
-    confidence: float  # the level
+    confidence: float
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Estimates:
 
 def quantile(confidence: float, df: float | None) -> float:
     """Return the two-sided quantile of Student's distribution, or of the normal one."""
-    check_probability("level", confidence)
+    check_probability("confidence", confidence)
     probability = 0.5 + confidence / 2.0
     return float(norm.ppf(probability) if df is None else t.ppf(probability, df))
 

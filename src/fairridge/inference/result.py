@@ -46,6 +46,7 @@ class Facts:
     # Variance of a gaussian response around its mean; None for other families.
     dispersion: float | None
     weight: float  # sum of the weights
+    ratio: str = ""  # what powers of e of coefficients are, such as "odds ratio"; "" if nothing
     notes: tuple[str, ...] = ()  # remarks
 
 
@@ -102,11 +103,13 @@ class Inference:
         """Standard errors of `estimate`."""
         return self.raw.standard_errors
 
-    def confidence_interval(self, level: float = 0.95) -> Floats:
+    def confidence_interval(self, confidence: float = 0.95) -> Floats:
         """Return lower and upper ends for `estimate`, of shape (k, 2)."""
-        return self.raw.interval(level, self.facts.df)
+        return self.raw.interval(confidence, self.facts.df)
 
-    def to_frame(self, kind: Kind = "raw", level: float = 0.95) -> Any:
+    def to_frame(
+        self, kind: Kind = "raw", confidence: float = 0.95, *, exponentiate: bool = False
+    ) -> Any:
         """Return the table as a frame.
 
         Parameters
@@ -114,18 +117,45 @@ class Inference:
         kind : {"raw", "fair"}, default="raw"
             Coefficients of the columns as they came, or α, β and λ(r). The
             interval of λ is symmetric for log λ.
-        level : float, default=0.95
+        confidence : float, default=0.95
             Confidence of the intervals.
+        exponentiate : bool, default=False
+            Whether to show powers of e: odds ratios of logistic models (of several classes,
+            relative to their geometric mean), rate ratios of counts, ratios of means of other
+            models with a log link, and hazard ratios of Cox models. The column `coefficient` is
+            called `odds_ratio`, `rate_ratio`, `mean_ratio` or `hazard_ratio` then. The ends of
+            intervals are powers of e, too, and the standard error is that of the delta method;
+            statistics and p-values are those of the coefficients.
         """
-        return make_frame(self._columns(kind, level), self.backend)
+        columns = self._columns(kind, confidence)
+        return make_frame(self._powers(columns) if exponentiate else columns, self.backend)
 
-    def _columns(self, kind: Kind, level: float) -> dict[str, Any]:
+    def _powers(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """Return a table of ratios."""
+        if not self.facts.ratio:
+            raise ValueError(
+                f"powers of e of the coefficients of this {self.facts.family} model are no ratios; "
+                "odds, rates and hazards have ratios: logistic models, models with a log link, and "
+                "Cox models."
+            )
+        # λ, the last of the fair table, is no coefficient.
+        terms = [k for k, term in enumerate(columns["term"]) if term != "(lambda)"]
+        found: dict[str, Any] = {}
+        for name, values in columns.items():
+            kept = np.asarray(values)[terms]
+            with np.errstate(over="ignore"):
+                power = np.exp(kept) if name in ("coefficient", "lower", "upper") else kept
+            found[self.facts.ratio.replace(" ", "_") if name == "coefficient" else name] = power
+        found["standard_error"] *= found[self.facts.ratio.replace(" ", "_")]
+        return found
+
+    def _columns(self, kind: Kind, confidence: float) -> dict[str, Any]:
         check_option("kind", kind, ("raw", "fair"))
         chosen: Estimates = getattr(self, kind)
-        statistics, ends = chosen.statistics(), chosen.interval(level, self.facts.df)
+        statistics, ends = chosen.statistics(), chosen.interval(confidence, self.facts.df)
         tested = p_value(statistics, self.facts.df)
         if "(lambda)" in chosen.names:
-            interval = self.lambda_interval(level)
+            interval = self.lambda_interval(confidence)
             ends[-1] = interval.lower, interval.upper
             statistics[-1] = tested[-1] = np.nan  # λ = 0 is the edge of what λ can be
         return {
@@ -138,7 +168,7 @@ class Inference:
             "upper": ends[:, 1],
         }
 
-    def lambda_interval(self, level: float = 0.95) -> Interval:
+    def lambda_interval(self, confidence: float = 0.95) -> Interval:
         """Return λ(r) with an interval that is symmetric for log λ.
 
         If the sample does not show whether the bound binds, λ may be 0: the interval begins
@@ -147,24 +177,24 @@ class Inference:
         if "(lambda)" not in self.fair.names:
             raise ValueError("λ is not estimated: the bound does not bind, or is zero.")
         value, error = float(self.fair.estimate[-1]), float(self.fair.standard_errors[-1])
-        half = quantile(level, self.facts.df) * error
+        half = quantile(confidence, self.facts.df) * error
         if self.facts.near_kink:
-            return Interval(value, 0.0, value + half, level)
+            return Interval(value, 0.0, value + half, confidence)
         ratio = float(np.exp(half / value))
-        return Interval(value, value / ratio, value * ratio, level)
+        return Interval(value, value / ratio, value * ratio, confidence)
 
     # -------------------------------------------------------- derived quantities
 
-    def unconstrained_unfairness(self, level: float = 0.95) -> Interval:
+    def unconstrained_unfairness(self, confidence: float = 0.95) -> Interval:
         """Return how unfair the model without a bound is, with an interval.
 
         For statistical parity of a gaussian model this is R²_S of least squares.
         """
         value, error = self._quantity("unconstrained")
-        half = quantile(level, None) * error
+        half = quantile(confidence, None) * error
         # Shares of deviance may exceed 1; no other value does.
         upper = min(value + half, max(value, 1.0))
-        return Interval(value, max(value - half, 0.0), upper, level)
+        return Interval(value, max(value - half, 0.0), upper, confidence)
 
     @property
     def binding_p_value(self) -> float:
@@ -174,16 +204,16 @@ class Inference:
             return float(value <= self.facts.unfairness)
         return float(norm.sf((value - self.facts.unfairness) / error))
 
-    def price_of_fairness(self, level: float = 0.95) -> Interval:
+    def price_of_fairness(self, confidence: float = 0.95) -> Interval:
         """Return what the bound adds to the mean deviance of a row, with an interval.
 
         For gaussian models that is the increase of the mean squared error.
         """
         if not self.facts.binding:
-            return Interval(0.0, 0.0, 0.0, level)
+            return Interval(0.0, 0.0, 0.0, confidence)
         value, error = self._quantity("price")
-        half = quantile(level, None) * error
-        return Interval(value, max(value - half, 0.0), value + half, level)
+        half = quantile(confidence, None) * error
+        return Interval(value, max(value - half, 0.0), value + half, confidence)
 
     def _quantity(self, name: str) -> tuple[float, float]:
         if name not in self.quantities:
@@ -199,12 +229,28 @@ class Inference:
         Parameters
         ----------
         names : sequence of str
-            Some of `names`.
+            Some of `names`, or columns of the input: a column with levels stands for the
+            coefficients of all of them, and of several classes for those of all classes.
         """
-        return self.raw.wald([names] if isinstance(names, str) else names, self.facts.df)
+        asked = [names] if isinstance(names, str) else names
+        return self.raw.wald([term for name in asked for term in self._terms(name)], self.facts.df)
+
+    def _terms(self, name: str) -> list[str]:
+        """Return the coefficients that a name means: itself, or those of a column."""
+        if name in self.names:
+            return [name]
+        labels = () if self.predictor is None else self.predictor.labels
+        starts = ("", *(f"{label}: " for label in labels))
+        found = [
+            term
+            for term in self.names
+            for start in starts
+            if term == f"{start}{name}" or (term.startswith(f"{start}{name}[") and term[-1] == "]")
+        ]
+        return list(dict.fromkeys(found)) or [name]
 
     def linear_predictor(
-        self, columns: Any, level: float = 0.95, *, observation: bool = False
+        self, columns: Any, confidence: float = 0.95, *, observation: bool = False
     ) -> Floats:
         """Return the linear predictor of new rows with intervals.
 
@@ -212,7 +258,7 @@ class Inference:
         ----------
         columns : array of shape (n, q+p)
             Encoded columns, in the order of `names`.
-        level : float, default=0.95
+        confidence : float, default=0.95
             Confidence of each interval.
         observation : bool, default=False
             Whether the interval is for a new response (gaussian models) instead of its mean.
@@ -234,7 +280,7 @@ class Inference:
         if observation and self.facts.dispersion is None:
             raise ValueError("observation=True needs a gaussian model.")
         noise = (self.facts.dispersion or 0.0) if observation else 0.0
-        middle, half = self.raw.combined(Z, level, self.facts.df, noise)
+        middle, half = self.raw.combined(Z, confidence, self.facts.df, noise)
         return np.column_stack([middle, middle - half, middle + half])
 
     def predict(
@@ -243,7 +289,7 @@ class Inference:
         *,
         sensitive_features: Any = None,
         offset: Any = None,
-        level: float = 0.95,
+        confidence: float = 0.95,
     ) -> Any:
         """Return the predicted means of new rows with intervals, as a frame.
 
@@ -254,7 +300,7 @@ class Inference:
         ----------
         X, sensitive_features, offset
             As in the model's `predict`.
-        level : float, default=0.95
+        confidence : float, default=0.95
             Confidence of each interval.
         """
         if self.predictor is None or not self.predictor.family.has_intercept:
@@ -265,7 +311,7 @@ class Inference:
         Z, shift = self.predictor.read(X, sensitive_features, offset)
         Z = np.column_stack([np.ones(len(Z)), Z])
         self._require_others(Z)
-        columns = predicted_columns(self.predictor, self.raw, Z, shift, level, self.facts.df)
+        columns = predicted_columns(self.predictor, self.raw, Z, shift, confidence, self.facts.df)
         return make_frame(columns, self.backend)
 
     def _require_others(self, Z: Floats) -> None:
@@ -316,15 +362,27 @@ class Inference:
             ("Degrees of freedom", df),
         ]
 
-    def __str__(self) -> str:
+    def to_text(self, confidence: float = 0.95, *, exponentiate: bool = False) -> str:
+        """Return the table as text, as `print` shows it; the arguments are those of `to_frame`."""
         notes = [TARGET, *self.facts.notes]
         if "(lambda)" in self.fair.names:
-            interval = self.lambda_interval()
+            interval = self.lambda_interval(confidence)
             ends = f"{interval.lower:.5g} to {interval.upper:.5g}"
-            notes.append(f"λ(r) = {interval.estimate:.5g}, 95 % interval {ends}.")
-        columns = self._columns("raw", 0.95)
-        student = self.facts.df is not None
-        return coefficient_table(self.facts.title, self._facts(), columns, notes, student=student)
+            notes.append(f"λ(r) = {interval.estimate:.5g}, {100 * confidence:g} % interval {ends}.")
+        columns = self._columns("raw", confidence)
+        columns = self._powers(columns) if exponentiate else columns
+        return coefficient_table(
+            self.facts.title,
+            self._facts(),
+            columns,
+            notes,
+            student=self.facts.df is not None,
+            confidence=confidence,
+            heading=self.facts.ratio if exponentiate else "coef",
+        )
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     __repr__ = __str__
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
+from fairridge.outputs import cut, table_width
+
 WIDTH = 78
 # Widths and formats of the columns of numbers.
 CELLS = (11, 11, 8, 7, 11, 11)
@@ -19,8 +21,10 @@ def coefficient_table(
     notes: Sequence[str],
     *,
     student: bool,
+    confidence: float = 0.95,
+    heading: str = "coef",
 ) -> str:
-    """Lay out estimates with errors, statistics, p-values and 95 % intervals.
+    """Lay out estimates with errors, statistics, p-values and intervals.
 
     Parameters
     ----------
@@ -34,21 +38,28 @@ def coefficient_table(
         Remarks below the table.
     student : bool
         Whether statistics are compared with Student's distribution.
+    confidence : float
+        Of the intervals.
+    heading : str
+        What the estimates are.
     """
-    name = WIDTH - sum(CELLS)
-    letter = "t" if student else "z"
-    head = ("coef", "std err", letter, f"P>|{letter}|", "[0.025", "0.975]")
-    lines = [title.center(WIDTH).rstrip(), "=" * WIDTH]
+    names = [str(term) for term in columns["term"]]
+    width = table_width(WIDTH, max(map(len, names), default=0) + 1 + sum(CELLS))
+    name = width - sum(CELLS)
+    letter, half = "t" if student else "z", (1.0 - confidence) / 2.0
+    head = (heading, "std err", letter, f"P>|{letter}|", f"[{half:.4g}", f"{1.0 - half:.4g}]")
+    rule = "=" * width
+    lines = [title.center(width).rstrip(), rule]
     lines += [_pair(facts[k : k + 2]) for k in range(0, len(facts), 2)]
-    lines += ["=" * WIDTH, " " * name + _cells(head), "-" * WIDTH]
+    lines += [rule, " " * name + _cells(head), "-" * width]
     for row in zip(*columns.values(), strict=True):
         numbers = zip(row[1:], FORMATS, strict=True)
         cells = ["" if number != number else format(number, form) for number, form in numbers]
         cells[1] = cells[1] or "isolated"  # the one reason to have no standard error
-        lines.append(f"{_cut(row[0], name):<{name}}" + _cells(cells))
-    lines.append("=" * WIDTH)
+        lines.append(f"{cut(row[0], name):<{name}}" + _cells(cells))
+    lines.append(rule)
     for note in notes:
-        lines += wrap(note, WIDTH)
+        lines += wrap(note, width)
     return "\n".join(lines)
 
 
@@ -59,11 +70,7 @@ def _cells(cells: Sequence[str]) -> str:
 def _pair(facts: Sequence[tuple[str, str]]) -> str:
     column = WIDTH // 2 - 1
     parts = [
-        f"{label}:{_cut(value, column - len(label) - 2):>{column - len(label) - 1}}"
+        f"{label}:{cut(value, column - len(label) - 2):>{column - len(label) - 1}}"
         for label, value in facts
     ]
     return "  ".join(parts)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"

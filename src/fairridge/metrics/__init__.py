@@ -16,6 +16,7 @@ from fairridge.metrics.group_measures import (
 )
 from fairridge.metrics.groups import BINS, Grouping, groupings, sensitive_table, weighted_quantiles
 from fairridge.metrics.intervals import Estimate
+from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
 from fairridge.metrics.telling import Telling, tell
 from fairridge.metrics.translation import DIFFERENCES, group_differences, shares_of_fit
 from fairridge.metrics.yardstick import (
@@ -39,6 +40,7 @@ __all__ = [
     "Dependence",
     "Distances",
     "Estimate",
+    "FairnessScorer",
     "Favorable",
     "GroupCodes",
     "GroupMeasures",
@@ -58,7 +60,9 @@ __all__ = [
     "group_differences",
     "groupings",
     "lmg",
+    "make_fairness_scorer",
     "proxy_terms",
+    "refit_within",
     "scatter_of",
     "sensitive_span",
     "sensitive_table",

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge._warnings import warn_user
-from fairridge.arguments import check_flag
+from fairridge.arguments import check_flag, is_number
 from fairridge.data import Table, as_table
 from fairridge.metrics.attribution import MOST_PLAYERS, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
@@ -48,6 +48,8 @@ def audit(
     reference: Mapping[str, Any] | None = None,
     kind: Kind | None = None,
     linear_predictor: Any = None,
+    top: float | int | None = None,
+    minimum_share: float = 0.0,
 ) -> Audit:
     """Compare the predictions of any model between groups of people.
 
@@ -103,25 +105,33 @@ def audit(
     linear_predictor : array-like of shape (n,) or (n, K), optional
         η of the model, without any offset, such as `decision_function`: then
         the audit has the share of η that S explains, too.
+    top : float or int, optional
+        Capacity, in place of a threshold: the share of the rows (0.2) or the number of them (500)
+        that is selected, from the most favorable prediction on. Rows with the same prediction
+        are selected together, or not at all.
+    minimum_share : float, default=0.0
+        Groups with a smaller share of all rows are marked and left out as small ones are; the
+        Uniform Guidelines have 0.02 (29 CFR 1607.4(A)).
 
     Returns
     -------
     Audit
     """
-    _check_options(confidence, bins, small)
+    _check_options(confidence, bins, small, minimum_share)
     check_flag("intersections", intersections)
     table = as_table(sensitive_features, argument="sensitive_features")
     n, confidence = table.shape[0], float(confidence)
-    outcomes = read_outcomes(y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind)
+    outcomes = read_outcomes(
+        y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top
+    )
     _warn_of_ranking(outcomes)
     table = table if isinstance(outcomes.keep, slice) else table.take(outcomes.keep)
     weight, columns = outcomes.weight, indicator_columns(table)
     partitions = groupings(table, weight, bins=bins, intersections=intersections)
     references = _references(partitions, reference)
     ordered = SortedScores(outcomes.score, weight)
-    case = _AuditInputs(
-        outcomes, ordered, _tenths(outcomes), confidence, int(small), outcomes.amounts
-    )
+    sizes = int(small), float(minimum_share)
+    case = _AuditInputs(outcomes, ordered, _tenths(outcomes), confidence, *sizes, outcomes.amounts)
     everyone = np.ones(len(weight), dtype=bool)
     strongest, attribution = _dependence(table, columns, outcomes)
     span = sensitive_span(columns[0], weight)
@@ -141,11 +151,15 @@ def audit(
         strongest=strongest,
         attribution=attribution,
         eta_share=_share_of_eta(linear_predictor, n, span, outcomes, confidence),
+        top=outcomes.top,
+        minimum_share=case.minimum_share,
         _backend=table.backend,
     )
 
 
-def _check_options(confidence: Any, bins: Any, small: Any) -> None:
+def _check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any) -> None:
+    if not is_number(minimum_share) or not 0.0 <= minimum_share < 1.0:
+        raise ValueError(f"minimum_share={minimum_share!r} must be a share from 0 to below 1.")
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
     for name, value, minimum in (("bins", bins, 2), ("small", small, 0)):
@@ -175,6 +189,7 @@ class _AuditInputs:
     tenths: Integers
     confidence: float
     small: int
+    minimum_share: float
     amounts: bool
 
 
@@ -215,12 +230,13 @@ def _measures(
         measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
         if outcomes.kind == "classification" and not outcomes.labels:
             measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
+    share = float(weight.sum() / outcomes.weight.sum())
     return GroupMeasures(
         attribute=attribute,
         group=label,
         count=len(score),
-        share=float(weight.sum() / outcomes.weight.sum()),
-        small=len(score) < case.small,
+        share=share,
+        small=len(score) < case.small or share < case.minimum_share,
         mean_prediction=mean_interval(score, weight, confidence),
         distances=apart or INCOMPARABLE,
         **measured,

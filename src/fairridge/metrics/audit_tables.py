@@ -18,6 +18,7 @@ from fairridge.metrics.group_measures import (
     GroupMeasures,
 )
 from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.outputs import cut, table_width
 
 NAN = float("nan")
 
@@ -53,6 +54,10 @@ class Audit(Between):
     eta_share : Estimate
         R² of the linear predictor on all sensitive attributes; NaN if the audit
         knows predictions only.
+    top : float, int or None
+        The share or number of rows that is selected; None if a threshold decides.
+    minimum_share : float
+        The share of all rows below which a group is small, too.
     """
 
     kind: str
@@ -68,6 +73,8 @@ class Audit(Between):
     strongest: Correlation | None
     attribution: Attribution | None
     eta_share: Estimate = UNDEFINED
+    top: float | int | None = None
+    minimum_share: float = 0.0
     _backend: Any = None
 
     def __getitem__(self, attribute: str) -> AttributeAudit:
@@ -163,13 +170,21 @@ class Audit(Between):
         rows = [group.flat() for group in (*self._groups, self.overall)]
         shown = [name for name in _SHOWN if _defined(row[name] for row in rows)]
         headings = "".join(f" {_SHOWN[name]:>{_width(name)}}" for name in shown)
+        names = [
+            *(part.attribute for part in self.attributes),
+            *(f"  {g.group}" for g in self._groups),
+        ]
+        others = len(headings) + 9
+        first = table_width(24 + others, max(map(len, names)) + others) - others
         lines = [self._title, *self._facts()]
         for part in self.attributes:
-            lines += ["", f"{part.attribute:<24} {'rows':>8}{headings}"]
-            lines += [_line(group, shown) for group in part.groups]
-        lines += [_line(self.overall, shown)]
+            lines += ["", f"{cut(part.attribute, first):<{first}} {'rows':>8}{headings}"]
+            lines += [_line(group, shown, first) for group in part.groups]
+        lines += [_line(self.overall, shown, first)]
         if any(group.small for group in self._groups):
-            lines += ["", f"* fewer than {self.small} rows: left out of ratios and differences."]
+            less = f" or {self.minimum_share:.1%} of all rows" if self.minimum_share else ""
+            few = f"* fewer than {self.small} rows{less}: left out of ratios and differences."
+            lines += ["", few]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -179,7 +194,15 @@ class Audit(Between):
 
     @property
     def _title(self) -> str:
-        return f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}"
+        return f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}{self._who}"
+
+    @property
+    def _who(self) -> str:
+        """Who is selected, if a capacity decides."""
+        if self.top is None:
+            return ""
+        share = isinstance(self.top, float)
+        return f"; selected: the top {f'{self.top:.1%}' if share else f'{self.top:,}'}"
 
     def _facts(self) -> list[str]:
         low, high = self.group_means
@@ -236,12 +259,12 @@ def _width(name: str) -> int:
     return 20 if name in _RATIOS else 10
 
 
-def _line(group: GroupMeasures, shown: Sequence[str]) -> str:
+def _line(group: GroupMeasures, shown: Sequence[str], first: int) -> str:
     row = group.flat()
     cells = "".join(f" {_cell(row, name):>{_width(name)}}" for name in shown)
     label = ("  " if group.attribute else "") + group.group
-    label = label if len(label) <= 24 else label[:23] + "…"
-    return f"{label:<24} {group.count:>8,}{cells}{' *' if group.small else ''}".rstrip()
+    line = f"{cut(label, first):<{first}} {group.count:>8,}{cells}"
+    return f"{line}{' *' if group.small else ''}".rstrip()
 
 
 def _cell(row: dict[str, Any], name: str) -> str:

@@ -13,6 +13,7 @@ from fairridge._typing import Booleans, Floats
 from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import as_native, is_missing, name_of, one_per_row, weights
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
+from fairridge.metrics.selection import check_top, select_top
 
 Kind = Literal["regression", "classification"]
 
@@ -36,6 +37,9 @@ class Outcomes:
     threshold: float | None  # what scores are compared with
     favorable: Favorable  # the outcome that people want
     labels: bool = False  # whether classes were predicted, not scores
+    top: float | int | None = (
+        None  # share or number of rows that are selected, whatever their score
+    )
 
     @property
     def amounts(self) -> bool:
@@ -59,8 +63,14 @@ def read_outcomes(
     positive: Any,
     favorable: Any,
     kind: Kind | None,
+    top: Any = None,
 ) -> Outcomes:
     """Read what an audit compares; see `audit` for the parameters."""
+    top = check_top(top)
+    if top is not None and threshold is not None:
+        raise ValueError(
+            f"threshold={threshold!r} and top={top!r} are two ways to select; give one of them."
+        )
     if kind is not None:
         check_option("kind", kind, ("regression", "classification"))
     threshold = check_finite("threshold", threshold)
@@ -86,20 +96,34 @@ def read_outcomes(
         positive, labels = _positive(predicted, positive, classes)
         known = () if classes is None else classes.tolist()
         wanted = favorable_outcome(favorable, name_of(y_true), positive, known)
-        score, threshold = _score(predicted, threshold, positive, labels)
+        if labels and top is not None:
+            raise ValueError("y_pred holds labels, which have no top; pass scores, or omit top.")
+        # Scores whose top is selected need not be probabilities.
+        score, level = _score(predicted, threshold if top is None else 0.0, positive, labels)
+        threshold = level if top is None else None
         truth = None if response is None else response == positive
     return Outcomes(
         kind,
         None if truth is None else truth.astype(np.float64),
         score,
-        None if threshold is None else (score > threshold) == wanted.high,
+        _selected(score, weight, threshold, top, wanted.high),
         weight,
         keep,
         positive,
         threshold,
         wanted,
         labels,
+        top,
     )
+
+
+def _selected(
+    score: Floats, weight: Floats, threshold: float | None, top: float | int | None, high: bool
+) -> Booleans | None:
+    """Return who is selected; None if nothing says so."""
+    if top is not None:
+        return select_top(score if high else -score, weight, top)
+    return None if threshold is None else (score > threshold) == high
 
 
 def _require_numbers(**arguments: NDArray[Any] | None) -> None:

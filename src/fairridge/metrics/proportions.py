@@ -33,6 +33,7 @@ class Part:
     error: float  # squared standard error of the mean, without the factor n/(n − 1)
     name: str = ""  # the group
     attribute: str = ""  # the attribute that it is a group of
+    share: float = 1.0  # of the weight of all rows, whether or not they are looked at
 
     @property
     def size_as_share(self) -> float:

@@ -9,9 +9,11 @@ from typing import Any
 
 from fairridge._notebook import facts_html, frame_html
 from fairridge.data import make_frame
+from fairridge.outputs import cut, table_width
 
 WIDTH = 78
-RULE = "=" * WIDTH
+# Columns beside the names of coefficients.
+NUMBERS = 45
 
 
 @dataclass(frozen=True)
@@ -74,17 +76,21 @@ class Summary:
 
     def __str__(self) -> str:
         below = [line for note in self.notes for line in wrap(note, WIDTH)]
-        above = [self.title.center(WIDTH), RULE, *self._fact_lines(), RULE]
-        return "\n".join([*above, *self._table_lines(), RULE, *below])
+        table = self._table_lines()
+        rule = "=" * len(table[1])
+        above = [self.title.center(WIDTH), rule, *self._fact_lines(), rule]
+        return "\n".join([*above, *table, rule, *below])
 
     def _table_lines(self) -> list[str]:
-        name = min(max([12, *(len(row.term) for row in self.coefficients)]), WIDTH - 45)
+        longest = max([12, *(len(row.term) for row in self.coefficients)])
+        width = table_width(WIDTH, longest + NUMBERS)
+        name = min(longest, width - NUMBERS)
         head = f"{'':<{name}} {'coef':>12} {'raw coef':>12}  {'role':<10} {'S explains':>6}"
-        lines = [head, "-" * WIDTH]
+        lines = [head, "-" * width]
         for row in self.coefficients:
             explained = "" if row.explained != row.explained else f"{row.explained:9.1%}"
             lines.append(
-                f"{_cut(row.term, name):<{name}} {row.coefficient:>12.5g} {row.raw:>12.5g}"
+                f"{cut(row.term, name):<{name}} {row.coefficient:>12.5g} {row.raw:>12.5g}"
                 f"  {row.role:<10} {explained}".rstrip()
             )
         return lines
@@ -127,12 +133,14 @@ class GroupSummary(Summary):
         return make_frame({"group": list(self.groups)} | columns, self.backend)
 
     def _table_lines(self) -> list[str]:
-        first = min(max([5, *map(len, self.groups)]), WIDTH - 15 * len(self.columns))
+        numbers, longest = 15 * len(self.columns), max([5, *map(len, self.groups)])
+        width = table_width(WIDTH, longest + numbers)
+        first = min(longest, width - numbers)
         names = "".join(f"{name.replace('_', ' '):>15}" for name in self.columns)
-        lines = [f"{'group':<{first}}{names}", "-" * WIDTH]
+        lines = [f"{'group':<{first}}{names}", "-" * width]
         for k, group in enumerate(self.groups):
             cells = "".join(f"{values[k]:>15.5g}" for values in self.columns.values())
-            lines.append(f"{_cut(group, first):<{first}}{cells}")
+            lines.append(f"{cut(group, first):<{first}}{cells}")
         return lines
 
 
@@ -141,8 +149,4 @@ def _fact(fact: tuple[str, str], width: int) -> str:
     if not label:
         return ""
     room = max(1, width - len(label) - 1)
-    return f"{label}:{_cut(value, room):>{room}}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return f"{label}:{cut(value, room):>{room}}"

@@ -9,15 +9,24 @@ from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import Levels, as_table, columns_of, make_frame, name_of
+from fairridge.data import as_table, columns_of, make_frame, name_of
+from fairridge.data.pipelines import (
+    at_bound,
+    bound_parameter,
+    fit_arguments,
+    predicted,
+    split_pipeline,
+    with_last,
+)
 from fairridge.data.table import labels
 from fairridge.estimators._fair_ridge import LinearModel
-from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import read_inputs
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics import (
@@ -25,13 +34,13 @@ from fairridge.metrics import (
     favorable_outcome,
     find_label,
     groupings,
-    sensitive_table,
 )
-from fairridge.metrics.groups import BINS
 from fairridge.rules import FEWEST_ROWS, Compared, JudgedRows, Rule
 from fairridge.stacking._stacking import FairStacking
+from fairridge.validation.given_rows import GivenRows
 from fairridge.validation.same_rows import refuse_training_rows
 
+FAIREST = "for the fairest model on the training rows, "
 # Bounds to walk over if none are given: dense where models differ most.
 BOUNDS = (0.0, *np.geomspace(0.001, 1.0, 30).tolist())
 
@@ -43,7 +52,7 @@ class ChosenBound:
     Attributes
     ----------
     unfairness : float or None
-        The bound; None if no model was granted.
+        The bound; None if no model was granted, or if the model has no bound.
     model : estimator or None
         The model that was tested. A refit on other rows is not covered. Its attribute `chosen_`
         tells reports by what rule it was chosen.
@@ -69,6 +78,8 @@ class ChosenBound:
         if rows have weights), and rows_needed.
     favorable : Favorable
         The outcome that the rule is about.
+    passed_over : tuple of str
+        Groups of held-out rows that are below the rule's `minimum_share`, with their shares.
     """
 
     unfairness: float | None
@@ -83,6 +94,7 @@ class ChosenBound:
     failed: Compared | None
     untested: tuple[dict[str, Any], ...]
     favorable: Favorable
+    passed_over: tuple[str, ...] = ()
     _backend: Any = None
 
     @property
@@ -104,9 +116,12 @@ class ChosenBound:
             found["Nearest to breaking the rule"] = str(self.nearest)
         if self.failed is not None:
             bound = self.steps[-1]["unfairness"]
-            found[f"Failed at r = {bound:.4g}"] = str(self.failed)
+            where = f" at r = {bound:.4g}" if bound == bound else ""
+            found[f"Failed{where}"] = str(self.failed)
         if self.untested:
             found["Not tested"] = "; ".join(map(untested_words, self.untested))
+        if self.passed_over:
+            found["Below the minimum share"] = "; ".join(self.passed_over)
         return found
 
     @property
@@ -114,8 +129,11 @@ class ChosenBound:
         with_confidence = f"with confidence {self.confidence:g}"
         if self.granted:
             ignored = ", for the groups that were tested" if self.untested else ""
-            return f"unfairness = {self.unfairness:g} meets the rule {with_confidence}{ignored}"
+            what = "the model" if self.unfairness is None else f"unfairness = {self.unfairness:g}"
+            return f"{what} meets the rule {with_confidence}{ignored}"
         if not self.steps[0]["passed"]:
+            if np.isnan(self.steps[0]["unfairness"]):
+                return f"the model does not meet the rule {with_confidence}"
             return f"no bound meets the rule {with_confidence}"
         return "undecided: groups could not be tested"
 
@@ -159,7 +177,10 @@ def choose_bound(
     Parameters
     ----------
     model : estimator
-        A linear or stacked model of fairridge; its own bound does not matter.
+        A linear or stacked model of fairridge, any other with a parameter `unfairness`, or a
+        `Pipeline` with one of these as its last step; their own bound does not matter. Any
+        other classifier or regressor must be fitted, and is tested as it is; it needs
+        `sensitive_features`.
     X, y, sensitive_features, sample_weight
         Training rows.
     X_held, y_held, sensitive_features_held, sample_weight_held
@@ -181,46 +202,89 @@ def choose_bound(
     ChosenBound
         The tested model. To refit it on all rows voids the guarantee.
     """
-    if isinstance(model, FairStacking):
-        given = (X, y, sensitive_features, sample_weight)
-        other = (X_held, y_held, sensitive_features_held, sample_weight_held)
-        return _chosen_stack(
-            model, given, other, rule=rule, confidence=confidence, unfairness=unfairness,
-            untested=untested,
-        )  # fmt: skip
-    if not isinstance(model, LinearModel):
-        raise TypeError(
-            f"choose_bound needs a linear model of fairridge; {type(model).__name__} is not one."
-        )
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
     check_option("untested", untested, ("refuse", "ignore"))
     bounds = np.unique(check_bounds(BOUNDS if unfairness is None else unfairness))
-    training = read_inputs(X, sensitive_features, sample_weight, None)
-    held = read_inputs(X_held, sensitive_features_held, sample_weight_held, None)
-    path = model.path(
-        X,
-        y,
-        unfairness=bounds,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-    )
-    models = [path.at(float(r)) for r in bounds]
-    wanted = _wanted(models[0], rule, name_of(y))
-    own = list(_judged(models, training, y, rule, wanted))
-    start = int(np.argmin([rule.excess(rows) for rows in own]))
-    judged = _judged(models[start:], held, y_held, rule, wanted)
-    first = next(judged)  # not before a model has refused rows that it cannot read
-    refuse_training_rows(training, y, held, y_held)
-    level = 1.0 - confidence
-    walk = list(_walk(rule, bounds[start:], own[start:], chain([first], judged), level))
-    design = models[0]._fitted.design
-    cut = _cut_attributes(design, training) | _cut_attributes(design, held)
-    missing = tuple(_untested(rule, own[start], first, cut))
-    undecided = bool(missing) and untested == "refuse"
-    found = _concluded(rule, confidence, walk, models[start:], missing, undecided, wanted)
+    own = X, y, sensitive_features, sample_weight
+    held = X_held, y_held, sensitive_features_held, sample_weight_held
+    options: dict[str, Any] = {"rule": rule, "confidence": confidence, "untested": untested}
+    steps, last = split_pipeline(model)
+    if isinstance(last, LinearModel | FairStacking) and last is not model:
+        return _chosen_pipeline(model, steps, own, held, unfairness=bounds, **options)
+    if isinstance(model, FairStacking):
+        return _chosen_stack(model, own, held, unfairness=bounds, **options)
+    training, new = GivenRows.of(last, *own), GivenRows.of(last, *held)
+    bounds, models = _candidates(model, bounds, own)
+    found = _tested(bounds, models, training, new, **options)
     _warn(found)
     return replace(found, _backend=as_table(X).backend)
+
+
+def _candidates(model: Any, bounds: Floats, own: tuple[Any, ...]) -> tuple[Floats, Sequence[Any]]:
+    """Return models for all bounds; a model that has none stands for itself."""
+    X, y, S, weight = own
+    if isinstance(model, LinearModel):
+        path = model.path(X, y, unfairness=bounds, sensitive_features=S, sample_weight=weight)
+        return bounds, [path.at(float(r)) for r in bounds]
+    if bound_parameter(model) is None:
+        check_is_fitted(model)
+        return np.full(1, np.nan), [model]
+    given = fit_arguments(model, sensitive_features=S, sample_weight=weight)
+    return bounds, [at_bound(model, r).fit(X, y, **given) for r in bounds]
+
+
+def _tested(
+    bounds: Floats,
+    models: Sequence[Any],
+    training: GivenRows,
+    held: GivenRows,
+    *,
+    rule: Rule,
+    confidence: float,
+    untested: str,
+) -> ChosenBound:
+    """Walk from the fairest model on training rows to the last that passes on others."""
+    wanted = _wanted(models[0], rule, name_of(training.y))
+    own = list(_judged(models, training, rule, wanted))
+    start = int(np.argmin([rule.excess(rows) for rows in own]))
+    judged = _judged(models[start:], held, rule, wanted)
+    first = next(judged)  # not before a model has refused rows that it cannot read
+    refuse_training_rows(training.inputs, training.y, held.inputs, held.y)
+    level = 1.0 - confidence
+    walk = list(_walk(rule, bounds[start:], own[start:], chain([first], judged), level))
+    cut = training.cut(models[0]) | held.cut(models[0])
+    missing = tuple(_untested(rule, own[start], first, cut))
+    undecided = bool(missing) and untested == "refuse"
+    return _concluded(rule, confidence, walk, models[start:], missing, undecided, wanted)
+
+
+def _chosen_pipeline(
+    model: Pipeline,
+    steps: Pipeline | None,
+    own: tuple[Any, ...],
+    held: tuple[Any, ...],
+    **options: Any,
+) -> ChosenBound:
+    """Choose the bound of the last step, on what the others make of the rows."""
+    (X, y, S, weight), (X_held, y_held, S_held, weight_held) = own, held
+    if steps is not None:
+        steps = clone(steps).fit(X, y)
+        X, X_held = steps.transform(X), steps.transform(X_held)
+    found = choose_bound(
+        model.steps[-1][1],
+        X,
+        y,
+        X_held,
+        y_held,
+        sensitive_features=S,
+        sensitive_features_held=S_held,
+        sample_weight=weight,
+        sample_weight_held=weight_held,
+        **options,
+    )
+    chosen = None if found.model is None else with_last(model, steps, found.model)
+    return replace(found, model=chosen)
 
 
 def _chosen_stack(
@@ -270,6 +334,7 @@ def _concluded(
     steps, rows = zip(*walk, strict=True)
     passed, level = sum(step["passed"] for step in steps), 1.0 - confidence
     failed = rule.compared(rows[passed], level) if passed < len(steps) else None
+    small = (f"{p.attribute} = {p.name} ({p.share:.1%})" for p in rule.passed_over(rows[0]))
     found = ChosenBound(
         unfairness=None,
         model=None,
@@ -283,20 +348,21 @@ def _concluded(
         failed=failed,
         untested=missing,
         favorable=wanted,
+        passed_over=tuple(small),
     )
     if undecided or not passed:
         return found
     last, model = steps[passed - 1], models[passed - 1]
     found = replace(
         found,
-        unfairness=last["unfairness"],
+        unfairness=None if np.isnan(last["unfairness"]) else last["unfairness"],
         model=model,
         granted=True,
         p_value=last["p_value"],
         nearest=rule.compared(rows[passed - 1], level),
     )
-    # For reports, also of a model that was saved.
-    model.chosen_ = {"Fingerprint": model.fingerprint_} | found.facts
+    if isinstance(model, LinearModel):  # for reports, also of a model that was saved
+        model.chosen_ = {"Fingerprint": model.fingerprint_} | found.facts
     return found
 
 
@@ -305,9 +371,8 @@ def _warn(found: ChosenBound) -> None:
     groups = "; ".join(map(untested_words, found.untested))
     if found.failed is not None and not found.steps[0]["passed"]:
         warn_user(
-            f"no bound meets the rule with confidence {found.confidence:g}: for the fairest model "
-            f"on the training rows, {found.failed}."
-            + (f" Not tested: {groups}." if groups else ""),
+            f"{found._answer}: {'' if np.isnan(found.steps[0]['unfairness']) else FAIREST}"
+            f"{found.failed}." + (f" Not tested: {groups}." if groups else ""),
             BoundWarning,
         )
     elif found.undecided:
@@ -326,22 +391,11 @@ def _untested(
     """Name groups of held-out rows that are too small, and those that have no such rows at all."""
     for part in rule.untested(held):
         yield _group(part.attribute, part.name, int(part.size + 1e-9))
-    for theirs, ours in zip(rule.parts(own), rule.parts(held), strict=True):
+    for theirs, ours in zip(rule.parts(own), rule.all_parts(held), strict=True):
         there = {part.name for part in ours}
         for part in theirs:
             if part.name not in there and part.attribute not in cut:
                 yield _group(part.attribute, part.name, 0)
-
-
-def _cut_attributes(design: Any, inputs: Inputs) -> set[str]:
-    """Return the attributes that are cut at quantiles of these rows, and so have own groups."""
-    S = sensitive_table(design, inputs.table, inputs.attributes if design.separate else None)
-    columns = ((S.label(k), S.column(k)) for k in range(S.shape[1]))
-    return {
-        name
-        for name, column in columns
-        if not isinstance(column, Levels) and len(np.unique(column)) > BINS
-    }
 
 
 def _group(attribute: str, name: str, n_rows: int) -> dict[str, Any]:
@@ -367,26 +421,24 @@ def _walk(
 
 
 def _judged(
-    models: Sequence[Any], inputs: Inputs, y: Any, rule: Rule, wanted: Favorable
+    models: Sequence[Any], rows: GivenRows, rule: Rule, wanted: Favorable
 ) -> Iterator[JudgedRows]:
     """Yield what one model after the other decides for the same rows."""
-    design, groups = models[0]._fitted.design, None
+    inputs, groups = rows.inputs, None
     favorable, column = None, None
     if is_classifier(models[0]):
         positive = _positive(models[0], rule)
         column = models[0].classes_.tolist().index(positive)
-        favorable = (labels(y, inputs.n_given, "y", inputs.keep) == positive) == wanted.high
+        favorable = (labels(rows.y, inputs.n_given, "y", inputs.keep) == positive) == wanted.high
     for model in models:
+        score = predicted(model, rows.X, rows.S)
         if column is None:
-            score = model.predict(inputs.table, sensitive_features=inputs.attributes)
             if not wanted.high:  # below the threshold is above it, seen from there
                 score = 2.0 * getattr(rule, "threshold", 0.0) - score
         else:
-            score = model.predict_proba(inputs.table, sensitive_features=inputs.attributes)
             score = score[:, column] if wanted.high else 1.0 - score[:, column]
         if groups is None:  # not before a model has refused rows that it cannot read
-            S = inputs.attributes if design.separate else None
-            groups = groupings(sensitive_table(design, inputs.table, S), inputs.weights)
+            groups = groupings(rows.attributes(model), inputs.weights)
         yield JudgedRows(score, favorable, groups, inputs.weights)
 
 

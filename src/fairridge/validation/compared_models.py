@@ -71,7 +71,7 @@ def chosen_models(models: Any, task: str, options: Mapping[str, Any]) -> dict[st
     elif isinstance(models, Mapping):
         if REFERENCE in models:
             raise ValueError(f"{REFERENCE!r} is the name of the reference; choose another name.")
-        check_models(models)
+        check_models(models, bounded=False)
         return dict(models)
     elif hasattr(models, "get_params") or not isinstance(models, Iterable):
         raise TypeError(
@@ -85,7 +85,7 @@ def chosen_models(models: Any, task: str, options: Mapping[str, Any]) -> dict[st
         if name in chosen:
             raise ValueError(f"models has {name} twice; name them in a dict name → estimator.")
         chosen[name] = known[_known_name(model, known)](**options) if by_name else model
-    check_models(chosen)
+    check_models(chosen, bounded=False)
     return chosen
 
 

@@ -15,6 +15,8 @@ from sklearn.base import clone
 from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike
 from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, name_of, numeric_vector
+from fairridge.data.pipelines import bound_parameter
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.families import Binomial, Gaussian
@@ -36,11 +38,18 @@ from fairridge.validation.comparison_result import SCORES, Comparison
 from fairridge.validation.cross_validation import FoldedData, fold_records
 from fairridge.validation.decision_rates import RATES
 from fairridge.validation.evaluate import mean_and_error
-from fairridge.validation.foreign import ForeignData, decision_rates, measures, predictions
+from fairridge.validation.foreign import (
+    ForeignData,
+    decision_rates,
+    measures,
+    predictions,
+    status_of,
+    uses_sensitive,
+)
 from fairridge.validation.progress import Progress
 
 # Statuses of models that meet their bound.
-MET = ("converged", "inactive")
+MET = ("converged", "inactive", "no bound")
 
 
 def compare(
@@ -77,7 +86,9 @@ def compare(
         "barycenter" and "convex" for regression; "FGRRM", "ZLRM",
         "reductions" (fairlearn's), "barycenter" and "convex" for
         classification. By default all of them. The unconstrained model is
-        always there.
+        always there. Estimators may be any classifiers or regressors of
+        scikit-learn's kind, also a `Pipeline`; one without a parameter
+        `unfairness` is fitted once.
     task : {"regression", "classification"}, optional
         Classification by default if y is not numeric or has two values.
     favorable : label, "low" or "high", optional
@@ -99,7 +110,8 @@ def compare(
     A model that refuses the data (more than two classes, a missing library) is
     left out, and `skipped` says why. Models that need groups get the quarters of
     numeric attributes, and `notes` says so; they are measured on the attributes
-    as they are, like the others. What models warn of is kept in `warnings`.
+    as they are, like the others. A model uses S at prediction if its predictions change once the
+    attributes of rows are exchanged. What models warn of is kept in `warnings`.
     Every bound has the result that it has if nothing else is asked for.
     """
     backend = as_table(X).backend
@@ -129,7 +141,9 @@ def compare(
     n_folds = len(folded.places)
     with Progress((1 + len(chosen)) * n_folds, progress) as bar:
         for done, (name, model) in enumerate({REFERENCE: free, **chosen}.items(), start=1):
-            tested, here = np.ones(1) if name == REFERENCE else bounds, case
+            tested, here = _tested(name, model, bounds), case
+            if not isinstance(model, LinearModel):
+                here = case.on(data)
             if cut and needs_groups(model):
                 model, here = clone(model).set_params(sensitive=None), case.on(by_group)
             try:
@@ -192,7 +206,10 @@ class _ComparisonData:
                 values["log_loss"] = values["loss"] / 2.0
         names, nan = ["loss", *SCORES, *WORDS, *RATES], float("nan")
         held_out = np.array([[fold.get(name, nan) for name in names] for fold in validated])
-        record = {"status": getattr(fitted, "status_", "converged")}
+        record: dict[str, Any] = {
+            "uses_sensitive": uses_sensitive(fitted, data),
+            "status": status_of(fitted),
+        }
         for name, mean, error in zip(names, *mean_and_error(held_out), strict=True):
             train = in_training.get(name, nan)
             if mean == mean or train == train or name in WORDS:
@@ -245,6 +262,13 @@ def _notes(cut: dict[str, tuple[str, ...]], models: Iterable[str]) -> tuple[str,
     )
 
 
+def _tested(name: str, model: Any, bounds: Floats) -> Floats:
+    """Return the bounds of a model; those without one are fitted once."""
+    if name == REFERENCE:
+        return np.ones(1)
+    return bounds if bound_parameter(model) else np.full(1, np.nan)
+
+
 def _task(y: Any) -> str:
     values = np.asarray(y)
     if values.dtype.kind in "iuf" and len(np.unique(values)) > 2:
@@ -254,9 +278,8 @@ def _task(y: Any) -> str:
 
 def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
     """Fit for one bound, and say how long it took."""
-    fitted = clone(model).set_params(unfairness=r)
     start = time.perf_counter()
-    fitted.fit(data.X, data.y, **data.for_fit)
+    fitted = data.fitted(model, r)
     return fitted, time.perf_counter() - start
 
 

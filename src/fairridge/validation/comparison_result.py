@@ -37,6 +37,7 @@ UNFAIRNESS = {
 
 # Columns of printed tables, those that matter most first: heading and format.
 _BOUND = {"unfairness": ("r", ".4g")}
+_USES = {"uses_sensitive": ("uses S", "")}
 _ACCURACY = {
     "accuracy": ("accuracy", ".1%"),
     "auc": ("AUC", ".3f"),
@@ -59,13 +60,13 @@ _TRAINING = {
 }
 TABLES = {
     "Held out: accuracy": _BOUND | _ACCURACY,
-    "Held out: fairness": _BOUND | _FAIRNESS,
+    "Held out: fairness": _BOUND | _USES | _FAIRNESS,
     "In training": _BOUND | _TRAINING,
 }
 LEGEND = (
     "means, η: shares of predicted means and of the linear predictor that S explains. gap: "
     "largest difference of decisions between groups. ratio: lowest adverse impact ratio. "
-    "±: standard error over the folds."
+    "uses S: whether predictions change with it. ±: standard error over the folds."
 )
 
 
@@ -101,7 +102,8 @@ class Comparison:
     def to_frame(self) -> Any:
         """Return one row per model and bound.
 
-        Columns: model, unfairness (the bound) and status. Then on held-out
+        Columns: model, unfairness (the bound; NaN if a model has none),
+        uses_sensitive (whether predictions need S) and status. Then on held-out
         rows, each the mean over the folds, followed by its standard error
         (`…_error`) and by the same in training (`train_…`): loss; accuracy, auc
         and log_loss of classes, rmse and r_squared of numbers; share_of_eta,
@@ -129,7 +131,7 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, *rows = self.table(_BOUND | _ACCURACY | _FAIRNESS)
+        head, *rows = self.table(_BOUND | _USES | _ACCURACY | _FAIRNESS)
         columns = {name: [row[k] for row in rows] for k, name in enumerate(head)}
         return table_html(columns, "Comparison, held out", [LEGEND, *self.remarks()])
 
@@ -200,6 +202,8 @@ def _column(records: Iterable[dict[str, Any]], name: str, missing: float = np.na
 def _cell(record: dict[str, Any], name: str, style: str) -> str:
     if not _known(record, name):
         return "–"
+    if isinstance(record[name], bool):
+        return "yes" if record[name] else "no"
     error = f" ±{record[f'{name}_error']:{style}}" if _known(record, f"{name}_error") else ""
     return f"{record[name]:{style}}{error}"
 

@@ -15,6 +15,7 @@ from fairridge._notebook import lines_html, table_html
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, columns_of, make_frame, weights
+from fairridge.data.pipelines import split_pipeline
 from fairridge.engines import in_memory
 from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._fair_ridge import LinearModel
@@ -309,13 +310,14 @@ class FoldedData:
                 f"model {name!r} is a {type(model).__name__}, which has no linear predictor that "
                 "an offset could be added to; leave out the offset or the model."
             )
-        if self.sample_weight is not None and not has_fit_parameter(model, "sample_weight"):
+        last = split_pipeline(model)[1]
+        if self.sample_weight is not None and not has_fit_parameter(last, "sample_weight"):
             raise TypeError(
                 f"model {name!r} is a {type(model).__name__}, whose fit takes no sample_weight; "
                 "leave out the weights or the model."
             )
-        sensitive: Any = getattr(model, "sensitive", None)
-        missing: Any = getattr(model, "missing", "error")
+        sensitive: Any = getattr(last, "sensitive", None)
+        missing: Any = getattr(last, "missing", "error")
         data = ForeignData.of(
             self.X, self.y, self.sensitive_features, sensitive, self.sample_weight, missing
         )

@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from fairridge._typing import Integers
 from fairridge.arguments import check_count
+from fairridge.data.pipelines import bound_parameter, split_pipeline
 from fairridge.estimators._each import require_one_bound
 
 Fold = tuple[Integers, Integers]
@@ -19,19 +20,24 @@ Fold = tuple[Integers, Integers]
 HOW = "pass pairs (train, test) of row positions or Boolean masks, or one list of pairs per repeat"
 
 
-def check_models(models: Mapping[str, Any]) -> None:
-    """Raise, naming the model, unless all are estimators with a parameter `unfairness`."""
+def check_models(models: Mapping[str, Any], *, bounded: bool = True) -> None:
+    """Raise, naming the model, unless all are estimators, and have a bound if they must."""
     for name, model in models.items():
         if isinstance(model, type):
             raise TypeError(
                 f"model {name!r} is the class {model.__name__}; pass an estimator, "
                 f"{model.__name__}(…)."
             )
-        if "unfairness" not in getattr(model, "get_params", dict)():
+        if not hasattr(model, "get_params") or not hasattr(model, "fit"):
+            raise TypeError(
+                f"model {name!r} is a {type(model).__name__}, and no estimator with fit and "
+                "predict."
+            )
+        if bounded and bound_parameter(model) is None:
             raise TypeError(
                 f"model {name!r} is a {type(model).__name__}, which has no parameter unfairness."
             )
-        require_one_bound(model, f"validating {name!r} at several bounds")
+        require_one_bound(split_pipeline(model)[1], f"validating {name!r} at several bounds")
 
 
 def make_folds(

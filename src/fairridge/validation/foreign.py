@@ -9,12 +9,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Levels, Table, as_table, dense_columns, learn_design, make_frame
-from fairridge.data.columns import MISSING, Missing
+from fairridge.data import Levels, Table, as_table, dense_columns, make_frame
+from fairridge.data.columns import MISSING, Missing, encode_columns
+from fairridge.data.design import locate_sensitive
+from fairridge.data.pipelines import (
+    at_bound,
+    bound_parameter,
+    fit_arguments,
+    predicted,
+    split_pipeline,
+    with_columns_of,
+)
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.metrics import (
     Favorable,
@@ -22,13 +31,15 @@ from fairridge.metrics import (
     Grouping,
     groupings,
     sensitive_span,
-    sensitive_table,
     share_explained,
 )
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, favorable_code, median_of
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores
+
+# Rows that show whether a model uses S, and the relative change of a prediction that does.
+SHUFFLED, CHANGE = 1000, 1e-9
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,7 @@ class ForeignData:
     S: Any
     attributes: Table  # sensitive attributes
     columns: Floats  # the same, encoded, of shape (n, q)
+    positions: tuple[int, ...]  # of these among the columns of X; none if S came by itself
     sample_weight: Floats | None = None  # positive weights, of shape (n,)
 
     @classmethod
@@ -56,12 +68,14 @@ class ForeignData:
         """Encode S, from columns of X or by itself; missing values are an error or a level."""
         table = as_table(X)
         separate = None if S is None else as_table(S, argument="sensitive_features")
-        design = learn_design(table, separate, sensitive, missing=missing)
-        pieces, _ = design.encode(table, separate, "error", estimator_name="this model")
-        attributes = sensitive_table(design, table, separate)
-        columns = dense_columns(pieces, design.sensitive.names)
+        source, places, _ = locate_sensitive(table, separate, sensitive)
+        encoding = encode_columns(source, places, None, None, missing)
+        columns = dense_columns(encoding.pieces(source, places, "error"), encoding.names)
+        names = tuple(map(source.label, places))
+        attributes = replace(source.select(places), names=names)
         attributes = attributes if missing == "error" else _filled(attributes)
-        return cls(X, np.asarray(y), S, attributes, columns, sample_weight)
+        positions = places if S is None else ()
+        return cls(X, np.asarray(y), S, attributes, columns, positions, sample_weight)
 
     def take(self, rows: Integers) -> ForeignData:
         """Return these rows only."""
@@ -71,6 +85,7 @@ class ForeignData:
             None if self.S is None else _safe_indexing(self.S, rows),
             self.attributes.take(rows),
             self.columns[rows],
+            self.positions,
             None if self.sample_weight is None else self.sample_weight[rows],
         )
 
@@ -91,16 +106,16 @@ class ForeignData:
             GroupCodes(grouping.codes, len(grouping.labels)) for grouping in self.groupings
         )
 
-    @property
-    def for_predict(self) -> dict[str, Any]:
-        """Arguments of `predict` beside X."""
-        return {} if self.S is None else {"sensitive_features": self.S}
+    def fitted(self, model: Any, r: float) -> Any:
+        """Return a copy of a model, fitted for one bound; models without a bound ignore it."""
+        given = fit_arguments(model, sensitive_features=self.S, sample_weight=self.sample_weight)
+        return at_bound(model, r).fit(self.X, self.y, **given)
 
-    @property
-    def for_fit(self) -> dict[str, Any]:
-        """Arguments of `fit` beside X and y."""
-        weight = {} if self.sample_weight is None else {"sample_weight": self.sample_weight}
-        return self.for_predict | weight
+    def with_attributes_of(self, other: ForeignData) -> ForeignData:
+        """Return these rows with the attributes of others, as models read them."""
+        if self.S is not None:
+            return replace(self, S=other.S)
+        return replace(self, X=with_columns_of(self.X, other.X, self.positions))
 
 
 def _filled(table: Table) -> Table:
@@ -136,8 +151,7 @@ def foreign_fold(
     groups = tuple(group.take(fold[1]) for group in data.groups)
     by_bound = []
     for r in bounds:
-        fitted = clone(model).set_params(unfairness=float(r))
-        fitted.fit(train.X, train.y, **train.for_fit)
+        fitted = train.fitted(model, float(r))
         of_train = measures(fitted, train, adjusted=False)
         of_test = measures(fitted, test, adjusted=True)
         of_model = {
@@ -147,7 +161,7 @@ def foreign_fold(
             "train_achieved": of_train["share_of_means"],
             "achieved": of_test["share_of_means"],
             **decision_rates(fitted, test, groups, train, favorable),
-            "status": getattr(fitted, "status_", "converged"),
+            "status": status_of(fitted),
         }
         by_bound.append(of_model | of_test)
     return by_bound
@@ -173,10 +187,25 @@ def decision_rates(
     return rates.of_classes(decided, codes, data.weights, predicted.shape[1])
 
 
+def status_of(model: Any) -> str:
+    """Say how the search for a bound ended; pipelines ask their last step."""
+    last = split_pipeline(model)[1]
+    return getattr(last, "status_", "converged" if bound_parameter(model) else "no bound")
+
+
+def uses_sensitive(model: Any, data: ForeignData) -> bool:
+    """Whether predictions of a fitted model change with the attributes of a person."""
+    rng = np.random.default_rng(0)
+    some = rng.permutation(len(data.y))[:SHUFFLED]
+    rows, others = data.take(some), data.take(rng.permutation(some))
+    pair = (rows, rows.with_attributes_of(others))
+    before, after = (predictions(model, part) for part in pair)
+    return bool(np.abs(after - before).max() > CHANGE * np.abs(before).max())
+
+
 def predictions(model: Any, data: ForeignData) -> Floats:
     """Return predicted numbers, or the probability of each class, of shape (n,) or (n, K)."""
-    predict = model.predict_proba if is_classifier(model) else model.predict
-    return np.asarray(predict(data.X, **data.for_predict), dtype=np.float64)
+    return predicted(model, data.X, data.S)
 
 
 def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, float]:

@@ -11,10 +11,13 @@ import numpy as np
 from fairridge._typing import TableLike, VectorLike
 from fairridge.arguments import check_bound, check_probability
 from fairridge.data import as_table, weights
+from fairridge.data.pipelines import split_pipeline
+from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import checksum, writing
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.betting import Purse, add_rows
-from fairridge.validation.watched import LARGEST, watched_of
+from fairridge.validation.watched import LARGEST, Watched, watched_of
+from fairridge.validation.watched_predictions import WatchedPredictions, watched_predictions
 
 # Of state files; those of version 0.2 have no number.
 FORMAT = 2
@@ -55,11 +58,15 @@ class Monitor:
     Parameters
     ----------
     model : estimator
-        A fitted linear or stacked model of fairridge with one linear predictor.
+        A fitted linear or stacked model of fairridge with one linear predictor, also as the
+        last step of a `Pipeline`; or any fitted classifier of two classes or regressor.
     unfairness : float, optional
         r, the bound on what is watched; that of the model by default.
     false_alarm : float, default=0.01
         α, between 0 and 1.
+    X, sensitive_features : frame or array, optional
+        Only for a model that is not of fairridge: earlier rows, such as those of training. Levels
+        of S and units of numbers are taken from these.
 
     Attributes
     ----------
@@ -68,8 +75,8 @@ class Monitor:
         (statistical parity as a share of variance: gaussian, Cox and blind models), of the
         predicted means (mean parity), or of probabilities among rows of the class (mean
         opportunity, which needs `y`); the partial R² if the model has controls. Other
-        definitions, such as a share of deviance, do not bound R²: then `unfairness` must be
-        given, and R² of the predicted means is watched.
+        definitions, such as a share of deviance, and models that are not of fairridge do not
+        bound R²: then `unfairness` must be given, and R² of the predicted means is watched.
 
     Notes
     -----
@@ -87,9 +94,22 @@ class Monitor:
     """
 
     def __init__(
-        self, model: Any, unfairness: float | None = None, false_alarm: float = 0.01
+        self,
+        model: Any,
+        unfairness: float | None = None,
+        false_alarm: float = 0.01,
+        *,
+        X: TableLike | None = None,
+        sensitive_features: TableLike | None = None,
     ) -> None:
-        self._watched = watched_of(model.layer_ if isinstance(model, FairStacking) else model)
+        self._steps, last = split_pipeline(model)
+        self._watched: Watched | WatchedPredictions
+        if isinstance(last, LinearModel | FairStacking):
+            self._last = last
+            self._watched = watched_of(last.layer_ if isinstance(last, FairStacking) else last)
+        else:
+            self._steps, self._last = None, model
+            self._watched = watched_predictions(model, X, sensitive_features)
         bound = self._watched.bound if unfairness is None else unfairness
         self.unfairness = float(check_bound(bound)[0])
         self.false_alarm = check_probability("false_alarm", false_alarm)
@@ -126,10 +146,12 @@ class Monitor:
         sample_weight : array-like of shape (n,), optional
             Weights, if the bound is on a weighted population; a row of weight zero is absent.
         """
-        if isinstance(self.model, FairStacking):
-            rows = self.model.layer_inputs(X, sensitive_features=sensitive_features)
+        if self._steps is not None:
+            X = self._steps.transform(X)
+        if isinstance(self._last, FairStacking):
+            rows = self._last.layer_inputs(X, sensitive_features=sensitive_features)
             X, sensitive_features = rows["X"], rows["sensitive_features"]
-        n = as_table(X).shape[0]
+        n = as_table(X, sparse=True).shape[0]
         given = weights(sample_weight, n)
         weight = np.ones(n) if given is None else given
         if weight.max(initial=1.0) > LARGEST or weight[weight > 0.0].min(initial=1.0) < 1 / LARGEST:
@@ -158,7 +180,7 @@ class Monitor:
             "watches": self.watches,
             "unfairness": self.unfairness,
             "false_alarm": self.false_alarm,
-            "fingerprint": self.model.fingerprint_,
+            "fingerprint": self._watched.fingerprint,
             "rows": self._rows,
             **self._purse.to_dict(),
         }
@@ -166,8 +188,15 @@ class Monitor:
             file.write(json.dumps(state | {"checksum": checksum(state)}).encode())
 
     @classmethod
-    def load(cls, path: Any, model: Any) -> Monitor:
-        """Go on from a saved state with the same model."""
+    def load(
+        cls,
+        path: Any,
+        model: Any,
+        *,
+        X: TableLike | None = None,
+        sensitive_features: TableLike | None = None,
+    ) -> Monitor:
+        """Go on from a saved state with the same model, and the same earlier rows if it has any."""
         state = _read_state(path)
         if state.get("format") != FORMAT:
             raise ValueError(
@@ -179,9 +208,10 @@ class Monitor:
                 f"{str(path)!r} was changed after it was written, or is damaged: its checksum does "
                 "not match. Restore it, or begin another state."
             )
-        if state["fingerprint"] != model.fingerprint_:
+        given = {"X": X, "sensitive_features": sensitive_features}
+        monitor = cls(model, state["unfairness"], state["false_alarm"], **given)
+        if state["fingerprint"] != monitor._watched.fingerprint:
             raise ValueError(f"{str(path)!r} is the state of a monitor of another model.")
-        monitor = cls(model, state["unfairness"], state["false_alarm"])
         if state["watches"] != monitor.watches:
             raise ValueError(
                 f"{str(path)!r} is the state of a monitor of {state['watches']}, and this "

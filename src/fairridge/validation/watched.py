@@ -66,6 +66,11 @@ class Watched:
         return [str(columns[k].name) for k in owners]
 
     @property
+    def fingerprint(self) -> str:
+        """That of the model."""
+        return str(self.model.fingerprint_)
+
+    @property
     def bound(self) -> float:
         """The model's own bound on this."""
         facts = self.model._fitted
@@ -128,14 +133,7 @@ class Watched:
             own = dense_columns(predictors, form.design.predictors.names)[:, list(self.controls)]
             found.insert(0, own)
         center, unit = self._scale
-        scaled = (np.hstack(found) - center) / unit
-        usual = (np.abs(scaled) <= LARGEST).all(axis=1)
-        if not usual.all():
-            raise ValueError(
-                f"the prediction or an attribute of row {int(np.argmin(usual))} is more than "
-                f"{LARGEST:g} standard deviations from the training mean; leave the row out."
-            )
-        return scaled
+        return refuse_unusual((np.hstack(found) - center) / unit)
 
     @property
     def _scale(self) -> tuple[Floats, Floats]:
@@ -153,6 +151,17 @@ class Watched:
         units = np.where(np.isfinite(units) & (units > 0.0), units, 1.0)
         whole = np.isfinite(self.columns.reach)
         return np.where(whole, 0.0, center), np.where(whole, 1.0, units)
+
+
+def refuse_unusual(scaled: Floats) -> Floats:
+    """Return rows in units of their spread, none of which is out of all proportion."""
+    usual = (np.abs(scaled) <= LARGEST).all(axis=1)
+    if not usual.all():
+        raise ValueError(
+            f"the prediction or an attribute of row {int(np.argmin(usual))} is more than "
+            f"{LARGEST:g} standard deviations from the training mean; leave the row out."
+        )
+    return scaled
 
 
 def watched_of(model: Any) -> Watched:

@@ -60,6 +60,10 @@ class Report:
             'style="width:100%;height:720px;border:1px solid #ccc"></iframe>'
         )
 
+    def text(self, kind: str) -> str:
+        """Return what a file of some kind holds."""
+        return str(self.html)
+
     def __repr__(self) -> str:
         title = self.contents.subject.title
         return f"{type(self).__name__}({title!r}, {len(self.html):,} characters)"
@@ -91,6 +95,10 @@ class AuditReport(Report):
     def card(self) -> str:
         """The model card, as Markdown."""
         return card(self.contents)
+
+    def text(self, kind: str) -> str:
+        """Return what a file of some kind holds."""
+        return self.card if kind == "card" else self.html
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,20 +169,22 @@ def render_report(contents: ReportContents) -> str:
 
 
 def _render_new_rows(contents: NewRowsContents) -> str:
+    bounded = bool(contents.subject.definition)
     sections = [
         measures_section(contents),
         groups_section(contents, Board(contents), None),
-        drift_section(contents),
+        *([drift_section(contents)] if bounded else []),
     ]
     sections += [words_section(sections), record_section(contents)]
     facts = [
-        f"{count(contents.subject.n_rows)} new rows",
-        f"bound r = {bound(contents.unfairness[0])}",
+        f"{count(contents.subject.n_rows)} {contents.called}",
+        f"bound r = {bound(contents.unfairness[0])}" if bounded else "no bound",
     ]
+    kicker = "Validation on new rows" if bounded else "Audit of predictions"
     return _document(
         contents.subject.title,
         "'none'",
-        _header(contents.subject, "Validation on new rows", facts),
+        _header(contents.subject, kicker, facts),
         element("main", sections),
     )
 

@@ -57,6 +57,8 @@ class NewRowsContents(Audited):
     drift: tuple[Drift, ...]  # columns, those that changed most first
     no_drift: str = ""  # why columns are missing there; "" if none is
     certificate: Certificate | None = None  # what the bound promised
+    called: str = "new rows"  # what the rows are; those of a model without a memory are "rows"
+    left_out: str = ""  # what the page lacks, and why; "" if nothing
 
     @property
     def bound_on(self) -> NewRowsMeasure | None:

@@ -39,7 +39,7 @@ class Audience:
     """Who the predictions are about."""
 
     attributes: Table  # sensitive attributes, as they were given
-    design: Design  # how the model reads the rows
+    design: Design | None  # how the model reads the rows; None if only its predictions are known
     # The rows.
     inputs: Inputs
     response: Response

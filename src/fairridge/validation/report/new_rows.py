@@ -50,14 +50,14 @@ def gather_new_rows(
     pieces = unmapped.encode(
         inputs.table, inputs.attributes, model.unknown, estimator_name=type(model).__name__
     )
-    response = _response(model, y, inputs)
+    response = read_response(model, y, inputs)
     rows = _written(design, design.map(pieces), response, inputs)
     S = inputs.attributes if needs_sensitive else None
     eta = np.asarray(model._linear_predictor(inputs.table, S, None)).reshape(len(rows.span), -1)
     audience = Audience.of(design, inputs, response, options)
     name = options.response or name_of(y) or "the response"
     rule = decision_rule(audience, name)
-    samples = _samples(audience, rule, rows.with_offset(eta))
+    samples = samples_of(audience, rule, rows.with_offset(eta))
     drift, no_drift = drift_of(model, (*pieces[0], *pieces[1]), len(eta), inputs.weight)
     return NewRowsContents(
         subject=subject_of(
@@ -73,8 +73,8 @@ def gather_new_rows(
         chosen=0,
         samples=samples,
         bounded=model._fitted.traits.definition.measured_as(model.family_),
-        measures=_measures(model, rows, eta, samples),
-        accuracy=_accuracy(response.family, rows, eta),
+        measures=measures_on(model, rows, eta, samples),
+        accuracy=accuracy_on(response.family, rows, eta),
         drift=drift,
         no_drift=no_drift,
         certificate=getattr(model, "certificate_", None),
@@ -92,7 +92,7 @@ def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) ->
     return DenseRows.of(engine_of(rows, family))
 
 
-def _response(model: Any, y: Any, inputs: Inputs) -> Response:
+def read_response(model: Any, y: Any, inputs: Inputs) -> Response:
     """Read the response; classes are those of the fit, though some may be missing here."""
     if y is None:
         raise ValueError("new_rows=True compares predictions with responses: pass y.")
@@ -112,14 +112,17 @@ def _response(model: Any, y: Any, inputs: Inputs) -> Response:
     return Response(model.family_, codes, several if len(classes) > 2 else codes, classes)
 
 
-def _samples(audience: Audience, rule: DecisionRule, eta: Floats) -> tuple[Sample, ...]:
+def samples_of(
+    audience: Audience, rule: DecisionRule, eta: Floats, called: str = "new"
+) -> tuple[Sample, ...]:
+    """Compare groups of the rows."""
     with one_blas_thread():
-        samples = audited(audience, rule, eta[None], "new", step=lambda: None)
+        samples = audited(audience, rule, eta[None], called, step=lambda: None)
     # There is no other model whose decisions these could differ from.
     return tuple(replace(sample, decisions=None) for sample in samples)
 
 
-def _measures(
+def measures_on(
     model: Any, rows: DenseRows, eta: Floats, samples: tuple[Sample, ...]
 ) -> tuple[NewRowsMeasure, ...]:
     """Measure dependence on S as `audit` does, and adjusted for chance beside it."""
@@ -148,7 +151,8 @@ def _measures(
     )
 
 
-def _accuracy(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
+def accuracy_on(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
+    """Measure how well predictions meet the responses."""
     measures = rows.accuracy(family, eta) | rows.explained(family, eta)
     return tuple(
         NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")

@@ -77,10 +77,10 @@ def subject_of(
     more : dict of str to str or None, optional
         What else is for the record; None says nothing.
     """
-    design, table = audience.design, audience.inputs.table
+    design, table = model._fitted.design, audience.inputs.table
     family, labels, attributes = audience.family, audience.labels, audience.attributes
     names = design.names or tuple(map(table.label, range(design.n_columns)))
-    record, facts = _record(model, audience, rows) | (more or {}), model._fitted
+    record, facts = record_of(model, audience, rows) | (more or {}), model._fitted
     return Subject(
         title=audience.options.title or title,
         model=type(model).__name__,
@@ -98,13 +98,14 @@ def subject_of(
         favorable="" if rule.favorable is None else str(rule.favorable),
         record=tuple((label, value) for label, value in record.items() if value is not None),
         settings=tuple(
-            (k, _shown(value)) for k, value in sorted(facts.settings.get_params(False).items())
+            (k, shown(value)) for k, value in sorted(facts.settings.get_params(False).items())
         ),
-        versions=_versions(),
+        versions=versions(),
     )
 
 
-def _record(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, str | None]:
+def record_of(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, str | None]:
+    """Describe the rows, and the file of the model; None says nothing."""
     inputs, options = audience.inputs, audience.options
     vectors = audience.response.values, inputs.weight, inputs.offset
     return {
@@ -117,7 +118,7 @@ def _record(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, s
             (inputs.table, inputs.attributes), vectors
         ),
         # So that a report finds its model.
-        "Fingerprint in the model file": str(model.fingerprint_),
+        "Fingerprint in the model file": getattr(model, "fingerprint_", None),
         **_choice(model),
     }
 
@@ -125,7 +126,7 @@ def _record(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, s
 def _choice(model: Any) -> dict[str, str]:
     """Say by what rule the bound was chosen, unless the model was fitted again since."""
     facts = dict(getattr(model, "chosen_", {}))
-    if facts.pop("Fingerprint", None) != model.fingerprint_:
+    if not facts or facts.pop("Fingerprint", None) != model.fingerprint_:
         return {}
     return {f"Choice of r: {name[:1].lower()}{name[1:]}": text for name, text in facts.items()}
 
@@ -139,7 +140,8 @@ def _needs_sensitive(case: Case) -> bool:
     return any(float(np.abs(coef[..., :q]).max(initial=0.0)) > 1e-9 * largest for coef in raw)
 
 
-def _versions() -> tuple[tuple[str, str], ...]:
+def versions() -> tuple[tuple[str, str], ...]:
+    """Return versions of the software."""
     from fairridge._version import __version__
 
     return (
@@ -149,7 +151,7 @@ def _versions() -> tuple[tuple[str, str], ...]:
     )
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """Write a parameter the same way every time: without addresses in memory."""
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from sklearn.base import clone
+
 from fairridge.arguments import check_count, check_flag, check_option
+from fairridge.data.pipelines import split_pipeline
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import writing
 from fairridge.reports.html import AuditReport, NewRowsReport
 from fairridge.stacking._stacking import FairStacking
+from fairridge.validation.report.any_model import gather_predictions
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.gather import gather
 from fairridge.validation.report.new_rows import gather_new_rows
@@ -48,8 +52,10 @@ def report(
     Parameters
     ----------
     model : estimator
-        A linear model of fairridge. If it is fitted, it must have been fitted
-        to these data; otherwise it is fitted for the report.
+        A linear or stacked model of fairridge, also as the last step of a `Pipeline`. If it is
+        fitted, it must have been fitted to these data; otherwise it is fitted for the report.
+        Of any other classifier or regressor, which must be fitted, the page compares groups on
+        these rows, and says what it leaves out; it needs `sensitive_features`.
     X, y, sensitive_features, sample_weight, offset
         The training data, as in `fit`; or other rows, with `new_rows`.
     out : str or path-like, optional
@@ -99,9 +105,14 @@ def report(
 
     Returns
     -------
-    AuditReport, or NewRowsReport if `new_rows`
+    AuditReport, or NewRowsReport if `new_rows` or for a model that is not of fairridge
         The page, and what it shows.
     """
+    steps, last = split_pipeline(model)
+    if steps is not None and isinstance(last, LinearModel | FairStacking):
+        if not new_rows and not hasattr(last, "unfairness_"):  # not fitted yet
+            steps = clone(steps).fit(X, y)
+        model, X = last, steps.transform(X)
     if isinstance(model, FairStacking):  # a report on its layer, and the rows as that reads them
         rows = (
             model.layer_inputs(X, sensitive_features=sensitive_features)
@@ -111,17 +122,11 @@ def report(
         )
         model, X, y = model.layer_, rows["X"], rows["y"]
         sensitive_features, sample_weight = rows["sensitive_features"], rows["sample_weight"]
-    if not isinstance(model, LinearModel):
-        raise TypeError(
-            "report needs a linear model of fairridge, which has a path of bounds; "
-            f"{type(model).__name__} is not one. fairridge.audit compares groups for the "
-            "predictions of any model."
-        )
     check_option("format", format, ("html", "card"))
-    if format == "card" and new_rows:
+    if format == "card" and (new_rows or not isinstance(model, LinearModel)):
         raise ValueError(
-            "format='card' describes a model on its training rows, and new_rows=True judges it on "
-            "others; use format='html' for these."
+            "format='card' describes a linear model of fairridge on its training rows; use "
+            "format='html' for other models, and for new_rows=True."
         )
     if check_count("cv", cv, minimum=0) == 1:
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
@@ -133,11 +138,22 @@ def report(
     )  # fmt: skip
     data = X, y, sensitive_features, sample_weight, offset
     page: AuditReport | NewRowsReport
-    if check_flag("new_rows", new_rows):
+    if not isinstance(model, LinearModel):
+        _refuse_offset(model, offset)
+        page = NewRowsReport(gather_predictions(model, *data[:-1], options))
+    elif check_flag("new_rows", new_rows):
         page = NewRowsReport(gather_new_rows(model, *data, options))
     else:
         page = AuditReport(gather(model, *data, options, progress))
     if out is not None:
         with writing(out) as file:
-            file.write((page.card if format == "card" else page.html).encode())
+            file.write(page.text(format).encode())
     return page
+
+
+def _refuse_offset(model: Any, offset: Any) -> None:
+    if offset is not None:
+        raise TypeError(
+            f"{type(model).__name__} has no linear predictor that an offset could be added to; "
+            "leave the offset out."
+        )

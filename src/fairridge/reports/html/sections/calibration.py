@@ -36,8 +36,9 @@ def calibration_figure(
         viewBox=f"0 0 {SIZE:g} {SIZE:g}",
         style=f"--w:{SIZE:g}",
     )
+    at_bound = " at the chosen bound" if contents.subject.definition else ""
     return figure(
-        f"Calibration at the chosen bound, {contents.main.rows} rows",
+        f"Calibration{at_bound}, {contents.main.rows} rows",
         drawing,
         legend(colors),
         remark("Points near the line are calibrated. Tenths of all predictions; groups by color."),

@@ -17,7 +17,7 @@ def record_section(contents: Audited) -> Html:
     model = (
         ("Model", subject.model),
         ("Family", subject.family),
-        ("Definition of unfairness", subject.definition),
+        ("Definition of unfairness", subject.definition or "none: the model has no bound"),
         ("Response", subject.modeled),
         ("Sensitive attributes", ", ".join(subject.sensitive)),
         ("Predictors", listed(subject.predictors, MOST_NAMES, str)),

@@ -40,7 +40,7 @@ def new_rows_sentences(contents: NewRowsContents) -> list[str]:
     parts = [
         sentence(contents.subject.favorable),
         _bound(contents),
-        f"{accuracy.name} is {_text(accuracy, accuracy.value)} on the new rows.",
+        f"{accuracy.name} is {_text(accuracy, accuracy.value)} on the {contents.called}.",
         _groups(contents),
         means_text(contents.main.audits[0]),
         _drift(contents),
@@ -52,9 +52,9 @@ def measures_section(contents: NewRowsContents) -> Html:
     """Return the findings, and the numbers they rest on."""
     rows = [_row(measure) for measure in (*contents.measures, *contents.accuracy)]
     note = (
-        "New rows: the share in these rows, as fairridge.audit has it, with its 95 % interval for "
-        "the population. Adjusted: less what chance alone explains in this many rows; it can be "
-        "negative. The verdict compares the interval with the bound."
+        f"{contents.called.capitalize()}: the share in these rows, as fairridge.audit has it, with "
+        "its 95 % interval for the population. Adjusted: less what chance alone explains in this "
+        "many rows; it can be negative. The verdict compares the interval with the bound."
     )
     return section(
         "summary",
@@ -62,9 +62,11 @@ def measures_section(contents: NewRowsContents) -> Html:
         element("div", [element("p", text) for text in new_rows_sentences(contents)],
                 class_="lead"),
         element("h3", "Then and now"),
-        table("The model in training and on the new rows",
-              ["Measure", "In training", "New rows", "95 % interval", "Adjusted"], rows),
+        table(f"The model in training and on the {contents.called}",
+              ["Measure", "In training", contents.called.capitalize(), "95 % interval", "Adjusted"],
+              rows),
         remark(note),
+        remark(contents.left_out),
     )  # fmt: skip
 
 
@@ -104,8 +106,23 @@ def _text(measure: NewRowsMeasure, value: float) -> str:
     )
 
 
+def _no_bound(contents: NewRowsContents) -> str:
+    """Say what S explains of the predictions of a model that has no bound."""
+    measure = next(each for each in contents.measures if each.key == "share_of_means")
+    interval = ""
+    if math.isfinite(measure.low):
+        interval = f" (95 % interval {percent(measure.low, 2)} to {percent(measure.high, 2)})"
+    return (
+        f"{contents.subject.model} has no bound on unfairness. On these "
+        f"{count(contents.subject.n_rows)} rows the sensitive attributes explain "
+        f"{percent(measure.value, 2)}{interval} of the {WHAT[measure.key]}."
+    )
+
+
 def _bound(contents: NewRowsContents) -> str:
     r, subject = contents.unfairness[0], contents.subject
+    if not subject.definition:
+        return _no_bound(contents)
     text = (
         f"The model was fitted with the bound r = {bound(r)} on unfairness ({subject.definition}). "
     )

@@ -1,0 +1,208 @@
+"""Unfairness as a scorer of scikit-learn, so that its searches can choose a model by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils.metadata_routing import UNUSED
+
+from fairridge._typing import Floats
+from fairridge._warnings import warn_user
+from fairridge.arguments import check_bound, check_option
+from fairridge.data import as_table, weights
+from fairridge.data.pipelines import predicted, takes_sensitive
+from fairridge.data.table import Table, column_positions, labels
+from fairridge.exceptions import BoundWarning
+from fairridge.metrics.favorable import find_label
+from fairridge.metrics.groups import indicator_columns
+from fairridge.metrics.yardstick import sensitive_span, share_explained
+
+DEFINITIONS = ("mean-parity", "statistical-parity", "mean-opportunity")
+
+
+class FairnessScorer(BaseEstimator):
+    """Minus what S explains of the predictions of a model; see `make_fairness_scorer`."""
+
+    # What `score` is asked for, if metadata are routed: these two, and no others.
+    __metadata_request__score: ClassVar[dict[str, str]] = {"estimator": UNUSED}
+
+    def __init__(
+        self,
+        definition: str = "mean-parity",
+        sensitive: Any = None,
+        positive: Any = None,
+        adjusted: bool = True,
+    ) -> None:
+        self.definition = definition
+        self.sensitive = sensitive
+        self.positive = positive
+        self.adjusted = adjusted
+
+    def score(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> float:
+        """Return minus the unfairness of a fitted model on rows."""
+        S = self._attributes(X, sensitive_features)
+        given = weights(sample_weight, S.shape[0])
+        weight = np.ones(S.shape[0]) if given is None else given
+        there = weight > 0.0
+        there &= self._looked_at(estimator, y, len(weight))
+        if int(there.sum()) < 2:
+            raise ValueError(f"{self.definition} needs two rows at least, and there are fewer.")
+        scores = self._scores(estimator, X, sensitive_features)[there]
+        span = sensitive_span(indicator_columns(S)[0][there], weight[there])
+        return -share_explained(scores, span, weight[there], adjusted=self.adjusted)
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None, **given: Any) -> float:
+        """Return minus the unfairness of a fitted model on rows, as `score` does."""
+        return self.score(estimator, X, y, **given)
+
+    def _attributes(self, X: Any, sensitive_features: Any) -> Table:
+        if sensitive_features is not None:
+            return as_table(sensitive_features, argument="sensitive_features")
+        if self.sensitive is None:
+            raise ValueError(
+                "the scorer does not know S: name columns of X as make_fairness_scorer("
+                "sensitive=…), or route sensitive_features to it with "
+                "set_score_request(sensitive_features=True)."
+            )
+        table = as_table(X)
+        places = column_positions(self.sensitive, table.names, table.shape[1], "sensitive")
+        return table.select(places)
+
+    def _looked_at(self, estimator: Any, y: Any, n: int) -> Any:
+        """Return the rows of the class that opportunity is about; all for other definitions."""
+        if self.definition != "mean-opportunity":
+            return np.ones(n, dtype=bool)
+        if not is_classifier(estimator) or y is None:
+            raise TypeError("mean-opportunity is about rows of a class: it needs classes as y.")
+        classes = estimator.classes_.tolist()
+        wanted = classes[-1] if self.positive is None else find_label(self.positive, classes)
+        if wanted is None:
+            raise ValueError(
+                f"positive={self.positive!r} is not a class of the model; the classes are "
+                f"{', '.join(map(repr, classes))}."
+            )
+        return labels(y, n, "y") == wanted
+
+    def _scores(self, estimator: Any, X: Any, S: Any) -> Floats:
+        """Return what S may explain: means and probabilities, or linear predictors."""
+        of_eta = self.definition == "statistical-parity" and hasattr(estimator, "decision_function")
+        if of_eta:
+            given = (
+                {"sensitive_features": S} if S is not None and takes_sensitive(estimator) else {}
+            )
+            scores = np.asarray(estimator.decision_function(X, **given), dtype=np.float64)
+        else:
+            scores = predicted(estimator, X, S)
+        columns = scores.reshape(len(scores), -1)
+        # Probabilities of two classes say the same twice.
+        return columns[:, 1:] if columns.shape[1] == 2 and not of_eta else columns
+
+
+def make_fairness_scorer(
+    definition: str = "mean-parity",
+    *,
+    sensitive: Any = None,
+    positive: Any = None,
+    adjusted: bool = True,
+) -> FairnessScorer:
+    """Make a scorer for `GridSearchCV`, `cross_val_score` and their like: minus unfairness.
+
+    Parameters
+    ----------
+    definition : {"mean-parity", "statistical-parity", "mean-opportunity"}
+        R² on S of the predicted means or probabilities; of the linear predictor
+        (`decision_function`, or predicted numbers); or of probabilities among the rows of
+        the class `positive`. Any model will do.
+    sensitive : str, int or list of these, optional
+        Columns of X that are sensitive. Without it `sensitive_features` must reach the scorer:
+        with metadata routing, after ``set_score_request(sensitive_features=True)``.
+    positive : label, optional
+        For "mean-opportunity": by default the last class.
+    adjusted : bool, default=True
+        Whether R² is adjusted for chance, as `cross_validate` does: without that, validation
+        rows show the more unfairness the fewer they are. Fair models may score a little above 0.
+
+    Returns
+    -------
+    FairnessScorer
+        Called with a fitted estimator, X and y; more is better, and 0 is perfectly fair.
+
+    See Also
+    --------
+    refit_within : Choose the most accurate model within a bound.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from fairridge.metrics import make_fairness_scorer
+    >>> X, y = [[0, 1.0], [1, 3.0], [0, 2.0], [1, 4.0]], [1.0, 2.0, 2.0, 3.0]
+    >>> scorer = make_fairness_scorer(sensitive=0, adjusted=False)
+    >>> round(scorer(LinearRegression().fit(X, y), X, y), 2)
+    -0.5
+    """
+    check_option("definition", definition, DEFINITIONS)
+    return FairnessScorer(definition, sensitive, positive, adjusted)
+
+
+def refit_within(
+    unfairness: float, *, score: str = "score", fairness: str = "unfairness"
+) -> Callable[[Mapping[str, Any]], int]:
+    """Let a search of scikit-learn refit its most accurate candidate within a bound.
+
+    Parameters
+    ----------
+    unfairness : float
+        r: the mean unfairness over the folds is at most this.
+    score, fairness : str
+        Names of the two scorers in ``scoring={…}``.
+
+    Returns
+    -------
+    callable
+        For ``GridSearchCV(…, refit=refit_within(0.05))``. If no candidate is within the bound,
+        the fairest is taken, with a `BoundWarning`.
+    """
+    r = float(check_bound(unfairness)[0])
+
+    def best(results: Mapping[str, Any]) -> int:
+        accuracy, share = (_means(results, name) for name in (score, fairness))
+        share = -share
+        within = share <= r
+        if not within.any():
+            fairest = int(np.nanargmin(share))
+            warn_user(
+                f"no candidate has unfairness of at most {r:g}; the fairest one, which has "
+                f"{share[fairest]:.4g}, is taken.",
+                BoundWarning,
+            )
+            return fairest
+        ranked = np.where(within & ~np.isnan(accuracy), accuracy, -np.inf)
+        ties = np.flatnonzero(ranked == ranked.max())
+        return int(ties[np.argmin(share[ties])])
+
+    return best
+
+
+def _means(results: Mapping[str, Any], name: str) -> Floats:
+    key = f"mean_test_{name}"
+    if key not in results:
+        known = [k.removeprefix("mean_test_") for k in results if k.startswith("mean_test_")]
+        raise ValueError(
+            f"the search has no scorer {name!r}, only {', '.join(map(repr, known))}; pass "
+            "scoring={…} with two scorers, and their names to refit_within."
+        )
+    found: Floats = np.asarray(results[key], dtype=np.float64)
+    if np.isnan(found).all():
+        raise ValueError(f"all candidates have NaN for {name!r}; look at cv_results_.")
+    return found

@@ -1,0 +1,96 @@
+"""Decisions by capacity, and groups that are too small a share to be compared."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import audit
+from fairridge.metrics.selection import check_top, select_top
+
+ONES = np.ones(5)
+
+
+def test_the_highest_scores_are_selected():
+    score = np.array([0.1, 0.9, 0.5, 0.7, 0.3])
+    assert select_top(score, ONES, 2).tolist() == [False, True, False, True, False]
+    assert select_top(score, ONES, 0.4).tolist() == [False, True, False, True, False]
+    assert select_top(score, ONES, 0.59).sum() == 2
+    assert select_top(score, ONES, 0.6).sum() == 3
+    assert select_top(score, ONES, 99).all()
+
+
+def test_equal_scores_are_decided_alike():
+    score = np.array([0.9, 0.5, 0.5, 0.5, 0.1])
+    assert select_top(score, ONES, 2).tolist() == [True, False, False, False, False]
+    assert select_top(score, ONES, 4).tolist() == [True, True, True, True, False]
+    assert not select_top(np.zeros(5), ONES, 0.5).any()
+
+
+def test_weights_count():
+    score = np.array([0.9, 0.8, 0.7])
+    assert select_top(score, np.array([3.0, 1.0, 4.0]), 0.5).tolist() == [True, True, False]
+    assert select_top(score, np.array([3.0, 1.0, 4.0]), 3).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("top", [0, -1, 0.0, 1.0, 1.5, True, "0.2", float("nan")])
+def test_neither_share_nor_count(top):
+    with pytest.raises(ValueError, match=r"top=.* must be a share between 0 and 1"):
+        check_top(top)
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    n = 400
+    sex = pd.DataFrame({"sex": np.where(np.arange(n) % 2, "m", "f")})
+    score = rng.random(n)
+    return rng.random(n) < score, score, sex
+
+
+@pytest.mark.parametrize(("top", "count"), [(0.25, 100), (30, 30)])
+@pytest.mark.parametrize("favorable", ["high", "low"])
+def test_an_audit_of_the_top(people, top, count, favorable):
+    y, score, sex = people
+    found = audit(y, score, sensitive_features=sex, top=top, favorable=favorable)
+    ranked = np.sort(score if favorable == "high" else -score)[::-1]
+    chosen = (score if favorable == "high" else -score) >= ranked[count - 1]
+    assert found.overall.selection_rate.value == pytest.approx(count / 400)
+    for group in found["sex"].groups:
+        rate = chosen[sex["sex"] == group.group].mean()
+        assert group.selection_rate.value == pytest.approx(rate)
+    assert found.threshold is None
+    assert found.top == top
+    assert f"selected: the top {'25.0%' if top == 0.25 else '30'}" in str(found)
+
+
+def test_numbers_have_a_top_too(people):
+    _, score, sex = people
+    found = audit(None, 100.0 * score, sensitive_features=sex, top=0.1)
+    assert found.overall.selection_rate.value == pytest.approx(0.1)
+
+
+def test_one_way_to_select(people):
+    y, score, sex = people
+    with pytest.raises(ValueError, match="two ways to select; give one of them"):
+        audit(y, score, sensitive_features=sex, top=0.1, threshold=0.5)
+    with pytest.raises(ValueError, match="labels, which have no top"):
+        audit(y, y, sensitive_features=sex, top=0.1)
+
+
+def test_groups_below_a_share_are_left_out(people):
+    y, score, _ = people
+    region = np.array(["north"] * 355 + ["south"] * 40 + ["west"] * 5)
+    options = {"sensitive_features": pd.DataFrame({"region": region}), "small": 0}
+    small = {
+        share: [
+            group.group
+            for group in audit(y, score, minimum_share=share, **options)["region"].groups
+            if group.small
+        ]
+        for share in (0.0, 0.02, 0.2)
+    }
+    assert small == {0.0: [], 0.02: ["west"], 0.2: ["south", "west"]}
+    text = str(audit(y, score, minimum_share=0.02, **options))
+    assert "* fewer than 0 rows or 2.0% of all rows: left out" in text
+    with pytest.raises(ValueError, match="minimum_share=1"):
+        audit(y, score, minimum_share=1, **options)
