@@ -65,6 +65,9 @@ class Fitted:
     profiles: tuple[ColumnProfile, ...]  # how these were distributed; empty if that is not kept
     # How columns were written in the file of the fit; empty if there was none.
     text_styles: tuple[TextStyle, ...]
+    # Which of "offset" and "exposure" the rows came with: responses cannot be compared with
+    # predictions without these.
+    offsets: tuple[str, ...] = ()
 
     @property
     def bound(self) -> Any:
@@ -129,8 +132,8 @@ def fitted(model: Any) -> Fitted:
     """Return what a model was fitted with; raise if it is not fitted."""
     check_is_fitted(model)
     settings, profiles = model._settings, getattr(model, "_profiles", ())
-    styles = getattr(model, "_text_styles", ())
-    return Fitted(settings, settings._traits, model._design, profiles, styles)
+    styles, offsets = getattr(model, "_text_styles", ()), getattr(model, "_offsets", ())
+    return Fitted(settings, settings._traits, model._design, profiles, styles, offsets)
 
 
 def keep_text_styles(model: Any, styles: tuple[TextStyle, ...]) -> None:

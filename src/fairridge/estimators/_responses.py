@@ -31,7 +31,7 @@ class Inputs:
     attributes: Table | None
     n_given: int  # rows as they were passed
     keep: Any  # which of those have a positive weight (ndarray of int or slice)
-    # Of the rows kept.
+    # Of the rows kept; the offset includes the logarithm of the exposure.
     weight: Floats | None
     offset: Floats | None
 
@@ -71,6 +71,11 @@ class ResponseKind(Protocol):
         """Whether the labels must be known before rows are read."""
         ...
 
+    @property
+    def link(self) -> Any:
+        """How the model links η to what it predicts."""
+        ...
+
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read a response in memory, and choose the family by it."""
         ...
@@ -86,6 +91,11 @@ class NumericResponse:
 
     family: Any
     has_labels = False
+
+    @property
+    def link(self) -> Any:
+        """The link of the family."""
+        return self.family.link
 
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read numbers; for a gaussian response the offset is subtracted."""
@@ -180,6 +190,7 @@ class SurvivalTimes:
 
     ties: Any
     has_labels = False
+    link = Cox.link
 
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read (time, event) from a structured array, a frame or an n×2 array."""

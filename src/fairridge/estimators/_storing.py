@@ -47,6 +47,7 @@ def store_columns(model: Any, training: Training) -> None:
     if training.response.classes is not None:
         model.classes_ = training.response.classes
     model._design = design
+    model._offsets = training.offsets
     model._backend = training.backend
 
 

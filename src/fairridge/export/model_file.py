@@ -22,7 +22,7 @@ FORMAT = 1
 # only save inference a pass.
 LEFT_OUT = {"_backend": None, "_moments": None}
 # What files of earlier versions lack, and its default.
-ADDED: dict[str, Any] = {"_profiles": (), "_text_styles": ()}
+ADDED: dict[str, Any] = {"_profiles": (), "_text_styles": (), "_offsets": ()}
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
