@@ -12,6 +12,7 @@ from fairridge.data.frames import columns_of, make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
 from fairridge.data.offsets import (
+    exposure_of,
     joined_offsets,
     log_exposure,
     offset_names,
@@ -51,6 +52,7 @@ __all__ = [
     "as_table",
     "columns_of",
     "dense_columns",
+    "exposure_of",
     "is_missing",
     "is_sparse",
     "joined_offsets",

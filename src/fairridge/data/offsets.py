@@ -88,6 +88,14 @@ def read_offset(offset: Any, n_rows: int, rows: Any = slice(None)) -> Floats | N
     return shift + numeric_vector(offset.offset, n_rows, "offset", rows)
 
 
+def exposure_of(link: str, offset: Floats | None) -> Floats | None:
+    """Return e = e^offset, by which means over e are rates; None for other links than log.
+
+    Under other links the offset is a part of the score of a row.
+    """
+    return None if offset is None or link != "log" else np.exp(offset)
+
+
 def log_exposure(exposure: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> Floats:
     """Read the logarithm of exposures, which must be positive."""
     if isinstance(exposure, Real):

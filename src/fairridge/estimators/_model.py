@@ -2,8 +2,8 @@
 
 Beside parameters and public attributes this is, of any model, `_traits` (what
 kind of model its parameters make) and, once it is fitted, `_fitted` (what it was
-fitted with) and `_linear_predictor`. A `LinearModel` adds `_description` and the steps
-of a fit, `_problem_on`, `_set_up`, `_solve` and `_finish`.
+fitted with) and `_linear_predictor`. A `LinearModel` adds `_description`, `_shift` (offset
+and exposure together) and the steps of a fit, `_problem_on`, `_set_up`, `_solve` and `_finish`.
 """
 
 from __future__ import annotations

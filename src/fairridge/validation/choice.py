@@ -14,7 +14,15 @@ from sklearn.base import is_classifier
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import Levels, as_table, columns_of, make_frame, name_of
+from fairridge.data import (
+    Levels,
+    as_table,
+    columns_of,
+    make_frame,
+    name_of,
+    offset_names,
+    require_offsets,
+)
 from fairridge.data.table import labels
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._responses import Inputs
@@ -146,6 +154,10 @@ def choose_bound(
     sensitive_features_held: Any = None,
     sample_weight: VectorLike | None = None,
     sample_weight_held: Any = None,
+    offset: VectorLike | None = None,
+    offset_held: Any = None,
+    exposure: VectorLike | None = None,
+    exposure_held: Any = None,
     untested: Literal["refuse", "ignore"] = "refuse",
 ) -> ChosenBound:
     """Find the largest bound whose decisions meet a rule on new people, with confidence.
@@ -160,10 +172,12 @@ def choose_bound(
     ----------
     model : estimator
         A linear or stacked model of fairridge; its own bound does not matter.
-    X, y, sensitive_features, sample_weight
-        Training rows.
-    X_held, y_held, sensitive_features_held, sample_weight_held
-        Other rows of the same population.
+    X, y, sensitive_features, sample_weight, offset, exposure
+        Training rows, as in `fit`.
+    X_held, y_held, sensitive_features_held, sample_weight_held, offset_held, exposure_held
+        Other rows of the same population. With the log link rules are about predicted rates,
+        per unit of exposure, and rows are weighted by it; under other links an offset is a part
+        of the score of a row.
     rule : Rule
         From `fairridge.rules`.
     confidence : float, default=0.9
@@ -182,6 +196,7 @@ def choose_bound(
         The tested model. To refit it on all rows voids the guarantee.
     """
     if isinstance(model, FairStacking):
+        _refuse_offsets(offset, offset_held, exposure, exposure_held)
         given = (X, y, sensitive_features, sample_weight)
         other = (X_held, y_held, sensitive_features_held, sample_weight_held)
         return _chosen_stack(
@@ -196,14 +211,20 @@ def choose_bound(
         raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
     check_option("untested", untested, ("refuse", "ignore"))
     bounds = np.unique(check_bounds(BOUNDS if unfairness is None else unfairness))
-    training = read_inputs(X, sensitive_features, sample_weight, None)
-    held = read_inputs(X_held, sensitive_features_held, sample_weight_held, None)
+    shift, shift_held = (
+        model._shift(*pair) for pair in ((offset, exposure), (offset_held, exposure_held))
+    )
+    require_offsets(offset_names(shift), shift_held, type(model).__name__)
+    training = read_inputs(X, sensitive_features, sample_weight, shift)
+    held = read_inputs(X_held, sensitive_features_held, sample_weight_held, shift_held)
     path = model.path(
         X,
         y,
         unfairness=bounds,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
+        offset=offset,
+        exposure=exposure,
     )
     models = [path.at(float(r)) for r in bounds]
     wanted = _wanted(models[0], rule, name_of(y))
@@ -255,6 +276,11 @@ def _chosen_stack(
         **options,
     )
     return replace(found, model=None if found.model is None else stack.with_layer(found.model))
+
+
+def _refuse_offsets(*given: Any) -> None:
+    if any(value is not None for value in given):
+        raise ValueError("stacked models take no offset and no exposure; leave them out.")
 
 
 def _concluded(
@@ -370,7 +396,11 @@ def _judged(
     models: Sequence[Any], inputs: Inputs, y: Any, rule: Rule, wanted: Favorable
 ) -> Iterator[JudgedRows]:
     """Yield what one model after the other decides for the same rows."""
-    design, groups = models[0]._fitted.design, None
+    design, link, groups = models[0]._fitted.design, models[0].family_.link, None
+    weight = inputs.judged_weights(link)
+    given: dict[str, Any] = {"sensitive_features": inputs.attributes}
+    if link != "log":  # rates are predictions without the offset
+        given["offset"] = inputs.offset
     favorable, column = None, None
     if is_classifier(models[0]):
         positive = _positive(models[0], rule)
@@ -378,16 +408,16 @@ def _judged(
         favorable = (labels(y, inputs.n_given, "y", inputs.keep) == positive) == wanted.high
     for model in models:
         if column is None:
-            score = model.predict(inputs.table, sensitive_features=inputs.attributes)
+            score = model.predict(inputs.table, **given)
             if not wanted.high:  # below the threshold is above it, seen from there
                 score = 2.0 * getattr(rule, "threshold", 0.0) - score
         else:
-            score = model.predict_proba(inputs.table, sensitive_features=inputs.attributes)
+            score = model.predict_proba(inputs.table, **given)
             score = score[:, column] if wanted.high else 1.0 - score[:, column]
         if groups is None:  # not before a model has refused rows that it cannot read
             S = inputs.attributes if design.separate else None
-            groups = groupings(sensitive_table(design, inputs.table, S), inputs.weights)
-        yield JudgedRows(score, favorable, groups, inputs.weights)
+            groups = groupings(sensitive_table(design, inputs.table, S), weight)
+        yield JudgedRows(score, favorable, groups, weight)
 
 
 def _wanted(model: Any, rule: Rule, response: str) -> Favorable:

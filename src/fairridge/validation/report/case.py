@@ -12,6 +12,7 @@ from sklearn.base import clone
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import listed
+from fairridge.data import require_offsets
 from fairridge.data.columns import OTHER
 from fairridge.estimators._checks import isolated_levels
 from fairridge.estimators._choosing import quiet_fits, with_chosen_penalty
@@ -112,6 +113,8 @@ def read_case(
     """Read the data and solve for all bounds; what the fit warns of becomes a remark."""
     fresh = as_fitted(model)
     require_one_bound(fresh, "a report")
+    if hasattr(model, "deviance_"):
+        require_offsets(model._fitted.offsets, offset, type(model).__name__)
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -71,9 +71,22 @@ class Audience:
         return offset if offset is not None and self.family.least_squares else 0.0
 
     @property
+    def exposure(self) -> Floats | None:
+        """What makes rates of responses and predictions, with the log link; None if nothing."""
+        return self.inputs.exposure(self.family.link)
+
+    @property
+    def weight(self) -> Floats | None:
+        """Weights of the rows, of rates with their exposure; None if none were given."""
+        exposed = self.exposure is not None
+        return self.inputs.judged_weights(self.family.link) if exposed else self.inputs.weight
+
+    @property
     def numbers(self) -> Floats | None:
-        """Numbers as readers know them, or codes of classes; None for survival."""
+        """Numbers as readers know them, rates, or codes of classes; None for survival."""
         values = self.response.values[:, 0] + self.shift
+        if self.exposure is not None:
+            return values / self.exposure
         return None if self.family.reads == "times" else values
 
 
@@ -116,10 +129,12 @@ def decision_rule(audience: Audience, response: str) -> DecisionRule:
         class_, score = 0, "the log hazard ratio"
         wanted = favorable_outcome(favorable, score="hazard")
     else:
-        class_, score = 0, "the prediction"
+        exposed = audience.exposure is not None
+        class_, score = 0, "the predicted rate" if exposed else "the prediction"
         wanted = favorable_outcome(favorable, response)
         if threshold is None:
-            level, median = float(np.median(audience.numbers)), ", the median response"
+            level = float(np.median(audience.numbers))
+            median = f", the median {'rate' if exposed else 'response'}"
     level = level if threshold is None else threshold
     side = "above" if wanted.high else "not above"
     return DecisionRule((class_,), level, f"{score} is {side} {level:g}{median}", wanted)
@@ -153,7 +168,8 @@ def audited(
     "new", and `step` is called after every bound.
     """
     bins = audience.options.bins
-    partitions = groupings(audience.attributes, audience.inputs.weights, bins=bins)
+    weights = audience.inputs.judged_weights(audience.family.link)
+    partitions = groupings(audience.attributes, weights, bins=bins)
     scored = [_scores(audience, predictors) for predictors in eta]
     decided = np.array([_decided(audience, rule, scores) for scores in scored])
     audits = []
@@ -192,7 +208,7 @@ def crossed(
 
 
 def _scores(audience: Audience, eta: Floats) -> Floats:
-    """Return what decisions rest on: probabilities of classes, means, or log hazard ratios.
+    """Return what decisions rest on: probabilities of classes, means, rates, or log hazard ratios.
 
     The shape is (K, n): one row per class, or one of all.
     """
@@ -200,6 +216,8 @@ def _scores(audience: Audience, eta: Floats) -> Floats:
     if audience.labels:
         return cast(ClassFamily, family).probabilities(eta).T
     score = eta[:, 0] if family.reads == "times" else family.mean(eta[:, 0])
+    if audience.exposure is not None:
+        score = score / audience.exposure
     return (score + audience.shift)[None]
 
 
@@ -221,7 +239,7 @@ def _audit(
     options: dict[str, Any] = {
         "intersections": intersections,
         "sensitive_features": audience.attributes,
-        "sample_weight": audience.inputs.weight,
+        "sample_weight": audience.weight,
         "bins": audience.options.bins,
         "small": audience.options.small,
         "favorable": "high" if rule.high else "low",

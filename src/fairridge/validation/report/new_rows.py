@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
-from fairridge.data import Design, Rows, name_of
+from fairridge.data import Design, Rows, name_of, require_offsets
 from fairridge.data.table import labels
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
@@ -43,6 +43,7 @@ def gather_new_rows(
     check_is_fitted(model)
     facts = model._fitted
     require_one_bound(facts.settings, "a report")
+    require_offsets(facts.offsets, offset, type(model).__name__)
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
     design, needs_sensitive = facts.design, bool(facts.traits.needs_sensitive)
     # Columns as they came are compared with those at fit; the model reads what maps make of them.
@@ -145,8 +146,9 @@ def _intervals(
     columns, rng, n = rows.predicted(family, eta), np.random.default_rng(seed), len(eta)
     shares = []
     for _ in range(draws):
-        drawn = rows.engine.weights * rng.multinomial(n, np.full(n, 1.0 / n))
-        shares.append([share_explained(values, rows.span, drawn) for values in columns.values()])
+        drawn = rng.multinomial(n, np.full(n, 1.0 / n))
+        each = ((values, weight * drawn) for values, weight in columns.values())
+        shares.append([share_explained(values, rows.span, weight) for values, weight in each])
     if not shares:
         return {}
     ends = np.nanpercentile(shares, (2.5, 97.5), axis=0)

@@ -112,7 +112,7 @@ def _record(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, s
         "Date": options.date,
         **{label: f"{count:,}" for label, count in rows.items()},
         "Weights": "given" if inputs.weight is not None else "none",
-        "Offset": "given" if inputs.offset is not None else None,
+        **_offset(audience),
         f"Fingerprint of the {next(iter(rows)).lower()} (SHA-256)": _fingerprint(
             (inputs.table, inputs.attributes), vectors
         ),
@@ -120,6 +120,15 @@ def _record(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, s
         "Fingerprint in the model file": str(model.fingerprint_),
         **_choice(model),
     }
+
+
+def _offset(audience: Audience) -> dict[str, str]:
+    """Say what an offset is: an exposure, with the log link, or a part of every score."""
+    if audience.inputs.offset is None:
+        return {}
+    if audience.exposure is None:
+        return {"Offset": "given, a part of the score of every row"}
+    return {"Exposure": "given: predictions and responses are compared as rates, weighted by it"}
 
 
 def _choice(model: Any) -> dict[str, str]:

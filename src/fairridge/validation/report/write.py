@@ -24,6 +24,7 @@ def report(
     sensitive_features: Any = None,
     sample_weight: Any = None,
     offset: Any = None,
+    exposure: Any = None,
     title: str | None = None,
     response: str | None = None,
     cv: int = 10,
@@ -48,8 +49,9 @@ def report(
     model : estimator
         A linear model of fairridge. If it is fitted, it must have been fitted
         to these data; otherwise it is fitted for the report.
-    X, y, sensitive_features, sample_weight, offset
-        The training data, as in `fit`; or other rows, with `new_rows`.
+    X, y, sensitive_features, sample_weight, offset, exposure
+        The training data, as in `fit`; or other rows, with `new_rows`. With the log link and
+        an offset or exposure, groups are compared by rates, weighted by exposure.
     out : str or path-like, optional
         Where to write the page; by default it is only returned.
     title, response : str, optional
@@ -115,7 +117,7 @@ def report(
         title, response, cv, bootstrap, random_state, threshold, positive, favorable, bins,
         small, source, date,
     )  # fmt: skip
-    data = X, y, sensitive_features, sample_weight, offset
+    data = X, y, sensitive_features, sample_weight, model._shift(offset, exposure)
     page: AuditReport | NewRowsReport
     if check_flag("new_rows", new_rows):
         page = NewRowsReport(gather_new_rows(model, *data, options))
