@@ -11,7 +11,16 @@ from fairridge.cli.column_types import is_text, kinds_of_model
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import read
 from fairridge.cli.option_groups import gathered
-from fairridge.cli.options import Input, RowsOut, SafeCsv, SavedModel, Separator, option
+from fairridge.cli.options import (
+    Exposure,
+    Input,
+    Offset,
+    RowsOut,
+    SafeCsv,
+    SavedModel,
+    Separator,
+    option,
+)
 from fairridge.cli.outputs import arrow, check_place, write, write_rows
 from fairridge.cli.predicting import input_columns, load_model
 from fairridge.cli.terminal import Result, note, progress, say
@@ -158,6 +167,8 @@ def export(
     keep: Annotated[
         list[str] | None, option("NAME", "Column that a query returns, such as a key.")
     ] = None,
+    offset: Offset = None,
+    exposure: Exposure = None,
 ) -> None:
     """Write a model as a query, a Python module, an ONNX graph, for scikit-learn or as points."""
     if to not in FORMATS:
@@ -166,6 +177,14 @@ def export(
     options = {name: value for name, value in of_sql.items() if value is not None}
     if options and to != "sql":
         raise BadInputError(f"--{next(iter(options))} is for --to sql; leave it out.")
+    named = {"offset": offset, "exposure": exposure}
+    named = {role: name for role, name in named.items() if name is not None}
+    if named and to not in ("sql", "onnx"):
+        raise BadInputError(
+            f"--{next(iter(named))} is for --to sql and --to onnx; leave it out: predictions of "
+            "models that were fitted with an exposure are rates, per unit of exposure."
+        )
+    options |= named
     check_place(out, model)
     fitted = load_model(model)
     try:
@@ -186,7 +205,7 @@ def _write_model(model: Any, to: str, out: str, options: dict[str, Any]) -> None
     elif to == "python":
         content = export.to_python(model).encode()
     elif to == "onnx":
-        content = export.to_onnx(model).SerializeToString()
+        content = export.to_onnx(model, **options).SerializeToString()
     else:
         content = pickle.dumps(export.to_sklearn(model))
     with writing(out) as file:

@@ -179,6 +179,7 @@ def describe(model: Any) -> LinearForm:
         model.unknown,
         getattr(model, "classes_", None),
         model._backend,
+        getattr(model, "_offsets", ()),
     )
 
 
