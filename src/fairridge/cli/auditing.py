@@ -152,7 +152,7 @@ def _audited(
     table, remarks, _ = typed(source.table, [*roles.sensitive, *others], kinds, csv=source.is_csv)
     values = predicted.values if prediction is None else table.column(prediction)
     truth = values if roles.target is None else table.column(roles.target)
-    others = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
+    meant = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
     exposure = predicted.exposure
     if exposure is None and roles.exposure is not None:
         exposure = table.column(roles.exposure)
@@ -164,7 +164,7 @@ def _audited(
             sample_weight=None if roles.weight is None else table.column(roles.weight),
             exposure=exposure,
             linear_predictor=predicted.eta,
-            **(vars(options) | others),
+            **(vars(options) | meant),
         )
     return audit, remarks
 

@@ -304,19 +304,7 @@ def _divided(everyone: Data, held_out: str, separator: str | None, seed: int) ->
     if min(held.sum(), n - held.sum()) < 2:
         raise BadInputError(f"{n} rows are too few to hold out {share:g} of them.")
     whole = replace(everyone, X=_with_levels(everyone.X))
-    return tuple(  # type: ignore[return-value]
-        replace(
-            whole,
-            X=whole.X.filter(chosen),
-            y=whole.y.filter(chosen),
-            **{
-                name: None if values is None else values.filter(chosen)
-                for name, values in vars(whole).items()
-                if name in ("weight", "offset", "exposure")
-            },
-        )
-        for chosen in (~held, held)
-    )
+    return whole.filter(~held), whole.filter(held)
 
 
 def _with_levels(X: Any) -> Any:

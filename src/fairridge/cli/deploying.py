@@ -177,8 +177,8 @@ def export(
     options = {name: value for name, value in of_sql.items() if value is not None}
     if options and to != "sql":
         raise BadInputError(f"--{next(iter(options))} is for --to sql; leave it out.")
-    named = {"offset": offset, "exposure": exposure}
-    named = {role: name for role, name in named.items() if name is not None}
+    both = {"offset": offset, "exposure": exposure}
+    named = {role: name for role, name in both.items() if name is not None}
     if named and to not in ("sql", "onnx"):
         raise BadInputError(
             f"--{next(iter(named))} is for --to sql and --to onnx; leave it out: predictions of "

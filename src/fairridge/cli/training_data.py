@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairridge.cli.column_types import NOTHING, Kinds, coded, is_text, typed
@@ -52,6 +52,14 @@ class Data:
     def written(self) -> Kinds:
         """How columns were written, for another file of the same columns."""
         return Kinds(styles={style.name: style for style in self.styles})
+
+    def filter(self, chosen: Any) -> Data:
+        """Return some of the rows."""
+        weight, offset, exposure = (
+            None if values is None else values.filter(chosen) for values in self.options.values()
+        )
+        X, y = self.X.filter(chosen), self.y.filter(chosen)
+        return replace(self, X=X, y=y, weight=weight, offset=offset, exposure=exposure)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -382,12 +382,12 @@ def read_scored(
 ) -> tuple[Inputs, Floats]:
     """Return the rows of positive weight, and their linear predictors."""
     facts = model._fitted
-    require_offsets(facts.offsets, offset, type(model).__name__)
     if isinstance(X, RowSource | RowMoments):
         raise TypeError(
             "score needs rows in memory: pass a frame and its response, or write predictions "
             "of these rows and compare them."
         )
+    require_offsets(facts.offsets, offset, type(model).__name__)
     attributes = None
     if facts.traits.needs_sensitive:
         attributes = facts.design.attributes(

@@ -113,9 +113,9 @@ def read_case(
     """Read the data and solve for all bounds; what the fit warns of becomes a remark."""
     fresh = as_fitted(model)
     require_one_bound(fresh, "a report")
+    inputs = read_inputs(X, sensitive_features, sample_weight, offset)
     if hasattr(model, "deviance_"):
         require_offsets(model._fitted.offsets, offset, type(model).__name__)
-    inputs = read_inputs(X, sensitive_features, sample_weight, offset)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         training = with_comparable(
