@@ -8,7 +8,6 @@ w, and C the controls, every definition is a short formula.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -59,15 +58,6 @@ class Rows:
             S = S - self.explained(S, self.C)
         total = self.variance(values)
         return self.variance(self.explained(values, S)) / total if total > 0.0 else 0.0
-
-    @property
-    def judged(self) -> Rows:
-        """The rows whose means are compared: with the log link rates, weighted by exposure."""
-        if self.family != "poisson":
-            return self
-        rates = copy(self)
-        rates.weight, rates.offset = self.weight * np.exp(self.offset), 0.0 * self.offset
-        return rates
 
     @property
     def means(self) -> Columns:
@@ -173,7 +163,7 @@ def unfairness_of(setting: Setting, model: Any) -> dict[str, float]:
     if case["bounds"] == "each":
         controls = case["controls"] == "given"
         return {
-            name: rows.judged.share(rows.judged.means, rows.S[attribute], controls)
+            name: rows.share(rows.means, rows.S[attribute], controls)
             for name, attribute in zip(setting.unfairness, EACH, strict=True)
         }
     return {"all": _share(rows, setting, model, case["definition"])}
@@ -185,7 +175,7 @@ def _share(rows: Rows, setting: Setting, model: Any, definition: str) -> float:
         parts = ("statistical-parity", "equality-of-opportunity")
         return max(_share(rows, setting, model, part) for part in parts)
     if definition == "mean-parity":
-        return rows.judged.share(rows.judged.means, S, controls)
+        return rows.share(rows.means, S, controls)
     if definition == "mean-opportunity":
         return _among_positive(rows, S)
     if definition == "equality-of-opportunity":

@@ -40,10 +40,13 @@ class Audience:
 
     attributes: Table  # sensitive attributes, as they were given
     design: Design  # how the model reads the rows
-    # The rows.
+    # The rows, with the weights that predictions are judged with: of rates w·e.
     inputs: Inputs
     response: Response
     options: ReportSettings  # what the user says about the report
+    given: Inputs  # the rows as they were given
+    # What makes rates of responses and predictions, with the log link; None if nothing does.
+    exposure: Floats | None
 
     @classmethod
     def of(
@@ -51,7 +54,11 @@ class Audience:
     ) -> Audience:
         """Describe rows of a model with this design."""
         attributes = sensitive_table(design, inputs.table, inputs.attributes)
-        return cls(attributes, design, inputs, response, options)
+        link = response.family.link
+        exposure, judged = inputs.exposure(link), inputs
+        if exposure is not None:
+            judged = replace(inputs, weight=inputs.judged_weights(link))
+        return cls(attributes, design, judged, response, options, inputs, exposure)
 
     @property
     def family(self) -> Family:
@@ -69,17 +76,6 @@ class Audience:
         """What to add: a gaussian response has the offset taken off, and readers want it back."""
         offset = self.inputs.offset
         return offset if offset is not None and self.family.least_squares else 0.0
-
-    @property
-    def exposure(self) -> Floats | None:
-        """What makes rates of responses and predictions, with the log link; None if nothing."""
-        return self.inputs.exposure(self.family.link)
-
-    @property
-    def weight(self) -> Floats | None:
-        """Weights of the rows, of rates with their exposure; None if none were given."""
-        exposed = self.exposure is not None
-        return self.inputs.judged_weights(self.family.link) if exposed else self.inputs.weight
 
     @property
     def numbers(self) -> Floats | None:
@@ -129,12 +125,10 @@ def decision_rule(audience: Audience, response: str) -> DecisionRule:
         class_, score = 0, "the log hazard ratio"
         wanted = favorable_outcome(favorable, score="hazard")
     else:
-        exposed = audience.exposure is not None
-        class_, score = 0, "the predicted rate" if exposed else "the prediction"
+        class_, score = 0, f"the predict{'ion' if audience.exposure is None else 'ed rate'}"
         wanted = favorable_outcome(favorable, response)
         if threshold is None:
-            level = float(np.median(audience.numbers))
-            median = f", the median {'rate' if exposed else 'response'}"
+            level, median = float(np.median(audience.numbers)), ", the median response"
     level = level if threshold is None else threshold
     side = "above" if wanted.high else "not above"
     return DecisionRule((class_,), level, f"{score} is {side} {level:g}{median}", wanted)
@@ -168,8 +162,7 @@ def audited(
     "new", and `step` is called after every bound.
     """
     bins = audience.options.bins
-    weights = audience.inputs.judged_weights(audience.family.link)
-    partitions = groupings(audience.attributes, weights, bins=bins)
+    partitions = groupings(audience.attributes, audience.inputs.weights, bins=bins)
     scored = [_scores(audience, predictors) for predictors in eta]
     decided = np.array([_decided(audience, rule, scores) for scores in scored])
     audits = []
@@ -208,7 +201,7 @@ def crossed(
 
 
 def _scores(audience: Audience, eta: Floats) -> Floats:
-    """Return what decisions rest on: probabilities of classes, means, rates, or log hazard ratios.
+    """Return what decisions rest on: probabilities of classes, means, or log hazard ratios.
 
     The shape is (K, n): one row per class, or one of all.
     """
@@ -239,7 +232,7 @@ def _audit(
     options: dict[str, Any] = {
         "intersections": intersections,
         "sensitive_features": audience.attributes,
-        "sample_weight": audience.weight,
+        "sample_weight": audience.inputs.weight,
         "bins": audience.options.bins,
         "small": audience.options.small,
         "favorable": "high" if rule.high else "low",

@@ -105,7 +105,7 @@ def subject_of(
 
 
 def _record(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, str | None]:
-    inputs, options = audience.inputs, audience.options
+    inputs, options = audience.given, audience.options
     vectors = audience.response.values, inputs.weight, inputs.offset
     return {
         "Source": options.source,
@@ -124,7 +124,7 @@ def _record(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, s
 
 def _offset(audience: Audience) -> dict[str, str]:
     """Say what an offset is: an exposure, with the log link, or a part of every score."""
-    if audience.inputs.offset is None:
+    if audience.given.offset is None:
         return {}
     if audience.exposure is None:
         return {"Offset": "given, a part of the score of every row"}
