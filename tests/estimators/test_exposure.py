@@ -186,17 +186,51 @@ def test_scikit_learn_routes_exposures(claims):
     assert scores[0] == pytest.approx(by_hand.score(X[:half], y[:half], exposure=e[:half]))
 
 
-@pytest.mark.parametrize("kind", ["frame", "parquet"])
+def test_summaries_say_what_an_offset_is(claims):
+    X, y, e, _ = claims
+    assert "means are rates" in str(fair().fit(X, y, exposure=e).summary())
+    assert "means are rates" in str(fair().fit(X, y, offset=np.log(e)).summary())
+    other = FairRidgeClassifier(sensitive="s").fit(X, y > 0, offset=np.log(e))
+    assert "a part of scores" in str(other.summary())
+    assert "Exposure" not in str(fair().fit(X, y).summary())
+
+
+def test_exposures_of_arrays_of_other_libraries(claims):
+    xp = pytest.importorskip("array_api_strict")
+    X, y, e, w = claims
+    Z = np.column_stack([X["s"] == "b", X["x"]]).astype(float)
+    expected = FairRidgeRegressor(0.02, sensitive=[0], family="poisson")
+    expected.fit(Z, y, sample_weight=w, exposure=e, offset=0.1 * w)
+    with config_context(array_api_dispatch=True):
+        for exposure in (xp.asarray(e), e):
+            model = FairRidgeRegressor(0.02, sensitive=[0], family="poisson")
+            model.fit(
+                xp.asarray(Z), xp.asarray(y), sample_weight=w, exposure=exposure, offset=0.1 * w
+            )
+            np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-8)
+            assert model._fitted.offsets == ("offset", "exposure")
+        for wrong, problem in (
+            (0.0 * e, "must be positive"),
+            (e[:-1], "exposure has"),
+            (np.nan * e, "NaN"),
+        ):
+            with pytest.raises(ValueError, match=problem):
+                model.fit(xp.asarray(Z), xp.asarray(y), exposure=wrong)
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet", pytest.param("dask", marks=pytest.mark.slow)])
 def test_sources_have_an_exposure(claims, tmp_path, kind):
     X, y, e, w = claims
     table = X.assign(y=y, years=e, w=w)
     table.to_parquet(tmp_path / "claims.parquet")
     roles = {"response": "y", "sensitive": "s", "weight": "w", "exposure": "years"}
-    source = (
-        sources.frame(table, **roles, batch_rows=97)
-        if kind == "frame"
-        else sources.parquet(tmp_path / "claims.parquet", **roles)
-    )
+    if kind == "dask":
+        dask = pytest.importorskip("dask.dataframe")
+        source = sources.dask(dask.from_pandas(table, npartitions=3), **roles)
+    elif kind == "frame":
+        source = sources.frame(table, **roles, batch_rows=97)
+    else:
+        source = sources.parquet(tmp_path / "claims.parquet", **roles)
     model = FairRidgeRegressor(0.02, family="poisson").fit(source)
     reference = fair().fit(X, y, sample_weight=w, exposure=e)
     np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-8)

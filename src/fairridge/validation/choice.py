@@ -21,7 +21,6 @@ from fairridge.data import (
     make_frame,
     name_of,
     offset_names,
-    require_offsets,
 )
 from fairridge.data.table import labels
 from fairridge.estimators._fair_ridge import LinearModel
@@ -214,7 +213,7 @@ def choose_bound(
     shift, shift_held = (
         model._shift(*pair) for pair in ((offset, exposure), (offset_held, exposure_held))
     )
-    require_offsets(offset_names(shift), shift_held, type(model).__name__)
+    _require_same_offsets(offset_names(shift), offset_names(shift_held))
     training = read_inputs(X, sensitive_features, sample_weight, shift)
     held = read_inputs(X_held, sensitive_features_held, sample_weight_held, shift_held)
     path = model.path(
@@ -276,6 +275,16 @@ def _chosen_stack(
         **options,
     )
     return replace(found, model=None if found.model is None else stack.with_layer(found.model))
+
+
+def _require_same_offsets(own: tuple[str, ...], held: tuple[str, ...]) -> None:
+    for name in ("offset", "exposure"):
+        if (name in own) != (name in held):
+            which = "held-out" if name in own else "training"
+            raise ValueError(
+                f"the {which} rows have no {name}, and the others have one: pass both {name}=… "
+                f"and {name}_held=…, or neither."
+            )
 
 
 def _refuse_offsets(*given: Any) -> None:
