@@ -139,7 +139,7 @@ def test_rules_are_about_rates(claims):
     assert ours.granted
     for name in ("train_value", "value", "p_value"):
         assert ours.steps[0][name] == pytest.approx(theirs.steps[0][name], rel=1e-9), name
-    with pytest.raises(ValueError, match="held-out rows have no exposure, .*pass both exposure="):
+    with pytest.raises(ValueError, match=r"held-out rows have no exposure, .*pass both exposure="):
         fairridge.choose_bound(
             fair(), X[first], y[first], X[held], y[held], rule=rules.MeanGap(5.0),
             exposure=e[first],
