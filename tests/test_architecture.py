@@ -76,7 +76,7 @@ def test_no_caller_asks_which_family_it_is():
 # What code outside of the packages of models may read of one beside its public attributes.
 MEMBERS = {
     "_traits", "_problem_on", "_set_up", "_solve", "_finish",
-    "_fitted", "_description", "_linear_predictor",
+    "_fitted", "_description", "_linear_predictor", "_shift",
 }  # fmt: skip
 
 

@@ -127,9 +127,12 @@ def test_numbers(halves, family, weighted, offset):
         less = y - (new["offset"].to_numpy() if offset else 0.0)
         assert found["r_squared"] == pytest.approx(r2_score(less, eta, sample_weight=weight))
     assert found["share_of_eta"] == pytest.approx(share(new, eta, weight))
-    # The offset of a gaussian model is taken off the response, and so off its means.
-    bounded = eta if family == "gaussian" else mean
-    assert found["share_of_means"] == pytest.approx(share(new, bounded, weight))
+    # The offset of a gaussian model is taken off the response, and so off its means; with the
+    # log link means are rates, weighted by their exposure.
+    bounded, exposure = eta, 1.0
+    if family == "poisson":
+        bounded, exposure = np.exp(eta), np.exp(shifted - eta)
+    assert found["share_of_means"] == pytest.approx(share(new, bounded, weight * exposure))
     for name in ("sex", "z"):
         sizes = [
             rows.groupby(name)["weight"].sum() if weighted else rows[name].value_counts()

@@ -41,6 +41,8 @@ OBJECTS = {
 }
 # Bounds of a path besides the problem's own.
 OTHER_BOUNDS = (0.0, 0.01, 0.03, 0.1, 0.15, 0.4)
+# Families whose offsets are logarithms of exposures.
+LOG_LINKS = ("poisson", "gamma", "tweedie")
 PEERS = {
     ("komiyama", "gaussian"): KomiyamaRegressor,
     ("zafar", "gaussian"): ZafarRegressor,
@@ -124,6 +126,9 @@ def _row_arguments(problem: Problem) -> dict[str, Any]:
         arguments["sample_weight"] = problem.weight
     if problem.offset is not None:
         arguments["offset"] = problem.offset
+    # The logarithm of an exposure is an offset.
+    if problem.offset is not None and problem.family in LOG_LINKS and problem.seed % 2:
+        arguments["exposure"] = np.exp(arguments.pop("offset"))
     return arguments
 
 

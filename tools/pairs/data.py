@@ -57,7 +57,7 @@ class Part:
         The columns S and X, as a user has them.
     y : DataFrame
         One column "y", or "time" and "event".
-    weight, offset : ndarray or None
+    weight, offset, exposure : ndarray or None
         Of every row.
     """
 
@@ -65,6 +65,7 @@ class Part:
     y: pd.DataFrame
     weight: np.ndarray | None
     offset: np.ndarray | None
+    exposure: np.ndarray | None = None
 
     def take(self, rows: Any) -> Part:
         """Return some of the rows, in any order and number."""
@@ -73,12 +74,19 @@ class Part:
             self.y.iloc[rows].reset_index(drop=True),
             None if self.weight is None else self.weight[rows],
             None if self.offset is None else self.offset[rows],
+            None if self.exposure is None else self.exposure[rows],
         )
+
+    @property
+    def shift(self) -> np.ndarray:
+        """What is added to linear predictors."""
+        shift = np.zeros(len(self.frame)) if self.offset is None else self.offset
+        return shift if self.exposure is None else shift + np.log(self.exposure)
 
     @property
     def whole(self) -> pd.DataFrame:
         """All columns in one table, as in files."""
-        extra = {"w": self.weight, "o": self.offset}
+        extra = {"w": self.weight, "o": self.offset, "e": self.exposure}
         return pd.concat([self.frame, self.y], axis=1).assign(
             **{name: values for name, values in extra.items() if values is not None}
         )
@@ -98,7 +106,10 @@ def make_part(case: Case, n: int, seed: int, *, new: bool = False) -> Part:
         job[:ISOLATED] = "z"
     eta = 0.5 * skill + 0.4 * man + 0.02 * (age - 40.0) + 0.3 * grade + 0.4 * (job == "b") - 0.9
     offset = 0.3 * rng.normal(size=n) if case["offset"] == "given" else None
-    y = _response(rng, case["family"], eta if offset is None else eta + offset, job == "z")
+    exposure = rng.uniform(0.3, 1.5, n) if case["exposure"] == "given" else None
+    frame = pd.DataFrame(index=range(n))
+    eta = eta + Part(frame, frame, None, offset, exposure).shift
+    y = _response(rng, case["family"], eta, job == "z")
     frame = pd.DataFrame({"sex": sex, "age": age, "skill": skill, "grade": grade, "job": job})
     frame = frame.astype({"sex": object, "job": object})
     lost = rng.random((n, 4)) < 0.08
@@ -113,7 +124,7 @@ def make_part(case: Case, n: int, seed: int, *, new: bool = False) -> Part:
     if new and case["unknown"] != "error":
         frame.loc[[10, 11], "job"], frame.loc[[12], "sex"] = "stranger", "x"
     weight = rng.uniform(0.5, 1.5, n) if case["sample_weight"] == "given" else None
-    return Part(frame, y, weight, offset)
+    return Part(frame, y, weight, offset, exposure)
 
 
 def _response(rng: np.random.Generator, family: str, eta: Any, decided: Any) -> pd.DataFrame:
@@ -144,6 +155,7 @@ class Given:
     sensitive_features: Any
     weight: Any
     offset: Any
+    exposure: Any = None
 
     @property
     def S(self) -> dict[str, Any]:
@@ -166,8 +178,9 @@ class Given:
 
     @property
     def shifted(self) -> dict[str, Any]:
-        """Offsets as an argument."""
-        return {} if self.offset is None else {"offset": self.offset}
+        """Offsets and exposures as arguments."""
+        both = {"offset": self.offset, "exposure": self.exposure}
+        return {name: values for name, values in both.items() if values is not None}
 
 
 class Setting:
@@ -221,7 +234,7 @@ class Setting:
             y = pl.from_pandas(y)
         elif kind == "parquet":
             return Given(self.source(part), None, None, None, None)
-        return Given(X, y, S, weight, offset)
+        return Given(X, y, S, weight, offset, part.exposure)
 
     def source(self, part: Part, name: str = "rows") -> Any:
         """Write rows to a Parquet file, and return them as a source."""
@@ -238,6 +251,7 @@ class Setting:
             sensitive=SENSITIVE,
             weight=None if part.weight is None else "w",
             offset=None if part.offset is None else "o",
+            exposure=None if part.exposure is None else "e",
         )
 
     # ------------------------------------------------------------------ model

@@ -30,6 +30,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "class_weight": ("none", "balanced", "dict"),
     "sample_weight": ("none", "given"),
     "offset": ("none", "given"),
+    "exposure": ("none", "given"),
     "maps": ("none", "predictor_map", "sensitive_map"),
     "bounds": ("one", "each"),
     "predictor_penalty": ("0", "1", "cv"),

@@ -31,7 +31,7 @@ class Rows:
             kept[part.frame["job"].to_numpy() == "z"] = False
         self.kept, self.blind = kept, setting.case["blind"] == "yes"
         self.weight = (np.ones(n) if part.weight is None else part.weight)[kept]
-        self.offset = (np.zeros(n) if part.offset is None else part.offset)[kept]
+        self.offset = part.shift[kept]
         rows = setting.given(part, setting.kind)
         self.eta = _columns(_linear_predictor(setting, model, rows))[kept]
         self.S = {k: v[kept] for k, v in sensitive_columns(setting).items()}

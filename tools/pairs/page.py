@@ -26,6 +26,7 @@ NAMES: dict[tuple[str, str], str] = {
     ("missing_S", "category"): "missing categories in S",
     ("missing_S", "number"): "missing numbers in S",
     ("missing_X", "some"): "missing values in X",
+    ("exposure", "given"): "`exposure`",
     ("maps", "predictor_map"): "`predictor_map`",
     ("maps", "sensitive_map"): "`sensitive_map`",
     ("bounds", "each"): "a bound per attribute",

@@ -82,6 +82,12 @@ SHARES = ("equality-of-opportunity", "individual", "combined", "function")
 FIT: tuple[Refusal, ...] = (
     Refusal(
         ("fit",),
+        {"exposure": ("given",), "family": but("family", "poisson")},
+        ("exposure", "log link"),
+        "only with the log link are responses proportional to an exposure",
+    ),
+    Refusal(
+        ("fit",),
         {"bounds": ("each",), "definition": but("definition", "mean-parity")},
         ("definition=", "unfairness"),
         "only predicted means have a share for each attribute",

@@ -12,6 +12,7 @@ import io
 import os
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,10 +93,10 @@ def twice(setting: Setting) -> None:
         return  # which look at the number of rows
     n = len(part.frame)
     weight = np.ones(n) if part.weight is None else part.weight
-    double = Part(part.frame, part.y, 2.0 * weight, part.offset)
+    double = replace(part, weight=2.0 * weight)
     again = part.take(np.tile(np.arange(n), 2))
     if case["min_frequency"] != "none":  # a count of rows, or of their weight
-        again = Part(again.frame, again.y, np.tile(weight, 2), again.offset)
+        again = replace(again, weight=np.tile(weight, 2))
     rows, more = setting.given(double), setting.given(again)
     one = setting.model().fit(rows.X, rows.y, **rows.fitting)
     two = setting.model().fit(more.X, more.y, **more.fitting)
@@ -180,7 +181,8 @@ def certificate(setting: Setting) -> None:
 
 
 def _offsets(part: Part) -> dict[str, Any]:
-    return {} if part.offset is None else {"offset": part.offset}
+    both = {"offset": part.offset, "exposure": part.exposure}
+    return {name: values for name, values in both.items() if values is not None}
 
 
 def _predicted(setting: Setting, model: Any = None) -> tuple[Any, dict[str, Any]]:
@@ -231,10 +233,13 @@ def sql(setting: Setting) -> None:
 
     query = export.to_sql(setting.fitted)
     expected = _predicted(setting)[1]["prediction"]
-    table = _table(setting).reset_index(names="k")
+    table, named = _table(setting).reset_index(names="k"), {}
+    if setting.new.exposure is not None:
+        table, named = table.assign(e=setting.new.exposure), {"exposure": "e"}
+        expected = expected * setting.new.exposure
     with duckdb.connect() as connection:
         connection.register("data", _arrow(table))
-        kept = export.to_sql(setting.fitted, keep=["k"])
+        kept = export.to_sql(setting.fitted, keep=["k"], **named)
         found = connection.execute(kept).df().sort_values("k")["prediction"]
     require(query, "no query")
     require_close(found.to_numpy(), expected, "predictions of a query")
@@ -339,8 +344,10 @@ def audited(setting: Setting) -> None:
         kind = {"kind": "classification"}
     elif truth is not None:
         kind = {"kind": "regression"}
-    S = setting.new.frame[SENSITIVE]
-    result = audit(truth, scores, sensitive_features=S, **rows.weighted, **kind)
+    S, exposed = setting.new.frame[SENSITIVE], {}
+    if setting.new.exposure is not None:
+        scores, exposed = scores * setting.new.exposure, {"exposure": setting.new.exposure}
+    result = audit(truth, scores, sensitive_features=S, **rows.weighted, **kind, **exposed)
     str(result)
     for attribute in result.attributes:
         sizes = sum(group.count for group in attribute.groups)
@@ -356,7 +363,8 @@ def chosen(setting: Setting) -> None:
     rows = setting.given(setting.training)
     held = setting.given(setting.new)
     S = rows.S | {f"{name}_held": value for name, value in held.S.items()}
-    weight = rows.weighted | {f"{name}_held": value for name, value in held.weighted.items()}
+    others = held.weighted | held.shifted
+    weight = rows.weighted | rows.shifted | {f"{k}_held": value for k, value in others.items()}
     found = choose_bound(
         setting.model(), rows.X, rows.y, held.X, held.y,
         rule=rule, confidence=0.5, unfairness=BOUNDS, **S, **weight,
@@ -371,15 +379,15 @@ def monitored(setting: Setting) -> None:
     # What is bounded among rows of a class is watched once the class is known.
     known = setting.case["definition"] == "mean-opportunity"
     whole = Monitor(setting.fitted, unfairness=BOUND)
-    whole.update(rows.X, **rows.S, y=rows.y if known else None)
+    whole.update(rows.X, **rows.fitting, y=rows.y if known else None)
     parts = Monitor(setting.fitted, unfairness=BOUND)
     half = np.arange(80)
     first, second = (setting.given(setting.new.take(k), setting.kind) for k in (half, half + 80))
-    parts.update(first.X, **first.S, y=first.y if known else None)
+    parts.update(first.X, **first.fitting, y=first.y if known else None)
     place = setting.folder / "watch.json"
     parts.save(place)
     again = Monitor.load(place, setting.fitted)
-    again.update(second.X, **second.S, y=second.y if known else None)
+    again.update(second.X, **second.fitting, y=second.y if known else None)
     require_close(again.state.wealth, whole.state.wealth, "wealth in two batches", 1e-6)
     require(again.state.n_rows == len(setting.new.frame), "rows that were not counted")
 
@@ -468,15 +476,19 @@ def has_command(setting: Setting) -> bool:
     )
 
 
-def _of_data(setting: Setting, *, offset: bool = True) -> list[str]:
+def _of_shift(setting: Setting) -> list[str]:
+    case = setting.case
+    found = ["--offset", "o"] if case["offset"] == "given" else []
+    return found + (["--exposure", "e"] if case["exposure"] == "given" else [])
+
+
+def _of_data(setting: Setting) -> list[str]:
     case = setting.case
     found = ["--sensitive", ",".join(SENSITIVE)]
     found += ["--response", "time", "--event", "event"] if case["family"] == "cox" else [
         "--response", "y"]  # fmt: skip
     found += ["--weight", "w"] if case["sample_weight"] == "given" else []
-    if case["offset"] == "given":
-        found += ["--offset", "o"] if offset else ["--drop", "o"]
-    return found
+    return found + _of_shift(setting)
 
 
 def _of_model(setting: Setting) -> list[str]:
@@ -547,6 +559,7 @@ def command_fit(setting: Setting) -> None:
     )
     run_command(setting, "export", "--model", "model.json", "--to", "python", "--out", "score.py")
     several = ["--positive", "b"] if setting.case["family"] == "multinomial" else []
+    several += _of_shift(setting)
     run_command(setting, "audit", new, "--model", "model.json", *_of_data(setting)[2:4], *several)
     run_command(setting, "reasons", new, "--model", "model.json", "--out", "letters.csv")
 
@@ -569,7 +582,7 @@ def command_monitor(setting: Setting) -> None:
     _, new = _files(setting)
     save(setting.fitted, setting.folder / "own.json")
     run_command(setting, "monitor", new, "--model", "own.json", "--state", "state.json",
-                "--unfairness", "0.05")  # fmt: skip
+                "--unfairness", "0.05", *_of_shift(setting))  # fmt: skip
 
 
 def command_choose(setting: Setting) -> None:
@@ -584,7 +597,7 @@ def command_choose(setting: Setting) -> None:
         more += ["--threshold", "0.2"]
     run_command(
         setting, "choose", rows[0], "--rule", rule, "--held-out", new,
-        *(one for one in _of_data(setting, offset=False) if one not in ("--event", "event")),
+        *(one for one in _of_data(setting) if one not in ("--event", "event")),
         *_of_model(setting), *more, "--bounds", "0,0.05,0.3", "--confidence", "0.5",
     )  # fmt: skip
 

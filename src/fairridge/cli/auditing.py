@@ -14,11 +14,13 @@ from fairridge.cli.model_values import top_of
 from fairridge.cli.option_groups import gathered
 from fairridge.cli.options import (
     Bins,
+    Exposure,
     Favorable,
     Figures,
     Input,
     MinimumShare,
     Model,
+    Offset,
     Response,
     SafeCsv,
     Sensitive,
@@ -30,7 +32,12 @@ from fairridge.cli.options import (
     option,
 )
 from fairridge.cli.outputs import arrow, check_place, write
-from fairridge.cli.predicting import linear_predictors, load_model, scored_columns
+from fairridge.cli.predicting import (
+    linear_predictors,
+    load_model,
+    read_as_at_fit,
+    scored_columns,
+)
 from fairridge.cli.terminal import Result, note, progress, say
 from fairridge.cli.terminal import table as show_table
 from fairridge.cli.training_data import check_roles
@@ -64,6 +71,7 @@ class _Predictions:
     sensitive: tuple[str, ...]
     positive: str | None
     eta: Any = None
+    exposure: Any = None  # what counts are of, if the model says so
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,7 @@ class _AuditColumns:
     target: str | None
     sensitive: tuple[str, ...]
     weight: str | None
+    exposure: str | None
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,8 @@ def audit(
     response: Response = None,
     model: Model = None,
     weight: Weight = None,
+    offset: Offset = None,
+    exposure: Exposure = None,
     separator: Separator = None,
     out: Figures = None,
     safe_csv: SafeCsv = False,
@@ -121,8 +132,9 @@ def audit(
         fitted = None if model is None else load_model(model)
         kinds = Kinds() if fitted is None else kinds_of_model(fitted)
         source = read(data, separator, kinds.as_text)
-        predicted = _predicted(source, prediction, fitted, options.positive)
-        roles = _roles(source, predicted, sensitive, response, weight)
+        given = {"offset": offset, "exposure": exposure}
+        predicted = _predicted(source, prediction, fitted, options.positive, given)
+        roles = _roles(source, predicted, sensitive, response, weight, given)
         audited, remarks = _audited(source, predicted, prediction, roles, options, kinds)
     if out is not None:
         write(arrow(audited.to_frame()), out, safe=safe_csv)
@@ -142,20 +154,25 @@ def _audited(
     """Compare groups; also return how columns were read."""
     from fairridge import audit as audited
 
-    others = [name for name in (roles.target, roles.weight, prediction) if name is not None]
+    named = (roles.target, roles.weight, roles.exposure, prediction)
+    others = [name for name in named if name is not None]
     table, remarks, _ = typed(source.table, [*roles.sensitive, *others], kinds, csv=source.is_csv)
     values = predicted.values if prediction is None else table.column(prediction)
     truth = values if roles.target is None else table.column(roles.target)
-    named = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
-    named["top"] = top_of(options.top)
+    meant = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
+    meant["top"] = top_of(options.top)
+    exposure = predicted.exposure
+    if exposure is None and roles.exposure is not None:
+        exposure = table.column(roles.exposure)
     with _naming_columns(roles.target or "response", prediction or "prediction"):
         audit = audited(
             None if roles.target is None else table.select([roles.target]),
             values,
             sensitive_features=table.select(list(roles.sensitive)),
             sample_weight=None if roles.weight is None else table.column(roles.weight),
+            exposure=exposure,
             linear_predictor=predicted.eta,
-            **(vars(options) | named),
+            **(vars(options) | meant),
         )
     return audit, remarks
 
@@ -166,6 +183,7 @@ def _roles(
     sensitive: list[str] | None,
     response: str | None,
     weight: str | None,
+    given: dict[str, str | None],
 ) -> _AuditColumns:
     """Raise unless there are sensitive attributes, and every column has one role."""
     attributes = names(sensitive, "--sensitive") or predicted.sensitive or source.sensitive
@@ -173,14 +191,19 @@ def _roles(
     if not attributes:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
     check_columns(attributes, source, "--sensitive")
-    for name, flag in ((target, "--response"), (weight, "--weight")):
-        check_columns([] if name is None else [name], source, flag)
-    check_roles([] if target is None else [target], attributes, weight, None)
-    return _AuditColumns(target, attributes, weight)
+    columns = {"response": target, "weight": weight} | given
+    for role, name in columns.items():
+        check_columns([] if name is None else [name], source, f"--{role}")
+    check_roles([] if target is None else [target], attributes, weight, *given.values())
+    return _AuditColumns(target, attributes, weight, given["exposure"])
 
 
 def _predicted(
-    source: Source, prediction: str | None, model: Any, positive: str | None
+    source: Source,
+    prediction: str | None,
+    model: Any,
+    positive: str | None,
+    given: dict[str, str | None],
 ) -> _Predictions:
     """Return predictions, and what a model knows of sensitive attributes and classes."""
     if (prediction is None) == (model is None):
@@ -188,9 +211,12 @@ def _predicted(
             "say where the predictions are: either --prediction NAME, or --model FILE to make them."
         )
     if prediction is not None:
+        if given["offset"] is not None:
+            raise BadInputError("--offset is for --model, which adds it; leave it out.")
         check_columns([prediction], source, "--prediction")
         return _Predictions(source.table.column(prediction), (), positive)
-    columns, eta = scored_columns(model, source), linear_predictors(model, source)
+    columns, eta = scored_columns(model, source, **given), linear_predictors(model, source)
+    exposure = _exposure(model, source, given)
     attributes = tuple(sensitive_of(model) or ())
     labels = [str(label) for label in getattr(model, "classes_", ())]
     if positive is not None and positive not in labels:
@@ -201,7 +227,23 @@ def _predicted(
             return _Predictions(1.0 - modeled.to_numpy(), attributes, positive, eta)
         return _Predictions(modeled, attributes, labels[1], eta)
     chosen = "prediction" if positive is None else f"probability_{positive}"
-    return _Predictions(columns[chosen], attributes, positive, eta)
+    return _Predictions(columns[chosen], attributes, positive, eta, exposure)
+
+
+def _exposure(model: Any, source: Source, given: dict[str, str | None]) -> Any:
+    """Return exposures, if offsets or exposures make rates of predictions; None if not.
+
+    Raises if the model was fitted with an offset or an exposure that is not named.
+    """
+    from fairridge.data import exposure_of, joined_offsets, read_offset, require_offsets
+
+    named = {
+        role: None if name is None else read_as_at_fit(model, source, [name]).column(name)
+        for role, name in given.items()
+    }
+    shift = joined_offsets(model.family_.link, **named)
+    require_offsets(model._fitted.offsets, shift, type(model).__name__)
+    return exposure_of(model.family_.link, read_offset(shift, source.table.num_rows))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from fairridge.cli.column_types import columns_of, is_text, kinds_of_model, read
 ON_BAD_ROW = ("error", "skip", "flag")
 
 
-def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list[str]]:
+def find_bad_rows(model: Any, table: Any, offsets: dict[str, str]) -> tuple[Any, list[str]]:
     """Say of every row why it cannot be predicted.
 
     Parameters
@@ -18,9 +18,9 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
     model : estimator
         The fitted model.
     table : pyarrow Table
-        The columns that it reads, and the offset.
-    offset : str or None
-        Name of the offset.
+        The columns that it reads, the offset and the exposure.
+    offsets : dict of str to str
+        Names of the columns that are "offset" and "exposure".
 
     Returns
     -------
@@ -38,8 +38,7 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
 
     reasons = np.full(table.num_rows, "", dtype=object)
     kinds = kinds_of_model(model)
-    if offset is not None:
-        kinds = replace(kinds, numbers=(*kinds.numbers, offset))
+    kinds = replace(kinds, numbers=(*kinds.numbers, *offsets.values()))
 
     def add(rows: Any, reason: str) -> None:
         first = rows & (reasons == "")
@@ -51,8 +50,7 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
         (column, for_sensitive(model.unknown) if sensitive else model.unknown)
         for column, sensitive in columns_of(model._fitted.reads)
     ]
-    if offset is not None:
-        columns.append((NumericColumn(offset), "error"))
+    columns += [(NumericColumn(name), "error") for name in offsets.values()]
     for column, unknown in columns:
         values, bad = table.column(column.name), dict[str, Any]()
         if not isinstance(column, CategoricalColumn) and is_text(values.type):
@@ -64,4 +62,6 @@ def find_bad_rows(model: Any, table: Any, offset: str | None) -> tuple[Any, list
         read = as_table(table.select([column.name])).column(0)
         for rows, reason in column_faults(column, read, unknown):
             add(rows & ~gone, reason)
+        if column.name == offsets.get("exposure"):
+            add(np.asarray(read) <= 0.0, f"the exposure {column.name!r} is not positive")
     return table, reasons.tolist()

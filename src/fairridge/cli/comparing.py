@@ -27,7 +27,7 @@ from fairridge.cli.training_data import Data, read_data
 
 # Options of columns and models that the compared models do not share.
 OMITTED = (
-    "event", "weight", "offset", "max_levels", "unknown",
+    "event", "weight", "offset", "exposure", "max_levels", "unknown",
     "unfairness", "definition", "penalty", "predictor_penalty", "ties", "link", "positive",
     "confidence", "certification", "class_weight",
 )  # fmt: skip

@@ -14,10 +14,12 @@ from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.model_values import bounds_of, top_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import (
+    Exposure,
     Favorable,
     Input,
     MinimumShare,
     ModelOut,
+    Offset,
     SavedModel,
     Seed,
     Separator,
@@ -72,7 +74,7 @@ class RuleOptions:
     ] = "refuse"
 
 
-@gathered(omit=("unfairness", "event", "offset", "ties", "confidence", "certification"))
+@gathered(omit=("unfairness", "event", "ties", "confidence", "certification"))
 def choose(
     data: Input,
     columns: Columns,
@@ -104,8 +106,8 @@ def choose(
             rule=rule,
             confidence=wanted.confidence,
             unfairness=bounds_of(wanted.bounds, "--bounds"),
-            sample_weight=training.weight,
-            sample_weight_held=held_out.weight,
+            **training.options,
+            **{f"{name}_held": values for name, values in held_out.options.items()},
             untested=wanted.untested,  # type: ignore[arg-type]
         )
     saved = out if choice.granted else None
@@ -151,6 +153,8 @@ def monitor(
     false_alarm: FalseAlarm = None,
     response: Classes = None,
     weight: Weight = None,
+    offset: Offset = None,
+    exposure: Exposure = None,
     separator: Separator = None,
 ) -> Result:
     """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
@@ -159,11 +163,14 @@ def monitor(
     with progress("reading and watching"):
         source = read(data, separator, kinds_of_model(fitted).as_text)
         X, attributes = model_rows(fitted, source)
-        y, weights = _observed(fitted, source, response), _weights(fitted, source, weight)
+        y = _observed(fitted, source, response)
+        numbers = _numbers(
+            fitted, source, {"sample_weight": weight, "offset": offset, "exposure": exposure}
+        )
         # Another run may add its rows to the same state.
         with updating(state, lambda: note(f"waiting for another run that updates {state}")):
             watch = _watch(fitted, state, unfairness, false_alarm)
-            seen = watch.update(X, **attributes, y=y, sample_weight=weights)
+            seen = watch.update(X, **attributes, y=y, **numbers)
             watch.save(state)
     known = {
         "watches": watch.watches,
@@ -219,13 +226,15 @@ def _observed(model: Any, source: Source, response: str | None) -> Any:
     return [known.get(str(label), label) for label in found.table.column(response).to_pylist()]
 
 
-def _weights(model: Any, source: Source, weight: str | None) -> Any:
-    """Return a column of weights, read as at fit; None if there is none."""
-    if weight is None:
-        return None
-    check_columns([weight], source, "--weight")
+def _numbers(model: Any, source: Source, columns: dict[str, str | None]) -> dict[str, Any]:
+    """Return columns of weights, offsets and exposures, read as at fit, by argument."""
+    named = {argument: name for argument, name in columns.items() if name is not None}
+    for argument, name in named.items():
+        check_columns([name], source, f"--{argument.removeprefix('sample_')}")
+    chosen = list(dict.fromkeys(named.values()))
     kinds, csv = kinds_of_model(model), source.is_csv
-    return typed(source.table.select([weight]), [weight], kinds, csv=csv).table.column(weight)
+    table = typed(source.table.select(chosen), chosen, kinds, csv=csv).table
+    return {argument: table.column(name) for argument, name in named.items()}
 
 
 def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float | None) -> Any:
@@ -310,15 +319,7 @@ def _divided(everyone: Data, held_out: str, separator: str | None, seed: int) ->
     if min(held.sum(), n - held.sum()) < 2:
         raise BadInputError(f"{n} rows are too few to hold out {share:g} of them.")
     whole = replace(everyone, X=_with_levels(everyone.X))
-    return tuple(  # type: ignore[return-value]
-        replace(
-            whole,
-            X=whole.X.filter(chosen),
-            y=whole.y.filter(chosen),
-            weight=None if whole.weight is None else whole.weight.filter(chosen),
-        )
-        for chosen in (~held, held)
-    )
+    return whole.filter(~held), whole.filter(held)
 
 
 def _with_levels(X: Any) -> Any:

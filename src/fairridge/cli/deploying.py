@@ -11,7 +11,16 @@ from fairridge.cli.column_types import is_text, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import check_columns, read
 from fairridge.cli.option_groups import gathered
-from fairridge.cli.options import Input, RowsOut, SafeCsv, SavedModel, Separator, option
+from fairridge.cli.options import (
+    Exposure,
+    Input,
+    Offset,
+    RowsOut,
+    SafeCsv,
+    SavedModel,
+    Separator,
+    option,
+)
 from fairridge.cli.outputs import arrow, check_place, write, write_rows
 from fairridge.cli.predicting import input_columns, load_model
 from fairridge.cli.terminal import Result, note, progress, say
@@ -187,10 +196,6 @@ class TariffOptions:
                "--response", "-y"),
     ] = None  # fmt: skip
     weight: Annotated[str | None, option("NAME", "Column of weights.")] = None
-    exposure: Annotated[str | None, option("NAME", "Column of exposures, such as years.")] = None
-    offset: Annotated[
-        str | None, option("NAME", "Column that is added to the linear predictor.")
-    ] = None
     bands: Annotated[
         list[str] | None,
         option("COLUMN=ENDS", "Bands of a number, such as age=18,25,40,65; may be repeated."),
@@ -205,6 +210,8 @@ def export(
     query: QueryOptions,
     points: PointOptions,
     tariff: TariffOptions,
+    offset: Offset = None,
+    exposure: Exposure = None,
     separator: Separator = None,
 ) -> None:
     """Write a model as a query, a module, an ONNX graph, for scikit-learn, as points or factors."""
@@ -217,11 +224,20 @@ def export(
             name = next(iter(given)).replace("_", "-")
             raise BadInputError(f"--{name} is for --to {format_}; leave it out.")
         options |= given
+    both = {"offset": offset, "exposure": exposure}
+    named = {role: name for role, name in both.items() if name is not None}
+    if named and to not in ("sql", "onnx", "relativities"):
+        raise BadInputError(
+            f"--{next(iter(named))} is for --to sql, onnx and relativities; leave it out: "
+            "predictions of models that were fitted with an exposure are rates, per unit of "
+            "exposure."
+        )
+    options |= named
     check_place(out, model, tariff.data)
     fitted = load_model(model)
     try:
         if to == "relativities":
-            _write_relativities(fitted, out, tariff, separator)
+            _write_relativities(fitted, out, tariff, both, separator)
         else:
             _write_model(fitted, to, out, options)
     except TypeError as error:  # the model is not linear
@@ -240,7 +256,7 @@ def _write_model(model: Any, to: str, out: str, options: dict[str, Any]) -> None
     elif to == "python":
         content = export.to_python(model).encode()
     elif to == "onnx":
-        content = export.to_onnx(model).SerializeToString()
+        content = export.to_onnx(model, **options).SerializeToString()
     else:
         content = pickle.dumps(export.to_sklearn(model))
     with writing(out) as file:
@@ -250,7 +266,11 @@ def _write_model(model: Any, to: str, out: str, options: dict[str, Any]) -> None
 
 
 def _write_relativities(
-    model: Any, out: str, options: TariffOptions, separator: str | None
+    model: Any,
+    out: str,
+    options: TariffOptions,
+    offsets: dict[str, str | None],
+    separator: str | None,
 ) -> None:
     """Write tariff factors; spreadsheets open them, so that no text may be a formula."""
     from fairridge import export
@@ -259,10 +279,9 @@ def _write_relativities(
     roles = {
         "y": (options.response, "--response"),
         "sample_weight": (options.weight, "--weight"),
-        "exposure": (options.exposure, "--exposure"),
-        "offset": (options.offset, "--offset"),
+        **{role: (name, f"--{role}") for role, name in offsets.items()},
     }
-    named = {role: pair for role, pair in roles.items() if pair[0] is not None}
+    named = {role: (name, flag) for role, (name, flag) in roles.items() if name is not None}
     if options.data is None:
         for _, flag in named.values():
             raise BadInputError(f"{flag} is a column of rows: name their file with --data FILE.")

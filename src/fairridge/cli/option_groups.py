@@ -12,7 +12,16 @@ from fairridge.cli.column_types import Kinds
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names, repeated
 from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
-from fairridge.cli.options import AsJson, Offset, Response, Sensitive, Weight, of_data, of_model
+from fairridge.cli.options import (
+    AsJson,
+    Exposure,
+    Offset,
+    Response,
+    Sensitive,
+    Weight,
+    of_data,
+    of_model,
+)
 from fairridge.cli.terminal import Result
 
 Command = Callable[..., Result | None]
@@ -41,6 +50,7 @@ class Columns:
     ] = None
     weight: Weight = None
     offset: Offset = None
+    exposure: Exposure = None
     drop_missing: Annotated[
         bool, of_data(None, "Leave out rows with missing values.", "--drop-missing")
     ] = False

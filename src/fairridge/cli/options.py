@@ -41,6 +41,14 @@ Offset = Annotated[
     str | None,
     of_data("NAME", "Column that is added to the linear predictor, such as log exposure."),
 ]
+Exposure = Annotated[
+    str | None,
+    of_data(
+        "NAME",
+        "Column of exposures, such as policy years, that counts or amounts are proportional to; "
+        "predictions are then compared as rates.",
+    ),
+]
 Separator = Annotated[
     str | None, of_data("CHAR", "What separates columns of a CSV file; guessed by default.")
 ]

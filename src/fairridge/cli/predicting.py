@@ -15,6 +15,7 @@ from fairridge.cli.errors import BadInputError, naming
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.options import (
     AsJson,
+    Exposure,
     Input,
     Offset,
     RowsOut,
@@ -52,6 +53,7 @@ def predict(
     unknown: Unknown = None,
     on_bad_row: OnBadRow = "error",
     offset: Offset = None,
+    exposure: Exposure = None,
     separator: Separator = None,
     stream: Stream = False,
     safe_csv: SafeCsv = False,
@@ -68,19 +70,28 @@ def predict(
             raise BadInputError("--json needs the rows in memory; leave --stream or --json out.")
         if on_bad_row != "error":
             raise BadInputError("--on-bad-row needs the rows in memory; leave --stream out.")
-        written = write_predictions(fitted, data, out, offset)
+        written = write_predictions(fitted, data, out, offset, exposure)
         note(f"{written:,} rows with predictions: {out}")
         return
     with progress("reading and predicting"):
         source = read(data, separator, kinds_of_model(fitted).as_text)
         if on_bad_row == "error":
-            table, scores = source.table, scored_columns(fitted, source, offset)
+            table, scores = source.table, scored_columns(fitted, source, offset, exposure)
         else:
-            table, scores = _scored_where_possible(fitted, source, offset, on_bad_row)
+            shifts = offset, exposure
+            table, scores = _scored_where_possible(fitted, source, shifts, on_bad_row)
+    _say_what(fitted, exposure)
     if as_json:
         show_json({name: column.to_pylist() for name, column in scores.items()})
     else:
         write_rows(table, scores, out, ", ".join(scores), safe=safe_csv)
+
+
+def _say_what(model: Any, exposure: str | None) -> None:
+    """Say what predictions are, if the rows of the fit had an exposure or an offset."""
+    if model._fitted.offsets and model.family_.link == "log":
+        what = "counts or amounts" if exposure is not None else "rates, per unit of exposure"
+        note(f"note: predictions are {what}.")
 
 
 def load_model(name: str) -> Any:
@@ -93,18 +104,20 @@ def load_model(name: str) -> Any:
         return load(name)
 
 
-def scored_columns(model: Any, source: Source, offset: str | None = None) -> dict[str, Any]:
+def scored_columns(
+    model: Any, source: Source, offset: str | None = None, exposure: str | None = None
+) -> dict[str, Any]:
     """Return predictions, and probabilities if there are any, by name."""
     import pyarrow as pa
 
     from fairridge.sources.predictions import BOTH, BatchPredictor
 
-    predictor = BatchPredictor(model, BOTH, offset)
+    predictor = BatchPredictor(model, BOTH, offset, exposure)
     return {name: pa.array(column) for name, column in predictor(_typed(predictor, source)).items()}
 
 
 def _scored_where_possible(
-    model: Any, source: Source, offset: str | None, on_bad_row: str
+    model: Any, source: Source, shifts: tuple[str | None, str | None], on_bad_row: str
 ) -> tuple[Any, dict[str, Any]]:
     """Return rows and scores, null for rows that cannot be predicted, or without these rows."""
     import numpy as np
@@ -112,8 +125,9 @@ def _scored_where_possible(
 
     from fairridge.sources.predictions import BOTH, BatchPredictor
 
-    predictor = BatchPredictor(model, BOTH, offset)
-    table, reasons = find_bad_rows(model, _typed(predictor, source, strict=False), offset)
+    predictor = BatchPredictor(model, BOTH, *shifts)
+    table = _typed(predictor, source, strict=False)
+    table, reasons = find_bad_rows(model, table, predictor.offsets)
     good = np.array([not reason for reason in reasons], dtype=bool)
     if not good.any():
         raise BadInputError(f"no row of {source.name} can be predicted: {reasons[0]}.")
@@ -143,7 +157,7 @@ def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
         raise BadInputError(
             "this model was fitted to arrays without names; use it in Python instead."
         )
-    table = _read_as_at_fit(model, source, [*names, *apart])
+    table = read_as_at_fit(model, source, [*names, *apart])
     X = table.select(list(names))
     return X, {"sensitive_features": table.select(list(apart))} if apart else {}
 
@@ -167,7 +181,13 @@ def input_columns(model: Any, source: Source, *, quiet: bool = False) -> tuple[A
     return X, S if S.num_columns else None
 
 
-def _read_as_at_fit(
+def _require_rates(model: Any) -> None:
+    from fairridge.data import require_log_link
+
+    require_log_link(model.family_.link)
+
+
+def read_as_at_fit(
     model: Any, source: Source, names: list[str], *, quiet: bool = False, strict: bool = True
 ) -> Any:
     """Return columns as a model read them at fit."""
@@ -180,13 +200,15 @@ def _read_as_at_fit(
 
 
 def _typed(predictor: Any, source: Source, *, quiet: bool = False, strict: bool = True) -> Any:
-    """Return the columns that predictions read, and the offset."""
-    offset, inputs = predictor.offset, [name for part in predictor.inputs for name in part]
-    if offset is not None:
-        check_columns([offset], source, "--offset")
-        if offset in inputs:
+    """Return the columns that predictions read, the offset and the exposure."""
+    inputs = [name for part in predictor.inputs for name in part]
+    if predictor.exposure is not None:
+        _require_rates(predictor.model)
+    for role, name in predictor.offsets.items():
+        check_columns([name], source, f"--{role}")
+        if name in inputs:
             raise BadInputError(
-                f"--offset {offset} is an input of the model; it cannot be the offset, too."
+                f"--{role} {name} is an input of the model; it cannot be the {role}, too."
             )
-        inputs.append(offset)
-    return _read_as_at_fit(predictor.model, source, inputs, quiet=quiet, strict=strict)
+        inputs.append(name)
+    return read_as_at_fit(predictor.model, source, inputs, quiet=quiet, strict=strict)

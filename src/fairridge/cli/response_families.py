@@ -36,6 +36,18 @@ def choose_family(
     return family, "--family says so"
 
 
+def check_exposure(exposure: str | None, family: str) -> None:
+    """Raise if a family has no rates."""
+    from fairridge.names import REGRESSION_FAMILIES
+
+    known = [name for name, each in REGRESSION_FAMILIES.items() if each.link == "log"]
+    if exposure is not None and family not in known:
+        raise BadInputError(
+            f"--exposure {exposure} is for counts and amounts, and the family is {family}; choose "
+            f"one of {', '.join(known)} with --family, or leave it out."
+        )
+
+
 def _families() -> tuple[str, ...]:
     from fairridge.names import REGRESSION_FAMILIES
 

@@ -14,7 +14,7 @@ from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, Source, check_columns
 from fairridge.cli.option_groups import Columns
 from fairridge.cli.outputs import PARQUET
-from fairridge.cli.response_families import choose_family
+from fairridge.cli.response_families import check_exposure, choose_family
 from fairridge.cli.training_data import Data, read_data, roles_of
 
 # Rows from which the family is guessed.
@@ -47,6 +47,7 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
     roles = roles_of(first, columns)
     _require_plain(first, (*roles.sensitive, *roles.predictors, *roles.target), columns.kinds)
     family, reason = choose_family(first.table, roles.target, columns.family, first)
+    check_exposure(columns.exposure, family)
     source = sources.parquet(
         name,
         response=roles.target if len(roles.target) > 1 else roles.target[0],
@@ -54,6 +55,7 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
         predictors=list(roles.predictors),
         weight=columns.weight,
         offset=columns.offset,
+        exposure=columns.exposure,
         progress=sys.stderr.isatty() and find_spec("tqdm") is not None,
     )
     return Data(
@@ -62,6 +64,7 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
         y=None,
         weight=None,
         offset=None,
+        exposure=None,
         response=roles.target[0],
         sensitive=roles.sensitive,
         family=family,
@@ -95,14 +98,16 @@ def _require_plain(first: Source, used: Sequence[str], kinds: Kinds) -> None:
             )
 
 
-def write_predictions(model: Any, name: str, out: str | None, offset: str | None) -> int:
+def write_predictions(
+    model: Any, name: str, out: str | None, offset: str | None, exposure: str | None
+) -> int:
     """Predict for rows in files, and return how many there were."""
     from fairridge import sources
     from fairridge.sources.predictions import BOTH
 
     if out is None or not out.endswith(PARQUET):
         raise BadInputError("predictions for a stream go to a Parquet file: --out FILE.parquet.")
-    source = sources.parquet(name, offset=offset)
+    source = sources.parquet(name, offset=offset, exposure=exposure)
     source.predictions(model, BOTH).write(out, keep=_first_rows(name).columns)
     return int(source.n_rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairridge.cli.column_types import NOTHING, Kinds, coded, is_text, typed
@@ -11,7 +11,7 @@ from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
 from fairridge.cli.option_groups import Columns, ModelOptions
-from fairridge.cli.response_families import CLASSES, choose_family
+from fairridge.cli.response_families import CLASSES, check_exposure, choose_family
 from fairridge.data.text_style import TextStyle
 
 # Options that only some families have, those families, and what their models are called.
@@ -35,6 +35,7 @@ class Data:
     # Of every row (array or None).
     weight: Any
     offset: Any
+    exposure: Any
     response: str  # name of the response
     sensitive: tuple[str, ...]  # names of sensitive attributes
     # The family, and why it was chosen.
@@ -52,10 +53,18 @@ class Data:
         """How columns were written, for another file of the same columns."""
         return Kinds(styles={style.name: style for style in self.styles})
 
+    def filter(self, chosen: Any) -> Data:
+        """Return some of the rows."""
+        weight, offset, exposure = (
+            None if values is None else values.filter(chosen) for values in self.options.values()
+        )
+        X, y = self.X.filter(chosen), self.y.filter(chosen)
+        return replace(self, X=X, y=y, weight=weight, offset=offset, exposure=exposure)
+
     @property
     def options(self) -> dict[str, Any]:
         """Arguments of `fit` beside X and y."""
-        return {"sample_weight": self.weight, "offset": self.offset}
+        return {"sample_weight": self.weight, "offset": self.offset, "exposure": self.exposure}
 
 
 def make_model(data: Data, options: ModelOptions) -> Any:
@@ -100,7 +109,7 @@ def make_model(data: Data, options: ModelOptions) -> Any:
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Which columns are what; others are weight and offset."""
+    """Which columns are what; others are weight, offset and exposure."""
 
     target: tuple[str, ...]
     sensitive: tuple[str, ...]
@@ -132,12 +141,14 @@ def read_data(
     table, more, others = typed(table, roles.target, kinds, dates=False, csv=csv)
     encoded = _encoded_columns(table, used, columns, roles)
     family, reason = choose_family(table, roles.target, columns.family, source)
+    check_exposure(columns.exposure, family)
     return Data(
         origin=source.fingerprint,
         X=table.select(used),
         y=_target(table, roles.target),
         weight=None if columns.weight is None else table.column(columns.weight),
         offset=None if columns.offset is None else table.column(columns.offset),
+        exposure=None if columns.exposure is None else table.column(columns.exposure),
         response=roles.target[0],
         sensitive=roles.sensitive,
         family=family,
@@ -165,9 +176,10 @@ def roles_of(source: Source, columns: Columns) -> ColumnRoles:
     if not sensitive:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
     check_columns(sensitive, source, "--sensitive")
-    others = tuple(name for name in (columns.weight, columns.offset) if name is not None)
-    check_columns(others, source, "--weight or --offset")
-    check_roles(target, sensitive, columns.weight, columns.offset)
+    extras = (columns.weight, columns.offset, columns.exposure)
+    others = tuple(name for name in extras if name is not None)
+    check_columns(others, source, "--weight, --offset or --exposure")
+    check_roles(target, sensitive, *extras)
     chosen = _predictors(source, columns, (*target, *sensitive, *others))
     controls = names(columns.controls, "--controls")
     check_columns(controls, source, "--controls")
@@ -186,7 +198,11 @@ def roles_of(source: Source, columns: Columns) -> ColumnRoles:
 
 
 def check_roles(
-    target: Sequence[str], sensitive: Sequence[str], weight: str | None, offset: str | None
+    target: Sequence[str],
+    sensitive: Sequence[str],
+    weight: str | None,
+    offset: str | None,
+    exposure: str | None,
 ) -> None:
     """Raise if a column has two roles."""
     roles = (
@@ -195,6 +211,7 @@ def check_roles(
         ("sensitive", sensitive),
         ("the weight", () if weight is None else (weight,)),
         ("the offset", () if offset is None else (offset,)),
+        ("the exposure", () if exposure is None else (exposure,)),
     )
     known: dict[str, str] = {}
     for role, columns in roles:

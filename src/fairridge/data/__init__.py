@@ -11,6 +11,15 @@ from fairridge.data.design import (
 from fairridge.data.frames import columns_of, make_frame
 from fairridge.data.levels import Levels, is_missing
 from fairridge.data.maps import MappedEncoding
+from fairridge.data.offsets import (
+    exposure_of,
+    joined_offsets,
+    log_exposure,
+    offset_names,
+    read_offset,
+    require_log_link,
+    require_offsets,
+)
 from fairridge.data.rows import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
 from fairridge.data.table import (
     Table,
@@ -43,15 +52,22 @@ __all__ = [
     "as_table",
     "columns_of",
     "dense_columns",
+    "exposure_of",
     "is_missing",
     "is_sparse",
+    "joined_offsets",
     "learn_design",
+    "log_exposure",
     "make_frame",
     "most_levels",
     "name_of",
     "numeric_vector",
+    "offset_names",
     "one_per_row",
+    "read_offset",
     "require_few_levels",
+    "require_log_link",
+    "require_offsets",
     "require_usual_size",
     "weights",
 ]

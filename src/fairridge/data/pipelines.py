@@ -61,12 +61,14 @@ def takes_sensitive(model: Any) -> bool:
     return "sensitive_features" in inspect.signature(last.predict).parameters
 
 
-def predicted(model: Any, X: Any, S: Any = None) -> Floats:
+def predicted(model: Any, X: Any, S: Any = None, offset: Any = None) -> Floats:
     """Return predicted numbers of shape (n,), or probabilities of shape (n, K).
 
     A classifier without probabilities is certain of what it predicts.
     """
     given = {"sensitive_features": S} if S is not None and takes_sensitive(model) else {}
+    if offset is not None:
+        given["offset"] = offset
     if not is_classifier(model):
         return np.asarray(model.predict(X, **given), dtype=np.float64)
     if hasattr(model, "predict_proba"):

@@ -20,6 +20,7 @@ from fairridge._arrays import (
 )
 from fairridge._typing import Integers
 from fairridge.data import MAX_LEVELS, Design, Table, as_table, learn_design
+from fairridge.data.offsets import Offsets
 from fairridge.data.table import in_place, require_usual_size
 from fairridge.engines import DeviceEngine, DeviceRows
 from fairridge.estimators._model import FairModel
@@ -41,7 +42,7 @@ def read_device(
     X : array of shape (n, k)
         Where it is, all sums are computed.
     y, sensitive_features, sample_weight, offset
-        As in `fit`; NumPy arrays are copied to the device of X.
+        As in `fit`, or `Offsets`; NumPy arrays are copied to the device of X.
     """
     name, kind = type(model).__name__, model._response_kind
     if not model._sums_on_devices:
@@ -65,9 +66,7 @@ def read_device(
         table, attributes, model.sensitive, getattr(model, "max_levels", MAX_LEVELS)
     )
     values = _vector(y, X, n, "y")
-    weight, shift = _weights(sample_weight, X, n), None
-    if offset is not None:
-        shift = _finite(_vector(offset, X, n, "offset"), "offset")
+    weight, shift = _weights(sample_weight, X, n), _shift(offset, X, n)
     classes = _labels(values) if kind.has_labels else np.empty(0)
     response, reader = kind.streamed(classes)
     family = response.family
@@ -155,6 +154,21 @@ def _finite(array: Any, argument: str) -> Any:
     if not all(bool(xp.all(xp.isfinite(part))) for part in parts):
         raise ValueError(f"Input {argument} contains NaN or infinity; drop those rows first.")
     return array
+
+
+def _shift(offset: Any, X: Any, n_rows: int) -> Any:
+    """Read what is added to η: offset + log(exposure). None stays None."""
+    if not isinstance(offset, Offsets):
+        return None if offset is None else _finite(_vector(offset, X, n_rows, "offset"), "offset")
+    exposure = offset.exposure
+    if isinstance(exposure, int | float):
+        exposure = np.full(n_rows, float(exposure))
+    exposure = as_float64(_finite(_vector(exposure, X, n_rows, "exposure"), "exposure"))
+    xp = namespace(exposure)
+    if not float(xp.min(exposure)) > 0.0:
+        raise ValueError(f"exposure must be positive; it has {float(xp.min(exposure)):g}.")
+    first = _shift(offset.offset, X, n_rows)
+    return xp.log(exposure) if first is None else xp.log(exposure) + as_float64(first)
 
 
 def _weights(sample_weight: Any, X: Any, n_rows: int) -> Any:

@@ -31,7 +31,7 @@ from fairridge.arguments import (
     check_number,
     check_option,
 )
-from fairridge.data import MAX_LEVELS, numeric_vector
+from fairridge.data import MAX_LEVELS, joined_offsets, read_offset
 from fairridge.engines import Engine, linear_predictor, threads_for_passes
 from fairridge.estimators import _inferring
 from fairridge.estimators._certifying import certified_solutions, check_certification, set_aside
@@ -173,6 +173,7 @@ class LinearModel(BaseEstimator):
         sensitive_features: TableLike | None = None,
         sample_weight: VectorLike | None = None,
         offset: VectorLike | None = None,
+        exposure: VectorLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -188,8 +189,12 @@ class LinearModel(BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Weights; a row of weight zero is absent.
         offset : array-like of shape (n,), optional
-            Added to the linear predictor with coefficient 1; for rates, the
-            log of the exposure.
+            Added to the linear predictor with coefficient 1.
+        exposure : array-like of shape (n,), optional
+            For families with the log link: positive numbers that the expected
+            responses are proportional to, such as policy years. The likelihood is
+            that of an offset of their logarithm, which is added to `offset` if
+            there is one; `predict` gives rates, per unit of exposure.
 
         Returns
         -------
@@ -197,7 +202,8 @@ class LinearModel(BaseEstimator):
         """
         self._check_parameters()
         self._check_own_bound()
-        training = self._read(X, y, sensitive_features, sample_weight, offset)
+        shift = self._shift(offset, exposure)
+        training = self._read(X, y, sensitive_features, sample_weight, shift)
         with threads_for_passes(training.engine, training.response.family):
             model = self._with_penalty(training)
             problem = model._set_up(training)
@@ -213,12 +219,13 @@ class LinearModel(BaseEstimator):
         sensitive_features: TableLike | None = None,
         sample_weight: VectorLike | None = None,
         offset: VectorLike | None = None,
+        exposure: VectorLike | None = None,
     ) -> FairnessPath:
         """Fit the models for many bounds at once.
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight, offset
+        X, y, sensitive_features, sample_weight, offset, exposure
             As in `fit`.
         unfairness : array-like, optional
             The bounds; 0, 0.01, …, 1 by default. With `confidence` each is certified
@@ -241,7 +248,8 @@ class LinearModel(BaseEstimator):
             )
         bounds = np.linspace(0.0, 1.0, 101) if unfairness is None else unfairness
         bounds = check_bounds(bounds, traits.largest_bound)
-        training = self._read(X, y, sensitive_features, sample_weight, offset)
+        shift = self._shift(offset, exposure)
+        training = self._read(X, y, sensitive_features, sample_weight, shift)
         with threads_for_passes(training.engine, training.response.family):
             model = self._with_penalty(training)
             problem = model._set_up(training)
@@ -259,6 +267,12 @@ class LinearModel(BaseEstimator):
     def _check_own_bound(self) -> None:
         """Raise unless the parameter `unfairness` is a bound."""
         check_bound(self.unfairness, self._traits.largest_bound)
+
+    def _shift(self, offset: Any, exposure: Any) -> Any:
+        """Return what is added to η: the offset, with the logarithm of an exposure."""
+        if exposure is None:
+            return offset
+        return joined_offsets(self._response_kind.link, offset, exposure)
 
     def _read(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
@@ -334,8 +348,9 @@ class LinearModel(BaseEstimator):
         else:
             eta = np.tile(intercept, (table.shape[0], 1))
             eta = to_device(eta, table.source) if table.on_device else eta
-        if offset is not None:
-            eta += to_device(numeric_vector(offset, table.shape[0], "offset")[:, None], eta)
+        shift = read_offset(offset, table.shape[0])
+        if shift is not None:
+            eta += to_device(shift[:, None], eta)
         return eta[:, 0] if eta.shape[1] == 1 else eta
 
     def __sklearn_tags__(self) -> Any:

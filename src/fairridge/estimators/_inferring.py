@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_option
-from fairridge.data import Design, as_table, dense_columns, numeric_vector, weights
+from fairridge.data import (
+    Design,
+    as_table,
+    dense_columns,
+    joined_offsets,
+    read_offset,
+    require_offsets,
+    weights,
+)
 from fairridge.data.table import labels
 from fairridge.engines import (
     Engine,
@@ -54,6 +62,7 @@ def inference(
     sensitive_features: TableLike | None = None,
     sample_weight: VectorLike | None = None,
     offset: VectorLike | None = None,
+    exposure: VectorLike | None = None,
     covariance: Literal["HC0", "HC1", "HC3", "cluster"] = "HC1",
     clusters: VectorLike | None = None,
     weights: Literal["sampling", "frequency"] = "sampling",
@@ -63,7 +72,7 @@ def inference(
 
     Parameters
     ----------
-    X, y, sensitive_features, sample_weight, offset
+    X, y, sensitive_features, sample_weight, offset, exposure
         As in `fit`, with the same rows.
     covariance : {"HC0", "HC1", "HC3", "cluster"}, default="HC1"
         Which estimator of the covariance.
@@ -88,7 +97,10 @@ def inference(
         )
     if products is not None:
         _require_same(self, products, covariance, frequency)
-    training = read_training(settings, X, y, sensitive_features, sample_weight, offset)
+    shift = joined_offsets(self.family_.link, offset, exposure)
+    if not isinstance(X, RowSource | RowMoments):
+        require_offsets(self._fitted.offsets, shift, type(self).__name__)
+    training = read_training(settings, X, y, sensitive_features, sample_weight, shift)
     if settings.confidence is not None:
         training = set_aside(settings, training)
     engine = training.engine if clusters is not None else _with_moments(self, training.engine)
@@ -154,10 +166,9 @@ class _Reader:
         if self.needs_sensitive:
             attributes = design.attributes(sensitive_features, estimator_name=self.name)
         pieces = design.encode(table, attributes, self.unknown, estimator_name=self.name)
-        n = table.shape[0]
-        shift = np.zeros(n) if offset is None else numeric_vector(offset, n, "offset")
+        shift = read_offset(offset, table.shape[0])
         columns = dense_columns((*pieces[0], *pieces[1]), design.encoded_names)
-        return columns[:, design.input_order], shift
+        return columns[:, design.input_order], np.zeros(len(columns)) if shift is None else shift
 
 
 def _with_moments(model: Any, engine: Engine) -> Engine:

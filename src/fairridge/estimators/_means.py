@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats, TableLike, VectorLike
-from fairridge.data import numeric_vector
+from fairridge.data import joined_offsets, numeric_vector
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._training import read_scored
 from fairridge.sources import RowSource
@@ -24,8 +25,9 @@ def predict(
     *,
     sensitive_features: TableLike | None = None,
     offset: VectorLike | None = None,
+    exposure: VectorLike | None = None,
 ) -> Floats:
-    """Predict the mean response.
+    """Predict the mean response, or with the log link and without an exposure the rate.
 
     Parameters
     ----------
@@ -35,6 +37,8 @@ def predict(
         Required if and only if it was given at fit.
     offset : array-like of shape (n,), optional
         Added to the linear predictor.
+    exposure : array-like of shape (n,) or float, optional
+        For families with the log link: multiplies the rate.
 
     Returns
     -------
@@ -44,7 +48,9 @@ def predict(
     """
     if isinstance(X, RowSource):
         return X.predictions(self, "predict")
-    eta = self._linear_predictor(X, sensitive_features, offset)
+    check_is_fitted(self)
+    shift = joined_offsets(self.family_.link, offset, exposure)
+    eta = self._linear_predictor(X, sensitive_features, shift)
     mean: Floats = self.family_.mean(eta)
     return mean
 
@@ -57,9 +63,15 @@ def score(
     sensitive_features: TableLike | None = None,
     sample_weight: VectorLike | None = None,
     offset: VectorLike | None = None,
+    exposure: VectorLike | None = None,
 ) -> float:
-    """Return R² for gaussian models, D² (explained deviance) for others."""
-    inputs, eta = read_scored(self, X, sensitive_features, sample_weight, offset)
+    """Return R² for gaussian models, D² (explained deviance) for others.
+
+    A model that was fitted with an offset or an exposure needs it here, too.
+    """
+    check_is_fitted(self)
+    shift = joined_offsets(self.family_.link, offset, exposure)
+    inputs, eta = read_scored(self, X, sensitive_features, sample_weight, shift)
     response = numeric_vector(y, inputs.n_given, "y", inputs.keep)
     if self.family_.least_squares:
         return float(r2_score(response, eta, sample_weight=inputs.weight))

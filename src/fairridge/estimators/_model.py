@@ -2,8 +2,8 @@
 
 Beside parameters and public attributes this is, of any model, `_traits` (what
 kind of model its parameters make) and, once it is fitted, `_fitted` (what it was
-fitted with) and `_linear_predictor`. A `LinearModel` adds `_description` and the steps
-of a fit, `_problem_on`, `_set_up`, `_solve` and `_finish`.
+fitted with) and `_linear_predictor`. A `LinearModel` adds `_description`, `_shift` (offset
+and exposure together) and the steps of a fit, `_problem_on`, `_set_up`, `_solve` and `_finish`.
 """
 
 from __future__ import annotations
@@ -65,6 +65,9 @@ class Fitted:
     profiles: tuple[ColumnProfile, ...]  # how these were distributed; empty if that is not kept
     # How columns were written in the file of the fit; empty if there was none.
     text_styles: tuple[TextStyle, ...]
+    # Which of "offset" and "exposure" the rows came with: responses cannot be compared with
+    # predictions without these.
+    offsets: tuple[str, ...] = ()
 
     @property
     def bound(self) -> Any:
@@ -129,8 +132,8 @@ def fitted(model: Any) -> Fitted:
     """Return what a model was fitted with; raise if it is not fitted."""
     check_is_fitted(model)
     settings, profiles = model._settings, getattr(model, "_profiles", ())
-    styles = getattr(model, "_text_styles", ())
-    return Fitted(settings, settings._traits, model._design, profiles, styles)
+    styles, offsets = getattr(model, "_text_styles", ()), getattr(model, "_offsets", ())
+    return Fitted(settings, settings._traits, model._design, profiles, styles, offsets)
 
 
 def keep_text_styles(model: Any, styles: tuple[TextStyle, ...]) -> None:

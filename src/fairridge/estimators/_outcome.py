@@ -40,7 +40,7 @@ def check_columns(
     traits: Traits,
     ignored: frozenset[int] = frozenset(),
 ) -> None:
-    """Raise if features explain anything; warn of columns that add nothing.
+    """Raise if features explain anything; warn of columns that add nothing, or of an odd offset.
 
     Parameters
     ----------
@@ -54,6 +54,7 @@ def check_columns(
         Predictor columns that are constant or collinear without isolated rows.
     """
     _check_ranks(basis, training.design, training.n_rows, advice=traits.advice)
+    _warn_of_unlogged(training)
     parts = []
     S, X = training.design.sensitive, training.design.predictors
     empty = [*S.single, *(S.names[k] for k in basis.sensitive.dependent if k not in S.empty)]
@@ -166,6 +167,49 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
 SEPARATION = ("isolate", "warn", "error")
 
 
+# An offset this large would multiply means by 5·10⁸: days, and not their logarithm.
+LARGEST_LOG_EXPOSURE = 20.0
+# Of exposures that are all above 1, such as months, the smallest has a logarithm of log 2, about;
+# that of the largest tells logarithms of days from years.
+LEAST_LOG_EXPOSURE, MOST_YEARS = 0.5, 5.0
+
+
+def _warn_of_unlogged(training: Training) -> None:
+    """Warn of an offset that looks like an exposure whose logarithm was not taken.
+
+    Its values are all positive and differ, and they are too large or too near 0 for logarithms
+    of exposures above 1; or they could be years, and the responses are closer to multiples of
+    them than of their exponentials, by the deviance of the model with an intercept alone.
+    """
+    engine, family = training.engine, training.response.family
+    if family.link != "log" or training.offsets != ("offset",) or not in_memory(engine):
+        return
+    offset = engine.offset
+    assert offset is not None
+    low, high = float(offset.min()), float(offset.max())
+    if not 0.0 < low < high:
+        return
+    unlikely = low < LEAST_LOG_EXPOSURE or high > LARGEST_LOG_EXPOSURE
+    if not unlikely and high < MOST_YEARS:
+        logged, given = (_null_deviance(engine, family, o) for o in (np.log(offset), offset))
+        unlikely = logged < given
+    if unlikely:
+        warn_user(
+            f"the offset has positive values only, from {low:g} to {high:g}, and looks like an "
+            "exposure: an offset is added to the linear predictor, so that means are multiplied "
+            "by its exponential. Pass exposures as exposure=… (on the command line: --exposure), "
+            "or take their logarithm.",
+            DataWarning,
+        )
+
+
+def _null_deviance(engine: Any, family: Any, offset: NDArray[np.float64]) -> float:
+    """Return the deviance of the model with an intercept alone."""
+    y, weight = engine.response, engine.weights
+    level = family.null_level(y, weight, offset)
+    return float(family.deviance_terms(y, (level + offset)[:, None], weight, 0).deviance)
+
+
 def isolated_levels(problem: Problem, design: Design) -> dict[str, int]:
     """Return the number of isolated rows by level."""
     isolation = problem.isolation
@@ -275,6 +319,7 @@ def store_columns(model: Any, training: Training) -> None:
     if training.response.classes is not None:
         model.classes_ = training.response.classes
     model._design = design
+    model._offsets = training.offsets
     model._backend = training.backend
 
 
@@ -406,6 +451,7 @@ def describe(model: Any) -> LinearForm:
         model.unknown,
         getattr(model, "classes_", None),
         model._backend,
+        getattr(model, "_offsets", ()),
     )
 
 

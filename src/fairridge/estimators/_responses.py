@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fairridge._typing import Floats
 from fairridge.arguments import check_number
-from fairridge.data import Table, as_native, is_missing, numeric_vector
+from fairridge.data import Table, as_native, exposure_of, is_missing, numeric_vector
 from fairridge.data.table import labels, values_of
 from fairridge.engines import Engine
 from fairridge.families import Binomial, Cox, Family, Multinomial
@@ -32,7 +32,7 @@ class Inputs:
     attributes: Table | None
     n_given: int  # rows as they were passed
     keep: Any  # which of those have a positive weight (ndarray of int or slice)
-    # Of the rows kept.
+    # Of the rows kept; the offset includes the logarithm of the exposure.
     weight: Floats | None
     offset: Floats | None
 
@@ -40,6 +40,15 @@ class Inputs:
     def weights(self) -> Floats:
         """Weights, ones if none were given."""
         return np.ones(self.table.shape[0]) if self.weight is None else self.weight
+
+    def exposure(self, link: str) -> Floats | None:
+        """Return what makes rates of means under the log link; None if nothing does."""
+        return exposure_of(link, self.offset)
+
+    def judged_weights(self, link: str) -> Floats:
+        """Return the weights of rows whose predictions are judged: w·e if these are rates."""
+        exposure = self.exposure(link)
+        return self.weights if exposure is None else self.weights * exposure
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,11 @@ class ResponseKind(Protocol):
         """Whether the labels must be known before rows are read."""
         ...
 
+    @property
+    def link(self) -> Any:
+        """How the model links η to what it predicts."""
+        ...
+
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read a response in memory, and choose the family by it."""
         ...
@@ -92,6 +106,11 @@ class NumericResponse:
     def of(cls, model: Any) -> Self:
         """Read what a model with a parameter `family` reads."""
         return cls(resolve_regression_family(model.family))
+
+    @property
+    def link(self) -> Any:
+        """The link of the family."""
+        return self.family.link
 
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read numbers; for a gaussian response the offset is subtracted."""
@@ -191,6 +210,7 @@ class SurvivalTimes:
 
     ties: Any
     has_labels = False
+    link = Cox.link
 
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read (time, event) from a structured array, a frame or an n×2 array."""

@@ -63,6 +63,15 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
     )
 
 
+def _offset_facts(model: Any) -> dict[str, str]:
+    """Say what an offset is: the logarithm of an exposure, or a part of every score."""
+    if not model._fitted.offsets:
+        return {}
+    if model.family_.link == "log":
+        return {"Exposure": "given, so means are rates"}
+    return {"Offset": "given, a part of scores"}
+
+
 def bound_facts(model: Any) -> dict[str, str]:
     """Return labels and values that describe a model under a bound."""
     fitted = model._fitted
@@ -70,6 +79,7 @@ def bound_facts(model: Any) -> dict[str, str]:
         "Family": model.family_.name,
         **_modeled_class(model),
         "Rows": f"{model.n_rows_:,}",
+        **_offset_facts(model),
         "R²" if model.family_.least_squares else "D²": f"{model.explained_deviance_:.4f}",
         "Log-likelihood": f"{model.loglik_:.2f}",
         "Definition": fitted.traits.definition.name,

@@ -19,8 +19,11 @@ from fairridge.data import (
     Table,
     as_table,
     learn_design,
-    numeric_vector,
+    offset_names,
+    read_offset,
     require_few_levels,
+    require_log_link,
+    require_offsets,
     weights,
 )
 from fairridge.data.table import in_place
@@ -48,6 +51,8 @@ class Training:
     # them anew.
     unmapped: Rows | None = None
     held_out: Engine | None = None  # rows that are kept from the fit, to test models on
+    # Which of "offset" and "exposure" the rows came with, unless it cancels.
+    offsets: tuple[str, ...] = ()
 
     def engine_on(self, positions: NDArray[np.intp]) -> MemoryEngine:
         """Return an engine for some of the rows."""
@@ -107,8 +112,7 @@ def read_inputs(X: Any, sensitive_features: Any, sample_weight: Any, offset: Any
         keep = np.flatnonzero(weight)
         table, weight = table.take(keep), weight[keep]
         attributes = None if attributes is None else attributes.take(keep)
-    shift = None if offset is None else numeric_vector(offset, n, "offset", keep)
-    return Inputs(table, attributes, n, keep, weight, shift)
+    return Inputs(table, attributes, n, keep, weight, read_offset(offset, n, keep))
 
 
 def read_training(
@@ -130,19 +134,23 @@ def read_training(
     if in_place(X):
         device = read_device(model, X, y, sensitive_features, sample_weight, offset)
         _require_two(device[1].n_rows, model)
-        return _with_controls(model, Training(*device, device[1].n_rows, None))
+        return _completed(model, Training(*device, device[1].n_rows, None), offset_names(offset))
     if not isinstance(X, RowSource | RowMoments):
         training = _read_rows(model, X, y, sensitive_features, sample_weight, offset)
-        return _with_controls(model, training)
+        return _completed(model, training, offset_names(offset))
+    given = dict.fromkeys(offset_names(offset), offset)
     refuse_more_data(
-        y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, offset=offset
+        y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, **given
     )
-    read: Any = _read_moments if isinstance(X, RowMoments) else _read_source
-    return _with_controls(model, read(model, X))
+    if isinstance(X, RowMoments):
+        return _completed(model, _read_moments(model, X), X.level_counts.roles.offsets)
+    return _completed(model, _read_source(model, X), X.roles.offsets)
 
 
-def _with_controls(model: FairModel, training: Training) -> Training:
-    """Find the columns that a bound is conditional on."""
+def _completed(model: FairModel, training: Training, offsets: tuple[str, ...]) -> Training:
+    """Say which offsets there are, and find the columns that a bound is conditional on."""
+    if training.response.family.n_predictors == 1:
+        training = replace(training, offsets=offsets)
     names = getattr(model, "controls", None)
     if names is None:
         return training
@@ -173,7 +181,7 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
         design.encoded_names,
         len(design.sensitive.names),
         family=response.family,
-        has_offset=roles.offset is not None and not reader.less_offset,
+        has_offset=bool(roles.offsets) and not reader.less_offset,
     )
     _require_two(engine.n_rows, model)
     if response.family.reads == "times" and not engine.first.high[1]:
@@ -185,7 +193,7 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
 
 def _without_idle_offset(roles: Roles, family: Family) -> Roles:
     """Leave the offset out if it cancels: in the linear predictors of several classes."""
-    return roles if family.n_predictors == 1 else replace(roles, offset=None)
+    return roles if family.n_predictors == 1 else replace(roles, offset=None, exposure=None)
 
 
 def _read_moments(model: FairModel, data: RowMoments) -> Training:
@@ -243,6 +251,8 @@ def unread_response(model: FairModel, roles: Roles | None = None) -> Response:
 
 def _check(model: FairModel, roles: Roles) -> None:
     roles.require_training()
+    if roles.exposure is not None:
+        require_log_link(model._response_kind.link)
     _refuse_maps(model)
     _require_same_sensitive(model, roles)
 
@@ -259,8 +269,8 @@ def refuse_more_data(**arguments: Any) -> None:
     for name, value in arguments.items():
         if value is not None:
             raise ValueError(
-                f"leave {name} out: these rows have their response, sensitive attributes, weight "
-                "and offset as columns; name them in fairridge.sources."
+                f"leave {name} out: these rows have their response, sensitive attributes, weight, "
+                "offset and exposure as columns; name them in fairridge.sources."
             )
 
 
@@ -378,6 +388,7 @@ def read_scored(
             "score needs rows in memory: pass a frame and its response, or write predictions "
             "of these rows and compare them."
         )
+    require_offsets(facts.offsets, offset, type(model).__name__)
     attributes = None
     if facts.traits.needs_sensitive:
         attributes = facts.design.attributes(

@@ -130,9 +130,10 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         *,
         sensitive_features: TableLike | None = None,
         offset: VectorLike | None = None,
+        exposure: VectorLike | None = None,
         return_std: bool = False,
     ) -> Any:
-        """Predict the mean response.
+        """Predict the mean response, or with the log link and without an exposure the rate.
 
         Parameters
         ----------
@@ -142,6 +143,9 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
             Required if and only if it was given at fit.
         offset : array-like of shape (n,), optional
             Added to the linear predictor.
+        exposure : array-like of shape (n,) or float, optional
+            For families with the log link: multiplies the rate, so that the prediction
+            is a count or an amount of the row.
         return_std : bool, default=False
             Whether to return the posterior standard deviation of the mean as well, for gaussian
             models with `predictor_penalty` > 0. The penalties are read as priors:
@@ -155,7 +159,9 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
             For rows of `fairridge.sources` the predictions are lazy: a Dask or Spark
             collection, or for Parquet files an object with `write(path)`.
         """
-        mean = _means.predict(self, X, sensitive_features=sensitive_features, offset=offset)
+        mean = _means.predict(
+            self, X, sensitive_features=sensitive_features, offset=offset, exposure=exposure
+        )
         if not check_flag("return_std", return_std):
             return mean
         return mean, posterior_deviation(self, X, sensitive_features)

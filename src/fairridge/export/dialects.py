@@ -35,6 +35,7 @@ class Dialect:
     # text is NULL.
     blanks: Literal["differ", "pad", "null"] = "differ"
     strict_exp: bool = False  # whether exp(x) of a very negative x is an error instead of 0
+    log: str = "LN"  # name of the natural logarithm
 
     def identifier(self, name: str) -> str:
         """Quote a name."""
@@ -158,6 +159,7 @@ DIALECTS = {
             collation=" COLLATE Latin1_General_100_BIN2",
             booleans=False,
             blanks="pad",
+            log="LOG",
         ),
     )
 }

@@ -119,6 +119,8 @@ class LinearForm:
         Labels, for classifiers.
     backend : object
         The frame library of the training data.
+    offsets : tuple of str
+        Which of "offset" and "exposure" the training rows came with.
     """
 
     estimator_name: str
@@ -130,6 +132,7 @@ class LinearForm:
     unknown: Unknown
     classes: NDArray[Any] | None
     backend: Any = None
+    offsets: tuple[str, ...] = ()
 
     @property
     def link(self) -> Link:

@@ -22,7 +22,9 @@ FORMAT = 1
 # only save inference a pass.
 LEFT_OUT = {"_backend": None, "_moments": None}
 # What files of earlier versions lack, and its default.
-ADDED: dict[str, Any] = {"_profiles": (), "_text_styles": (), "random_state": 0}
+ADDED: dict[str, Any] = {
+    "_profiles": (), "_text_styles": (), "_offsets": (), "random_state": 0,
+}  # fmt: skip
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 

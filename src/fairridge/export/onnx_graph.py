@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge.data import require_log_link
 from fairridge.data.columns import OTHER
 from fairridge.export.form import InputColumn, LinearForm, linear_form, named_form
 
 # Old enough for today's runtimes, new enough for 64-bit Softmax and ArgMax.
 OPSET, ML_OPSET = 18, 3
 OWN = "/fairridge/"
+TAKEN = ("", "linear_predictor", "prediction", "probabilities")
 
 
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: Any, *, offset: str | None = None, exposure: str | None = None) -> Any:
     """Build an ONNX model (extra ``onnx``) that predicts in 64-bit floats.
 
     Where every column is a number the input is one tensor ``X`` of shape
@@ -40,6 +42,12 @@ def to_onnx(model: Any) -> Any:
     ----------
     model : estimator
         A fitted linear model of fairridge.
+    offset, exposure : str, optional
+        Names of further inputs of shape (n, 1), doubles: what is added to every linear
+        predictor, and, for models with the log link, positive exposures, whose logarithm is
+        added. Without an exposure the prediction of a model that was fitted with one, or with
+        an offset, is the rate per unit of exposure, and with it the count or amount of the
+        row; the metadata ``prediction`` says "rate" or "count".
     """
     form = linear_form(model, "to_onnx").without_sensitive()
     if not form.all_numeric:  # else columns are found by position
@@ -49,7 +57,7 @@ def to_onnx(model: Any) -> Any:
     except ImportError as error:
         raise ImportError("to_onnx needs onnx: pip install 'fairridge[onnx]'") from error
     graph = _Graph(onnx)
-    eta = _linear_predictor(graph, form)
+    eta = _linear_predictor(graph, form, offset, exposure)
     outputs = _outputs(graph, form, eta)
     built = onnx.helper.make_graph(
         graph.nodes, form.estimator_name, graph.inputs, outputs, graph.constants
@@ -63,13 +71,21 @@ def to_onnx(model: Any) -> Any:
         ],
         ir_version=8,
     )
-    if form.classes is not None:
-        properties = {"classes": json.dumps(form.labels, ensure_ascii=False)}
-        if len(form.labels) == 2:
-            properties["positive"] = json.dumps(form.labels[1], ensure_ascii=False)
-        onnx.helper.set_model_props(exported, properties)
+    onnx.helper.set_model_props(exported, _properties(form, exposure))
     onnx.checker.check_model(exported, full_check=True)
     return exported
+
+
+def _properties(form: LinearForm, exposure: str | None) -> dict[str, str]:
+    """Say what the outputs are."""
+    properties = {}
+    if form.link == "log" and (form.offsets or exposure is not None):
+        properties["prediction"] = "rate" if exposure is None else "count"
+    if form.classes is not None:
+        properties["classes"] = json.dumps(form.labels, ensure_ascii=False)
+        if len(form.labels) == 2:
+            properties["positive"] = json.dumps(form.labels[1], ensure_ascii=False)
+    return properties
 
 
 class _Graph:
@@ -108,7 +124,9 @@ class _Graph:
         return self.onnx.helper.make_tensor_value_info(name, element, shape)
 
 
-def _linear_predictor(graph: _Graph, form: LinearForm) -> str:
+def _linear_predictor(
+    graph: _Graph, form: LinearForm, offset: str | None, exposure: str | None
+) -> str:
     """Return η, of shape (n, m)."""
     if form.all_numeric:
         graph.inputs.append(graph.value("X", "DOUBLE", ["n", len(form.inputs)]))
@@ -117,13 +135,25 @@ def _linear_predictor(graph: _Graph, form: LinearForm) -> str:
     else:
         terms = [_term(graph, column) for column in form.inputs]
         total = reduce(partial(graph.node, "Add"), terms)
+    if offset is not None:
+        total = graph.node("Add", total, _number(graph, offset))
+    if exposure is not None:
+        require_log_link(form.link)
+        total = graph.node("Add", total, graph.node("Log", _number(graph, exposure)))
     return graph.node("Add", total, form.intercept, output="linear_predictor")
+
+
+def _number(graph: _Graph, name: str) -> str:
+    """Add an input of one number per row."""
+    if name in TAKEN or name.startswith(OWN) or name in {value.name for value in graph.inputs}:
+        raise ValueError(f"{name!r} is another input or output in ONNX, or nothing; rename it.")
+    graph.inputs.append(graph.value(name, "DOUBLE", ["n", 1]))
+    return name
 
 
 def _term(graph: _Graph, column: InputColumn) -> str:
     """Return what one column adds to η."""
-    taken = ("", "linear_predictor", "prediction", "probabilities")
-    if column.name in taken or column.name.startswith(OWN):
+    if column.name in TAKEN or column.name.startswith(OWN):
         raise ValueError(f"{column.name!r} cannot be the name of an input in ONNX; rename it.")
     if not column.levels:
         graph.inputs.append(graph.value(column.name, "DOUBLE", ["n", 1]))

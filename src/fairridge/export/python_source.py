@@ -65,6 +65,15 @@ def predict(row, offset=0.0):
     (eta,) = linear_predictors(row, offset)
     return {{"linear_predictor": eta, "prediction": {mean}}}
 '''
+RATE = '''
+
+def predict(row, offset=0.0, exposure=1.0):
+    """Return the linear predictor and the prediction of one row: its rate times its exposure."""
+    if not 0.0 < exposure < math.inf:
+        raise ValueError(f"the exposure is {{exposure}}, not a positive number.")
+    (eta,) = linear_predictors(row, offset + math.log(exposure))
+    return {{"linear_predictor": eta, "prediction": {mean}}}
+'''
 TWO_CLASSES = '''
 
 CLASSES = {classes}
@@ -101,7 +110,9 @@ def to_python(model: Any) -> str:
     """Write a Python module that scores one row at a time and imports only `math`.
 
     The module has one function for users, ``predict(row, offset=0.0)``, where
-    `row` is a dict of column names and values. It returns a dict with
+    `row` is a dict of column names and values; with the log link it is
+    ``predict(row, offset=0.0, exposure=1.0)``, and the prediction is the rate unless an
+    exposure is given, by which it is multiplied. It returns a dict with
     ``linear_predictor`` and ``prediction``; for two classes also the
     probability of the class that is modeled, such as ``probability_GOOD``; for
     more classes ``linear_predictor`` and ``probability`` of each. A missing
@@ -125,7 +136,7 @@ def to_python(model: Any) -> str:
     head = HEAD.format(
         estimator=form.estimator_name,
         columns=len(form.columns),
-        result="the likeliest class" if form.labels else "the predicted mean",
+        result=_result(form),
         intercept=_written(form.intercept.tolist()),
         numbers=_written({c.name: c.coefficients[:, 0].tolist() for c in numbers}),
         levels=_written({column.name: _levels(column) for column in levels}),
@@ -137,12 +148,24 @@ def to_python(model: Any) -> str:
     return head + SCORES + _prediction(form)
 
 
+def _result(form: LinearForm) -> str:
+    """Say what is predicted."""
+    if form.labels:
+        return "the likeliest class"
+    rates = form.link == "log" and form.offsets
+    return (
+        "the predicted rate, times the exposure if one is given"
+        if rates
+        else ("the predicted mean")
+    )
+
+
 def _prediction(form: LinearForm) -> str:
     if form.link == "softmax":
         return CLASSES.format(classes=_written(form.labels))
     mean = MEANS[form.link]
     if form.classes is None:
-        return NUMBER.format(mean=mean)
+        return (RATE if form.link == "log" else NUMBER).format(mean=mean)
     return TWO_CLASSES.format(
         classes=_written(form.labels),
         mean=mean,

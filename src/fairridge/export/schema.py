@@ -276,6 +276,9 @@ FITTED: dict[str, FieldRule] = {
     "_training": FieldRule("moments of the training columns that fit together", is_training),
     "_profiles": FieldRule("how the training columns were distributed", are_profiles),
     "_text_styles": FieldRule("how the training columns were written", are_styles),
+    "_offsets": _typed(
+        tuple[Literal["offset", "exposure"], ...], "'offset', 'exposure', both or none"
+    ),
     "event_times_": _numbers("e", when=_survives),
     "_log_hazard": _numbers("e", infinite=True, when=_survives),
     "cumulative_hazard_": _numbers("e", minimum=0.0, infinite=True, when=_survives),

@@ -40,6 +40,9 @@ def to_sklearn(model: Any) -> Any:
     LinearRegression that predicts the log hazard ratio. It takes the columns
     of the fit, S before X if S was passed as `sensitive_features`.
 
+    Models of counts and amounts predict rates, per unit of exposure, if they were
+    fitted with an exposure: multiply by it. An offset of another link cannot be added.
+
     Use it for predictions only: refitting it drops the bound. Missing
     values are refused, except that with ``unknown="base"`` the encoder takes a
     missing category, too, for the base level. An encoder has no averages: if

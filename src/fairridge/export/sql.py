@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fairridge.data import require_log_link
 from fairridge.export.dialects import DIALECTS, Dialect
 from fairridge.export.form import InputColumn, LinearForm, named_form
 
@@ -28,6 +29,7 @@ def to_sql(
     table: str | Sequence[str] = "data",
     keep: Sequence[str] = (),
     offset: str | None = None,
+    exposure: str | None = None,
 ) -> str:
     """Write a query that predicts.
 
@@ -53,38 +55,65 @@ def to_sql(
         Columns of the table to return with the predictions, such as a key.
     offset : str, optional
         Column that is added to the linear predictor.
+    exposure : str, optional
+        Column of exposures, for models with the log link: ``prediction`` is then
+        the count or amount of a row, and without it the rate, per unit of exposure;
+        a comment says which if the model was fitted with an exposure or an offset.
+        The linear predictor includes the logarithm. Rows whose exposure is not
+        positive are predicted as NULL.
     """
     form = named_form(model, "to_sql")
     if dialect not in DIALECTS:
         raise ValueError(
             f"dialect={dialect!r} is not known; use one of {', '.join(map(repr, DIALECTS))}."
         )
-    d = DIALECTS[dialect]
+    if exposure is not None:
+        require_log_link(form.link)
+    d, shifts = DIALECTS[dialect], _shifts(DIALECTS[dialect], offset, exposure)
     keep = [keep] if isinstance(keep, str) else list(keep)
     etas = [ETA] if form.link != "softmax" else [f"{ETA}_{label}" for label in form.labels]
     terms = [d.identifier(name) for name in etas]
     steps = [
-        dict(zip(terms, _sums(form, d, offset), strict=True)),
+        dict(zip(terms, _sums(form, d, list(shifts.values())), strict=True)),
         {term: f"CASE WHEN ABS({term}) <= {d.number(LARGEST)} THEN {term} END" for term in terms},
         *_inverse_link(form, d, terms),
     ]
-    names = [column.name for column in form.columns] + ([] if offset is None else [offset])
+    names = [*(column.name for column in form.columns), *shifts]
     kept = [d.identifier(name) for name in keep]
     _require_apart([d.identifier(name) for name in names], d, "columns")
     for step in steps:
         _require_apart([*kept, *step], d, "results")
     parts = [table] if isinstance(table, str) else list(table)
     source = ".".join(d.identifier(part) for part in parts)
-    return _nested(source, steps, kept)
+    return _comment(form, exposure) + _nested(source, steps, kept)
 
 
-def _sums(form: LinearForm, d: Dialect, offset: str | None) -> list[str]:
+def _comment(form: LinearForm, exposure: str | None) -> str:
+    """Say what a prediction is, if rows of the fit had an exposure or an offset."""
+    if form.link != "log" or not form.offsets:
+        return ""
+    what = "a rate, per unit of exposure" if exposure is None else "a count or amount of the row"
+    return f"/* prediction: {what} */\n"
+
+
+def _shifts(d: Dialect, offset: str | None, exposure: str | None) -> dict[str, str]:
+    """Write what is added to every linear predictor, by the column that it comes from."""
+    shifts = {}
+    if offset is not None:
+        shifts[offset] = f"CAST({d.identifier(offset)} AS {d.double})"
+    if exposure is not None:
+        if exposure == offset:
+            raise ValueError(f"column {offset!r} cannot be both the offset and the exposure.")
+        number = f"CAST({d.identifier(exposure)} AS {d.double})"
+        shifts[exposure] = f"CASE WHEN {number} > 0 THEN {d.log}({number}) END"
+    return shifts
+
+
+def _sums(form: LinearForm, d: Dialect, shifts: list[str]) -> list[str]:
     """Write every linear predictor as a sum of terms, one a line."""
     sums = []
     for k, intercept in enumerate(form.intercept):
-        terms = [d.number(intercept), *(_term(column, k, d) for column in form.columns)]
-        if offset is not None:
-            terms.append(f"CAST({d.identifier(offset)} AS {d.double})")
+        terms = [d.number(intercept), *(_term(column, k, d) for column in form.columns), *shifts]
         sums.append("\n    + ".join(terms))
     return sums
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from fairridge._notebook import facts_html, frame_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
-from fairridge.data import make_frame
+from fairridge.data import joined_offsets, make_frame
 from fairridge.inference.estimates import Estimates, Interval, WaldTest, p_value, quantile
 from fairridge.inference.population import Population
 from fairridge.inference.predictions import Predictor, predicted_columns
@@ -289,6 +289,7 @@ class Inference:
         *,
         sensitive_features: Any = None,
         offset: Any = None,
+        exposure: Any = None,
         confidence: float = 0.95,
     ) -> Any:
         """Return the predicted means of new rows with intervals, as a frame.
@@ -298,8 +299,8 @@ class Inference:
 
         Parameters
         ----------
-        X, sensitive_features, offset
-            As in the model's `predict`.
+        X, sensitive_features, offset, exposure
+            As in the model's `predict`: rates without an exposure.
         confidence : float, default=0.95
             Confidence of each interval.
         """
@@ -308,6 +309,7 @@ class Inference:
                 "a model without an intercept predicts no means; compare linear predictors of two "
                 "rows with linear_predictor."
             )
+        offset = joined_offsets(self.predictor.family.link, offset, exposure)
         Z, shift = self.predictor.read(X, sensitive_features, offset)
         Z = np.column_stack([np.ones(len(Z)), Z])
         self._require_others(Z)

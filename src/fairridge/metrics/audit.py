@@ -38,6 +38,7 @@ def audit(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
+    exposure: Any = None,
     threshold: float | None = None,
     positive: Any = None,
     favorable: Any = None,
@@ -67,6 +68,11 @@ def audit(
         are a group of their own, "(missing)".
     sample_weight : array-like of shape (n,), optional
         Weights; a row of weight zero is absent.
+    exposure : array-like of shape (n,), optional
+        What responses and predictions are of, such as policy years: positive
+        numbers e, with counts or amounts of the rows in both `y_true` and
+        `y_pred`, as ``predict(X, exposure=e)`` gives them. People are then
+        compared by rates, y/e and μ/e, and rows have the weight w·e.
     threshold : float, optional
         A row is selected when its prediction is above this, or not above it if
         low predictions are favorable: 0.5 by default for probabilities.
@@ -122,7 +128,7 @@ def audit(
     table = as_table(sensitive_features, argument="sensitive_features")
     n, confidence = table.shape[0], float(confidence)
     outcomes = read_outcomes(
-        y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top
+        y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top, exposure
     )
     _warn_of_ranking(outcomes)
     table = table if isinstance(outcomes.keep, slice) else table.take(outcomes.keep)

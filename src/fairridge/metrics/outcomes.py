@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats
 from fairridge.arguments import check_finite, check_option, listed
-from fairridge.data import as_native, is_missing, name_of, one_per_row, weights
+from fairridge.data import as_native, is_missing, log_exposure, name_of, one_per_row, weights
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.selection import check_top, select_top
 
@@ -64,6 +64,7 @@ def read_outcomes(
     favorable: Any,
     kind: Kind | None,
     top: Any = None,
+    exposure: Any = None,
 ) -> Outcomes:
     """Read what an audit compares; see `audit` for the parameters."""
     top = check_top(top)
@@ -73,6 +74,8 @@ def read_outcomes(
         )
     if kind is not None:
         check_option("kind", kind, ("regression", "classification"))
+    if exposure is not None:
+        kind = _kind_of_rates(kind)
     threshold = check_finite("threshold", threshold)
     weight = weights(sample_weight, n_rows)
     keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
@@ -92,6 +95,9 @@ def read_outcomes(
         wanted = favorable_outcome(favorable, name_of(y_true))
         _require_numbers(y_true=response, y_pred=predicted)
         score, truth, positive = predicted.astype(np.float64), response, None
+        if exposure is not None:
+            e = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
+            score, truth, weight = score / e, None if truth is None else truth / e, weight * e
     else:
         positive, labels = _positive(predicted, positive, classes)
         known = () if classes is None else classes.tolist()
@@ -124,6 +130,13 @@ def _selected(
     if top is not None:
         return select_top(score if high else -score, weight, top)
     return None if threshold is None else (score > threshold) == high
+
+
+def _kind_of_rates(kind: Kind | None) -> Kind:
+    """Return what counts or amounts per unit of exposure are: numbers."""
+    if kind == "classification":
+        raise ValueError("exposure is for counts and amounts, not for classes; leave it out.")
+    return "regression"
 
 
 def _require_numbers(**arguments: NDArray[Any] | None) -> None:

@@ -69,6 +69,7 @@ def dask(
     predictors: Any = None,
     weight: str | None = None,
     offset: str | None = None,
+    exposure: str | None = None,
 ) -> DaskRows:
     """Take rows from a dask.dataframe, wherever its partitions are.
 
@@ -82,7 +83,7 @@ def dask(
     ----------
     collection : dask.dataframe.DataFrame
         The rows.
-    response, sensitive, predictors, weight, offset
+    response, sensitive, predictors, weight, offset, exposure
         As in `parquet`.
     """
     try:
@@ -96,4 +97,4 @@ def dask(
             f"sources.dask takes a dask.dataframe, not a {type(collection).__name__}; use "
             "sources.frame for frames in memory."
         )
-    return DaskRows(collection, response, sensitive, predictors, weight, offset)
+    return DaskRows(collection, response, sensitive, predictors, weight, offset, exposure)

@@ -52,6 +52,7 @@ def frame(
     predictors: Any = None,
     weight: str | None = None,
     offset: str | None = None,
+    exposure: str | None = None,
     batch_rows: int | None = None,
 ) -> FrameRows:
     """Take the rows of a frame in memory as one would those of files.
@@ -63,9 +64,9 @@ def frame(
     ----------
     data : pandas, polars or pyarrow frame
         The rows.
-    response, sensitive, predictors, weight, offset
+    response, sensitive, predictors, weight, offset, exposure
         As in `parquet`.
     batch_rows : int, optional
         Rows per batch.
     """
-    return FrameRows(data, batch_rows, response, sensitive, predictors, weight, offset)
+    return FrameRows(data, batch_rows, response, sensitive, predictors, weight, offset, exposure)

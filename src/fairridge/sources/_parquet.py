@@ -226,6 +226,7 @@ def parquet(
     predictors: Any = None,
     weight: str | None = None,
     offset: str | None = None,
+    exposure: str | None = None,
     progress: bool = False,
     batch_rows: int | None = None,
 ) -> ParquetRows:
@@ -249,6 +250,10 @@ def parquet(
         Column of sample weights; a row of weight zero is absent.
     offset : str, optional
         Column that is added to the linear predictor.
+    exposure : str, optional
+        Column of positive numbers that expected responses are proportional to, for
+        families with the log link. Predictions for rows with an exposure are counts
+        or amounts, those for others rates.
     progress : bool, default=False
         Whether to show a bar with rows per second (needs tqdm).
     batch_rows : int, optional
@@ -268,5 +273,13 @@ def parquet(
             "fairridge.sources.parquet needs pyarrow: pip install 'fairridge[parquet]'"
         ) from error
     return ParquetRows(
-        path_or_glob, progress, batch_rows, response, sensitive, predictors, weight, offset
+        path_or_glob,
+        progress,
+        batch_rows,
+        response,
+        sensitive,
+        predictors,
+        weight,
+        offset,
+        exposure,
     )

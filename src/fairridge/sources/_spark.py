@@ -163,6 +163,7 @@ def spark(
     predictors: Any = None,
     weight: str | None = None,
     offset: str | None = None,
+    exposure: str | None = None,
 ) -> SparkRows:
     """Take rows from a Spark DataFrame.
 
@@ -175,7 +176,7 @@ def spark(
     ----------
     data : pyspark.sql.DataFrame
         The rows.
-    response, sensitive, predictors, weight, offset
+    response, sensitive, predictors, weight, offset, exposure
         As in `parquet`.
     """
     if not hasattr(data, "mapInArrow"):
@@ -183,4 +184,4 @@ def spark(
             "sources.spark takes a Spark DataFrame (pyspark 4 or later), not a "
             f"{type(data).__name__}."
         )
-    return SparkRows(data, response, sensitive, predictors, weight, offset)
+    return SparkRows(data, response, sensitive, predictors, weight, offset, exposure)

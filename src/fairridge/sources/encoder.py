@@ -13,7 +13,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.data import Design, Piece, RowLevel, Rows, as_table, require_usual_size
 from fairridge.data.columns import CategoricalColumn, Encoding
 from fairridge.sources.batch import Batch
-from fairridge.sources.responses import ResponseReader, numbers_of
+from fairridge.sources.responses import ResponseReader, numbers_of, offset_of
 from fairridge.sources.roles import Roles
 
 
@@ -76,7 +76,7 @@ class BatchEncoder:
         positions = batch.start + np.arange(frame.shape[0], dtype=np.intp)[keep]
         if not len(positions):
             return None
-        offset = None if roles.offset is None else numbers_of(frame, roles.offset, keep)
+        offset = offset_of(frame, roles, keep)
         values, targets = self.reader(frame, roles.response, keep, offset)
         of_S, of_X = self._inputs
         S = _pieces(frame, keep, of_S, design.sensitive)

@@ -17,7 +17,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from fairridge.data import Design
+from fairridge.data import Design, require_log_link
 from fairridge.data.annotations import require_annotated
 from fairridge.engines import Moments
 from fairridge.outputs import writing
@@ -161,6 +161,8 @@ def rows_of_party(source: RowSource, known: LevelCounts) -> StreamEngine:
         Of all parties together.
     """
     source.roles.require_training()
+    if source.roles.exposure is not None:
+        require_log_link("identity")  # moments are for gaussian models
     if not known.roles.same_columns(source.roles):
         raise ValueError(
             "the level counts are of other columns, or of other types, than these rows."

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.data import as_table
+from fairridge.data import as_table, require_log_link
 from fairridge.sources.responses import numbers_of
 from fairridge.sources.roles import Roles
 
@@ -28,15 +28,21 @@ class BatchPredictor:
     # classifiers, the probability of the second of two classes, or of each of several.
     method: str
     offset: str | None  # column to add to the linear predictor
+    exposure: str | None = None  # column that rates are multiplied by
 
     @classmethod
     def of(cls, model: Any, method: str, roles: Roles) -> BatchPredictor:
         """Check that the rows have what the model needs."""
-        predictor = cls(model, method, roles.offset)
-        if roles.offset in (*predictor.inputs[0], *predictor.inputs[1]):
-            raise ValueError(
-                f"column {roles.offset!r} is an input of the model; it cannot be the offset, too."
-            )
+        predictor = cls(model, method, roles.offset, roles.exposure)
+        inputs = {*predictor.inputs[0], *predictor.inputs[1]}
+        for role in roles.offsets:
+            name = getattr(roles, role)
+            if name in inputs:
+                raise ValueError(
+                    f"column {name!r} is an input of the model; it cannot be the {role}, too."
+                )
+        if roles.exposure is not None:
+            require_log_link(model.family_.link)
         known = {*roles.columns}
         for name in predictor.columns:
             if name not in known:
@@ -68,15 +74,21 @@ class BatchPredictor:
     def columns(self) -> tuple[str, ...]:
         """Columns it reads."""
         X, S = self.inputs
-        return (*X, *S, *(() if self.offset is None else (self.offset,)))
+        return (*X, *S, *self.offsets.values())
+
+    @property
+    def offsets(self) -> dict[str, str]:
+        """Columns of the offset and the exposure, as far as there are any."""
+        both = {"offset": self.offset, "exposure": self.exposure}
+        return {role: name for role, name in both.items() if name is not None}
 
     def __call__(self, native: Any) -> dict[str, NDArray[Any]]:
         """Predict for the rows of a frame."""
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         X, S = self.inputs
-        options: dict[str, Any] = {}
-        if self.offset is not None:
-            options["offset"] = numbers_of(frame, self.offset)
+        options: dict[str, Any] = {
+            role: numbers_of(frame, name) for role, name in self.offsets.items()
+        }
         if S:
             options["sensitive_features"] = as_table(frame.select(*S).to_native())
         table = as_table(frame.select(*X).to_native())

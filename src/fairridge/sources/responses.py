@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Floats
-from fairridge.data import numeric_vector
+from fairridge.data import log_exposure, numeric_vector
 from fairridge.data.table import labels
 
 
@@ -99,6 +99,16 @@ class Times:
 def numbers_of(frame: nw.DataFrame[Any], name: str, keep: Any = slice(None)) -> Floats:
     """Read finite numbers of the rows that are kept."""
     return numeric_vector(frame.get_column(name), frame.shape[0], f"column {name!r}", keep)
+
+
+def offset_of(frame: nw.DataFrame[Any], roles: Any, keep: Any = slice(None)) -> Floats | None:
+    """Read what is added to η in the rows that are kept: the offset, and the log exposure."""
+    offset = None if roles.offset is None else numbers_of(frame, roles.offset, keep)
+    if roles.exposure is None:
+        return offset
+    column = frame.get_column(roles.exposure)
+    shift = log_exposure(column, frame.shape[0], f"exposure column {roles.exposure!r}", keep)
+    return shift if offset is None else shift + offset
 
 
 def labels_of(frame: nw.DataFrame[Any], name: str, keep: Any = slice(None)) -> NDArray[Any]:

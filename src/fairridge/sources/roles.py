@@ -53,11 +53,19 @@ class Roles:
     # "number", "text" or "categorical", for every column. Rows to predict for may have
     # columns that no model can use; those have no kind.
     kinds: dict[str, Kind]
+    exposure: str | None = None  # a column of numbers, whose logarithm is added to the offset
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """Weight and offset, if there are any."""
-        return tuple(name for name in (self.weight, self.offset) if name is not None)
+        """Weight, offset and exposure, if there are any."""
+        every = (self.weight, self.offset, self.exposure)
+        return tuple(name for name in every if name is not None)
+
+    @property
+    def offsets(self) -> tuple[str, ...]:
+        """Which of the roles "offset" and "exposure" have a column."""
+        columns = {"offset": self.offset, "exposure": self.exposure}
+        return tuple(role for role, name in columns.items() if name is not None)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -100,6 +108,7 @@ def assign_roles(
     predictors: Any,
     weight: str | None,
     offset: str | None,
+    exposure: str | None = None,
 ) -> Roles:
     """Check what the user named, and find the predictors if none were named.
 
@@ -107,11 +116,11 @@ def assign_roles(
     ----------
     types : mapping of str to ColumnType
         The columns there are.
-    response, sensitive, predictors, weight, offset
+    response, sensitive, predictors, weight, offset, exposure
         As in `fairridge.sources.parquet`.
     """
-    roles = ("response", "sensitive", "predictors", "weight", "offset")
-    arguments = (response, sensitive, predictors, weight, offset)
+    roles = ("response", "sensitive", "predictors", "weight", "offset", "exposure")
+    arguments = (response, sensitive, predictors, weight, offset, exposure)
     named = dict(zip(roles, map(_column_names, arguments), strict=True))
     owner: dict[str, str] = {}
     for role, columns in named.items():
@@ -127,7 +136,8 @@ def assign_roles(
         named["predictors"] = tuple(name for name in types if name not in owner)
     chosen = {*named["sensitive"], *named["predictors"]}
     names = tuple(name for name in types if name in chosen)
-    used = (*names, *named["response"], *named["weight"], *named["offset"])
+    extras = (*named["weight"], *named["offset"], *named["exposure"])
+    used = (*names, *named["response"], *extras)
     # Without a response or a choice of predictors it is up to the model which columns are needed.
     open_choice = predictors is None and not named["response"]
     idle = {name for name in used if open_choice and name not in owner and not types[name].kind}
@@ -139,6 +149,7 @@ def assign_roles(
         offset,
         names,
         {name: _usable(name, types[name]) for name in used if name not in idle},
+        exposure,
     )
 
 

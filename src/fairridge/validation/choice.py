@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import as_table, columns_of, make_frame, name_of
+from fairridge.data import as_table, columns_of, make_frame, name_of, offset_names
 from fairridge.data.pipelines import (
     at_bound,
     bound_parameter,
@@ -164,6 +164,10 @@ def choose_bound(
     sensitive_features_held: Any = None,
     sample_weight: VectorLike | None = None,
     sample_weight_held: Any = None,
+    offset: VectorLike | None = None,
+    offset_held: Any = None,
+    exposure: VectorLike | None = None,
+    exposure_held: Any = None,
     untested: Literal["refuse", "ignore"] = "refuse",
 ) -> ChosenBound:
     """Find the largest bound whose decisions meet a rule on new people, with confidence.
@@ -181,10 +185,12 @@ def choose_bound(
         `Pipeline` with one of these as its last step; their own bound does not matter. Any
         other classifier or regressor must be fitted, and is tested as it is; it needs
         `sensitive_features`.
-    X, y, sensitive_features, sample_weight
-        Training rows.
-    X_held, y_held, sensitive_features_held, sample_weight_held
-        Other rows of the same population.
+    X, y, sensitive_features, sample_weight, offset, exposure
+        Training rows, as in `fit`.
+    X_held, y_held, sensitive_features_held, sample_weight_held, offset_held, exposure_held
+        Other rows of the same population. With the log link rules are about predicted rates,
+        per unit of exposure, and rows are weighted by it; under other links an offset is a part
+        of the score of a row.
     rule : Rule
         From `fairridge.rules`.
     confidence : float, default=0.9
@@ -209,23 +215,37 @@ def choose_bound(
     own = X, y, sensitive_features, sample_weight
     held = X_held, y_held, sensitive_features_held, sample_weight_held
     options: dict[str, Any] = {"rule": rule, "confidence": confidence, "untested": untested}
+    offsets = {
+        "offset": offset, "offset_held": offset_held,
+        "exposure": exposure, "exposure_held": exposure_held,
+    }  # fmt: skip
     steps, last = split_pipeline(model)
     if isinstance(last, LinearModel | FairStacking) and last is not model:
-        return _chosen_pipeline(model, steps, own, held, unfairness=bounds, **options)
+        return _chosen_pipeline(model, steps, own, held, unfairness=bounds, **options, **offsets)
     if isinstance(model, FairStacking):
+        _refuse_offsets(model, offsets)
         return _chosen_stack(model, own, held, unfairness=bounds, **options)
-    training, new = GivenRows.of(last, *own), GivenRows.of(last, *held)
-    bounds, models = _candidates(model, bounds, own)
+    shift = shift_held = None
+    if isinstance(model, LinearModel):
+        shift, shift_held = model._shift(offset, exposure), model._shift(offset_held, exposure_held)
+        _require_same_offsets(offset_names(shift), offset_names(shift_held))
+    else:
+        _refuse_offsets(model, offsets)
+    training, new = GivenRows.of(last, *own, shift), GivenRows.of(last, *held, shift_held)
+    bounds, models = _candidates(model, bounds, own, shift)
     found = _tested(bounds, models, training, new, **options)
     _warn(found)
     return replace(found, _backend=as_table(X).backend)
 
 
-def _candidates(model: Any, bounds: Floats, own: tuple[Any, ...]) -> tuple[Floats, Sequence[Any]]:
+def _candidates(
+    model: Any, bounds: Floats, own: tuple[Any, ...], offset: Any
+) -> tuple[Floats, Sequence[Any]]:
     """Return models for all bounds; a model that has none stands for itself."""
     X, y, S, weight = own
     if isinstance(model, LinearModel):
-        path = model.path(X, y, unfairness=bounds, sensitive_features=S, sample_weight=weight)
+        given = {"sensitive_features": S, "sample_weight": weight, "offset": offset}
+        path = model.path(X, y, unfairness=bounds, **given)
         return bounds, [path.at(float(r)) for r in bounds]
     if bound_parameter(model) is None:
         check_is_fitted(model)
@@ -319,6 +339,22 @@ def _chosen_stack(
         **options,
     )
     return replace(found, model=None if found.model is None else stack.with_layer(found.model))
+
+
+def _require_same_offsets(own: tuple[str, ...], held: tuple[str, ...]) -> None:
+    for name in ("offset", "exposure"):
+        if (name in own) != (name in held):
+            which = "held-out" if name in own else "training"
+            raise ValueError(
+                f"the {which} rows have no {name}, and the others have one: pass both {name}=… "
+                f"and {name}_held=…, or neither."
+            )
+
+
+def _refuse_offsets(model: Any, offsets: dict[str, Any]) -> None:
+    name = next((name for name, values in offsets.items() if values is not None), None)
+    if name is not None:
+        raise ValueError(f"{type(model).__name__} takes no {name}; leave it out.")
 
 
 def _concluded(
@@ -425,21 +461,25 @@ def _judged(
 ) -> Iterator[JudgedRows]:
     """Yield what one model after the other decides for the same rows."""
     inputs, groups = rows.inputs, None
+    link = models[0].family_.link if isinstance(models[0], LinearModel) else ""
+    weight = inputs.judged_weights(link)
+    # Rates are predictions without the offset.
+    offset = None if link == "log" else inputs.offset
     favorable, column = None, None
     if is_classifier(models[0]):
         positive = _positive(models[0], rule)
         column = models[0].classes_.tolist().index(positive)
         favorable = (labels(rows.y, inputs.n_given, "y", inputs.keep) == positive) == wanted.high
     for model in models:
-        score = predicted(model, rows.X, rows.S)
+        score = predicted(model, rows.X, rows.S, offset)
         if column is None:
             if not wanted.high:  # below the threshold is above it, seen from there
                 score = 2.0 * getattr(rule, "threshold", 0.0) - score
         else:
             score = score[:, column] if wanted.high else 1.0 - score[:, column]
         if groups is None:  # not before a model has refused rows that it cannot read
-            groups = groupings(rows.attributes(model), inputs.weights)
-        yield JudgedRows(score, favorable, groups, inputs.weights)
+            groups = groupings(rows.attributes(model), weight)
+        yield JudgedRows(score, favorable, groups, weight)
 
 
 def _wanted(model: Any, rule: Rule, response: str) -> Favorable:

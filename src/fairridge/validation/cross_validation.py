@@ -131,6 +131,7 @@ def cross_validate(
     random_state: Any = None,
     sample_weight: VectorLike | None = None,
     offset: VectorLike | None = None,
+    exposure: VectorLike | None = None,
     progress: bool = False,
 ) -> CrossValidation:
     """Cross-validate fair models for several bounds, on the same folds.
@@ -161,8 +162,10 @@ def cross_validate(
         Models that are not of this library must take them in `fit`.
     offset : array-like of shape (n,), optional
         Added to the linear predictor, as in `fit`; only for linear models of
-        this library. It counts in losses and scores, and not in dependence on
-        S. R² of gaussian models is that of the response less its offset.
+        this library. It counts in losses and scores, and not in `share_of_eta`.
+        R² of gaussian models is that of the response less its offset.
+    exposure : array-like of shape (n,), optional
+        As in `fit`, for models with the log link.
     progress : bool, default=False
         Whether to show a progress bar (needs tqdm).
 
@@ -180,7 +183,8 @@ def cross_validate(
     statistical parity R² of the linear predictor on S, adjusted for chance.
     Beside it every model is measured in the same way. `share_of_eta` and
     `share_of_means` are R² on S of the linear predictor, without the offset, and
-    of the predicted means, with it, adjusted for chance,
+    of the predicted means, with it (of models with the log link: of rates, weighted
+    by exposure), adjusted for chance,
 
         1 − (1 − R²)(n − 1)/(n − q − 1),
 
@@ -203,7 +207,8 @@ def cross_validate(
     kind = StreamedData if isinstance(X, RowSource | RowMoments) else FoldedData
     data = kind.of(
         X, named, cv=cv, repeats=repeats, folds=folds, random_state=random_state,
-        y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, offset=offset,
+        y=y, sensitive_features=sensitive_features, sample_weight=sample_weight,
+        offset=_joined(named, offset, exposure),
     )  # fmt: skip
     records: list[dict[str, Any]] = []
     loss_name: dict[str, str] = {}
@@ -212,6 +217,20 @@ def cross_validate(
             scores, loss_name[name] = fold_records(name, model, data, bounds, n_jobs, bar)
             records += scores
     return CrossValidation(tuple(records), loss_name, data.backend)
+
+
+def _joined(models: Mapping[str, Any], offset: Any, exposure: Any) -> Any:
+    """Return what is added to η; every model must have a linear predictor with the log link."""
+    if exposure is None:
+        return offset
+    for name, model in models.items():
+        if not isinstance(model, LinearModel):
+            raise TypeError(
+                f"model {name!r} is a {type(model).__name__}, which has no linear predictor with "
+                "the log link; leave out the exposure or the model."
+            )
+        joined = model._shift(offset, exposure)
+    return joined
 
 
 def fold_records(

@@ -28,9 +28,9 @@ class GivenRows:
     sensitive: Any  # columns of X that are sensitive; None if S came by itself
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, S: Any, weight: Any) -> GivenRows:
+    def of(cls, model: Any, X: Any, y: Any, S: Any, weight: Any, offset: Any = None) -> GivenRows:
         """Read rows; what is not a linear model of ours reads them as they came."""
-        inputs = read_inputs(X, S, weight, None)
+        inputs = read_inputs(X, S, weight, offset)
         sensitive: Any = getattr(model, "sensitive", None)
         if isinstance(model, LinearModel):
             return cls(inputs, y, inputs.table, inputs.attributes, sensitive)

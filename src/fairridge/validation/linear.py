@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairridge._typing import Floats
+from fairridge.data import exposure_of
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._choosing import with_chosen_penalty
 from fairridge.estimators._fair_ridge import LinearModel
@@ -59,6 +60,18 @@ class DenseRows:
         offset = self.engine.offset
         return eta if offset is None else eta + offset[:, None]
 
+    def judged(self, family: Family, eta: Floats) -> tuple[Floats, Floats]:
+        """Return predictions that are compared between people, and the weights of the rows.
+
+        With the log link these are rates μ/e, weighted by w·e; otherwise the offset is a part
+        of the score of a row.
+        """
+        engine = self.engine
+        exposure = exposure_of(family.link, engine.offset)
+        if exposure is None:
+            return evaluate.outcomes(family, self.with_offset(eta)), engine.weights
+        return evaluate.outcomes(family, eta), engine.weights * exposure
+
     def accuracy(self, family: Family, eta: Floats) -> dict[str, float]:
         """Return loss and scores of linear predictors, which the offset is added to."""
         engine = self.engine
@@ -81,18 +94,20 @@ class DenseRows:
         q, m = self.span.shape[1], eta.shape[1]
         return definition.held_out(fit, self.engine, joint, q, m, adjusted=adjusted)
 
-    def predicted(self, family: Family, eta: Floats) -> dict[str, Floats]:
-        """Return what S may explain, by the name of its share: η without offset, and means."""
-        if family.reads == "times":
-            return {"share_of_eta": eta}
-        means = evaluate.outcomes(family, self.with_offset(eta))
-        return {"share_of_eta": eta, "share_of_means": means}
+    def predicted(self, family: Family, eta: Floats) -> dict[str, tuple[Floats, Floats]]:
+        """Return what S may explain, and weights: η without offset, and means or rates."""
+        of_eta = {"share_of_eta": (eta, self.engine.weights)}
+        return (
+            of_eta
+            if family.reads == "times"
+            else of_eta | {"share_of_means": self.judged(family, eta)}
+        )
 
     def yardstick(self, family: Family, eta: Floats, *, adjusted: bool = True) -> dict[str, float]:
         """Return the shares that every model is described by; see `metrics.yardstick`."""
         return {
-            name: share_explained(values, self.span, self.engine.weights, adjusted=adjusted)
-            for name, values in self.predicted(family, eta).items()
+            name: share_explained(values, self.span, weight, adjusted=adjusted)
+            for name, (values, weight) in self.predicted(family, eta).items()
         }
 
     def decided(
@@ -101,8 +116,8 @@ class DenseRows:
         """Compare decisions between groups: the likeliest class, or numbers above a threshold."""
         engine, shifted = self.engine, self.with_offset(eta)
         if threshold is not None:
-            means = evaluate.outcomes(family, shifted)[:, 0]
-            return rates.of_numbers(means, threshold, engine.weights)
+            means, weight = self.judged(family, eta)
+            return rates.of_numbers(means[:, 0], threshold, weight)
         decided, truth = cast(ClassFamily, family).likeliest(shifted), engine.response[:, 0]
         n_classes = family.n_predictors + 1
         return rates.of_classes(decided, truth.astype(np.intp), engine.weights, n_classes)
@@ -125,8 +140,7 @@ def row_fold(
     _require_response(training, train)
     problem = whole.problem(train, test if divides(fold, training.n_rows) else None)
     rows, test_rates = DenseRows.of(test), None if rates is None else rates.take(fold[1])
-    decides = training.response.family.reads == "numbers"
-    threshold = median_of(train.response[:, 0], train.weights) if decides else None
+    threshold = _median_response(train, training.response.family)
     # The deviance of a fit has the weights of classes in it, and losses do not.
     weighted = getattr(problem.family, "class_weights", None) is not None
     trained = DenseRows.of(train) if weighted else None
@@ -135,6 +149,16 @@ def row_fold(
         | _training_loss(problem, solution, trained)
         for solution in model._solve(problem, bounds)
     ]
+
+
+def _median_response(train: MemoryEngine, family: Family) -> float | None:
+    """Return the median of training responses, or of their rates; None for classes and times."""
+    if family.reads != "numbers":
+        return None
+    exposure = exposure_of(family.link, train.offset)
+    if exposure is None:
+        return median_of(train.response[:, 0], train.weights)
+    return median_of(train.response[:, 0] / exposure, train.weights * exposure)
 
 
 def _training_loss(

@@ -74,7 +74,9 @@ class Monitor:
         What is watched, in words. It is what the model bounds: R² on S of the linear predictor
         (statistical parity as a share of variance: gaussian, Cox and blind models), of the
         predicted means (mean parity), or of probabilities among rows of the class (mean
-        opportunity, which needs `y`); the partial R² if the model has controls. Other
+        opportunity, which needs `y`); the partial R² if the model has controls. Means of a model
+        with the log link and an offset or exposure are rates, and rows are weighted by exposure;
+        under other links an offset is a part of the means, and never of η. Other
         definitions, such as a share of deviance, and models that are not of fairridge do not
         bound R²: then `unfairness` must be given, and R² of the predicted means is watched.
 
@@ -134,17 +136,20 @@ class Monitor:
         *,
         sample_weight: VectorLike | None = None,
         offset: VectorLike | None = None,
+        exposure: VectorLike | None = None,
     ) -> MonitorState:
         """Look at more rows, in the order in which they came.
 
         Parameters
         ----------
-        X, sensitive_features, offset
-            As in `predict`; a model that predicts without S needs S here.
+        X, sensitive_features, offset, exposure
+            As in `predict`; a model that predicts without S needs S here, and one that was
+            fitted with an offset or an exposure needs that.
         y : array-like of shape (n,), optional
             Classes of the rows, for models with "mean-opportunity".
         sample_weight : array-like of shape (n,), optional
             Weights, if the bound is on a weighted population; a row of weight zero is absent.
+            Predicted rates are weighted by the exposure as well.
         """
         if self._steps is not None:
             X = self._steps.transform(X)
@@ -152,15 +157,16 @@ class Monitor:
             rows = self._last.layer_inputs(X, sensitive_features=sensitive_features)
             X, sensitive_features = rows["X"], rows["sensitive_features"]
         n = as_table(X, sparse=True).shape[0]
-        given = weights(sample_weight, n)
-        weight = np.ones(n) if given is None else given
+        given, watched = weights(sample_weight, n), self._watched
+        shift = watched.shift(offset, exposure, n)
+        weight = watched.weights(np.ones(n) if given is None else given, shift)
         if weight.max(initial=1.0) > LARGEST or weight[weight > 0.0].min(initial=1.0) < 1 / LARGEST:
             raise ValueError(
-                "sample_weight leaves the range of usual numbers; divide the weights by their "
-                "mean, and by the same number in every batch."
+                "sample_weight, times the exposure if there is one, leaves the range of usual "
+                "numbers; divide the weights by their mean, and by the same number in every batch."
             )
-        there, chosen = weight > 0.0, self._watched.rows(y, n)
-        values = self._watched.values(X, sensitive_features, offset)
+        there, chosen = weight > 0.0, watched.rows(y, n)
+        values = watched.values(X, sensitive_features, shift)
         self._rows += int(there.sum())
         if chosen is not None:
             there &= chosen

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Booleans, Floats
-from fairridge.data import as_table, dense_columns
+from fairridge.data import (
+    as_table,
+    dense_columns,
+    exposure_of,
+    joined_offsets,
+    read_offset,
+    require_offsets,
+)
 from fairridge.data.columns import CategoricalColumn
 from fairridge.data.table import labels
 from fairridge.estimators._each import require_one_bound
@@ -48,7 +55,9 @@ class Watched:
 
     def __str__(self) -> str:
         score = "predicted means" if self.of_means else "linear predictors"
-        if self.form.classes is not None and self.of_means:
+        if self._of_rates:
+            score = "predicted rates"
+        elif self.form.classes is not None and self.of_means:
             score = "predicted probabilities"
         elif self.form.family.least_squares:
             score = "predictions"
@@ -96,6 +105,22 @@ class Watched:
         return StreamColumns(first, tuple(attributes), np.array(reach))
 
     @property
+    def _of_rates(self) -> bool:
+        """Whether the score is a mean per unit of exposure."""
+        return self.of_means and self.form.link == "log" and bool(self.model._fitted.offsets)
+
+    def shift(self, offset: Any, exposure: Any, n_rows: int) -> Floats | None:
+        """Read what is added to η; raise if the model was fitted with it, and none is given."""
+        joined = joined_offsets(self.form.link, offset, exposure)
+        require_offsets(self.model._fitted.offsets, joined, self.form.estimator_name)
+        return read_offset(joined, n_rows)
+
+    def weights(self, weight: Floats, shift: Floats | None) -> Floats:
+        """Return the weights of rows: those of rates have their exposure as a factor."""
+        exposure = exposure_of(self.form.link, shift) if self.of_means else None
+        return weight if exposure is None else weight * exposure
+
+    @property
     def _limited(self) -> bool:
         """Whether the score is a probability."""
         return self.of_means and bool(self.form.family.proportion)
@@ -118,10 +143,14 @@ class Watched:
             )
         return np.asarray(known == self.positive)
 
-    def values(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
-        """Return controls, S and the score, in units of their spread in training."""
+    def values(self, X: Any, sensitive_features: Any, shift: Floats | None) -> Floats:
+        """Return controls, S and the score, in units of their spread in training.
+
+        What is bounded of η has no offset, nor have rates; other means do.
+        """
         model, form = self.model, self.form
-        eta = model._linear_predictor(X, sensitive_features, offset)
+        apart = not self.of_means or form.link == "log" or form.family.least_squares
+        eta = model._linear_predictor(X, sensitive_features, None if apart else shift)
         with np.errstate(over="ignore"):
             score = np.asarray(model.family_.mean(eta) if self.of_means else eta, np.float64)
         attributes = form.design.attributes(sensitive_features, estimator_name=form.estimator_name)

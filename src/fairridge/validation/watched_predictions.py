@@ -43,7 +43,8 @@ class WatchedPredictions:
     @property
     def columns(self) -> StreamColumns:
         """What the columns of the stream are, and how far apart two rows can be."""
-        reach, attributes = [], []
+        reach: list[float] = []
+        attributes = []
         for column in self.encoding.columns:
             width = len(column.encoded_names)
             attributes.append(slice(len(reach), len(reach) + width))
@@ -54,13 +55,21 @@ class WatchedPredictions:
     def rows(self, y: Any, n_rows: int) -> None:
         """Say that all rows are looked at."""
 
-    def values(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
+    def shift(self, offset: Any, exposure: Any, n_rows: int) -> None:
+        """Refuse what is added to a linear predictor: there is none."""
+        for name, values in (("offset", offset), ("exposure", exposure)):
+            if values is not None:
+                raise TypeError(
+                    f"{type(self.model).__name__} has no linear predictor that an {name} could "
+                    f"be added to; leave the {name} out."
+                )
+
+    def weights(self, weight: Floats, shift: Floats | None) -> Floats:
+        """Return the weights of rows, as they were given."""
+        return weight
+
+    def values(self, X: Any, sensitive_features: Any, shift: Floats | None) -> Floats:
         """Return S and the score, in units of their spread in earlier rows."""
-        if offset is not None:
-            raise TypeError(
-                f"{type(self.model).__name__} has no linear predictor that an offset could be "
-                "added to; leave the offset out."
-            )
         if sensitive_features is None:
             raise ValueError("the monitor of this model needs sensitive_features=…")
         S = as_table(sensitive_features, argument="sensitive_features")

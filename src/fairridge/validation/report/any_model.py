@@ -50,7 +50,7 @@ def gather_predictions(
     table, response = given.attributes(last), _response(model, given)
     eta = _linear_predictor(model, given, response)
     rows = _written(table, response, given)
-    audience = Audience(table, None, given.inputs, response, options)
+    audience = Audience(table, None, given.inputs, response, options, given.inputs, None)
     name = options.response or name_of(y) or "the response"
     rule = decision_rule(audience, name)
     samples = samples_of(audience, rule, eta, "these")

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import listed
+from fairridge.data import require_offsets
 from fairridge.data.columns import OTHER
 from fairridge.estimators._choosing import quiet_fits, with_chosen_penalty
 from fairridge.estimators._each import require_one_bound
@@ -114,6 +115,8 @@ def read_case(
     fresh = as_fitted(model)
     require_one_bound(fresh, "a report")
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+    if hasattr(model, "deviance_"):
+        require_offsets(model._fitted.offsets, offset, type(model).__name__)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         training = with_comparable(

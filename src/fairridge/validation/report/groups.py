@@ -40,10 +40,13 @@ class Audience:
 
     attributes: Table  # sensitive attributes, as they were given
     design: Design | None  # how the model reads the rows; None if only its predictions are known
-    # The rows.
+    # The rows, with the weights that predictions are judged with: of rates w·e.
     inputs: Inputs
     response: Response
     options: ReportSettings  # what the user says about the report
+    given: Inputs  # the rows as they were given
+    # What makes rates of responses and predictions, with the log link; None if nothing does.
+    exposure: Floats | None
 
     @classmethod
     def of(
@@ -51,7 +54,11 @@ class Audience:
     ) -> Audience:
         """Describe rows of a model with this design."""
         attributes = sensitive_table(design, inputs.table, inputs.attributes)
-        return cls(attributes, design, inputs, response, options)
+        link = response.family.link
+        exposure, judged = inputs.exposure(link), inputs
+        if exposure is not None:
+            judged = replace(inputs, weight=inputs.judged_weights(link))
+        return cls(attributes, design, judged, response, options, inputs, exposure)
 
     @property
     def family(self) -> Family:
@@ -72,8 +79,10 @@ class Audience:
 
     @property
     def numbers(self) -> Floats | None:
-        """Numbers as readers know them, or codes of classes; None for survival."""
+        """Numbers as readers know them, rates, or codes of classes; None for survival."""
         values = self.response.values[:, 0] + self.shift
+        if self.exposure is not None:
+            return values / self.exposure
         return None if self.family.reads == "times" else values
 
 
@@ -135,7 +144,7 @@ def decision_rule(audience: Audience, response: str) -> DecisionRule:
         class_, score = 0, "the log hazard ratio"
         wanted = favorable_outcome(favorable, score="hazard")
     else:
-        class_, score = 0, "the prediction"
+        class_, score = 0, f"the predict{'ion' if audience.exposure is None else 'ed rate'}"
         wanted = favorable_outcome(favorable, response)
     if top is not None:
         side = "highest" if wanted.high else "lowest"
@@ -237,6 +246,8 @@ def _scores(audience: Audience, eta: Floats) -> Floats:
     if audience.labels:
         return cast(ClassFamily, family).probabilities(eta).T
     score = eta[:, 0] if family.reads == "times" else family.mean(eta[:, 0])
+    if audience.exposure is not None:
+        score = score / audience.exposure
     return (score + audience.shift)[None]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
-from fairridge.data import Design, Rows, name_of
+from fairridge.data import Design, Rows, name_of, require_offsets
 from fairridge.data.table import labels
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
@@ -44,6 +44,7 @@ def gather_new_rows(
     facts = model._fitted
     require_one_bound(facts.settings, "a report")
     inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+    require_offsets(facts.offsets, offset, type(model).__name__)
     design, needs_sensitive = facts.design, bool(facts.traits.needs_sensitive)
     # Columns as they came are compared with those at fit; the model reads what maps make of them.
     unmapped = replace(design, sensitive=design.sensitive.inner, predictors=design.predictors.inner)
@@ -127,10 +128,10 @@ def measures_on(
 ) -> tuple[NewRowsMeasure, ...]:
     """Measure dependence on S as `audit` does, and adjusted for chance beside it."""
     family, training = model.family_, getattr(model, "dependence_", {})
-    weight, adjusted = rows.engine.weights, rows.yardstick(family, eta)
+    adjusted = rows.yardstick(family, eta)
     found = {
         key: share_interval(values, rows.span, weight, CONFIDENCE)
-        for key, values in rows.predicted(family, eta).items()
+        for key, (values, weight) in rows.predicted(family, eta).items()
     }
     gaps = [audit.parity_difference for sample in samples for audit in sample.audits]
     known = [gap for gap in gaps if gap.value == gap.value]

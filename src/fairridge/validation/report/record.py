@@ -106,14 +106,14 @@ def subject_of(
 
 def record_of(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, str | None]:
     """Describe the rows, and the file of the model; None says nothing."""
-    inputs, options = audience.inputs, audience.options
+    inputs, options = audience.given, audience.options
     vectors = audience.response.values, inputs.weight, inputs.offset
     return {
         "Source": options.source,
         "Date": options.date,
         **{label: f"{count:,}" for label, count in rows.items()},
         "Weights": "given" if inputs.weight is not None else "none",
-        "Offset": "given" if inputs.offset is not None else None,
+        **_offset(audience),
         f"Fingerprint of the {next(iter(rows)).lower()} (SHA-256)": _fingerprint(
             (inputs.table, inputs.attributes), vectors
         ),
@@ -121,6 +121,15 @@ def record_of(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str,
         "Fingerprint in the model file": getattr(model, "fingerprint_", None),
         **_choice(model),
     }
+
+
+def _offset(audience: Audience) -> dict[str, str]:
+    """Say what an offset is: an exposure, with the log link, or a part of every score."""
+    if audience.given.offset is None:
+        return {}
+    if audience.exposure is None:
+        return {"Offset": "given, a part of the score of every row"}
+    return {"Exposure": "given: predictions and responses are compared as rates, weighted by it"}
 
 
 def _choice(model: Any) -> dict[str, str]:

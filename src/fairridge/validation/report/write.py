@@ -28,6 +28,7 @@ def report(
     sensitive_features: Any = None,
     sample_weight: Any = None,
     offset: Any = None,
+    exposure: Any = None,
     title: str | None = None,
     response: str | None = None,
     cv: int = 10,
@@ -56,8 +57,9 @@ def report(
         fitted, it must have been fitted to these data; otherwise it is fitted for the report.
         Of any other classifier or regressor, which must be fitted, the page compares groups on
         these rows, and says what it leaves out; it needs `sensitive_features`.
-    X, y, sensitive_features, sample_weight, offset
-        The training data, as in `fit`; or other rows, with `new_rows`.
+    X, y, sensitive_features, sample_weight, offset, exposure
+        The training data, as in `fit`; or other rows, with `new_rows`. With the log link and
+        an offset or exposure, groups are compared by rates, weighted by exposure.
     out : str or path-like, optional
         Where to write the page; by default it is only returned.
     title, response : str, optional
@@ -136,24 +138,31 @@ def report(
         title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
         small, source, date,
     )  # fmt: skip
-    data = X, y, sensitive_features, sample_weight, offset
     page: AuditReport | NewRowsReport
     if not isinstance(model, LinearModel):
-        _refuse_offset(model, offset)
-        page = NewRowsReport(gather_predictions(model, *data[:-1], options))
-    elif check_flag("new_rows", new_rows):
+        _refuse_offsets(model, offset=offset, exposure=exposure)
+        given = X, y, sensitive_features, sample_weight
+        page = NewRowsReport(gather_predictions(model, *given, options))
+        return _written(page, out, format)
+    data = X, y, sensitive_features, sample_weight, model._shift(offset, exposure)
+    if check_flag("new_rows", new_rows):
         page = NewRowsReport(gather_new_rows(model, *data, options))
     else:
         page = AuditReport(gather(model, *data, options, progress))
+    return _written(page, out, format)
+
+
+def _written(page: Any, out: Any, kind: str) -> Any:
     if out is not None:
         with writing(out) as file:
-            file.write(page.text(format).encode())
+            file.write(page.text(kind).encode())
     return page
 
 
-def _refuse_offset(model: Any, offset: Any) -> None:
-    if offset is not None:
-        raise TypeError(
-            f"{type(model).__name__} has no linear predictor that an offset could be added to; "
-            "leave the offset out."
-        )
+def _refuse_offsets(model: Any, **given: Any) -> None:
+    for name, values in given.items():
+        if values is not None:
+            raise TypeError(
+                f"{type(model).__name__} has no linear predictor that an {name} could be added "
+                f"to; leave the {name} out."
+            )

@@ -31,7 +31,7 @@ def scoring_part(contents: ReportContents) -> list[Html | None]:
         return []
     times = contents.subject.reads == "times"
     levels = "; ".join(f"{column}: {level}" for column, level in scoring.base_levels)
-    offset = dict(contents.subject.record).get("Offset") is not None
+    record = dict(contents.subject.record)
     return [
         element("h3", "One score by hand"),
         element(
@@ -40,7 +40,8 @@ def scoring_part(contents: ReportContents) -> list[Html | None]:
             "bound. A level of a category has a column that is 1 in its rows and 0 in all others. "
             "The row is synthetic: medians, and the commonest level of every column. ",
             HAZARD if times else LINKS[contents.subject.link],
-            " The row's offset, here 0, is added to the sum." if offset else "",
+            " The row's offset, here 0, is added to the sum." if "Offset" in record else "",
+            " It is the rate, per unit of exposure." if "Exposure" in record else "",
         ),
         _worked(contents, scoring),
         remark(
