@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
 
@@ -258,7 +258,8 @@ class OpportunityGap(Rule):
     def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
         """Return who is selected, among those who qualified."""
         if rows.favorable is None:
-            raise TypeError("OpportunityGap is for classifiers: it needs to know who qualified.")
+            name = type(self).__name__
+            raise TypeError(f"{name} is for classifiers: it needs to know who qualified.")
         return (rows.score > self.threshold).astype(np.float64), rows.favorable
 
     def measure(self, first: Part, second: Part) -> float:
@@ -276,6 +277,25 @@ class OpportunityGap(Rule):
     def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
         """Return Newcombe's interval of a difference."""
         return difference_limits(second, first, level)
+
+
+@dataclass(frozen=True)
+class OddsGap(OpportunityGap):
+    """True- and false-positive rates of any two groups differ by at most `maximum`.
+
+    Both differences have Newcombe's interval, and all of them must pass (equalized odds;
+    Hardt, Price and Srebro 2016).
+    """
+
+    def parts(self, rows: JudgedRows) -> list[list[Part]]:
+        """Return the groups of every attribute, among those who qualified and among others."""
+        selected, qualified = self.values(rows)
+        assert qualified is not None
+        others = [
+            [replace(part, attribute=f"{part.attribute}, not qualified") for part in parts]
+            for parts in rows.parts(selected, ~qualified)
+        ]
+        return [*rows.parts(selected, qualified), *others]
 
 
 @dataclass(frozen=True)

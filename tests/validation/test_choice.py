@@ -15,7 +15,8 @@ from fairridge import (
 )
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.proportions import part_of
-from fairridge.rules import AdverseImpact, MeanGap, OpportunityGap
+from fairridge.metrics.groups import Grouping
+from fairridge.rules import AdverseImpact, JudgedRows, MeanGap, OddsGap, OpportunityGap
 
 BOUNDS = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0]
 
@@ -384,3 +385,21 @@ def test_a_report_says_by_what_rule_a_bound_was_chosen(small, tmp_path):
     assert "sex = x (20 held-out rows" in record["Choice of r: not tested"]
     again = report(loaded.fit(X, y), X, y, cv=0, bootstrap=0)
     assert not any("Choice" in name for name, _ in again.contents.subject.record)
+
+
+def test_odds_are_two_opportunities():
+    """False-positive rates are the opportunity of those who did not qualify."""
+    rng = np.random.default_rng(1)
+    n = 4000
+    group, qualified = rng.integers(0, 2, n), rng.random(n) < 0.5
+    score = rng.random(n) + 0.1 * qualified + 0.15 * (group * ~qualified)
+    groups = (Grouping("sex", ("f", "m"), group),)
+    rows, others = (
+        JudgedRows(score, chosen, groups, np.ones(n)) for chosen in (qualified, ~qualified)
+    )
+    odds, opportunity = OddsGap(0.05), OpportunityGap(0.05)
+    assert odds.p_value(rows) == max(opportunity.p_value(rows), opportunity.p_value(others))
+    assert odds.value(rows) == opportunity.value(others) > opportunity.value(rows)
+    assert odds.compared(rows, 0.1).attribute == "sex, not qualified"
+    with pytest.raises(TypeError, match="OddsGap is for classifiers"):
+        odds.p_value(JudgedRows(score, None, groups, np.ones(n)))

@@ -34,6 +34,7 @@ from fairridge.outputs import updating
 RULES = {
     "adverse-impact": ("AdverseImpact", "ratio"),
     "opportunity-gap": ("OpportunityGap", "maximum"),
+    "odds-gap": ("OddsGap", "maximum"),
     "mean-gap": ("MeanGap", "maximum"),
 }
 
@@ -43,7 +44,11 @@ class RuleOptions:
     """What decisions must satisfy, and how that is tested."""
 
     rule: Annotated[
-        str, option("NAME:NUMBER", "adverse-impact:0.8, opportunity-gap:0.05 or mean-gap:0.05.")
+        str,
+        option(
+            "NAME:NUMBER",
+            "adverse-impact:0.8, opportunity-gap:0.05, odds-gap:0.05 or mean-gap:0.05.",
+        ),
     ]
     held_out: Annotated[
         str,
