@@ -14,8 +14,8 @@ from fairridge import (
     save,
 )
 from fairridge.exceptions import BoundWarning
-from fairridge.metrics.proportions import part_of
 from fairridge.metrics.groups import Grouping
+from fairridge.metrics.proportions import part_of
 from fairridge.rules import AdverseImpact, JudgedRows, MeanGap, OddsGap, OpportunityGap
 
 BOUNDS = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0]
