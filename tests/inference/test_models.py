@@ -261,10 +261,12 @@ def test_isolated_levels_have_no_standard_errors(definition):
     assert np.isnan(found.confidence_interval()[-1]).all()
     rest, kept = clone(model).fit(frame[8:], y[8:]), found.raw.isolated
     alone = rest.inference(frame[8:], y[8:], clusters=clusters[8:])
-    np.testing.assert_allclose(
-        found.covariance[np.ix_(~kept, ~kept)], alone.covariance, rtol=1e-6, atol=1e-12
-    )
-    assert found.aic == pytest.approx(alone.aic)
+    # Under a bound on means the other rows make up for the half event that the level expects.
+    moved = 0.0 if definition == "statistical-parity" else 0.5 / y.sum()
+    covariance = found.covariance[np.ix_(~kept, ~kept)]
+    close = np.sqrt(np.outer(*2 * (np.diag(alone.covariance),))) * (1e-7 + 10 * moved)
+    assert (np.abs(covariance - alone.covariance) <= close).all()
+    assert found.aic == pytest.approx(alone.aic, rel=1e-6 + moved)
     with pytest.raises(ValueError, match="isolated levels cannot be tested"):
         found.wald_test(["g[z]"])
     with pytest.raises(ValueError, match=r"isolated levels \('g\[z\]'\) have no intervals"):

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, audit
 from fairridge.exceptions import BoundWarning
-from simulations import audits, certificates, coverage, decisions, monitoring, runner
+from simulations import audits, certificates, coverage, decisions, monitoring, rates, runner
 from simulations.__main__ import main
 from simulations.populations import (
     GAUSSIAN,
@@ -150,3 +150,13 @@ def test_chunks_cover_every_seed_once():
         assert all(sorted(seeds) == list(range(len(seeds))) for seeds in each.values())
         assert min(len(seeds) for seeds in each.values()) >= 100
         assert len({chunk.path(runner.Path("x")) for chunk in chunks}) == len(chunks)
+
+
+def test_rates_are_judged_in_a_population_of_exposures():
+    found = rates.summary(2, n=1000, many=20_000)
+    assert found["granted"] == 1.0
+    assert found["total"] == pytest.approx(1.0, abs=1e-10)
+    assert set(found.index[-4:]) == {f"covers {name}" for name in ("intercept", "s", "x1", "x2")}
+    Z, _, exposure, truth = rates.population(20_000)
+    means = np.exp(truth[0] + Z @ truth[1:])
+    assert rates.share(means, Z[:, 0], exposure) == pytest.approx(rates.BOUND, abs=1e-9)

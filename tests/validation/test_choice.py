@@ -19,8 +19,9 @@ from fairridge import (
     save,
 )
 from fairridge.exceptions import BoundWarning
+from fairridge.metrics.groups import Grouping
 from fairridge.metrics.proportions import part_of
-from fairridge.rules import AdverseImpact, MeanGap, OddsGap, OpportunityGap
+from fairridge.rules import AdverseImpact, JudgedRows, MeanGap, OddsGap, OpportunityGap
 
 BOUNDS = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0]
 
@@ -543,3 +544,21 @@ def test_groups_below_the_minimum_share_are_not_looked_at(rows):
 def test_rules_that_make_no_sense(rule, options, message):
     with pytest.raises(ValueError, match=message):
         rule(**options)
+
+
+def test_odds_are_two_opportunities():
+    """False-positive rates are the opportunity of those who did not qualify."""
+    rng = np.random.default_rng(1)
+    n = 4000
+    group, qualified = rng.integers(0, 2, n), rng.random(n) < 0.5
+    score = rng.random(n) + 0.1 * qualified + 0.15 * (group * ~qualified)
+    groups = (Grouping("sex", ("f", "m"), group),)
+    rows, others = (
+        JudgedRows(score, chosen, groups, np.ones(n)) for chosen in (qualified, ~qualified)
+    )
+    odds, opportunity = OddsGap(0.05), OpportunityGap(0.05)
+    assert odds.p_value(rows) == max(opportunity.p_value(rows), opportunity.p_value(others))
+    assert odds.value(rows) == opportunity.value(others) > opportunity.value(rows)
+    assert "not qualified" in odds.compared(rows, 0.1).group
+    with pytest.raises(TypeError, match="OddsGap is for classifiers"):
+        odds.p_value(JudgedRows(score, None, groups, np.ones(n)))

@@ -30,6 +30,8 @@ from tools.fuzz.stationarity import decrement, deviance_scale
 Floats = NDArray[np.float64]
 # Directions of S with less than this of the largest are collinear.
 COLLINEAR = 1e-9
+# Families with the log link.
+LOG = ("poisson", "quasi-poisson", "gamma", "tweedie", "negative-binomial")
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,9 @@ class _Model:
     def _bounded(self) -> tuple[Floats, Callable[[Floats], Floats]]:
         """What the penalty is on, and its derivatives."""
         if self._bounds_means:
-            return _means(self.columns.likelihood.family, self._eta)
+            means, chain = _means(self.columns.likelihood.family, self._eta)
+            each = 1.0 / self._exposure[:, None]
+            return means * each, lambda d: chain(d * each)
         return self._eta - self.columns.offset[:, None], lambda d: d
 
     @property
@@ -158,7 +162,22 @@ class _Model:
         if self.problem.definition == "mean-opportunity":
             positive = [(0, 1)] if m == 1 else [(k, k) for k in range(m)]
             groups = [(k, np.flatnonzero(y == code)) for k, code in positive]
-        return _form(columns.S, columns.weight, groups)
+        return _form(columns.S, columns.weight * self._exposure, groups)
+
+    @property
+    def _exposure(self) -> Floats:
+        """What an offset stands for under a log link, where means are rates; ones otherwise."""
+        rates = self._bounds_means and self.columns.likelihood.family in LOG
+        return np.exp(self.columns.offset) if rates else np.ones(len(self.columns.S))
+
+    def _held(self, Z: Floats) -> Floats:
+        """Return derivatives of the totals of the means, which are those of the response."""
+        family, m = self.columns.likelihood.family, len(self.raw)
+        if not self._bounds_means:
+            return np.zeros((0, Z.shape[1] * m))
+        _, chain = _means(family, self._eta)
+        each = np.eye(m)[:, None, :] * self.columns.weight[:, None]
+        return np.array([(Z.T @ chain(one)).T.ravel() for one in each])
 
     def share(self) -> Value | None:
         """R² on S of the means, or of η."""
@@ -190,7 +209,7 @@ class _Model:
         weight = 0.0 if np.isinf(lambda_) else lambda_
         g = likelihood.gradient(flat).reshape(eta.shape)
         pull, J = np.zeros_like(eta), []
-        root = np.sqrt(columns.weight)
+        root = np.sqrt(columns.weight * self._exposure)
         for (k, at, Q), a in zip(self._form.parts, self._form.explained(values), strict=True):
             each = np.zeros_like(eta)
             each[at, k] = root[at] * (Q @ a)
@@ -203,7 +222,8 @@ class _Model:
         gradient = Z.T @ (g + pull) + bent
         size = np.abs(Z).T @ (np.abs(g) + np.abs(pull)) + np.abs(bent)
         H = likelihood.hessian(flat, Z) + np.kron(np.eye(m), np.diag(2.0 * ridge))
-        return _gain(columns, H, gradient, size, np.array(J).reshape(-1, H.shape[0]), lambda_, flat)
+        J = np.array(J).reshape(-1, H.shape[0])
+        return _gain(columns, H, gradient, size, J, lambda_, flat, self._held(Z))
 
 
 def _scaled(Z: Floats, w: Floats) -> Floats:
@@ -218,16 +238,23 @@ def _gain(
     J: Floats,
     lambda_: float,
     eta: Floats,
+    held: Floats,
 ) -> float:
-    """½gᵀH⁻¹g relative to the deviance, along directions that P leaves free where λ = ∞."""
+    """½gᵀH⁻¹g relative to the deviance, along directions that are left free.
+
+    Those are not, that change what is held at zero: totals, and P where λ = ∞.
+    """
     g, noise = gradient.T.ravel(), 1e3 * columns.digits * size.T.ravel()
     if np.isinf(lambda_):
-        _, sizes, V = np.linalg.svd(J)
-        kept = V[np.count_nonzero(sizes > COLLINEAR * max(sizes.max(initial=0.0), 1e-300)) :].T
-        H, g, noise = kept.T @ H @ kept, kept.T @ g, np.abs(kept).T @ noise
+        held = np.vstack([held, J])
     elif J.size:
         # Gauss and Newton's: what the penalty's own curvature adds is of any sign.
         H = H + 2.0 * lambda_ * J.T @ J
+    if held.size:
+        lengths = np.linalg.norm(held, axis=1, keepdims=True)
+        _, sizes, V = np.linalg.svd(over(held.T, lengths[:, 0]).T)
+        kept = V[np.count_nonzero(sizes > COLLINEAR * max(sizes.max(initial=0.0), 1e-300)) :].T
+        H, g, noise = kept.T @ H @ kept, kept.T @ g, np.abs(kept).T @ noise
     return decrement(H, g, noise) / deviance_scale(columns, eta, columns.null)
 
 
@@ -321,4 +348,5 @@ def _gain_given(
     if likelihood.family == "cox":
         size = size + np.abs(Z).T @ (2.0 * w[:, None] + 0.0 * full)
     H = likelihood.hessian(flat, Z) + np.kron(np.eye(m), np.diag(2.0 * ridge))
-    return _gain(columns, H, gradient, size, np.zeros((0, len(H))), 0.0, flat)
+    nothing = np.zeros((0, len(H)))
+    return _gain(columns, H, gradient, size, nothing, 0.0, flat, nothing)

@@ -15,7 +15,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "family": ("gaussian", "binomial", "probit", "poisson", "multinomial", "cox"),
     "definition": (
         "statistical-parity", "variance", "equality-of-opportunity", "individual", "mean-parity",
-        "mean-opportunity", "combined", "function",
+        "mean-opportunity", "mean-odds", "combined", "function",
     ),
     "penalty": ("ridge", "radial", "lasso", "elastic-net"),
     "blind": ("no", "yes"),

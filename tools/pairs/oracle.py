@@ -8,6 +8,7 @@ w, and C the controls, every definition is a short formula.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,15 @@ class Rows:
             S = S - self.explained(S, self.C)
         total = self.variance(values)
         return self.variance(self.explained(values, S)) / total if total > 0.0 else 0.0
+
+    def of_rates(self) -> Rows:
+        """Return the same with means per exposure, weighted by it: under a log link."""
+        if self.family != "poisson":
+            return self
+        rates = copy(self)
+        rates.weight = self.weight * np.exp(self.offset)
+        rates.offset = np.zeros_like(self.offset)
+        return rates
 
     @property
     def means(self) -> Columns:
@@ -161,7 +171,7 @@ def unfairness_of(setting: Setting, model: Any) -> dict[str, float]:
     """Return what the model bounds, by what bounds are called; one has the name "all"."""
     rows, case = Rows(setting, model), setting.case
     if case["bounds"] == "each":
-        controls = case["controls"] == "given"
+        rows, controls = rows.of_rates(), case["controls"] == "given"
         return {
             name: rows.share(rows.means, rows.S[attribute], controls)
             for name, attribute in zip(setting.unfairness, EACH, strict=True)
@@ -175,9 +185,10 @@ def _share(rows: Rows, setting: Setting, model: Any, definition: str) -> float:
         parts = ("statistical-parity", "equality-of-opportunity")
         return max(_share(rows, setting, model, part) for part in parts)
     if definition == "mean-parity":
-        return rows.share(rows.means, S, controls)
-    if definition == "mean-opportunity":
-        return _among_positive(rows, S)
+        rates = rows.of_rates()
+        return rates.share(rates.means, S, controls)
+    if definition in ("mean-opportunity", "mean-odds"):
+        return _among_classes(rows, S, own=definition == "mean-opportunity")
     if definition == "equality-of-opportunity":
         sensitive = rows.variance(rows.explained(rows.eta, S))
         both = rows.variance(rows.explained(rows.eta, S, rows.targets))
@@ -204,18 +215,20 @@ def _deviance_share(rows: Rows, S: Columns, controls: bool) -> float:
     return (full - without) / (full - rows.deviance(null))
 
 
-def _among_positive(rows: Rows, S: Columns) -> float:
-    """R² among the rows of the positive class; of several classes, all of them stacked."""
+def _among_classes(rows: Rows, S: Columns, *, own: bool) -> float:
+    """R² among the rows of each class, stacked; of its own mean only, or of all of them."""
     y, means = rows.y["y"].to_numpy(), rows.means
-    classes = rows.classes if rows.family == "multinomial" else rows.classes[1:]
+    several = rows.family == "multinomial"
     explained = total = 0.0
-    for k, label in enumerate(classes):
-        part, own = y == label, Rows.__new__(Rows)
-        own.weight = rows.weight[part]
-        values = means[part][:, [k]]
-        size = own.weight.sum()
-        explained += size * own.variance(own.explained(values, S[part]))
-        total += size * own.variance(values)
+    for k, label in enumerate(rows.classes):
+        if own and not several and k == 0:
+            continue  # of two classes, the second is the positive one
+        part, some = y == label, Rows.__new__(Rows)
+        some.weight = rows.weight[part]
+        values = means[part][:, [k]] if own and several else means[part]
+        size = some.weight.sum()
+        explained += size * some.variance(some.explained(values, S[part]))
+        total += size * some.variance(values)
     return explained / total
 
 

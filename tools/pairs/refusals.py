@@ -78,6 +78,8 @@ class Fault:
 
 CERTIFIED = ("auto", "held-out")
 SHARES = ("equality-of-opportunity", "individual", "combined", "function")
+# Means among the rows of a class.
+AMONG = ("mean-opportunity", "mean-odds")
 
 FIT: tuple[Refusal, ...] = (
     Refusal(
@@ -94,8 +96,8 @@ FIT: tuple[Refusal, ...] = (
     ),
     Refusal(
         ("fit",),
-        {"definition": ("mean-opportunity",), "family": ("gaussian", "poisson", "cox")},
-        ("mean-opportunity", "model"),
+        {"definition": AMONG, "family": ("gaussian", "poisson", "cox")},
+        ("mean-o", "model"),
         "numbers have no positive class",
     ),
     Refusal(
@@ -112,7 +114,7 @@ FIT: tuple[Refusal, ...] = (
     ),
     Refusal(
         ("fit",),
-        {"blind": ("yes",), "definition": (*SHARES, "mean-opportunity")},
+        {"blind": ("yes",), "definition": (*SHARES, *AMONG)},
         ("definition=", "blind"),
         "these definitions read the coefficients of S",
     ),
@@ -124,7 +126,7 @@ FIT: tuple[Refusal, ...] = (
     ),
     Refusal(
         ("fit",),
-        {"definition": ("mean-parity", "mean-opportunity"), "penalty": but("penalty", "ridge")},
+        {"definition": ("mean-parity", *AMONG), "penalty": but("penalty", "ridge")},
         ("penalty=", "definition="),
         "these definitions have a ridge of their own",
     ),
@@ -136,7 +138,7 @@ FIT: tuple[Refusal, ...] = (
     ),
     Refusal(
         ("fit",),
-        {"confidence": CERTIFIED, "definition": (*SHARES, "mean-opportunity")},
+        {"confidence": CERTIFIED, "definition": (*SHARES, *AMONG)},
         ("certified",),
         "only R² on S has a limit in the population that is known",
     ),
@@ -189,7 +191,7 @@ FIT: tuple[Refusal, ...] = (
     ),
     Refusal(
         ("fit",),
-        {"controls": ("given",), "definition": (*SHARES, "mean-opportunity")},
+        {"controls": ("given",), "definition": (*SHARES, *AMONG)},
         ("definition=", "controls"),
         "these definitions have no version given controls",
     ),
@@ -357,6 +359,12 @@ OTHERS: tuple[Refusal, ...] = (
         "it watches one score",
     ),
     Refusal(
+        ("Monitor", "fairridge monitor"),
+        {"definition": ("mean-odds",)},
+        ("Monitor", "several"),
+        "it watches one score among the rows of one class",
+    ),
+    Refusal(
         (
             "inference",
             "population_unfairness",
@@ -423,7 +431,7 @@ OTHERS: tuple[Refusal, ...] = (
     ),
     Refusal(
         ("population_unfairness",),
-        {"definition": (*SHARES, "mean-opportunity")},
+        {"definition": (*SHARES, *AMONG)},
         ("population_unfairness", "bound"),
         "the interval is one of R² on S of the linear predictor",
     ),

@@ -149,7 +149,7 @@ class ModelOptions:
             "What is bounded. statistical-parity, equality-of-opportunity and individual "
             "choose a point on one path of models, and all leave no linear dependence on S at 0; "
             "mean-parity bounds R² of predicted means on S, mean-opportunity the same among the "
-            "positive class.",
+            "positive class, mean-odds among every class.",
         ),
     ] = "statistical-parity"
     penalty: Annotated[

@@ -39,7 +39,8 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         choose a point on the same path of models α(λ), with α = 0 at r = 0, and
         do not equalize the rates of the positive class. "mean-opportunity" is
         about these: it bounds R² on S of the predicted probabilities among rows
-        of the positive class, "mean-parity" the same among all rows.
+        of the positive class, "mean-odds" the same among the rows of every class,
+        "mean-parity" among all rows.
     predictor_penalty : float or "cv", default=0.0
         λ₂ in −2 log-likelihood + λ₂‖β‖², for standardized U. "cv" chooses it
         at the bound, by leaving rows out: see `predictor_penalty_` of `FairRidgeRegressor`.

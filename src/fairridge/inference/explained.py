@@ -307,7 +307,8 @@ class NotExplained:
 class Totals:
     """E[c(μ − y)] = 0, with multipliers ν: means have the totals of the response.
 
-    Of K classes that is K − 1 contrasts of them.
+    Of K classes that is K − 1 contrasts of them. If rows were isolated the others
+    make up for these, and the mean is a constant near zero.
     """
 
     means: Any  # all means among all rows (PredictedMeans)
@@ -315,6 +316,7 @@ class Totals:
     jacobian: Floats  # of the contrasts, of shape (b, m·k)
     multipliers: Floats  # ν, of shape (b,)
     curvature: Floats  # E[c νᵀμ″zzᵀ], of shape (m·k, m·k)
+    level: Floats  # E[c(μ − y)] of the contrasts, of shape (b,)
     is_alpha = False
 
     @classmethod
@@ -323,9 +325,10 @@ class Totals:
         family, size = state.fit.family, state.theta.size
         means = family.means(None, 0.0)
         contrasts = np.eye(1) if means.n_means == 1 else np.asarray(family.contrasts.T)
-        slopes: Floats = state.sum_over_rows(partial(_total_slopes, means))
-        jacobian = contrasts @ slopes.reshape(-1, size) / state.fit.basis.weight
-        return cls(means, contrasts, jacobian, np.zeros(len(jacobian)), np.zeros((size, size)))
+        sums: Floats = state.sum_over_rows(partial(_total_slopes, means))
+        sums = contrasts @ sums / state.fit.basis.weight
+        blank = np.zeros(len(sums)), np.zeros((size, size))
+        return cls(means, contrasts, sums[:, :-1], *blank, sums[:, -1])
 
     def priced(self, state: State, multipliers: Floats) -> Totals:
         """Return the same with multipliers."""
@@ -349,16 +352,18 @@ class Totals:
         out -= by_eta[:, :, None] * at.rows.z[:, None, :]
 
     def values(self, at: RowsOfModel) -> Floats:
-        """Return contrasts of c(μ − y) of each row."""
+        """Return contrasts of c(μ − y) of each row, less their mean."""
         excess = self.means(at.rows.y, at.eta, 0).values - at.rows.targets
-        return np.asarray(self.means.in_totals(at.rows.y) * excess @ self.contrasts.T)
+        return self.means.in_totals(at.rows.y) * excess @ self.contrasts.T - self.level
 
 
 def _total_slopes(means: Any, at: RowsOfModel) -> Floats:
-    """Return Σ w c μ′z over some rows, of shape (K, m, k)."""
+    """Return Σ w c μ′z and Σ w c (μ − y) over some rows, of shape (K, m·k + 1)."""
     predicted = means(at.rows.y, at.eta, 2)
     weight = at.rows.weight[:, None] * means.in_totals(at.rows.y)
-    return np.einsum("nkm,nz->kmz", weight[:, :, None] * predicted.first, at.rows.z)
+    slopes = np.einsum("nkm,nz->kmz", weight[:, :, None] * predicted.first, at.rows.z)
+    excess = (weight * (predicted.values - at.rows.targets)).sum(axis=0)
+    return np.column_stack([slopes.reshape(len(excess), -1), excess])
 
 
 def _total_bent(means: Any, multipliers: Floats, at: RowsOfModel) -> Floats:

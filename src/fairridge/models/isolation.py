@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.data import RowLevel, Rows, Slab
 from fairridge.engines import Engine, MemoryEngine
 from fairridge.families import Family
 from fairridge.families.cox_sweep import BaselineHazard
+from fairridge.models.basis import FairBasis
 from fairridge.models.fit import Fit
 
 # Share of the weight that may leave a model.
@@ -70,9 +71,10 @@ class Isolation:
 
         A level's coefficient is the one at which its rows have the mean
         prediction (k + ½)/(m + 1), with k events in m rows; in a model of
-        counts or hazards they expect half an event. The columns of these
-        levels are constant among the rows kept, and U is centered, so nothing
-        else changes there.
+        counts or hazards they expect half an event. Of several classes the others
+        share what is left as they share the rows kept. The columns of these
+        levels are constant among those, and U is centered, so nothing else
+        changes there.
         """
         eta, beta = self._eta(fit), np.atleast_2d(fit.beta).copy()
         step_of = self._solver(fit)
@@ -86,6 +88,32 @@ class Isolation:
                 beta[:, list(level.columns)] += (2 * level.value - 1) * step[:, None]
         whole = replace(fit, beta=beta.reshape(fit.beta.shape))
         return replace(whole, deviance=self._deviance(whole, eta))
+
+    def excess(self, basis: FairBasis, class_weights: Floats) -> Floats:
+        """Return by how much totals of the rows that left will exceed those observed there.
+
+        They follow from what `with_levels` gives these rows, whatever the model.
+
+        Parameters
+        ----------
+        basis : FairBasis
+            Of the rows kept.
+        class_weights : ndarray
+            Weights of rows of each class in totals.
+        """
+        several, means = self.family.n_predictors > 1, basis.center_targets
+        total = np.zeros(len(means))
+        for decided, (mine, _) in zip(self.levels, self._memberships, strict=True):
+            if not mine.any():
+                continue
+            if self.family.link == "log":
+                total += 0.5 * _unit(self.family, basis)
+                continue
+            size, outcome = float(self._rows.weights[mine].sum()), decided.outcome
+            rest = 0.5 * size / (size + 1.0) * float(class_weights[outcome])
+            others = _others(means, outcome) if several else np.array([1.0 - 2.0 * outcome])
+            total += rest * others
+        return total
 
     def _deviance(self, fit: Fit, eta: Floats) -> float:
         """Return the deviance of all rows."""
@@ -133,10 +161,17 @@ class Isolation:
                 eta[:, 0] + log_hazard[mine], rows.weights[mine], 1.0
             )
         if family.link == "log":
-            amounts = getattr(family, "amounts", False)
-            unit = float(fit.basis.center_targets[0]) if amounts else 1.0
+            unit = _unit(family, fit.basis)
             return lambda eta, mine, _: _to_half_event(eta[:, 0], rows.weights[mine], unit)
-        return lambda eta, mine, outcome: _to_likely(family, eta, rows.weights[mine], outcome)
+        means = fit.basis.center_targets
+
+        def to_likely(eta: Floats, mine: Booleans, outcome: int) -> Floats:
+            step = _to_likely(family, eta, rows.weights[mine], outcome)
+            if len(step) == 1:
+                return step
+            return _shared(eta, rows.weights[mine], outcome, _others(means, outcome), step)
+
+        return to_likely
 
 
 def isolate(engine: Engine, family: Family) -> Isolation | None:
@@ -267,6 +302,18 @@ def _gather(engine: MemoryEngine, levels: tuple[RowLevel, ...]) -> _Gathered:
     return _Gathered(rows.with_columns((Slab(S),), (Slab(X),), rows.names))
 
 
+def _unit(family: Any, basis: FairBasis) -> float:
+    """Return one event: the mean of amounts."""
+    return float(basis.center_targets[0]) if getattr(family, "amounts", False) else 1.0
+
+
+def _others(means: Floats, outcome: int) -> Floats:
+    """Return how classes share a probability that one of them loses: −1 for that one."""
+    shares = means / (means.sum() - means[outcome])
+    shares[outcome] = -1.0
+    return shares
+
+
 def _to_half_event(eta: Floats, weight: Floats, unit: float) -> Floats:
     """Return the step of η after which rows expect half an event: Σ w e^η = ½."""
     expected = logsumexp(eta, b=weight)
@@ -290,3 +337,31 @@ def _to_likely(family: Any, eta: Floats, weight: Floats, outcome: int) -> Floats
     while excess(high) > 0.0:
         high *= 2.0
     return float(brentq(excess, low, high, xtol=1e-12)) * direction
+
+
+def _shared(eta: Floats, weight: Floats, outcome: int, others: Floats, start: Floats) -> Floats:
+    """Return the step of η after which all classes have given totals.
+
+    The outcome has the total that `_to_likely` gives it, and others share the rest.
+    That minimizes Σ w log Σ exp(η + step) − step·totals, which is convex.
+    """
+    size = float(weight.sum())
+    totals = 0.5 * size / (size + 1.0) * others
+    totals[outcome] += size
+    step = start - start.mean()
+
+    def value(step: Floats) -> float:
+        return float(weight @ logsumexp(eta + step, axis=1) - step @ totals)
+
+    for _ in range(100):
+        P = softmax(eta + step, axis=1)
+        gradient = weight @ P - totals
+        if np.abs(gradient).max() <= 1e-13 * size:
+            break
+        hessian = np.diag(weight @ P) - P.T @ (weight[:, None] * P)
+        move, length = np.linalg.pinv(hessian, hermitian=True) @ gradient, 1.0
+        before = value(step)
+        while length > 1e-6 and not value(step - length * move) <= before:
+            length *= 0.5
+        step = step - length * move
+    return step

@@ -170,7 +170,20 @@ class MeanProblem(GLMProblem):
 
     @cached_property
     def _free_objective(self) -> MeanObjective:
-        return mean_objective(self.minima, self._means)
+        return mean_objective(self.minima, self._means, self._elsewhere)
+
+    @cached_property
+    def _elsewhere(self) -> Floats:
+        """What totals of rows that the model is fitted without will exceed those observed by."""
+        observed = self._basis.weight * self._basis.center_targets
+        if self.isolation is None:
+            return 0.0 * observed
+        weights = self._means.class_weights or np.ones(self.family.n_predictors + 1)
+        excess = self.isolation.excess(self._basis, np.asarray(weights))
+        # Rows that are kept make up for it, unless that would take most of their total.
+        rest = np.inf if self.family.link == "log" else self._basis.weight - observed
+        small = np.abs(excess) < 0.5 * np.minimum(observed, rest)
+        return excess if small.all() else 0.0 * excess
 
     @cached_property
     def _null(self) -> Point:
@@ -826,7 +839,7 @@ def _prices(at: Means, multipliers: Sequence[Floats]) -> Floats:
     return np.asarray(-np.linalg.lstsq((G / scale).T, rest / scale, rcond=1e-12)[0])
 
 
-def mean_objective(minima: PenalizedGLM, means: Any) -> MeanObjective:
+def mean_objective(minima: PenalizedGLM, means: Any, elsewhere: Floats) -> MeanObjective:
     """Look at the means of the model without a bound.
 
     Parameters
@@ -835,26 +848,28 @@ def mean_objective(minima: PenalizedGLM, means: Any) -> MeanObjective:
         The model without a bound.
     means : MeansOfRows
         Which means are looked at.
+    elsewhere : ndarray of shape (K,)
+        What totals of other rows exceed those observed by, for which these make up.
     """
     point = minima.point(0.0)
     blank = MeanObjective(minima, means, (), None, point, None, None)  # type: ignore[arg-type]
     free = blank.sums(point.theta)
     forms = [mean_form(free, minima.basis, means.n_bounded)]
-    balance = _balance(minima, means, free)
+    balance = _balance(minima, means, free, elsewhere)
     prices = np.zeros(len(balance.target))
     return MeanObjective(
         minima, means, forms, balance, point, free, prices, point.separated
     ).balanced()
 
 
-def _balance(minima: PenalizedGLM, means: Any, free: MeanSums) -> Balance:
+def _balance(minima: PenalizedGLM, means: Any, free: MeanSums, elsewhere: Floats) -> Balance:
     """Hold means at the totals of the response."""
     (K, head), n, basis = free.products.shape, means.n_means, minima.basis
     assert free.gram is not None
     contrasts = np.eye(1) if n == 1 else minima.family.contrasts.T
     # Indicators of all classes, of two only that of the second: its weight is that of its rows.
     weights = np.ones(n) if means.class_weights is None else np.array(means.class_weights)[-n:]
-    observed = basis.weight * weights * basis.center_targets
+    observed = basis.weight * weights * basis.center_targets - elsewhere
     total = observed - means.reference * free.gram[K - n :, 0, 0]
     map_ = np.zeros((len(contrasts), K, head))
     map_[:, K - n :, 0] = contrasts
