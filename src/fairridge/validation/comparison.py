@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fairridge._progress import Progress
 from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike
 from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, name_of, numeric_vector
@@ -37,7 +38,6 @@ from fairridge.validation.cross_validation import FoldedData, fold_records
 from fairridge.validation.decision_rates import RATES
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.foreign import ForeignData, decision_rates, measures, predictions
-from fairridge.validation.progress import Progress
 
 # Statuses of models that meet their bound.
 MET = ("converged", "inactive")
