@@ -50,9 +50,10 @@ class FairStacking(BaseEstimator):
         (HistGradientBoosting), which see categorical columns as categories.
     unfairness : float, default=0.05
         r in [0, 1], the bound on the stacked model; see `FairRidgeRegressor`.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`, `predict` and `score`.
+    sensitive : str, int or list of these and of tuples of these, optional
+        Columns of X that are sensitive, by name or position; a tuple in the list is an
+        intersection, as in ``["sex", "race", ("sex", "race")]``. Alternatively pass
+        `sensitive_features` to `fit`, `predict` and `score`.
     definition : str or object, default="mean-parity"
         What is bounded; by default R² of the predicted means, or probabilities, on S.
     blind : bool, default=False
