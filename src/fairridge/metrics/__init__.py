@@ -16,6 +16,7 @@ from fairridge.metrics.group_measures import (
 )
 from fairridge.metrics.groups import BINS, Grouping, groupings, sensitive_table, weighted_quantiles
 from fairridge.metrics.intervals import Estimate
+from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.telling import Telling, tell
 from fairridge.metrics.translation import DIFFERENCES, group_differences, shares_of_fit
 from fairridge.metrics.yardstick import (
@@ -57,6 +58,7 @@ __all__ = [
     "find_label",
     "group_differences",
     "groupings",
+    "learned_share",
     "lmg",
     "proxy_terms",
     "scatter_of",

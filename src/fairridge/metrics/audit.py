@@ -24,6 +24,7 @@ from fairridge.metrics.group_measures import (
 )
 from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
 from fairridge.metrics.intervals import UNDEFINED, Estimate, mean_interval, rate_interval
+from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
 from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval
@@ -48,6 +49,7 @@ def audit(
     reference: Mapping[str, Any] | None = None,
     kind: Kind | None = None,
     linear_predictor: Any = None,
+    learned: bool = True,
 ) -> Audit:
     """Compare the predictions of any model between groups of people.
 
@@ -103,6 +105,9 @@ def audit(
     linear_predictor : array-like of shape (n,) or (n, K), optional
         η of the model, without any offset, such as `decision_function`: then
         the audit has the share of η that S explains, too.
+    learned : bool, default=True
+        Whether to learn how much of the predictions S explains in any way, linear or not:
+        the cross-fitted R² of group means, or of boosted trees if attributes are numbers.
 
     Returns
     -------
@@ -110,6 +115,7 @@ def audit(
     """
     _check_options(confidence, bins, small)
     check_flag("intersections", intersections)
+    check_flag("learned", learned)
     table = as_table(sensitive_features, argument="sensitive_features")
     n, confidence = table.shape[0], float(confidence)
     outcomes = read_outcomes(y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind)
@@ -137,6 +143,9 @@ def audit(
         strongest=strongest,
         attribution=attribution,
         eta_share=_share_of_eta(linear_predictor, n, span, outcomes, confidence),
+        learned_share=(
+            learned_share(outcomes.score, columns[0], weight, confidence) if learned else UNDEFINED
+        ),
         _backend=table.backend,
     )
 

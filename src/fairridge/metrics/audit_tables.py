@@ -45,6 +45,10 @@ class Audit(Between):
     eta_share : Estimate
         R² of the linear predictor on all sensitive attributes; NaN if the audit
         knows predictions only.
+    learned_share : Estimate
+        R² of the predictions on what a flexible learner makes of S, on rows that it has not
+        seen; below zero if it explains nothing. Far above `means_share`, predictions depend on
+        S in ways that are not linear.
     """
 
     kind: str
@@ -59,6 +63,7 @@ class Audit(Between):
     strongest: Correlation | None
     attribution: Attribution | None
     eta_share: Estimate = UNDEFINED
+    learned_share: Estimate = UNDEFINED
     _backend: Any = None
 
     def __getitem__(self, attribute: str) -> AttributeAudit:
@@ -175,6 +180,7 @@ class Audit(Between):
         facts = [
             _fact("share of η explained by S (R²)", self.eta_share),
             _fact("share of predicted means explained by S (R²)", self.means_share),
+            _fact("share explained by a flexible learner of S (R², new rows)", self.learned_share),
             _fact(gap, self.parity_difference),
             f"largest |correlation| with S: {self.max_correlation:.4f}{strongest}",
             _fact("largest standardized mean difference of a group", smd),
