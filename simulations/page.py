@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from fairridge.outputs import writing
-from simulations import audits, certificates, coverage, decisions, hard, intervals, monitoring
+from simulations import (
+    audits,
+    certificates,
+    coverage,
+    decisions,
+    hard,
+    intervals,
+    monitoring,
+    stacking,
+)
 from simulations.runner import EXPERIMENTS
 
 WHAT = {
@@ -196,6 +205,36 @@ def hard_plot(table: pd.DataFrame) -> Any:
     return figure
 
 
+# ---------------------------------------------------------------------- stacking
+
+
+def stacking_table(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "model": ["blind" if blind else "with S" for blind in table["blind"]],
+            "n": table["n"],
+            "learners": table["way"],
+            "exceeds r": percent(table["violated"], table["error"]),
+            "not granted": percent(1.0 - table["granted"]),
+            "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
+            "mean R² in the population": [f"{value:.4f}" for value in table["reached"]],
+            "samples": table["seeds"],
+        }
+    )
+
+
+def stacking_plot(table: pd.DataFrame) -> Any:
+    figure, ax = plt.subplots(figsize=(7, 3))
+    kinds = ["blind" if blind else "with S" for blind in table["blind"]]
+    allowed = 100 * (1.0 - stacking.LEVEL)
+    labels = dots(ax, table.assign(kind=kinds), ["kind", "n"], "way", "violated", allowed)
+    ax.set_xticks(range(len(labels)), [f"{kind}\n{n} rows" for kind, n in labels], fontsize=7)
+    ax.set_ylabel("exceeds r, % of all samples")
+    ax.legend(fontsize=7)
+    figure.tight_layout()
+    return figure
+
+
 # ---------------------------------------------------------------------- intervals
 
 
@@ -331,6 +370,7 @@ PLOTS = {
     "intervals": intervals_plot,
     "certificates": certificates_plot,
     "hard": hard_plot,
+    "stacking": stacking_plot,
     "decisions": decisions_plot,
     "monitoring": monitoring_plot,
     "audits": audits_plot,
@@ -340,6 +380,7 @@ TABLES = {
     "intervals": intervals_table,
     "certificates": certificates_table,
     "hard": hard_table,
+    "stacking": stacking_table,
     "decisions": decisions_table,
     "monitoring": monitoring_table,
     "audits": audits_table,
@@ -377,6 +418,15 @@ TEXTS = {
         "predictor depends on the square of S. “Weighted” models see people with chances from "
         "0.02 to 0.95 that depend on S or X, and have the inverse chances as weights. "
         "“Mean parity” is of binomial models."
+    ),
+    "stacking": (
+        f"Stacked classifiers of boosted trees for r = {stacking.BOUND} at confidence "
+        f"{stacking.LEVEL}, with a binary S and a response that bends and interacts. “Split” "
+        "learns on one half of the rows and fits the layer to the other; “refit” takes out-of-fold "
+        "scores of all rows for those that the refitted learners give to new rows, which no proof "
+        "covers; “average” deploys the learners of the folds with the layer of “refit”, and is "
+        "refused a certificate. The last line is what not to do: learners that have seen the rows "
+        "of the layer, passed as `prefit`."
     ),
     "decisions": (
         f"`choose_bound` at confidence {decisions.LEVEL}, beside the largest bound whose decisions "

@@ -13,13 +13,23 @@ from joblib import Parallel, delayed
 
 from fairridge.exceptions import BoundWarning
 from fairridge.outputs import writing
-from simulations import audits, certificates, coverage, decisions, hard, intervals, monitoring
+from simulations import (
+    audits,
+    certificates,
+    coverage,
+    decisions,
+    hard,
+    intervals,
+    monitoring,
+    stacking,
+)
 
 EXPERIMENTS: dict[str, ModuleType] = {
     "coverage": coverage,
     "intervals": intervals,
     "certificates": certificates,
     "hard": hard,
+    "stacking": stacking,
     "decisions": decisions,
     "monitoring": monitoring,
     "audits": audits,

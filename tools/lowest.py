@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
-EXTRAS = ("cli", "plot", "data", "fairlearn", "onnx", "parquet", "dask")
+EXTRAS = ("cli", "plot", "data", "fairlearn", "onnx", "parquet", "dask", "stacking")
 FRAMES = ("pandas>", "polars>")
 LOWER_BOUND = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[^]]*\])?>=([0-9][0-9.]*)$")
 

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
 # Columns of X, by name or position.
-ColumnNames = str | int | Sequence[str | int]
+ColumnNames = str | int | Sequence[str | int | tuple[str | int, ...]]
 # One bound for all of S, or one for each of several attributes by name.
 Unfairness = float | Mapping[str, float]
 # How to handle a category at prediction time that was absent when fitting.

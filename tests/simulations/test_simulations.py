@@ -10,7 +10,16 @@ from sklearn.metrics import log_loss
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, audit
 from fairridge.exceptions import BoundWarning
-from simulations import audits, certificates, coverage, decisions, monitoring, rates, runner
+from simulations import (
+    audits,
+    certificates,
+    coverage,
+    decisions,
+    monitoring,
+    rates,
+    runner,
+    stacking,
+)
 from simulations.__main__ import main
 from simulations.populations import (
     GAUSSIAN,
@@ -94,6 +103,18 @@ def test_a_third_group_breaks_the_rule_and_is_not_granted():
         found = decisions.sample(0, rule="impact ratio ≥ 0.8", n=600, held=600, **third)
     ways = {one["way"]: one["granted"] for one in found}
     assert not ways["tested in sequence"]
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
+def test_stacked_models_are_made_in_every_way():
+    found = pd.DataFrame(stacking.sample(0, n=300, blind=False, many=1024))
+    assert found["way"].tolist()[:4] == ["learners of other rows", "split", "refit", "average"]
+    bounds = found.set_index("way")["training_bound"]
+    assert bounds["refit"] == pytest.approx(bounds["average"], abs=1e-6)
+    assert bounds["split"] < bounds["refit"] < stacking.BOUND
+    # Points of the sequence stand for many more rows.
+    many, _ = stacking.people(np.random.default_rng(0).random((2**18, 5)))
+    assert np.abs(stacking.many_rows(2**12).mean(axis=0) - many.mean(axis=0)).max() < 0.01
 
 
 def test_worst_groups_are_those_of_an_audit():

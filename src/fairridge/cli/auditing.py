@@ -277,6 +277,7 @@ def _audit_facts(audit: Any) -> dict[str, Any]:
     estimates = {
         "share_of_eta": audit.eta_share,
         "share_of_means": audit.means_share,
+        "learned_share_of_means": audit.learned_share,
         "decision_gap": audit.parity_difference,
         "mean_ratio": audit.mean_ratio,
         "demographic_parity_difference": audit.parity_difference,

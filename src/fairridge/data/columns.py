@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count
+from itertools import combinations, count, pairwise, product
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +27,8 @@ Missing = Literal["error", "level"]
 
 # The level of rows whose own levels are rare.
 OTHER = "(other)"
+# Between the names of columns that are multiplied.
+CROSS = " × "
 # The level of rows without a value.
 MISSING = "(missing)"
 
@@ -236,6 +238,10 @@ class Encoding:
     # Encoded columns whose names another one has already, by position, and what they are
     # called instead; see `unique_names`.
     renamed: tuple[tuple[int, str], ...] = ()
+    # Intersections, as positions of their columns, and what they add at the end: products of
+    # encoded columns, by their positions. See `with_intersections`.
+    crossed: tuple[tuple[int, ...], ...] = ()
+    products: tuple[tuple[int, ...], ...] = ()
 
     @property
     def inner(self) -> Encoding:
@@ -246,18 +252,59 @@ class Encoding:
     def names(self) -> tuple[str, ...]:
         """Encoded column names."""
         others = dict(self.renamed)
-        names = (name for column in self.columns for name in column.encoded_names)
+        names = [name for column in self.columns for name in column.encoded_names]
+        names += [CROSS.join(names[k] for k in product) for product in self.products]
         return tuple(others.get(k, name) for k, name in enumerate(names))
 
     @property
     def places(self) -> dict[str, tuple[int, ...]]:
-        """Positions of the encoded columns that each input column has become."""
-        widths = [len(column.encoded_names) for column in self.columns]
-        ends = np.cumsum(widths).tolist()
-        return {
-            column.name: tuple(range(end - width, end))
-            for column, width, end in zip(self.columns, widths, ends, strict=True)
-        }
+        """Positions of the encoded columns that each input column, or intersection, has become.
+
+        Those of an intersection tell all of its groups apart.
+        """
+        own = self._own_places
+        found = {column.name: places for column, places in zip(self.columns, own, strict=True)}
+        first = sum(map(len, own))
+        for columns in self.crossed:
+            inside = {k for column in columns for k in own[column]}
+            added = (first + j for j, part in enumerate(self.products) if inside.issuperset(part))
+            name = CROSS.join(self.columns[column].name for column in columns)
+            found[name] = (*sorted(inside), *added)
+        return found
+
+    @property
+    def _own_places(self) -> list[tuple[int, ...]]:
+        """Positions of the encoded columns of each column."""
+        ends = np.cumsum([0, *(len(column.encoded_names) for column in self.columns)]).tolist()
+        return [tuple(range(*pair)) for pair in pairwise(ends)]
+
+    def with_intersections(
+        self, crossed: Sequence[tuple[int, ...]], columns: Floats | None = None
+    ) -> Encoding:
+        """Add the columns that intersections of input columns need beside those of each.
+
+        With treatment contrasts the groups of ``("sex", "race")`` are told apart by the columns
+        of sex, those of race, and their products; of three columns, by products of any two
+        and of all three.
+
+        Parameters
+        ----------
+        crossed : sequence of tuple of int
+            Positions of the input columns of each intersection.
+        columns : ndarray of shape (n, k) or None
+            The encoded columns of training rows: products that are zero in all of them, as
+            nobody is in that group, are left out.
+        """
+        own = self._own_places
+        found: dict[tuple[int, ...], None] = {}
+        for one in crossed:
+            for size in range(2, len(one) + 1):
+                for part in combinations(sorted(one), size):
+                    found |= dict.fromkeys(product(*(own[k] for k in part)))
+        kept = [
+            part for part in found if columns is None or columns[:, list(part)].all(axis=1).any()
+        ]
+        return replace(self, crossed=tuple(crossed), products=tuple(kept))
 
     @property
     def as_given(self) -> tuple[bool, ...]:
@@ -266,11 +313,11 @@ class Encoding:
             name == column.name and not isinstance(column, CategoricalColumn)
             for column in self.columns
             for name in column.encoded_names
-        )
+        ) + (False,) * len(self.products)
 
     def called(self, names: Sequence[str]) -> Encoding:
         """Return the same encoding with these names of the encoded columns."""
-        usual = Encoding(self.columns).names
+        usual = replace(self, renamed=()).names
         pairs = enumerate(zip(usual, names, strict=True))
         return replace(self, renamed=tuple((k, new) for k, (old, new) in pairs if new != old))
 
@@ -295,8 +342,10 @@ class Encoding:
 
     @property
     def all_numeric(self) -> bool:
-        """Whether every column encodes to itself."""
-        return all(isinstance(column, NumericColumn) for column in self.columns)
+        """Whether every column encodes to itself, and there are no others."""
+        return not self.products and all(
+            isinstance(column, NumericColumn) for column in self.columns
+        )
 
     def pieces(self, table: Table, positions: Sequence[int], unknown: Unknown) -> tuple[Piece, ...]:
         """Encode the columns of a table at these positions, one per column of this encoding."""
@@ -305,12 +354,15 @@ class Encoding:
             return sparse_pieces(table.source if whole else table.source[:, list(positions)])
         if table.is_numeric_array and self.all_numeric:
             return tuple(Slab(table.source[:, run]) for run in _runs(positions))
-        return merged_slabs(
-            [
-                encoded_piece(column, table.column(position), unknown)
-                for column, position in zip(self.columns, positions, strict=True)
-            ]
-        )
+        pieces = [
+            encoded_piece(column, table.column(position), unknown)
+            for column, position in zip(self.columns, positions, strict=True)
+        ]
+        if self.products:
+            own = dense_columns(pieces, self.names)
+            factors = (own[:, list(part)].prod(axis=1) for part in self.products)
+            pieces.append(Slab(np.column_stack(list(factors))))
+        return merged_slabs(pieces)
 
 
 def unique_names(names: Sequence[str], first: Sequence[bool]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from fairridge.data.columns import (
     Encoding,
     Missing,
     Unknown,
+    dense_columns,
     encode_columns,
     for_sensitive,
     unique_names,
@@ -66,9 +67,19 @@ class Design:
         """
         if self.separate or self.is_mapped:
             return np.arange(len(self.encoded_names))
-        widths = [len(column.encoded_names) for column in self.columns]
-        places = np.repeat(self.positions_sensitive + self.positions_predictors, widths)
-        return np.argsort(places, kind="stable")
+        places = [
+            position
+            for encoding, positions in (
+                (self.sensitive.inner, self.positions_sensitive),
+                (self.predictors.inner, self.positions_predictors),
+            )
+            for position in (
+                *np.repeat(positions, [len(c.encoded_names) for c in encoding.columns]),
+                # Products of intersections come last.
+                *[self.n_columns] * len(encoding.products),
+            )
+        ]
+        return np.argsort(np.array(places, dtype=np.intp), kind="stable")
 
     def to_encoded(self, values: Floats) -> Floats:
         """Reorder the last axis from the order of the input columns to S, then X."""
@@ -275,11 +286,34 @@ def locate_sensitive(
         chosen, rest = tuple(range(S.shape[1])), tuple(everything)
         source = S
     else:
-        chosen = column_positions(sensitive, X.names, X.shape[1], "sensitive")
+        chosen, _ = sensitive_positions(sensitive, X.names, X.shape[1])
         taken = set(chosen)
         rest = tuple(k for k in everything if k not in taken)
         source = X
     return source, chosen, rest
+
+
+def sensitive_positions(
+    sensitive: Any, names: tuple[str, ...] | None, n_columns: int
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Return the positions of sensitive columns in X, and intersections as positions among them.
+
+    A tuple among the columns, as in ``["sex", ("sex", "race")]``, is an intersection; its
+    columns are sensitive whether they are named beside it or not.
+    """
+    listed = isinstance(sensitive, list | tuple)
+    tuples = [item for item in sensitive if isinstance(item, tuple)] if listed else []
+    if not tuples:
+        return column_positions(sensitive, names, n_columns, "sensitive"), ()
+    single = [item for item in sensitive if not isinstance(item, tuple)]
+    alone = column_positions(single, names, n_columns, "sensitive") if single else ()
+    inside = [column_positions(one, names, n_columns, "sensitive") for one in tuples]
+    for one, columns in zip(tuples, inside, strict=True):
+        if len(columns) < 2:
+            raise ValueError(f"sensitive has {one!r}: an intersection needs at least two columns.")
+    chosen = tuple(dict.fromkeys([*alone, *(k for columns in inside for k in columns)]))
+    crossed = dict.fromkeys(tuple(sorted(map(chosen.index, columns))) for columns in inside)
+    return chosen, tuple(crossed)
 
 
 def learn_design(
@@ -299,8 +333,9 @@ def learn_design(
         The input, without rows of zero weight.
     S : Table or None
         `sensitive_features`, if given.
-    sensitive : str, int or sequence of these, or None
-        Columns of X that are sensitive. Exactly one of this and S is given.
+    sensitive : str, int or sequence of these and of tuples of these, or None
+        Columns of X that are sensitive, and intersections of them. Exactly one of this and S is
+        given.
     weight : ndarray of shape (n,) or None
         Weights of the rows.
     min_frequency : int, float or None
@@ -311,8 +346,15 @@ def learn_design(
         See `encode_columns`.
     """
     source, chosen, rest = locate_sensitive(X, S, sensitive)
+    attributes = encode_columns(source, chosen, weight, None, missing)
+    if S is None:
+        _, crossed = sensitive_positions(sensitive, X.names, X.shape[1])
+        if crossed:
+            pieces = attributes.pieces(source, chosen, "error")
+            columns = dense_columns(pieces, attributes.names)
+            attributes = attributes.with_intersections(crossed, columns)
     design = Design(
-        encode_columns(source, chosen, weight, None, missing),
+        attributes,
         encode_columns(X, rest, weight, min_frequency, missing),
         chosen,
         rest,

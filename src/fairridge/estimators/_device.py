@@ -53,6 +53,9 @@ def read_device(
     for argument in ("predictor_map", "sensitive_map"):
         if getattr(model, argument, None) is not None:
             raise ValueError(f"{argument} needs rows in main memory: pass NumPy arrays or a frame.")
+    named = model.sensitive if isinstance(model.sensitive, list | tuple) else ()
+    if any(isinstance(item, tuple) for item in named):
+        raise ValueError("intersections need rows in main memory: pass NumPy arrays or a frame.")
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     table = as_table(X, devices=True)

@@ -84,9 +84,10 @@ class LinearModel(BaseEstimator):
     ----------
     unfairness : float, default=0.05
         r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`, `predict` and `score`.
+    sensitive : str, int or list of these and of tuples of these, optional
+        Columns of X that are sensitive, by name or position; a tuple in the list is an
+        intersection, as in ``["sex", "race", ("sex", "race")]``. Alternatively pass
+        `sensitive_features` to `fit`, `predict` and `score`.
     unknown : {"error", "base", "mean"}, default="error"
         How to handle a category at prediction time that was absent when fitting:
         raise an error, treat it as the base level, or take the average of its

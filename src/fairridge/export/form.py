@@ -23,6 +23,9 @@ from fairridge.data.columns import (
 from fairridge.families.base import Link
 from fairridge.models import TrainingColumns
 
+# What is done with models of intersections; the rest needs a sum over single columns.
+WITH_PRODUCTS = ("Monitor", "attribution", "proxies", "save", "to_sql")
+
 
 @dataclass(frozen=True, eq=False)
 class InputColumn:
@@ -156,7 +159,15 @@ class LinearForm:
                 coefficients = self.coefficients[:, encoded]
                 columns.append(InputColumn(column, sensitive, encoded, coefficients, unknown))
                 start = encoded.stop
+            start += len(encoding.inner.products)
         return tuple(columns)
+
+    @property
+    def products(self) -> tuple[tuple[tuple[int, ...], Floats], ...]:
+        """Products of encoded columns of S that intersections add, with their coefficients."""
+        parts = self.design.sensitive.inner.products
+        first = len(self.design.sensitive.names) - len(parts)
+        return tuple((part, self.coefficients[:, first + k]) for k, part in enumerate(parts))
 
     @cached_property
     def inputs(self) -> tuple[InputColumn, ...]:
@@ -279,4 +290,9 @@ def linear_form(model: Any, purpose: str) -> LinearForm:
                 f"{purpose} needs a model without feature maps; this {form.estimator_name} "
                 f"has a {name}_map, so its features are not columns of the input."
             )
+    if purpose not in WITH_PRODUCTS and design.sensitive.inner.products:
+        raise ValueError(
+            f"{purpose} needs a model that adds up single columns; this {form.estimator_name} has "
+            "intersections of sensitive attributes. to_sql and save take it."
+        )
     return form

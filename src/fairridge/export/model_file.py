@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,20 @@ def write_model(model: Any, path: Any) -> None:
     path : str or path-like
         The file; it is replaced as a whole or not at all.
     """
+    write_document(model_document(model), path)
+
+
+def write_document(document: dict[str, Any], path: Any) -> None:
+    """Write a document with its checksum."""
+    document["checksum"] = checksum(document)
+    # A lone surrogate, which UTF-8 cannot hold, becomes JSON's own escape of it.
+    content = (_layout(document) + "\n").encode("utf-8", "backslashreplace")
+    with writing(path) as file:
+        file.write(content)
+
+
+def model_document(model: Any) -> dict[str, Any]:
+    """Return what JSON keeps of a fitted estimator; it is known that it can be read."""
     owner = type(model).__name__
     # Those of the fit, but for `unknown`, which is about rows to predict.
     parameters = model._fitted.settings.get_params(deep=False) | {"unknown": model.unknown}
@@ -47,26 +61,28 @@ def write_model(model: Any, path: Any) -> None:
         for name, value in vars(model).items()
         if name not in {*parameters, *LEFT_OUT, "_settings"}
     }
-    document = {
-        "format": FORMAT,
-        "library": "fairridge",
-        "version": __version__,
-        "class": owner,
-        "fingerprint": model.fingerprint_,
+    document = header(owner, model.fingerprint_) | {
         "parameters": {
             name: encode(value, f"{name}=… of {owner}") for name, value in parameters.items()
         },
         "fitted": {name: encode(value, f"{name} of {owner}") for name, value in learned.items()},
     }
-    document["checksum"] = checksum(document)
     try:  # whatever is written can be read
-        _model(document, {owner: type(model)})
+        model_of(document, {owner: type(model)})
     except ValueError as error:
         raise ValueError(f"this {owner} cannot be saved: {error}") from error
-    # A lone surrogate, which UTF-8 cannot hold, becomes JSON's own escape of it.
-    content = (_layout(document) + "\n").encode("utf-8", "backslashreplace")
-    with writing(path) as file:
-        file.write(content)
+    return document
+
+
+def header(owner: str, fingerprint: str) -> dict[str, Any]:
+    """Return what every document begins with."""
+    return {
+        "format": FORMAT,
+        "library": "fairridge",
+        "version": __version__,
+        "class": owner,
+        "fingerprint": fingerprint,
+    }
 
 
 def read_model(path: Any, classes: Mapping[str, type[Any]]) -> Any:
@@ -79,12 +95,26 @@ def read_model(path: Any, classes: Mapping[str, type[Any]]) -> Any:
     classes : dict of str to class
         The estimators a file may name.
     """
+    return read_document(path, lambda document: model_of(document, classes))
+
+
+def read_document(path: Any, read: Callable[[dict[str, Any]], Any]) -> Any:
+    """Return what a function makes of the document in a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    read : callable
+        Whatever it raises because of what is in the document becomes one error that names the
+        file.
+    """
     text = Path(path).read_bytes()
     try:
         document = json.loads(text.decode("utf-8"), parse_constant=_refuse)
         _require_format(document)
-        return _model(document, classes)
-    except _RefusedError as error:
+        return read(document)
+    except RefusedError as error:
         raise ValueError(f"{os.fspath(path)!r} {error}") from None
     except DAMAGES as error:
         raise ValueError(
@@ -92,7 +122,7 @@ def read_model(path: Any, classes: Mapping[str, type[Any]]) -> Any:
         ) from error
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """A file that is sound, but not for us."""
 
 
@@ -104,7 +134,7 @@ def _require_format(document: Any) -> None:
     if not isinstance(document, dict) or document.get("library") != "fairridge":
         raise ValueError('it lacks "library": "fairridge".')
     if document.get("format") != FORMAT:
-        raise _RefusedError(
+        raise RefusedError(
             f"has format {document.get('format')!r} (written by fairridge "
             f"{document.get('version')}); this version of fairridge reads format {FORMAT}."
         )
@@ -112,10 +142,11 @@ def _require_format(document: Any) -> None:
         raise ValueError("its content does not match its checksum.")
 
 
-def _model(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
+def model_of(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
+    """Make a model of its document."""
     name = document["class"]
     if name not in classes:
-        raise _RefusedError(
+        raise RefusedError(
             f"holds a model of the class {name!r}, which is not known here; known are "
             f"{', '.join(sorted(classes))}."
         )

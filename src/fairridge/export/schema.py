@@ -133,6 +133,14 @@ def _resolved(resolve: Callable[[Any], Any], says: str) -> FieldRule:
     return FieldRule(says, lambda value, facts: isinstance(resolve(value).name, str))
 
 
+def _are_attributes(value: Any, facts: ModelFacts) -> bool:
+    """Whether these are columns, and tuples of columns."""
+    listed = isinstance(value, list | tuple)
+    tuples = [item for item in value if isinstance(item, tuple)] if listed else []
+    single = [item for item in value if not isinstance(item, tuple)] if tuples else value
+    return _are_columns(single, facts) and all(_are_columns(list(one), facts) for one in tuples)
+
+
 def _are_columns(value: Any, facts: ModelFacts) -> bool:
     items = value.tolist() if isinstance(value, np.ndarray) else value
     items = list(items) if isinstance(items, list | tuple) else [items]
@@ -179,7 +187,7 @@ def _is_predictor_penalty(value: Any, facts: ModelFacts) -> bool:
 
 PARAMETERS: dict[str, FieldRule] = {
     "unfairness": FieldRule("a number that is at least 0, or several by name", _is_bound),
-    "sensitive": FieldRule("names or positions of columns", _are_columns),
+    "sensitive": FieldRule("names or positions of columns, or tuples of these", _are_attributes),
     "definition": _resolved(resolve_definition, "a definition of fairness"),
     "penalty": _resolved(resolve_penalty, "a penalty"),
     "family": _resolved(resolve_regression_family, "a family of numeric responses"),

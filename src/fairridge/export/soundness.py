@@ -114,6 +114,8 @@ def is_design(design: Any, facts: ModelFacts) -> bool:
         and _are_positions(design.positions_sensitive, design.sensitive, width)
         and _are_positions(design.positions_predictors, design.predictors, design.n_columns)
         and (design.separate or not {*design.positions_sensitive} & {*design.positions_predictors})
+        and _are_products(design.sensitive)
+        and not design.predictors.products
         and _are_names(design.names, design.n_columns)
         and _are_names(design.sensitive_names, width if design.separate else -1)
         and all(
@@ -128,6 +130,16 @@ def is_design(design: Any, facts: ModelFacts) -> bool:
 def _are_positions(positions: tuple[int, ...], encoding: Encoding, width: int) -> bool:
     distinct = len(positions) == len(encoding.columns) == len(set(positions))
     return distinct and all(0 <= position < width for position in positions)
+
+
+def _are_products(encoding: Encoding) -> bool:
+    n_columns = len(encoding.columns)
+    n_encoded = sum(len(column.encoded_names) for column in encoding.columns)
+    return all(
+        len(set(part)) == len(part) >= 2 and all(0 <= k < limit for k in part)
+        for parts, limit in ((encoding.crossed, n_columns), (encoding.products, n_encoded))
+        for part in parts
+    )
 
 
 def _are_names(names: tuple[str, ...] | None, width: int) -> bool:

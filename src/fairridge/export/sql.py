@@ -7,7 +7,10 @@ the inverse link), so that no long expression is written, or computed, twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from fairridge.data import require_log_link
 from fairridge.export.dialects import DIALECTS, Dialect
@@ -113,7 +116,9 @@ def _sums(form: LinearForm, d: Dialect, shifts: list[str]) -> list[str]:
     """Write every linear predictor as a sum of terms, one a line."""
     sums = []
     for k, intercept in enumerate(form.intercept):
-        terms = [d.number(intercept), *(_term(column, k, d) for column in form.columns), *shifts]
+        terms = [d.number(intercept), *(_term(column, k, d) for column in form.columns)]
+        terms += [_product(form, part, values[k], d) for part, values in form.products]
+        terms += shifts
         sums.append("\n    + ".join(terms))
     return sums
 
@@ -142,6 +147,17 @@ def _term(column: InputColumn, k: int, d: Dialect) -> str:
     if not values:
         return rest
     return f"CASE {compared} {cases} {f'ELSE {rest} ' if ending else ''}END"
+
+
+def _product(form: LinearForm, part: tuple[int, ...], coefficient: float, d: Dialect) -> str:
+    """Write what a product of encoded columns of S adds: each factor is a term of its column."""
+    factors = []
+    for k in part:
+        column = next(one for one in form.columns if one.encoded.start <= k < one.encoded.stop)
+        unit = np.zeros_like(column.coefficients)
+        unit[:, k - column.encoded.start] = 1.0
+        factors.append(f"({_term(replace(column, coefficients=unit), 0, d)})")
+    return " * ".join([d.number(coefficient), *factors])
 
 
 def _inverse_link(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:

@@ -16,6 +16,7 @@ from fairridge.metrics.group_measures import (
 )
 from fairridge.metrics.groups import BINS, Grouping, groupings, sensitive_table, weighted_quantiles
 from fairridge.metrics.intervals import Estimate
+from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
 from fairridge.metrics.telling import Telling, tell
 from fairridge.metrics.translation import DIFFERENCES, group_differences, shares_of_fit
@@ -59,6 +60,7 @@ __all__ = [
     "find_label",
     "group_differences",
     "groupings",
+    "learned_share",
     "lmg",
     "make_fairness_scorer",
     "proxy_terms",

@@ -24,6 +24,7 @@ from fairridge.metrics.group_measures import (
 )
 from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
 from fairridge.metrics.intervals import UNDEFINED, Estimate, mean_interval, rate_interval
+from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
 from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval
@@ -51,6 +52,7 @@ def audit(
     linear_predictor: Any = None,
     top: float | int | None = None,
     minimum_share: float = 0.0,
+    learned: bool = True,
 ) -> Audit:
     """Compare the predictions of any model between groups of people.
 
@@ -118,6 +120,9 @@ def audit(
     minimum_share : float, default=0.0
         Groups with a smaller share of all rows are marked and left out as small ones are; the
         Uniform Guidelines have 0.02 (29 CFR 1607.4(A)).
+    learned : bool, default=True
+        Whether to learn how much of the predictions S explains in any way, linear or not:
+        the cross-fitted R² of group means, or of boosted trees if attributes are numbers.
 
     Returns
     -------
@@ -125,6 +130,7 @@ def audit(
     """
     _check_options(confidence, bins, small, minimum_share)
     check_flag("intersections", intersections)
+    check_flag("learned", learned)
     table = as_table(sensitive_features, argument="sensitive_features")
     n, confidence = table.shape[0], float(confidence)
     outcomes = read_outcomes(
@@ -159,6 +165,9 @@ def audit(
         eta_share=_share_of_eta(linear_predictor, n, span, outcomes, confidence),
         top=outcomes.top,
         minimum_share=case.minimum_share,
+        learned_share=(
+            learned_share(outcomes.score, columns[0], weight, confidence) if learned else UNDEFINED
+        ),
         _backend=table.backend,
     )
 

@@ -58,6 +58,10 @@ class Audit(Between):
         The share or number of rows that is selected; None if a threshold decides.
     minimum_share : float
         The share of all rows below which a group is small, too.
+    learned_share : Estimate
+        R² of the predictions on what a flexible learner makes of S, on rows that it has not
+        seen; below zero if it explains nothing. Far above `means_share`, predictions depend on
+        S in ways that are not linear.
     """
 
     kind: str
@@ -75,6 +79,7 @@ class Audit(Between):
     eta_share: Estimate = UNDEFINED
     top: float | int | None = None
     minimum_share: float = 0.0
+    learned_share: Estimate = UNDEFINED
     _backend: Any = None
 
     def __getitem__(self, attribute: str) -> AttributeAudit:
@@ -212,6 +217,7 @@ class Audit(Between):
         facts = [
             _fact("share of η explained by S (R²)", self.eta_share),
             _fact("share of predicted means explained by S (R²)", self.means_share),
+            _fact("share explained by a flexible learner of S (R², new rows)", self.learned_share),
             _fact(gap, self.parity_difference),
             f"largest |correlation| with S: {self.max_correlation:.4f}{strongest}",
             _fact("largest standardized mean difference of a group", smd),

@@ -242,8 +242,8 @@ def parquet(
         ``"data/*.parquet"``, or a URI that pyarrow knows.
     response : str, or (time, event)
         The response; leave it out for rows to predict for.
-    sensitive : str or list of str
-        Sensitive attributes.
+    sensitive : str or list of str and of tuples of str
+        Sensitive attributes; a tuple is an intersection.
     predictors : list of str, optional
         Predictors; by default all columns without another role.
     weight : str, optional

@@ -93,7 +93,9 @@ class LevelCounts:
         """Return how S and X are encoded, with rare levels of predictors merged."""
         roles = self.roles
         return Design(
-            sensitive=Encoding(tuple(self._column(name) for name in roles.sensitive)),
+            sensitive=Encoding(
+                tuple(self._column(name) for name in roles.sensitive)
+            ).with_intersections(roles.crossed),
             predictors=Encoding(
                 tuple(self._column(name, min_frequency) for name in roles.predictors)
             ),

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import narwhals as nw
 
+from fairridge.data.design import sensitive_positions
+
 Kind = Literal["number", "text", "categorical"]
 
 
@@ -54,6 +56,8 @@ class Roles:
     # columns that no model can use; those have no kind.
     kinds: dict[str, Kind]
     exposure: str | None = None  # a column of numbers, whose logarithm is added to the offset
+    # Columns of S whose intersections are sensitive, too, by their positions in `sensitive`.
+    crossed: tuple[tuple[int, ...], ...] = ()
 
     @property
     def extras(self) -> tuple[str, ...]:
@@ -120,6 +124,7 @@ def assign_roles(
         As in `fairridge.sources.parquet`.
     """
     roles = ("response", "sensitive", "predictors", "weight", "offset", "exposure")
+    sensitive, crossed = _with_intersections(sensitive)
     arguments = (response, sensitive, predictors, weight, offset, exposure)
     named = dict(zip(roles, map(_column_names, arguments), strict=True))
     owner: dict[str, str] = {}
@@ -150,7 +155,19 @@ def assign_roles(
         names,
         {name: _usable(name, types[name]) for name in used if name not in idle},
         exposure,
+        crossed,
     )
+
+
+def _with_intersections(sensitive: Any) -> tuple[Any, tuple[tuple[int, ...], ...]]:
+    """Return the names of sensitive columns, and the intersections that tuples among them are."""
+    if not isinstance(sensitive, list | tuple):
+        return sensitive, ()
+    inside = [name for item in sensitive if isinstance(item, tuple) for name in item]
+    single = [item for item in sensitive if not isinstance(item, tuple)]
+    names = (*single, *(name for name in dict.fromkeys(inside) if name not in single))
+    _, crossed = sensitive_positions(sensitive, names, len(names)) if inside else ((), ())
+    return names, crossed
 
 
 def _column_names(names: Any) -> tuple[str, ...]:

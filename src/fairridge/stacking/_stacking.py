@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils._metadata_requests import _raise_for_params
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from fairridge._typing import (
@@ -19,7 +22,7 @@ from fairridge._typing import (
     VectorLike,
 )
 from fairridge.arguments import check_flag, check_option
-from fairridge.data import as_table
+from fairridge.data import as_table, numeric_vector
 from fairridge.data.table import labels
 from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._fair_ridge import FairRidge
@@ -27,11 +30,12 @@ from fairridge.estimators._model import notebook_html
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import read_inputs
+from fairridge.families import resolve_regression_family
 from fairridge.inference import CERTIFICATIONS, Certificate, Inference
 from fairridge.reports import Summary
 from fairridge.stacking.crossfit import Deploy
-from fairridge.stacking.features import LayerColumns
-from fairridge.stacking.fitting import LEARNED, Crossfit, StackData, crossfit
+from fairridge.stacking.features import Features, LayerColumns
+from fairridge.stacking.fitting import LEARNED, Crossfit, StackData, crossfit, named_learners
 from fairridge.stacking.path import StackedPath
 
 
@@ -46,9 +50,10 @@ class FairStacking(BaseEstimator):
         (HistGradientBoosting), which see categorical columns as categories.
     unfairness : float, default=0.05
         r in [0, 1], the bound on the stacked model; see `FairRidgeRegressor`.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive, by name or position. Alternatively
-        pass `sensitive_features` to `fit`, `predict` and `score`.
+    sensitive : str, int or list of these and of tuples of these, optional
+        Columns of X that are sensitive, by name or position; a tuple in the list is an
+        intersection, as in ``["sex", "race", ("sex", "race")]``. Alternatively pass
+        `sensitive_features` to `fit`, `predict` and `score`.
     definition : str or object, default="mean-parity"
         What is bounded; by default R² of the predicted means, or probabilities, on S.
     blind : bool, default=False
@@ -83,6 +88,8 @@ class FairStacking(BaseEstimator):
         certificate, to the other.
     n_jobs : int, optional
         Learners that are fitted at a time.
+    progress : bool, default=False
+        Whether to show a progress bar of their fits (needs tqdm).
     random_state : int, RandomState or None, default=None
         Seed of the folds, of the halves of "split", and of the default learners.
     """
@@ -105,6 +112,7 @@ class FairStacking(BaseEstimator):
     confidence: float | None = None
     certification: str = "auto"
     n_jobs: int | None = None
+    progress: bool = False
     random_state: Any = None
 
     _repr_html_inner = notebook_html
@@ -126,6 +134,8 @@ class FairStacking(BaseEstimator):
         *,
         sensitive_features: TableLike | None = None,
         sample_weight: VectorLike | None = None,
+        exposure: VectorLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Fit the learners to folds, and the layer to the scores of the rows left out.
 
@@ -139,8 +149,15 @@ class FairStacking(BaseEstimator):
             Sensitive attributes, if `sensitive` is None.
         sample_weight : array-like of shape (n,), optional
             Weights, for learners and layer; a row of weight zero is absent.
+        exposure : array-like of shape (n,), optional
+            Positive time or volume that a response of a model with a log link grew over. Learners
+            see rates, weighted by it; log(exposure) is the offset of the layer.
+        **fit_params
+            Further metadata for learners that request them (scikit-learn's metadata routing).
         """
-        learned = self._learn(X, y, sensitive_features, sample_weight)
+        _raise_for_params(fit_params, self, "fit")
+        routed = process_routing(self, "fit", **fit_params) if fit_params else {}
+        learned = self._learn(X, y, sensitive_features, sample_weight, exposure, routed)
         return self._store(learned, self._layer().fit(**learned.inputs))
 
     def path(
@@ -151,12 +168,13 @@ class FairStacking(BaseEstimator):
         unfairness: VectorLike | None = None,
         sensitive_features: TableLike | None = None,
         sample_weight: VectorLike | None = None,
+        exposure: VectorLike | None = None,
     ) -> StackedPath:
         """Fit the models for many bounds from one cross-fit.
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight
+        X, y, sensitive_features, sample_weight, exposure
             As in `fit`.
         unfairness : array-like, optional
             The bounds; 0, 0.01, …, 1 by default. ``sensitive_map="learned"`` is learned
@@ -164,15 +182,25 @@ class FairStacking(BaseEstimator):
         """
         # A copy, not a clone: prefit learners stay fitted.
         model = copy(self)
-        learned = model._learn(X, y, sensitive_features, sample_weight)
+        learned = model._learn(X, y, sensitive_features, sample_weight, exposure, {})
         path = model._layer().path(**learned.inputs, unfairness=unfairness)
         # The first layer only completes the model that the others take the place in.
         return StackedPath.of(path, model._store(learned, path.at(float(path.unfairness[0]))))
 
-    def _learn(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Crossfit:
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        exposure: Any,
+        routed: Mapping[str, Any],
+    ) -> Crossfit:
         """Read the rows, and cross-fit everything below the layer."""
         self._check_parameters()
-        layer, inputs = self._layer(), read_inputs(X, sensitive_features, sample_weight, None)
+        layer = self._layer()
+        offset = self._offset(exposure, as_table(X).shape[0])
+        inputs = read_inputs(X, sensitive_features, sample_weight, offset)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -190,10 +218,37 @@ class FairStacking(BaseEstimator):
         )
         rows = columns.read(inputs.table, inputs.attributes, "error")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return crossfit(self, StackData(inputs, response, columns, rows), seed)
+        return crossfit(self, StackData(inputs, response, columns, rows, routed), seed)
+
+    def _offset(self, exposure: Any, n: int) -> Any:
+        """Return log(exposure), if there is any, for models whose link is the logarithm."""
+        if exposure is None:
+            return None
+        family = getattr(self, "family", None)
+        if family is None or resolve_regression_family(family).link != "log":
+            raise ValueError(
+                "exposure is for counts and amounts, models with a log link, such as "
+                "family='poisson'; leave it out."
+            )
+        values = numeric_vector(exposure, n, "exposure")
+        if not (values > 0.0).all():
+            row = int(np.argmin(values > 0.0))
+            raise ValueError(
+                f"exposure of row {row} is {values[row]:g}; it must be positive. Leave such rows "
+                "out."
+            )
+        return np.log(values)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata the model asks for, and which its learners do."""
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        for name, learner in named_learners(self.estimators):
+            router.add(**{name: learner}, method_mapping=to_fit)
+        return router
 
     def _check_parameters(self) -> None:
-        for name in ("blind", "interactions", "passthrough", "prefit"):
+        for name in ("blind", "interactions", "passthrough", "prefit", "progress"):
             check_flag(name, getattr(self, name))
         check_option("deploy", self.deploy, ("refit", "average"))
         check_option("certification", self.certification, (*CERTIFICATIONS, "split"))
@@ -234,20 +289,34 @@ class FairStacking(BaseEstimator):
 
     def _store(self, learned: Crossfit, layer: Any) -> Self:
         """Keep learners and layer, and what the layer says of itself."""
-        columns = learned.features.columns
-        self._features, self._fixed = learned.features, self._fixed_scores
-        self.layer_rows_, self.scores_ = learned.rows, learned.scores
-        self._mapped = learned.mapped
-        self.learners_ = [list(one.learners) for one in learned.features.learners]
+        self._keep(learned.features, self._fixed_scores)
+        self.layer_rows_: Any = learned.rows
+        self.scores_: Any = learned.scores
+        self._mapped: Any = learned.mapped
+        if learned.response.classes is not None:
+            self.classes_ = learned.response.classes
+        self._store_layer(layer)
+        return self
+
+    def _restore(self, features: Features, layer: Any, fixed: bool) -> Self:
+        """Become a fitted model that was saved, without the scores of its training rows."""
+        self._keep(features, fixed)
+        self.layer_rows_, self.scores_, self._mapped = None, None, None
+        if hasattr(layer, "classes_"):
+            self.classes_ = layer.classes_
+        self._store_layer(layer)
+        return self
+
+    def _keep(self, features: Features, fixed: bool) -> None:
+        """Keep what scores new rows."""
+        columns = features.columns
+        self._features, self._fixed = features, fixed
+        self.learners_ = [list(one.learners) for one in features.learners]
         self.n_features_in_ = columns.n_columns
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         if columns.names is not None:
             self.feature_names_in_: Any = np.array(columns.names, dtype=object)
-        if learned.response.classes is not None:
-            self.classes_ = learned.response.classes
-        self._store_layer(layer)
-        return self
 
     def _store_layer(self, layer: Any) -> None:
         """Keep the layer, and what it says of itself."""
@@ -272,13 +341,14 @@ class FairStacking(BaseEstimator):
         X: TableLike,
         *,
         sensitive_features: TableLike | None = None,
+        exposure: VectorLike | None = None,
         out_of_fold: bool = False,
     ) -> dict[str, Any]:
         """Return the rows as the layer reads them, for functions on linear models.
 
         Parameters
         ----------
-        X, sensitive_features
+        X, sensitive_features, exposure
             As in `predict`.
         out_of_fold : bool, default=False
             Whether these are the rows of the fit: then with the scores that the layer was
@@ -287,13 +357,20 @@ class FairStacking(BaseEstimator):
         Returns
         -------
         dict
-            ``X``, a frame of scores and what goes with them, and ``sensitive_features``.
+            ``X``, a frame of scores and what goes with them, ``sensitive_features``, and
+            ``offset`` if there is an exposure.
         """
         check_is_fitted(self)
-        inputs = read_inputs(X, sensitive_features, None, None)
+        offset = self._offset(exposure, as_table(X).shape[0])
+        inputs = read_inputs(X, sensitive_features, None, offset)
         if not check_flag("out_of_fold", out_of_fold):
             return self._read_new(inputs, with_sensitive=True)
         table, S = inputs.table, inputs.attributes
+        if self.layer_rows_ is None:
+            raise ValueError(
+                "scores of the training rows are not saved with a model; fit it again, or pass "
+                "rows that it has not seen."
+            )
         if len(self.layer_rows_) and table.shape[0] <= self.layer_rows_[-1]:
             raise ValueError(
                 f"X has {table.shape[0]} rows, but the model was fitted to more; pass the rows "
@@ -301,7 +378,8 @@ class FairStacking(BaseEstimator):
             )
         table, S = table.take(self.layer_rows_), None if S is None else S.take(self.layer_rows_)
         rows = self._features.columns.read(table, S, self.unknown)
-        return self._features.layer_inputs(rows, self.scores_, self._mapped)
+        given = self._features.layer_inputs(rows, self.scores_, self._mapped)
+        return given if offset is None else given | {"offset": offset[self.layer_rows_]}
 
     def _read_new(self, inputs: Inputs, *, with_sensitive: bool) -> dict[str, Any]:
         """Score new rows."""
@@ -309,17 +387,25 @@ class FairStacking(BaseEstimator):
         rows = features.columns.read(
             inputs.table, inputs.attributes, self.unknown, with_sensitive=with_sensitive
         )
-        return features.layer_inputs(rows, features.scores(rows), features.mapped(rows))
+        given = features.layer_inputs(rows, features.scores(rows), features.mapped(rows))
+        return given if inputs.offset is None else given | {"offset": inputs.offset}
 
-    def _predicting(self, X: Any, sensitive_features: Any) -> dict[str, Any]:
+    def _predicting(self, X: Any, sensitive_features: Any, exposure: Any) -> dict[str, Any]:
         """Return the arguments of the layer's `predict`, and bring `unknown` up to date."""
         check_is_fitted(self)
         self.layer_.unknown = self.unknown
         blind = self._features.columns.blind
-        inputs = read_inputs(X, sensitive_features, None, None)
+        offset = self._offset(exposure, as_table(X).shape[0])
+        inputs = read_inputs(X, sensitive_features, None, offset)
         return self._read_new(inputs, with_sensitive=not blind)
 
-    def predict(self, X: TableLike, *, sensitive_features: TableLike | None = None) -> Any:
+    def predict(
+        self,
+        X: TableLike,
+        *,
+        sensitive_features: TableLike | None = None,
+        exposure: VectorLike | None = None,
+    ) -> Any:
         """Predict means, or the most likely class.
 
         Parameters
@@ -328,12 +414,16 @@ class FairStacking(BaseEstimator):
             New rows; columns of a frame may be in any order.
         sensitive_features : frame or array, optional
             Required if it was given at fit, unless the model is blind.
+        exposure : array-like of shape (n,), optional
+            As in `fit`; without it, predictions are for an exposure of one.
         """
-        return self._layer_predict(X, sensitive_features, "predict")
+        return self._layer_predict(X, sensitive_features, "predict", exposure)
 
-    def _layer_predict(self, X: Any, sensitive_features: Any, method: str) -> Any:
+    def _layer_predict(
+        self, X: Any, sensitive_features: Any, method: str, exposure: Any = None
+    ) -> Any:
         """Call a method of the layer on new rows."""
-        inputs = self._predicting(X, sensitive_features)
+        inputs = self._predicting(X, sensitive_features, exposure)
         return getattr(self.layer_, method)(**inputs)
 
     def score(
@@ -343,9 +433,10 @@ class FairStacking(BaseEstimator):
         *,
         sensitive_features: TableLike | None = None,
         sample_weight: VectorLike | None = None,
+        exposure: VectorLike | None = None,
     ) -> float:
         """Return accuracy for classes, R² for gaussian models and D² for others."""
-        inputs = self._predicting(X, sensitive_features)
+        inputs = self._predicting(X, sensitive_features, exposure)
         return float(self.layer_.score(**inputs, y=y, sample_weight=sample_weight))
 
     def summary(self) -> Summary:
@@ -366,6 +457,7 @@ class FairStacking(BaseEstimator):
         *,
         sensitive_features: TableLike | None = None,
         sample_weight: VectorLike | None = None,
+        exposure: VectorLike | None = None,
         **options: Any,
     ) -> Inference:
         """Return standard errors of the layer, given the scores.
@@ -374,20 +466,27 @@ class FairStacking(BaseEstimator):
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight
+        X, y, sensitive_features, sample_weight, exposure
             As in `fit`, with the same rows.
         **options
             As in `FairRidgeRegressor.inference`.
         """
-        rows = self.training_of_layer(X, y, sensitive_features, sample_weight)
+        rows = self.training_of_layer(X, y, sensitive_features, sample_weight, exposure)
         result: Inference = self.layer_.inference(**rows, **options)
         return result
 
     def training_of_layer(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        exposure: Any = None,
     ) -> dict[str, Any]:
         """Return what the layer was fitted to, from the rows of the fit."""
-        inputs = self.layer_inputs(X, sensitive_features=sensitive_features, out_of_fold=True)
+        inputs = self.layer_inputs(
+            X, sensitive_features=sensitive_features, exposure=exposure, out_of_fold=True
+        )
         inputs["y"] = labels(y, as_table(X).shape[0], "y", self.layer_rows_)
         weight = None if sample_weight is None else np.asarray(sample_weight)[self.layer_rows_]
         return inputs | {"sample_weight": weight}

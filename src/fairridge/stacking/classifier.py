@@ -59,6 +59,8 @@ class FairStackingClassifier(ClassifierMixin, FairStacking):
     0.02
     """
 
+    score = FairStacking.score  # not that of scikit-learn, which does not know S
+
     def _layer(self) -> FairRidgeClassifier:
         return FairRidgeClassifier(**self._layer_options())
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
+from fairridge._progress import Progress
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_count, is_number
 from fairridge.data import Table
@@ -28,6 +30,14 @@ class LearnerTask:
     learner: Any
     target: NDArray[Any]
     scorer: Scorer
+    weight: Floats | None = None  # of the rows
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # further arguments of its `fit`
+
+    def fitted(self, rows: Any, part: Integers) -> Any:
+        """Fit a copy of the learner to some rows."""
+        weight = None if self.weight is None else self.weight[part]
+        given = {name: _safe_indexing(value, part) for name, value in self.metadata.items()}
+        return fit_learner(self.learner, rows, self.target[part], weight, given)
 
 
 @dataclass(frozen=True)
@@ -86,11 +96,11 @@ def _among(given: Integers, rows: Any) -> Integers:
 def cross_fit(
     tasks: Sequence[LearnerTask],
     table: Table,
-    weight: Floats | None,
     folds: Folds,
     *,
     deploy: Deploy,
     n_jobs: int | None,
+    progress: bool,
 ) -> tuple[Floats, tuple[Deployed, ...]]:
     """Score every row of a fold by learners that were fitted to the rows beside it.
 
@@ -100,14 +110,14 @@ def cross_fit(
         What is learned.
     table : Table
         The rows that learners see.
-    weight : ndarray of shape (n,) or None
-        Weights of the rows.
     folds : sequence of (train, test)
         Positions of rows.
     deploy : {"refit", "average"}
         Whether learners for new rows are refitted to all rows, or those of the folds.
     n_jobs : int or None
         Fits at a time.
+    progress : bool
+        Whether a progress bar counts them.
 
     Returns
     -------
@@ -120,13 +130,13 @@ def cross_fit(
     if deploy == "refit":
         parts.append(np.arange(table.shape[0]))
     rows = [native(table.take(part)) for part in parts]
-    fitted = Parallel(n_jobs=n_jobs)(
-        delayed(fit_learner)(
-            task.learner, rows[k], task.target[part], None if weight is None else weight[part]
-        )
-        for task in tasks
-        for k, part in enumerate(parts)
-    )
+    fitted = []
+    with Progress(len(tasks) * len(parts), progress, "fit") as bar:
+        for model in Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(task.fitted)(rows[k], part) for task in tasks for k, part in enumerate(parts)
+        ):
+            fitted.append(model)
+            bar.step()
     scores, deployed = np.full((table.shape[0], sum(len(t.names) for t in tasks)), np.nan), []
     held = [native(table.take(test)) for _, test in folds]
     start = 0

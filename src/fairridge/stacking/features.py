@@ -20,7 +20,7 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.data import Design, Table, as_table, dense_columns, learn_design, make_frame
 from fairridge.data.columns import Missing, Unknown
-from fairridge.data.design import locate_sensitive
+from fairridge.data.design import locate_sensitive, sensitive_positions
 from fairridge.data.table import located
 from fairridge.stacking.crossfit import Deployed
 from fairridge.stacking.learners import native
@@ -75,8 +75,10 @@ class LayerColumns:
         source = _named(source)
         if blind and not rest:
             raise ValueError("blind=True leaves no column to predict from; X has nothing but S.")
-        alone = source.select(chosen)
-        design = learn_design(alone, None, list(range(len(chosen))), None, weight, None, missing)
+        alone, named = source.select(chosen), list(range(len(chosen)))
+        if S is None:
+            named += sensitive_positions(sensitive, X.names, X.shape[1])[1]
+        design = learn_design(alone, None, named, None, weight, None, missing)
         pieces = design.encode(alone, None, "error", estimator_name=owner)
         design = design.with_maps(pieces, weight, sensitive_map, None)
         return cls(X.names, X.shape[1], () if S is not None else chosen, design, blind, owner)
@@ -198,6 +200,11 @@ class Features:
             return {"X": make_frame(made, backend), "sensitive_features": None}
         maps = [name for one in self.maps for name in one.names]
         attributes = _by_name(rows.attributes) | dict(zip(maps, mapped.T, strict=True))
+        # The layer gets S as a frame: intersections are further columns of it.
+        n_products = len(self.columns.design.sensitive.inner.products)
+        if n_products and not self.columns.design.is_mapped:
+            names = self.columns.attribute_names[-n_products:]
+            attributes |= dict(zip(names, rows.encoded.T[-n_products:], strict=True))
         S = make_frame(attributes, rows.attributes.backend)
         return {"X": make_frame(made, backend), "sensitive_features": S}
 

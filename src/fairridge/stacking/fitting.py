@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_method_params, check_is_fitted
 
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import is_number
@@ -41,12 +42,37 @@ class StackData:
     response: Response
     columns: LayerColumns
     rows: LayerRows
+    routed: Mapping[str, Any]  # metadata of `fit` by the name of a learner
+
+    @property
+    def exposure(self) -> Floats | None:
+        """What responses grew over; None if they are as they are."""
+        return None if self.inputs.offset is None else np.exp(self.inputs.offset)
+
+    @property
+    def learner_weight(self) -> Floats | None:
+        """Weights of rows for learners of y: rates count with their exposure."""
+        weight, exposure = self.inputs.weight, self.exposure
+        return weight if exposure is None else self.inputs.weights * exposure
+
+    def metadata(self, name: str) -> dict[str, Any]:
+        """Return what a learner asked for, of the rows of positive weight."""
+        given = getattr(self.routed.get(name), "fit", {})
+        if not given:
+            return {}
+        everyone = np.empty((self.inputs.n_given, 1))
+        return dict(_check_method_params(everyone, given, indices=self.given))
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The response: labels, or numbers."""
+        values, classes = self.response.values[:, 0], self.response.classes
+        return values if classes is None else np.asarray(classes[values.astype(np.intp)])
 
     @property
     def targets(self) -> NDArray[Any]:
-        """What learners of y are fitted to: labels, or numbers."""
-        values, classes = self.response.values[:, 0], self.response.classes
-        return values if classes is None else classes[values.astype(np.intp)]
+        """What learners of y are fitted to: the response, or rates if there is an exposure."""
+        return self.y if self.exposure is None else self.y / self.exposure
 
     @property
     def given(self) -> Integers:
@@ -76,14 +102,16 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
         of_classes = data.response.classes is not None
         folds = folds_of(model.cv, data.targets, data.given, classes=of_classes, random_state=seed)
         deploy = model.deploy
-    options: dict[str, Any] = {"deploy": deploy, "n_jobs": model.n_jobs}
+    options: dict[str, Any] = {
+        "deploy": deploy, "n_jobs": model.n_jobs, "progress": model.progress
+    }  # fmt: skip
+    seen, weight = data.rows.seen, data.inputs.weight
     learners, proxies = learner_tasks(model, data, seed), []
     if model.blind:
         encoded: Any = data.rows.encoded
-        proxies = regressions(model, data.rows.seen, data.columns.attribute_names, encoded, seed)
-    seen, weight = data.rows.seen, data.inputs.weight
+        proxies = regressions(model, seen, data.columns.attribute_names, encoded, weight, seed)
     fitted = [] if model.prefit else learners
-    scores, deployed = cross_fit([*fitted, *proxies], seen, weight, folds, **options)
+    scores, deployed = cross_fit([*fitted, *proxies], seen, folds, **options)
     kept = np.arange(n)
     if fitted or proxies:
         kept = np.sort(np.concatenate([test for _, test in folds]))
@@ -94,8 +122,9 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
     features = Features(
         data.columns, known, deployed[len(fitted) :], (), model.interactions, model.passthrough
     )
-    y = np.asarray(data.targets)[kept]
-    beside = {"y": y, "sample_weight": None if weight is None else weight[kept]}
+    beside = {"y": data.y[kept], "sample_weight": None if weight is None else weight[kept]}
+    if data.inputs.offset is not None:
+        beside["offset"] = data.inputs.offset[kept]
     rows, scores = data.rows.take(kept), scores[kept]
     mapped = np.empty((len(kept), 0))
     if model.sensitive_map == LEARNED:
@@ -114,34 +143,54 @@ def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
     given = model.estimators
     if given is None:
         given = boosted_trees(seen, family if classes is None else None, seed)
-    listed = list(given) if isinstance(given, list | tuple) else [given]
-    if not listed:
-        raise ValueError("estimators=[] has no learner; pass at least one.")
     scorer: Scorer
     if classes is None:
-        mean = float(np.average(data.response.values[:, 0], weights=data.inputs.weight))
+        mean = float(np.average(data.targets, weights=data.learner_weight))
         scorer = MeanScores(family.link, LEAST * mean if mean > 0.0 else LEAST)
     else:
         scorer = ClassScores(classes)
     tasks: list[LearnerTask] = []
-    for item in listed:
-        name, learner = item if isinstance(item, tuple) else (name_of(item), item)
+    for name, learner in named_learners(given):
         if not hasattr(learner, "fit"):
             raise TypeError(f"estimators has {learner!r}, which is not a learner: it has no fit.")
         scorer.check(learner)
         if model.prefit:
             check_is_fitted(learner)
-        again = sum(task.names[0].startswith(f"score of {name}") for task in tasks)
-        title = f"score of {name}" + (f" ({again + 1})" if again else "")
-        names = [title]
+        names = [f"score of {name}"]
         if classes is not None and len(classes) > 2:
-            names = [f"{title}, {label}" for label in classes[1:]]
-        tasks.append(LearnerTask(tuple(names), learner, data.targets, scorer))
+            names = [f"score of {name}, {label}" for label in classes[1:]]
+        tasks.append(
+            LearnerTask(
+                tuple(names), learner, data.targets, scorer, data.learner_weight,
+                data.metadata(name),
+            )
+        )  # fmt: skip
     return tasks
 
 
+def named_learners(estimators: Any) -> list[tuple[str, Any]]:
+    """Return learners with their names, which differ."""
+    if estimators is None:
+        return []
+    listed = list(estimators) if isinstance(estimators, list | tuple) else [estimators]
+    if not listed:
+        raise ValueError("estimators=[] has no learner; pass at least one.")
+    named: list[tuple[str, Any]] = []
+    counts: Counter[str] = Counter()
+    for item in listed:
+        name, learner = item if isinstance(item, tuple) else (name_of(item), item)
+        counts[name] += 1
+        named.append((name if counts[name] == 1 else f"{name} ({counts[name]})", learner))
+    return named
+
+
 def regressions(
-    model: Any, table: Table, names: Sequence[str], targets: Floats, seed: int
+    model: Any,
+    table: Table,
+    names: Sequence[str],
+    targets: Floats,
+    weight: Floats | None,
+    seed: int,
 ) -> list[LearnerTask]:
     """Return one regression for every column of some targets."""
     proxy = model.proxy
@@ -150,7 +199,7 @@ def regressions(
     scorer = MeanScores("identity")
     scorer.check(proxy)
     return [
-        LearnerTask((f"expected {name}",), proxy, targets[:, k], scorer)
+        LearnerTask((f"expected {name}",), proxy, targets[:, k], scorer, weight)
         for k, name in enumerate(names)
     ]
 
@@ -178,16 +227,18 @@ def _learn_map(
     folds = folds_of(
         n_folds, inputs["y"], np.arange(len(means)), classes=False, random_state=seed + number
     )
-    options: dict[str, Any] = {"deploy": "refit", "n_jobs": model.n_jobs}
+    options: dict[str, Any] = {
+        "deploy": "refit", "n_jobs": model.n_jobs, "progress": model.progress
+    }  # fmt: skip
     table = as_table(rows.encoded)
     titles = [f"{name} by S, round {number}" for name in names]
-    tasks = regressions(model, table, titles, means, seed)
-    mapped, maps = cross_fit(tasks, table, weight, folds, **options)
+    tasks = regressions(model, table, titles, means, weight, seed)
+    mapped, maps = cross_fit(tasks, table, folds, **options)
     scores, proxies = made[0], features.proxies
     if model.blind:
         again = [name for task in tasks for name in task.names]
-        tasks = regressions(model, rows.seen, again, mapped, seed)
-        more, deployed = cross_fit(tasks, rows.seen, weight, folds, **options)
+        tasks = regressions(model, rows.seen, again, mapped, weight, seed)
+        more, deployed = cross_fit(tasks, rows.seen, folds, **options)
         scores, proxies = np.hstack([scores, more]), (*proxies, *deployed)
     features = replace(features, maps=(*features.maps, *maps), proxies=proxies)
     return features, scores, np.hstack([made[1], mapped])

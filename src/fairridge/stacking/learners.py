@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,7 +74,11 @@ def boosted_trees(table: Table, family: Family | None, random_state: int) -> Any
         Seed of the trees.
     """
     mask = [isinstance(table.column(k), Levels) for k in range(table.shape[1])]
-    options: dict[str, Any] = {"categorical_features": mask, "random_state": random_state}
+    # Beyond 10,000 rows scikit-learn would set a tenth of them aside, chosen by the seed, to
+    # know when to stop: scores would be of fewer rows, and vary more.
+    options: dict[str, Any] = {
+        "categorical_features": mask, "early_stopping": False, "random_state": random_state,
+    }  # fmt: skip
     if family is None:
         return make_pipeline(Categories(), HistGradientBoostingClassifier(**options))
     # The mean that minimizes the poisson deviance is right for every family with this link.
@@ -86,19 +91,22 @@ def name_of(learner: Any) -> str:
     return type(learner[-1] if isinstance(learner, Pipeline) else learner).__name__
 
 
-def fit_learner(learner: Any, X: Any, y: NDArray[Any], weight: Floats | None) -> Any:
-    """Fit a copy of a learner, with weights if there are any."""
+def fit_learner(
+    learner: Any, X: Any, y: NDArray[Any], weight: Floats | None, metadata: Mapping[str, Any]
+) -> Any:
+    """Fit a copy of a learner, with weights if there are any, and with what it asked for."""
     model = clone(learner)
-    if weight is None:
-        return model.fit(X, y)
+    if weight is None or "sample_weight" in metadata:
+        return model.fit(X, y, **metadata)
     steps = model.steps if isinstance(model, Pipeline) else [("", model)]
     name, last = steps[-1]
     if not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
-            f"learner {name_of(learner)} takes no sample_weight; leave it out, or use another "
-            "learner."
+            f"learner {name_of(learner)} takes no sample_weight, which exposure is to learners, "
+            "too; leave these out, or use another learner."
         )
-    return model.fit(X, y, **{f"{name}__sample_weight" if name else "sample_weight": weight})
+    key = f"{name}__sample_weight" if name else "sample_weight"
+    return model.fit(X, y, **metadata, **{key: weight})
 
 
 class Scorer(Protocol):

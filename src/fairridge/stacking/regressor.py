@@ -40,6 +40,8 @@ class FairStackingRegressor(RegressorMixin, FairStacking):
     _: KW_ONLY
     family: FamilyLike = "gaussian"
 
+    score = FairStacking.score  # not that of scikit-learn, which knows neither S nor exposure
+
     def _layer(self) -> FairRidgeRegressor:
         return FairRidgeRegressor(**self._layer_options(), family=self.family)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fairridge._progress import Progress
 from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike
 from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, name_of, numeric_vector

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._notebook import lines_html, table_html
+from fairridge._progress import Progress
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, columns_of, make_frame, weights
@@ -30,7 +31,6 @@ from fairridge.validation.folds import Fold, check_models, make_folds
 from fairridge.validation.foreign import ForeignData, foreign_fold
 from fairridge.validation.linear import Scores, chosen_fold, row_fold
 from fairridge.validation.moments import moment_folds, uses_moments
-from fairridge.validation.progress import Progress
 from fairridge.validation.streamed import StreamedData
 from fairridge.validation.whole import WholeModel
 

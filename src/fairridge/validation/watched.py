@@ -101,6 +101,11 @@ class Watched:
             width = len(column.encoded_names)
             attributes.append(slice(len(reach), len(reach) + width))
             reach += [1.0 if isinstance(column, CategoricalColumn) else np.inf] * width
+        own = np.array(reach[first:])
+        products = self.form.design.sensitive.inner.products
+        if products:
+            attributes.append(slice(len(reach), len(reach) + len(products)))
+            reach += [float(own[list(part)].max()) for part in products]
         reach.append(1.0 if self._limited else np.inf)
         return StreamColumns(first, tuple(attributes), np.array(reach))
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.inference import Certificate, Inference, Interval
-from fairridge.metrics import AttributeAudit, Attribution, Audit, Proxies
+from fairridge.metrics import AttributeAudit, Attribution, Audit, Estimate, Proxies
+from fairridge.metrics.intervals import UNDEFINED
 from fairridge.reports.html.evidence import Scoring
 
 
@@ -177,6 +178,7 @@ class ReportContents(Audited):
     no_population: str = ""  # why there is no such interval; "" if there is one
     certificate: Certificate | None = None  # what the bound promises, if `confidence` was set
     scoring: Scoring | None = None  # how one score is computed
+    learned: Estimate = UNDEFINED  # R² of scores on a flexible learner of S, on new rows
 
     @property
     def free(self) -> int:

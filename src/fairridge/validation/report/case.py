@@ -21,6 +21,7 @@ from fairridge.estimators._outcome import isolated_levels
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_inputs, read_training
 from fairridge.exceptions import BoundWarning
+from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.reports.html import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
 from fairridge.validation.report.rows import Measured, with_comparable
@@ -91,6 +92,7 @@ class Findings:
     samples: tuple[Sample, ...]
     folds: int
     intersections: tuple[Crossed, ...] = ()
+    learned: Estimate = UNDEFINED  # what a flexible learner of S explains of the chosen model
 
 
 def report_bounds(chosen: float, free: float, maximum: float, points: int) -> Floats:

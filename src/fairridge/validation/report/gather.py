@@ -26,6 +26,7 @@ from fairridge.validation.report.groups import (
     audited,
     crossed,
     decision_rule,
+    learned_dependence,
 )
 from fairridge.validation.report.record import case_subject
 from fairridge.validation.report.rows import measure_folds, measure_training, refit
@@ -105,6 +106,7 @@ def gather(
         sighted=_sighted(case, audience, rule),
         scoring=scoring_of(case.fitted),
         intersections=findings.intersections,
+        learned=findings.learned,
         **inference_of(case),
     )
 
@@ -149,7 +151,8 @@ def _measured(
                 samples += audited(audience, rule, measured.eta, rows, partial(step, "groups"))
         eta = (in_training if held_out is None else held_out).eta
         pairs = crossed(audience, rule, eta[case.chosen], eta[-1])
-    return Findings(in_training, held_out, refits, samples, len(folds), pairs)
+        learned = learned_dependence(audience, rule, eta[case.chosen])
+    return Findings(in_training, held_out, refits, samples, len(folds), pairs, learned)
 
 
 def _folds(case: Case, options: ReportSettings) -> list[Fold]:

@@ -16,6 +16,7 @@ from fairridge.families import Family
 from fairridge.families.base import ClassFamily
 from fairridge.metrics import (
     Audit,
+    Estimate,
     Favorable,
     Grouping,
     GroupMeasures,
@@ -23,12 +24,16 @@ from fairridge.metrics import (
     favorable_outcome,
     find_label,
     groupings,
+    learned_share,
     sensitive_table,
 )
+from fairridge.metrics.groups import indicator_columns
 from fairridge.reports.html import Crossed, Decisions, Sample
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.rows import Step
 
+# Level of intervals.
+CONFIDENCE = 0.95
 # Pairs of attributes whose groups are crossed.
 MOST_PAIRS = 6
 RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precision", "impact_ratio"
@@ -237,6 +242,13 @@ def crossed(
     return tuple(crossings)
 
 
+def learned_dependence(audience: Audience, rule: DecisionRule, eta: Floats) -> Estimate:
+    """Return how much of the scores of the first outcome a flexible learner of S explains."""
+    scores = np.atleast_2d(_scores(audience, eta))[rule.outcomes[0]]
+    columns, *_ = indicator_columns(audience.attributes)
+    return learned_share(scores, columns, audience.inputs.weights, CONFIDENCE)
+
+
 def _scores(audience: Audience, eta: Floats) -> Floats:
     """Return what decisions rest on: probabilities of classes, means, or log hazard ratios.
 
@@ -280,6 +292,7 @@ def _audit(
         "bins": audience.options.bins,
         "small": audience.options.small,
         "favorable": "high" if rule.high else "low",
+        "learned": False,  # it takes time, and is looked at for the chosen bound alone
     }
     cutoff = rule.cutoff(scores[k], audience.inputs.weights)
     if not audience.labels:

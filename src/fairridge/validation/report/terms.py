@@ -118,6 +118,8 @@ def scoring_of(model: Any) -> Scoring | None:
     columns = design.columns
     if design.is_mapped or any(column.name not in profiles for column in columns):
         return None
+    if design.sensitive.inner.products:  # terms of a row are then not those of single columns
+        return None
     order = design.input_order
     values = np.array([x for column in columns for x in _encoded(column, profiles)])[order]
     coefficients = np.atleast_2d(model.coef_)

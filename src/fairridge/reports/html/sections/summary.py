@@ -241,6 +241,15 @@ def _yardstick(contents: ReportContents) -> str:
     if "decision_gap" in curves:
         gap = both("decision_gap", 1)
         text += f"; the share of rows that are selected differs by up to {gap} between groups"
+    learned = contents.learned
+    if learned.value == learned.value:
+        shown = [
+            percent(max(value, 0.0), 2) for value in (learned.value, learned.low, learned.high)
+        ]
+        text += (
+            f". A flexible learner of the sensitive attributes, which also sees dependence that "
+            f"is not linear, explains {shown[0]} (95 % interval: {shown[1]} to {shown[2]})"
+        )
     return f"{text}."
 
 

@@ -10,14 +10,14 @@ from fairridge.arguments import check_flag
 class Progress:
     """Count steps, shown with tqdm where asked for."""
 
-    def __init__(self, total: int, shown: bool) -> None:
+    def __init__(self, total: int, shown: bool, unit: str = "fold") -> None:
         self._bar: Any = None
         if check_flag("progress", shown):
             try:
                 from tqdm.auto import tqdm
             except ImportError as error:
                 raise ImportError("progress=True needs tqdm: pip install tqdm") from error
-            self._bar = tqdm(total=total, unit="fold")
+            self._bar = tqdm(total=total, unit=unit)
 
     def step(self) -> None:
         """One more is done."""

@@ -1,0 +1,81 @@
+"""How much of predictions a flexible learner of S explains, on rows that it has not seen.
+
+R² of a regression on S sees linear dependence only: predictions that follow the square of age,
+or single out one group of an intersection, can have an R² of zero. Here g(S) is learned on
+other rows than it is judged on, so that R² = 1 − Σ(f − g)²/Σ(f − f̄)² is that of new rows,
+and at most about zero if predictions f do not depend on S. Both sums are means over rows, so
+that their ratio is asymptotically normal, with the influence −(e − (ē/t̄) t)/t̄ of a row with
+squares e and t.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import KFold
+
+from fairridge._typing import Floats, Integers
+from fairridge.metrics.intervals import UNDEFINED, Estimate
+
+N_FOLDS = 5
+# Rows below which trees tell nothing, and rows that groups must have on average to be compared
+# by their means.
+FEWEST, PER_GROUP = 100, 5
+
+
+def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: float) -> Estimate:
+    """Return the cross-fitted R² of predictions on S, with its interval.
+
+    Few combinations of values are groups, and g the mean of the others in a row's group;
+    otherwise g is learned by boosted trees in five folds.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n,)
+        Predictions.
+    S : ndarray of shape (n, q)
+        Sensitive attributes as numbers.
+    weight : ndarray of shape (n,)
+        Positive weights.
+    confidence : float
+        Level of the interval.
+    """
+    n, total = len(predicted), float(weight.sum())
+    center = predicted - np.average(predicted, weights=weight)
+    size = np.abs(predicted).max(initial=0.0)
+    if np.abs(center).max(initial=0.0) <= 1e-12 * size:
+        return Estimate(0.0)
+    codes = np.unique(S, axis=0, return_inverse=True)[1].ravel()
+    if PER_GROUP * (codes.max() + 1) <= n:
+        learned = _means_of_others(center, codes, weight)
+    elif n >= FEWEST:
+        learned = _by_trees(center, S, weight)
+    else:
+        return UNDEFINED
+    left, whole = (center - learned) ** 2, center**2
+    share = weight / total
+    ratio = float(share @ left / (share @ whole))
+    influence = (left - ratio * whole) / (share @ whole)
+    half = float(norm.isf(0.5 - confidence / 2.0) * np.sqrt(share**2 @ influence**2))
+    return Estimate(1.0 - ratio, 1.0 - ratio - half, 1.0 - ratio + half)
+
+
+def _means_of_others(values: Floats, codes: Integers, weight: Floats) -> Floats:
+    """Return the mean of the other rows of each row's group; 0, that of all, if it is alone."""
+    sums, weights = np.bincount(codes, weight * values), np.bincount(codes, weight)
+    counts = np.bincount(codes)
+    others = np.where(counts[codes] > 1, weights[codes] - weight, np.inf)
+    return (sums[codes] - weight * values) / others
+
+
+def _by_trees(values: Floats, S: Floats, weight: Floats) -> Floats:
+    """Return what boosted trees of the other folds predict."""
+    learned = np.empty_like(values)
+    for train, test in KFold(N_FOLDS, shuffle=True, random_state=0).split(S):
+        trees = HistGradientBoostingRegressor(
+            max_iter=50, max_leaf_nodes=15, early_stopping=False, random_state=0
+        )
+        trees.fit(S[train], values[train], sample_weight=weight[train])
+        learned[test] = trees.predict(S[test])
+    return learned

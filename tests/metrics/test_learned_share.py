@@ -1,0 +1,84 @@
+"""How much of predictions a flexible learner of S explains."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeRegressor, audit, report
+from fairridge.metrics import learned_share
+
+
+def test_groups_are_judged_by_the_means_of_their_other_rows():
+    rng = np.random.default_rng(0)
+    S, f, w = rng.integers(0, 3, (60, 1)), rng.normal(size=60), rng.uniform(0.5, 2, 60)
+    f = f + (S[:, 0] == 1)
+    found = learned_share(f, S.astype(float), w, 0.95)
+    center = f - np.average(f, weights=w)
+    learned = np.array([
+        np.average(center[same], weights=w[same])
+        for k in range(60)
+        for same in [(S[:, 0] == S[k, 0]) & (np.arange(60) != k)]
+    ])  # fmt: skip
+    expected = 1 - np.sum(w * (center - learned) ** 2) / np.sum(w * center**2)
+    assert found.value == pytest.approx(expected, abs=1e-12)
+    assert found.low < found.value < found.high
+
+
+def test_dependence_that_no_line_sees_is_found():
+    rng = np.random.default_rng(1)
+    age = rng.uniform(-1, 1, 2000)
+    f = age**2 + 0.2 * rng.normal(size=2000)
+    found = audit(None, f, sensitive_features=pd.DataFrame({"age": age}))
+    truth = np.var(age**2) / np.var(f)
+    assert found.r_squared < 0.01
+    assert found.learned_share.low < truth < found.learned_share.high + 0.05
+    assert found.learned_share.value == pytest.approx(truth, abs=0.1)
+    assert "share explained by a flexible learner of S" in str(found)
+    sex, race = rng.integers(0, 2, (2, 2000))
+    both = (sex ^ race) + rng.normal(size=2000)  # the groups of each differ in nothing
+    crossed = audit(None, both, sensitive_features=pd.DataFrame({"sex": sex, "race": race}))
+    assert crossed.r_squared < 0.01
+    assert crossed.learned_share.value == pytest.approx(0.2, abs=0.05)
+
+
+@pytest.mark.parametrize("number", [False, True])
+def test_nothing_is_explained_where_nothing_is(number):
+    rng = np.random.default_rng(2)
+    values = []
+    for _ in range(5 if number else 40):
+        S = rng.normal(size=(300, 1)) if number else rng.integers(0, 4, (300, 1)).astype(float)
+        values.append(learned_share(rng.normal(size=300), S, np.ones(300), 0.95))
+    assert np.mean([one.value for one in values]) < 0.0
+    assert np.mean([one.low <= 0.0 for one in values]) >= 0.95
+
+
+def test_intervals_hold_the_share_in_the_population():
+    rng = np.random.default_rng(3)
+    hits = 0
+    for _ in range(200):
+        s = rng.integers(0, 2, 500)
+        f = 0.5 * s + rng.normal(size=500)
+        found = learned_share(f, s[:, None].astype(float), np.ones(500), 0.95)
+        truth = 0.0625 / 1.0625
+        hits += found.low <= truth <= found.high
+    assert 0.9 <= hits / 200 <= 0.99
+
+
+def test_few_rows_and_constant_predictions_are_no_error():
+    S = np.random.default_rng(0).normal(size=(50, 1))
+    assert np.isnan(learned_share(S[:, 0], S, np.ones(50), 0.95).value)
+    assert learned_share(np.full(50, 0.1), S, np.ones(50), 0.95).value == 0.0
+    quiet = audit(None, S[:, 0], sensitive_features=S > 0, learned=False)
+    assert np.isnan(quiet.learned_share.value)
+    assert "flexible learner" not in str(quiet)
+
+
+def test_reports_say_what_a_flexible_learner_explains():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(-1, 1, 400), "skill": rng.normal(size=400)})
+    X["skill"] += 2 * X["age"] ** 2
+    y = X["skill"] + 0.3 * rng.normal(size=400)
+    model = FairRidgeRegressor(0.0, sensitive="age").fit(X, y)
+    page = report(model, X, y, cv=2, bootstrap=0)
+    assert page.contents.learned.low > 0.1
+    assert "A flexible learner of the sensitive attributes" in page.html
