@@ -249,3 +249,48 @@ def test_functions_among_the_settings_have_no_address(people, people_X):
 def test_the_report_says_what_it_is(gaussian_report):
     assert repr(gaussian_report).startswith("AuditReport('Fairness audit of a model for gaussian'")
     assert "5.00 %" in gaussian_report.summary
+
+
+def test_a_bar_appears_after_a_moment_only(monkeypatch):
+    from fairridge.validation import progress
+
+    made = []
+
+    class Bar:
+        n = 0
+
+        def __init__(self, **options):
+            made.append(self)
+            assert options["disable"] is None
+
+        def set_description(self, text, refresh):
+            self.text = text
+
+        def update(self, steps):
+            self.n += steps
+
+        def close(self):
+            self.closed = True
+
+    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
+    clock = iter([0.0, 1.0, 2.5])
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    show = progress.DelayedBar()
+    show("held-out folds", 1, 4)
+    assert made == []
+    show("held-out folds", 3, 4)
+    show("groups", 4, 4)
+    assert (made[0].n, made[0].text, made[0].closed) == (4, "groups", True)
+
+
+@pytest.mark.slow
+def test_many_rows_have_fewer_folds_and_no_refits(people, people_X, monkeypatch):
+    from fairridge.validation.report import gather
+
+    monkeypatch.setattr(gather, "MANY_ROWS", 300)
+    monkeypatch.setattr(gather, "REFIT_WORK", 1e5)
+    model = FairRidgeRegressor(0.05, sensitive=["sex"])
+    few = fairridge.report(model, people_X, people["gaussian"]).contents
+    assert (few.folds, few.refits) == (3, None)
+    asked = fairridge.report(model, people_X, people["gaussian"], cv=4, bootstrap=3).contents
+    assert (asked.folds, asked.refits.count) == (4, 3)

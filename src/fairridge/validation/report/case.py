@@ -25,7 +25,7 @@ from fairridge.search import Problem, Solution
 from fairridge.validation.report.rows import Measured, with_comparable
 
 # Bounds in steps of about the largest value over this; fewer if there are many rows.
-POINTS, FEW_POINTS, MANY_ROWS = 40, 16, 20_000
+POINTS, FEW_POINTS, MANY_ROWS = 40, 8, 20_000
 # Near 0 models change most; these are added if the steps are wider.
 SMALL_BOUNDS = (0.005, 0.01)
 
@@ -36,7 +36,7 @@ class ReportSettings:
 
     title: str | None = None
     response: str | None = None
-    cv: int = 10
+    cv: int | None = None
     bootstrap: int | None = None
     random_state: int = 0
     threshold: float | None = None

@@ -114,7 +114,7 @@ def _response(model: Any, y: Any, inputs: Inputs) -> Response:
 
 def _samples(audience: Audience, rule: DecisionRule, eta: Floats) -> tuple[Sample, ...]:
     with one_blas_thread():
-        samples = audited(audience, rule, eta[None], "new", step=lambda: None)
+        samples = audited(audience, rule, eta[None], "new", 0, step=lambda: None)
     # There is no other model whose decisions these could differ from.
     return tuple(replace(sample, decisions=None) for sample in samples)
 

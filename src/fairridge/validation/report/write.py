@@ -10,6 +10,7 @@ from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import writing
 from fairridge.reports.html import AuditReport, NewRowsReport
 from fairridge.stacking._stacking import FairStacking
+from fairridge.validation.progress import DelayedBar
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.gather import gather
 from fairridge.validation.report.new_rows import gather_new_rows
@@ -26,7 +27,7 @@ def report(
     offset: Any = None,
     title: str | None = None,
     response: str | None = None,
-    cv: int = 10,
+    cv: int | None = None,
     bootstrap: int | None = None,
     random_state: int = 0,
     threshold: float | None = None,
@@ -55,12 +56,14 @@ def report(
         Where to write the page; by default it is only returned.
     title, response : str, optional
         Title of the report, and name of the response if y has none.
-    cv : int, default=10
-        Folds on which rows are held out; 0 for none.
+    cv : int, optional
+        Folds on which rows are held out: by default 10, or 3 above 20,000 rows;
+        0 for none.
     bootstrap : int, optional
         Refits to resampled rows, for the interval of unfairness: by
         default 400 for gaussian models and 100 for others, fewer for
-        large data; 0 for none.
+        large data, and none where fewer than 25 are done in reasonable time;
+        0 for none.
     random_state : int, default=0
         Seed of folds and refits.
     threshold : float, optional
@@ -91,7 +94,9 @@ def report(
         far each column has drifted from the training rows. Nothing is fitted, so
         that `cv` and `bootstrap` have no part.
     progress : callable, optional
-        Called with the stage, the steps done and the number of steps.
+        Called with the stage, the steps done and the number of steps. By default
+        a bar on a terminal if the report takes more than two seconds and tqdm is
+        installed.
 
     Returns
     -------
@@ -113,7 +118,7 @@ def report(
             f"{type(model).__name__} is not one. fairridge.audit compares groups for the "
             "predictions of any model."
         )
-    if check_count("cv", cv, minimum=0) == 1:
+    if cv is not None and check_count("cv", cv, minimum=0) == 1:
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
     if bootstrap is not None:
         check_count("bootstrap", bootstrap, minimum=0)
@@ -126,7 +131,8 @@ def report(
     if check_flag("new_rows", new_rows):
         page = NewRowsReport(gather_new_rows(model, *data, options))
     else:
-        page = AuditReport(gather(model, *data, options, progress))
+        shown = DelayedBar() if progress is None else progress
+        page = AuditReport(gather(model, *data, options, shown))
     if out is not None:
         with writing(out) as file:
             file.write(page.html.encode())
