@@ -262,7 +262,7 @@ def _write_relativities(
         "exposure": (options.exposure, "--exposure"),
         "offset": (options.offset, "--offset"),
     }
-    named = {role: pair for role, pair in roles.items() if pair[0] is not None}
+    named = {role: (name, flag) for role, (name, flag) in roles.items() if name is not None}
     if options.data is None:
         for _, flag in named.values():
             raise BadInputError(f"{flag} is a column of rows: name their file with --data FILE.")

@@ -157,8 +157,8 @@ def _mean_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats,
 
 def _mean_ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
     """Return the ends for ratios of positive means: log m has the standard error e/m."""
-    logs = [np.array([np.log(m), n, e / m]) for m, n, e in (first, second)]
-    low, high = _mean_limits(*logs, outside)
+    one, other = (np.array([np.log(m), n, e / m]) for m, n, e in (first, second))
+    low, high = _mean_limits(one, other, outside)
     return np.exp(low), np.exp(high)
 
 
