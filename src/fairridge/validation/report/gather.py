@@ -54,7 +54,10 @@ MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("accuracy", "Accuracy", True),
         ("auc", "AUC (one against the rest)", True),
     ),
-    "times": (("concordance", "Concordance", True),),
+    "times": (
+        ("concordance", "Concordance", True),
+        ("brier", "Integrated Brier score", False),
+    ),
 }
 R_SQUARED = ("r_squared", "R²", True)
 RMSE = ("rmse", "RMSE", False)

@@ -15,7 +15,6 @@ from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
-from fairridge.families import Family
 from fairridge.metrics import WORDS
 from fairridge.metrics.share_interval import share_interval
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
@@ -74,7 +73,7 @@ def gather_new_rows(
         samples=samples,
         bounded=model._fitted.traits.definition.measured_as(model.family_),
         measures=_measures(model, rows, eta, samples),
-        accuracy=_accuracy(response.family, rows, eta),
+        accuracy=_accuracy(model, rows, eta),
         drift=drift,
         no_drift=no_drift,
         certificate=getattr(model, "certificate_", None),
@@ -148,8 +147,11 @@ def _measures(
     )
 
 
-def _accuracy(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
-    measures = rows.accuracy(family, eta) | rows.explained(family, eta)
+def _accuracy(model: Any, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
+    family, baseline = model.family_, None
+    if family.reads == "times":
+        baseline = model.event_times_, np.log(model.cumulative_hazard_)
+    measures = rows.accuracy(family, eta) | rows.explained(family, eta, baseline)
     return tuple(
         NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")
         for key, name, _ in measures_of(family)

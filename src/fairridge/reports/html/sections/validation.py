@@ -101,7 +101,7 @@ def _text(measure: NewRowsMeasure, value: float) -> str:
         return percent(value, 2)
     return (
         ratio(value)
-        if measure.key in ("auc", "r_squared", "d_squared", "concordance")
+        if measure.key in ("auc", "r_squared", "d_squared", "concordance", "brier")
         else number(value, 4)
     )
 
