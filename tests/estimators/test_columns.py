@@ -261,3 +261,11 @@ def test_a_warning_about_data_points_at_the_call(numbers):
     with pytest.warns(DataWarning) as record:
         FairRidgeRegressor(sensitive=[0]).fit(Z, numbers.y)
     assert [warning.filename for warning in record] == [__file__]
+
+
+def test_names_that_a_pipeline_has_lost_come_back_with_set_output(numbers):
+    with pytest.raises(ValueError, match=r"set_output\(transform='pandas'\)"):
+        FairRidgeRegressor(sensitive="sex").fit(numbers.Z, numbers.y)
+    frame = pd.DataFrame(numbers.Z[:, :2], columns=["keep__sex", "keep__x"])
+    with pytest.raises(ValueError, match="verbose_feature_names_out=False"):
+        FairRidgeRegressor(sensitive="sex").fit(frame, numbers.y)

@@ -13,7 +13,7 @@ from fairridge.metrics import audit, sensitive_span
 from fairridge.metrics.contrasts import (
     largest_mean_difference,
     largest_rate_difference,
-    mean_ratio,
+    mean_ratios,
     rate_ratio,
     smallest_mean_ratio,
     smallest_rate_ratio,
@@ -24,6 +24,10 @@ from fairridge.metrics.share_interval import share_interval
 from tests.zoo import LateModule
 
 proportion = LateModule("statsmodels.stats.proportion")
+
+
+def mean_ratio(first, second, confidence):
+    return mean_ratios([first], second, confidence)[0]
 
 
 def rate(hits, n, confidence=0.95):

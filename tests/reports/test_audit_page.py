@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 import fairridge
-from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.reports.html import numbers
 from fairridge.validation.report import case as report_case
 
@@ -249,3 +250,83 @@ def test_functions_among_the_settings_have_no_address(people, people_X):
 def test_the_report_says_what_it_is(gaussian_report):
     assert repr(gaussian_report).startswith("AuditReport('Fairness audit of a model for gaussian'")
     assert "5.00 %" in gaussian_report.summary
+
+
+def test_a_bar_appears_after_a_moment_only(monkeypatch):
+    from fairridge.validation import progress
+
+    made = []
+
+    class Bar:
+        n = 0
+
+        def __init__(self, **options):
+            made.append(self)
+            assert options["disable"] is None
+
+        def set_description(self, text, refresh):
+            self.text = text
+
+        def update(self, steps):
+            self.n += steps
+
+        def close(self):
+            self.closed = True
+
+    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
+    clock = iter([0.0, 1.0, 2.5])
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    show = progress.DelayedBar()
+    show("held-out folds", 1, 4)
+    assert made == []
+    show("held-out folds", 3, 4)
+    show("groups", 4, 4)
+    assert (made[0].n, made[0].text, made[0].closed) == (4, "groups", True)
+
+
+@pytest.mark.slow
+def test_many_rows_have_fewer_folds_and_no_refits(people, people_X, monkeypatch):
+    from fairridge.validation.report import gather
+
+    monkeypatch.setattr(gather, "MANY_ROWS", 300)
+    monkeypatch.setattr(gather, "REFIT_WORK", 1e5)
+    model = FairRidgeRegressor(0.05, sensitive=["sex"])
+    few = fairridge.report(model, people_X, people["gaussian"]).contents
+    assert (few.folds, few.refits) == (3, None)
+    asked = fairridge.report(model, people_X, people["gaussian"], cv=4, bootstrap=3).contents
+    assert (asked.folds, asked.refits.count) == (4, 3)
+
+
+FIGURE = re.compile(r"[−-]?\d[\d,.]*")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["numbers", "counts", "classes", "blind", "times", "new"])
+def test_a_paragraph_has_three_figures_at_most(people, people_X, kind):
+    X, column, options = people_X.rename(columns={"age": "years"}), "binomial", {}
+    X = X.assign(years=np.where(X["years"] > X["years"].median(), "old", "young"))
+    sensitive = ["sex", "years"]
+    model = FairRidgeClassifier(0.02, sensitive=sensitive, definition="mean-parity")
+    if kind == "numbers":
+        model, column = FairRidgeRegressor(0.05, sensitive=sensitive, confidence=0.9), "gaussian"
+    elif kind == "counts":
+        model, column = FairRidgeRegressor(0.05, sensitive=sensitive, family="poisson"), "poisson"
+        options = {"top": 0.2}
+    elif kind == "blind":
+        model = FairRidgeClassifier(0.02, sensitive=sensitive, blind=True)
+    elif kind == "times":
+        model = FairRidgeSurvival(0.05, sensitive=sensitive)
+    y = people[["time", "status"]].to_numpy() if kind == "times" else people[column]
+    if kind == "new":
+        model, options = model.fit(X, y), {"new_rows": True}
+    else:
+        options |= {"cv": 3, "bootstrap": 4}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a bound that is not certified
+        page = fairridge.report(model, X, y, **options)
+    paragraphs = page.summary.split("\n\n")
+    assert len(paragraphs) >= 5
+    for text in paragraphs:
+        assert len(FIGURE.findall(text)) <= 3, text
+    # Differences between shares are in points, and shares in %.
+    assert not re.search(r"differ\w* by up to [\d.]+ %", page.summary)

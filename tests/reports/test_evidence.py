@@ -141,7 +141,7 @@ def test_words_are_explained(small_report, small_report_of_classes):
 def test_the_price_in_other_terms(small_report_of_classes):
     contents, summary = small_report_of_classes.contents, small_report_of_classes.summary
     here, free = (contents.main.audits[k] for k in (contents.chosen, contents.free))
-    odds = [numbers.percent(one.equalized_odds_difference) for one in (here, free)]
+    odds = [numbers.points(one.equalized_odds_difference) for one in (here, free)]
     assert (
         f"{odds[0]} between groups, against {odds[1]} without a bound"
         in small_report_of_classes.summary

@@ -95,7 +95,7 @@ def test_audits_and_reports_say_the_same(validated, classifier, people, halves):
             (wanted.value, wanted.low, wanted.high), rel=1e-6
         ), key
     ratio = found.parity_ratio
-    assert f"95 % interval {ratio.low:.3f} to {ratio.high:.3f}" in validated.summary
+    assert f"; interval {ratio.low:.3f} to {ratio.high:.3f})" in validated.summary
 
 
 def test_an_interval_around_the_bound_decides_nothing():
@@ -205,7 +205,7 @@ def test_bad_input_is_named(classifier, people, halves):
         fairridge.report(classifier, X, None, new_rows=True)
     with pytest.raises(ValueError, match="not fitted"):
         fairridge.report(FairRidgeRegressor(sensitive=["sex"]), X, y, new_rows=True)
-    with pytest.raises(ValueError, match="these are not the data"):
+    with pytest.raises(ValueError, match=r"these are not the data.*new_rows=True"):
         fairridge.report(classifier, X, people["binomial"][~first])
 
 

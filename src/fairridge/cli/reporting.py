@@ -38,7 +38,10 @@ class ReportOptions:
     threshold: Threshold = None
     top: Top = None
     favorable: Favorable = None
-    cv: Annotated[int, option("N", "Held-out folds; 0 for none.")] = 10
+    cv: Annotated[
+        int | None,
+        option("N", "Held-out folds, 0 for none; 10 by default, 3 above 20,000 rows."),
+    ] = None
     bootstrap: Annotated[int | None, option("N", "Refits to resampled rows; 0 for none.")] = None
     bins: Bins = 4
     small: Small = 30

@@ -365,11 +365,15 @@ def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument
     if isinstance(item, str):
         if names is None:
             raise ValueError(
-                f"{argument} names the column {item!r}, but X has no column names; "
-                f"pass a frame, or positions such as {argument}=[0]."
+                f"{argument} names the column {item!r}, but X has no column names; pass a frame "
+                "(the steps of a pipeline return frames after set_output(transform='pandas')), "
+                f"or positions such as {argument}=[0]."
             )
         if item not in names:
-            raise ValueError(f"X has no column {item!r}; it has {', '.join(names)}.")
+            known = ", ".join(names)
+            raise ValueError(
+                f"X has no column {item!r}; it has {known}.{_of_pipeline(item, names)}"
+            )
         return names.index(item)
     if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
         raise TypeError(f"{argument} holds {item!r}; use column names or integer positions.")
@@ -379,6 +383,16 @@ def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument
             f"0 to {n_columns - 1}."
         )
     return int(item) % n_columns
+
+
+def _of_pipeline(item: str, names: tuple[str, ...]) -> str:
+    """Say how to keep a name that a step of a pipeline has put its own before."""
+    if not any(name.endswith(f"__{item}") for name in names):
+        return ""
+    return (
+        " A ColumnTransformer keeps names with verbose_feature_names_out=False and "
+        "set_output(transform='pandas')."
+    )
 
 
 def located(

@@ -139,7 +139,9 @@ def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
     intercept, raw_intercept = (
         float(np.atleast_1d(value)[k]) for value in (model.fair_intercept_, model.intercept_)
     )
-    rows = [CoefficientRow(f"(intercept){suffix}", "", intercept, raw_intercept, nan)]
+    rows = []
+    if model.family_.has_intercept:  # proportional hazards have none
+        rows = [CoefficientRow(f"(intercept){suffix}", "", intercept, raw_intercept, nan)]
     roles = ["sensitive"] * len(alpha) + ["predictor"] * len(beta)
     explained = [nan] * len(alpha) + list(model.explained_by_sensitive_)
     values = zip(design.encoded_names, roles, [*alpha, *beta], raw, explained, strict=True)

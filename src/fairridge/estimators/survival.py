@@ -121,6 +121,24 @@ class FairRidgeSurvival(FairRidge):
             )
         )
 
+    def predict_median(
+        self,
+        X: TableLike,
+        *,
+        sensitive_features: TableLike | None = None,
+        offset: VectorLike | None = None,
+    ) -> Floats:
+        """Return the median of every row's time: the first with S(t) of at most one half.
+
+        It is infinite for rows of whom more than half outlive the last event.
+        """
+        if isinstance(X, RowSource):
+            raise TypeError("medians are of rows in memory; pass a frame.")
+        eta = self.predict(X, sensitive_features=sensitive_features, offset=offset)
+        # S(t) ≤ ½ is log H₀(t) + η ≥ log log 2.
+        reached = np.searchsorted(self._log_hazard, np.log(np.log(2.0)) - eta, side="left")
+        return np.append(self.event_times_, np.inf)[reached]
+
     def score(
         self,
         X: TableLike,

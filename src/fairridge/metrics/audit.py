@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -128,7 +128,7 @@ def audit(
     -------
     Audit
     """
-    _check_options(confidence, bins, small, minimum_share)
+    check_options(confidence, bins, small, minimum_share)
     check_flag("intersections", intersections)
     check_flag("learned", learned)
     table = as_table(sensitive_features, argument="sensitive_features")
@@ -138,15 +138,70 @@ def audit(
     )
     _warn_of_ranking(outcomes)
     table = table if isinstance(outcomes.keep, slice) else table.take(outcomes.keep)
-    weight, columns = outcomes.weight, indicator_columns(table)
-    partitions = groupings(table, weight, bins=bins, intersections=intersections)
-    references = _references(partitions, reference)
-    ordered = SortedScores(outcomes.score, weight)
+    rows = AuditedRows.of(table, outcomes.weight, bins=bins, intersections=intersections)
+    references = _references(rows.partitions, reference)
+    eta = _eta(linear_predictor, n, outcomes)
     sizes = int(small), float(minimum_share)
-    case = _AuditInputs(outcomes, ordered, _tenths(outcomes), confidence, *sizes, outcomes.amounts)
-    everyone = np.ones(len(weight), dtype=bool)
-    strongest, attribution = _dependence(table, columns, outcomes)
-    span = sensitive_span(columns[0], weight)
+    found = compare_groups(rows, outcomes, references, confidence, sizes, eta)
+    if not learned:
+        return found
+    share = learned_share(outcomes.score, rows.columns, outcomes.weight, confidence)
+    return replace(found, learned_share=share)
+
+
+@dataclass(frozen=True)
+class AuditedRows:
+    """Rows before anything is predicted of them: S, written out, and its groups."""
+
+    table: Table
+    columns: Floats  # S as `indicator_columns` writes it, of shape (n, q)
+    names: tuple[str, ...]  # their names
+    owners: tuple[int, ...]  # the attributes they belong to
+    span: Floats  # orthonormal columns with the span of S, of shape (n, rank)
+    partitions: tuple[Grouping, ...]
+    masks: tuple[tuple[Booleans, ...], ...]  # rows of every group, by partition
+
+    @classmethod
+    def of(
+        cls, table: Table, weight: Floats, *, bins: int, intersections: bool = False
+    ) -> AuditedRows:
+        """Write S out and find its groups."""
+        columns, names, owners = indicator_columns(table)
+        partitions = groupings(table, weight, bins=bins, intersections=intersections)
+        masks = tuple(
+            tuple(part.codes == code for code in range(len(part.labels))) for part in partitions
+        )
+        span = sensitive_span(columns, weight)
+        return cls(table, columns, names, owners, span, partitions, masks)
+
+
+def compare_groups(
+    rows: AuditedRows,
+    outcomes: Outcomes,
+    references: Sequence[int | None],
+    confidence: float,
+    sizes: tuple[int, float],
+    eta: Floats | None = None,
+    *,
+    brief: bool = False,
+) -> Audit:
+    """Compare groups of rows by their outcomes; see `audit`.
+
+    `references` are the positions of the reference groups, `sizes` the number and the share of
+    rows below which a group is small, and `eta` the linear predictors of the rows, if they are
+    known. A `brief` comparison leaves out what takes time and a report shows at
+    one bound only: how scores rank, calibration by tenth, and what S explains.
+    """
+    weight, everyone = outcomes.weight, np.ones(len(outcomes.weight), dtype=bool)
+    case = _AuditInputs(
+        outcomes,
+        SortedScores(outcomes.score, weight),
+        None if brief else _tenths(outcomes),
+        confidence,
+        *sizes,
+        outcomes.amounts,
+    )
+    strongest, attribution = _dependence(rows, outcomes, brief)
     return Audit(
         kind=outcomes.kind,
         positive=outcomes.positive,
@@ -156,23 +211,28 @@ def audit(
         small=case.small,
         overall=_measures(case, "", "all", everyone, None),
         attributes=tuple(
-            _attribute(case, *pair) for pair in zip(partitions, references, strict=True)
+            _attribute(case, *part)
+            for part in zip(rows.partitions, rows.masks, references, strict=True)
         ),
-        means_share=share_interval(outcomes.score[:, None], span, weight, confidence),
+        means_share=(
+            UNDEFINED
+            if brief
+            else share_interval(outcomes.score[:, None], rows.span, weight, confidence)
+        ),
         tenths=tuple(_calibration(case, "", "all", everyone)),
         strongest=strongest,
         attribution=attribution,
-        eta_share=_share_of_eta(linear_predictor, n, span, outcomes, confidence),
+        eta_share=(
+            UNDEFINED if eta is None else share_interval(eta, rows.span, weight, confidence)
+        ),
         top=outcomes.top,
         minimum_share=case.minimum_share,
-        learned_share=(
-            learned_share(outcomes.score, columns[0], weight, confidence) if learned else UNDEFINED
-        ),
-        _backend=table.backend,
+        _backend=rows.table.backend,
     )
 
 
-def _check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any) -> None:
+def check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any = 0.0) -> None:
+    """Raise unless these are a confidence, a number of groups, of rows, and a share."""
     if not is_number(minimum_share) or not 0.0 <= minimum_share < 1.0:
         raise ValueError(f"minimum_share={minimum_share!r} must be a share from 0 to below 1.")
     if not 0.0 < confidence < 1.0:
@@ -201,15 +261,16 @@ class _AuditInputs:
 
     outcomes: Outcomes
     ordered: SortedScores
-    tenths: Integers
+    tenths: Integers | None  # None for a brief comparison
     confidence: float
     small: int
     minimum_share: float
     amounts: bool
 
 
-def _attribute(case: _AuditInputs, partition: Grouping, reference: int | None) -> AttributeAudit:
-    masks = [partition.codes == code for code in range(len(partition.labels))]
+def _attribute(
+    case: _AuditInputs, partition: Grouping, masks: Sequence[Booleans], reference: int | None
+) -> AttributeAudit:
     groups = []
     for code, (label, rows) in enumerate(zip(partition.labels, masks, strict=True)):
         others = ~rows if reference is None else masks[reference]
@@ -243,7 +304,8 @@ def _measures(
         if case.amounts:
             measured["observed_ratio"] = _observed_ratio(calibration, score, weight)
         measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
-        if outcomes.kind == "classification" and not outcomes.labels:
+        ranked = outcomes.kind == "classification" and not outcomes.labels
+        if ranked and case.tenths is not None:
             measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
     share = float(weight.sum() / outcomes.weight.sum())
     return GroupMeasures(
@@ -302,7 +364,7 @@ def _calibration(
 ) -> Iterator[CalibrationBin]:
     """Compare responses of a group with predictions within the same tenths of all predictions."""
     outcomes = case.outcomes
-    if outcomes.response is None:
+    if outcomes.response is None or case.tenths is None:
         return
     tenths, scores, weights = case.tenths[rows], outcomes.score[rows], outcomes.weight[rows]
     responses = outcomes.response[rows]
@@ -321,10 +383,10 @@ def _calibration(
 
 
 def _dependence(
-    table: Table, columns: tuple[Floats, tuple[str, ...], tuple[int, ...]], outcomes: Outcomes
+    rows: AuditedRows, outcomes: Outcomes, brief: bool
 ) -> tuple[Correlation | None, Attribution | None]:
     """Return the strongest correlation of predictions with S, and R² split over attributes."""
-    S, names, owners = columns
+    S, names, table = rows.columns, rows.names, rows.table
     share = outcomes.weight / outcomes.weight.sum()
     Z = np.column_stack([S, outcomes.score])
     Z -= Z[0]  # a value that occurs: constant columns come out as exactly zero
@@ -339,26 +401,24 @@ def _dependence(
     k = int(np.argmax(np.abs(correlation)))
     strongest = Correlation(names[k], float(np.clip(correlation[k], -1.0, 1.0)))
     labels = [table.label(j) for j in range(table.shape[1])]
-    if len(labels) > MOST_PLAYERS:
+    if brief or len(labels) > MOST_PLAYERS:
         return strongest, None
     return strongest, lmg(
-        covariance[:q, :q], covariance[:q, q], variance, owners, labels, backend=table.backend
+        covariance[:q, :q], covariance[:q, q], variance, rows.owners, labels, backend=table.backend
     )
 
 
-def _share_of_eta(
-    linear_predictor: Any, n_given: int, span: Floats, outcomes: Outcomes, confidence: float
-) -> Estimate:
-    """Return R² of η on S, over classes if there are several; NaN without η."""
+def _eta(linear_predictor: Any, n_given: int, outcomes: Outcomes) -> Floats | None:
+    """Read η of the rows kept, one column per class if there are several."""
     if linear_predictor is None:
-        return UNDEFINED
+        return None
     eta: Floats = np.asarray(linear_predictor, dtype=np.float64)
     if len(eta) != n_given or not np.isfinite(eta).all():
         raise ValueError(
             f"linear_predictor must have a finite number for each of the {n_given} rows."
         )
-    columns = eta.reshape(n_given, -1)[outcomes.keep]
-    return share_interval(columns, span, outcomes.weight, confidence)
+    columns: Floats = eta.reshape(n_given, -1)[outcomes.keep]
+    return columns
 
 
 def _references(

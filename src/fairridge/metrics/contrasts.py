@@ -31,25 +31,46 @@ STEPS = 50
 Limits = Callable[[Floats, Floats, float], tuple[Floats, Floats]]
 
 
+def rate_ratios(
+    groups: Sequence[Estimate], reference: Estimate, confidence: float
+) -> list[Estimate]:
+    """Return the ratios of the shares of groups to that of another; NaN if that is 0."""
+    return _ratios_to(_ratio_limits, groups, reference, confidence)
+
+
 def rate_ratio(first: Estimate, second: Estimate, confidence: float) -> Estimate:
     """Return the ratio of the shares of two groups; NaN if the second is 0."""
-    if not second.value > 0.0 or not first.size > 0.0:
-        return UNDEFINED
-    low, high = _ratio_limits(_columns([first]), _columns([second]), 1.0 - confidence)
-    return Estimate(first.value / second.value, float(low[0]), float(high[0]))
+    return rate_ratios([first], second, confidence)[0]
+
+
+def mean_ratios(
+    groups: Sequence[Estimate], reference: Estimate, confidence: float
+) -> list[Estimate]:
+    """Return the ratios of the means of groups to that of another; NaN unless all are positive."""
+    if not all(group.value > 0.0 for group in groups):
+        return [UNDEFINED] * len(groups)
+    return _ratios_to(_mean_ratio_limits, groups, reference, confidence)
+
+
+def _ratios_to(
+    limits: Limits, groups: Sequence[Estimate], reference: Estimate, confidence: float
+) -> list[Estimate]:
+    if not reference.value > 0.0:
+        return [UNDEFINED] * len(groups)
+    known = [k for k, group in enumerate(groups) if group.size > 0.0]
+    found = [UNDEFINED] * len(groups)
+    if known:
+        columns = _columns([groups[k] for k in known])
+        others = np.repeat(_columns([reference]), len(known), axis=1)
+        ends = limits(columns, others, 1.0 - confidence)
+        for k, low, high in zip(known, *ends, strict=True):
+            found[k] = Estimate(groups[k].value / reference.value, float(low), float(high))
+    return found
 
 
 def smallest_rate_ratio(groups: Sequence[Estimate], confidence: float) -> Estimate:
     """Return the lowest share of a group over the highest, at most 1."""
     return _smallest(_ratio_limits, groups, confidence)
-
-
-def mean_ratio(first: Estimate, second: Estimate, confidence: float) -> Estimate:
-    """Return the ratio of the means of two groups; NaN unless both are positive."""
-    if not (first.value > 0.0 and second.value > 0.0):
-        return UNDEFINED
-    low, high = _mean_ratio_limits(_columns([first]), _columns([second]), 1.0 - confidence)
-    return Estimate(first.value / second.value, float(low[0]), float(high[0]))
 
 
 def smallest_mean_ratio(groups: Sequence[Estimate], confidence: float) -> Estimate:

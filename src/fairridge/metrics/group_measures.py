@@ -9,8 +9,8 @@ from typing import Any
 from fairridge.metrics.contrasts import (
     largest_mean_difference,
     largest_rate_difference,
-    mean_ratio,
-    rate_ratio,
+    mean_ratios,
+    rate_ratios,
     smallest_mean_ratio,
     smallest_rate_ratio,
 )
@@ -257,11 +257,9 @@ class AttributeAudit(Between):
         true = [group.true_positive_rate for group in compared]
         false = [group.false_positive_rate for group in compared]
         means = [group.mean_prediction for group in compared]
-        ratios = [_ratios(groups, compared, reference, "selection_rate", rate_ratio, confidence)]
+        ratios = [_ratios(groups, reference, "selection_rate", rate_ratios, confidence)]
         if amounts:
-            ratios.append(
-                _ratios(groups, compared, reference, "mean_prediction", mean_ratio, confidence)
-            )
+            ratios.append(_ratios(groups, reference, "mean_prediction", mean_ratios, confidence))
         fields = "impact_ratio", "mean_ratio"
         return cls(
             attribute,
@@ -300,19 +298,22 @@ class AttributeAudit(Between):
 
 def _ratios(
     groups: Sequence[GroupMeasures],
-    compared: Sequence[GroupMeasures],
     reference: int | None,
     name: str,
-    ratio: Callable[[Estimate, Estimate, float], Estimate],
+    ratios_to: Callable[[Sequence[Estimate], Estimate, float], list[Estimate]],
     confidence: float,
 ) -> list[Estimate]:
     """Relate every group to the reference, or to the highest; a small one if there is no other."""
-    known = [g for g in compared if getattr(g, name).value == getattr(g, name).value]
-    best = max(known or groups, key=lambda group: getattr(group, name).value)
-    best = best if reference is None else groups[reference]
-    itself = Estimate(1.0, 1.0, 1.0) if getattr(best, name).value > 0.0 else UNDEFINED
-    return [
-        # A ratio of a group to itself does not vary.
-        itself if group is best else ratio(getattr(group, name), getattr(best, name), confidence)
-        for group in groups
+    estimates = [getattr(group, name) for group in groups]
+    known = [
+        k
+        for k, (group, estimate) in enumerate(zip(groups, estimates, strict=True))
+        if not group.small and estimate.value == estimate.value
     ]
+    best = reference
+    if best is None:
+        best = max(known or range(len(groups)), key=lambda k: estimates[k].value)
+    found = ratios_to(estimates, estimates[best], confidence)
+    # A ratio of a group to itself does not vary.
+    found[best] = Estimate(1.0, 1.0, 1.0) if estimates[best].value > 0.0 else UNDEFINED
+    return found

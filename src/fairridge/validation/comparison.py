@@ -47,7 +47,6 @@ from fairridge.validation.foreign import (
     status_of,
     uses_sensitive,
 )
-from fairridge.validation.progress import Progress
 
 # Statuses of models that meet their bound.
 MET = ("converged", "inactive", "no bound")

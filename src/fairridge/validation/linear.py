@@ -20,6 +20,7 @@ from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
 from fairridge.metrics import scatter_of, sensitive_span, share_explained
+from fairridge.metrics.brier import integrated_brier_score
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
@@ -77,8 +78,14 @@ class DenseRows:
         engine = self.engine
         return evaluate.accuracy(family, engine.response, self.with_offset(eta), engine.weights)
 
-    def explained(self, family: Family, eta: Floats) -> dict[str, float]:
-        """Return D² of counts and amounts; nothing for other responses."""
+    def explained(
+        self, family: Family, eta: Floats, baseline: tuple[Floats, Floats] | None = None
+    ) -> dict[str, float]:
+        """Return D² of counts and amounts, and the Brier score of times, given H₀ there."""
+        if family.reads == "times" and baseline is not None:
+            (time, event), weight = self.engine.response.T, self.engine.weights
+            shifted = self.with_offset(eta)[:, 0]
+            return {"brier": integrated_brier_score(time, event, shifted, weight, baseline)}
         if family.reads != "numbers" or family.least_squares:
             return {}
         engine, shifted = self.engine, self.with_offset(eta)

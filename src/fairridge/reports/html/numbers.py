@@ -38,6 +38,11 @@ def percent(value: float, places: int = 1) -> str:
     return MISSING if not math.isfinite(value) else f"{_minus(f'{100 * value:.{places}f}')} %"
 
 
+def points(value: float) -> str:
+    """Write a difference of shares, in points of 1 %."""
+    return MISSING if not math.isfinite(value) else f"{_minus(f'{100 * value:.1f}')} points"
+
+
 def span(low: float, high: float, *, shares: bool = True) -> str:
     """Write an interval."""
     if not (math.isfinite(low) and math.isfinite(high)):

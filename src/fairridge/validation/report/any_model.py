@@ -64,7 +64,7 @@ def gather_predictions(
         bounded="",
         # The linear predictor is made of the predictions, and no part of the model.
         measures=tuple(each for each in measures if each.key != "share_of_eta"),
-        accuracy=accuracy_on(response.family, rows, eta),
+        accuracy=accuracy_on(known, rows, eta),
         drift=(),
         called="rows",
         left_out=LEFT_OUT,

@@ -27,7 +27,7 @@ from fairridge.search import Problem, Solution
 from fairridge.validation.report.rows import Measured, with_comparable
 
 # Bounds in steps of about the largest value over this; fewer if there are many rows.
-POINTS, FEW_POINTS, MANY_ROWS = 40, 16, 20_000
+POINTS, FEW_POINTS, MANY_ROWS = 40, 8, 20_000
 # Near 0 models change most; these are added if the steps are wider.
 SMALL_BOUNDS = (0.005, 0.01)
 
@@ -38,7 +38,7 @@ class ReportSettings:
 
     title: str | None = None
     response: str | None = None
-    cv: int = 10
+    cv: int | None = None
     bootstrap: int | None = None
     random_state: int = 0
     threshold: float | None = None
@@ -208,5 +208,6 @@ def _require_same_model(
     if model.n_rows_ != training.n_rows or gap > 1e-6 * problem.null_deviance:
         raise ValueError(
             "these are not the data that the model was fitted to: the fit differs. Pass the "
-            "training data, or fit a new model to these."
+            "training data; or, for a report on rows that it has not seen, new_rows=True "
+            "(--new-rows on the command line)."
         )

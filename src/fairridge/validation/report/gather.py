@@ -19,7 +19,14 @@ from fairridge.families import Family
 from fairridge.metrics import WORDS
 from fairridge.reports.html import Curve, ReportContents, Sample, Sighted
 from fairridge.validation.folds import Fold, make_folds
-from fairridge.validation.report.case import Case, Findings, ReportSettings, read_case, sighted_case
+from fairridge.validation.report.case import (
+    MANY_ROWS,
+    Case,
+    Findings,
+    ReportSettings,
+    read_case,
+    sighted_case,
+)
 from fairridge.validation.report.groups import (
     Audience,
     DecisionRule,
@@ -48,13 +55,18 @@ MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("accuracy", "Accuracy", True),
         ("auc", "AUC (one against the rest)", True),
     ),
-    "times": (("concordance", "Concordance", True),),
+    "times": (
+        ("concordance", "Concordance", True),
+        ("brier", "Integrated Brier score", False),
+    ),
 }
 R_SQUARED = ("r_squared", "R²", True)
 RMSE = ("rmse", "RMSE", False)
 LOSS = ("loss", "Mean deviance", False)
-# Work that refits may take together, in multiplications.
-REFIT_WORK = 4e10
+# Held-out folds; fewer if there are many rows, of which each fold then has enough.
+FOLDS, FEW_FOLDS = 10, 3
+# Work that refits may take together, in multiplications, and fewer that say too little.
+REFIT_WORK, FEWEST_REFITS = 4e10, 25
 
 
 def measures_of(family: Family) -> tuple[tuple[str, str, bool], ...]:
@@ -148,7 +160,8 @@ def _measured(
         warnings.simplefilter("ignore", UserWarning)
         for rows, measured in (("held-out", held_out), ("training", in_training)):
             if measured is not None:
-                samples += audited(audience, rule, measured.eta, rows, partial(step, "groups"))
+                at = rows, case.chosen, partial(step, "groups")
+                samples += audited(audience, rule, measured.eta, *at)
         eta = (in_training if held_out is None else held_out).eta
         pairs = crossed(audience, rule, eta[case.chosen], eta[-1])
         learned = learned_dependence(audience, rule, eta[case.chosen])
@@ -163,20 +176,22 @@ def _folds(case: Case, options: ReportSettings) -> list[Fold]:
     # In no more rows than S has columns, dependence on S is not defined; stratified folds
     # differ by up to one row per class.
     least = case.training.engine.n_sensitive + 2 + len(counts)
-    n_folds = min(int(options.cv), int(counts.min()), n // least)
+    wanted = (FOLDS if n <= MANY_ROWS else FEW_FOLDS) if options.cv is None else int(options.cv)
+    n_folds = min(wanted, int(counts.min()), n // least)
     if n_folds < 2:
         return []
     return make_folds(None, n_folds, 1, options.random_state, {"": case.model}, n, codes)[0]
 
 
 def _replicates(case: Case, wanted: int | None) -> int:
-    """Return as many refits as were asked for, or as are done in reasonable time."""
+    """Return as many refits as were asked for, or as are done in reasonable time; else none."""
     if wanted is not None:
         return int(wanted)
     closed = case.training.response.family.least_squares
     columns = len(case.training.design.encoded_names)
     work = case.training.n_rows * columns**2 * (1 if closed else 30)
-    return int(np.clip(REFIT_WORK / work, 20, 400 if closed else 100))
+    done = int(min(REFIT_WORK / work, 400 if closed else 100))
+    return done if done >= FEWEST_REFITS else 0
 
 
 def _curve(findings: Findings, key: str, name: str, larger: bool) -> Curve:

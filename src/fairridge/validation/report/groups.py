@@ -20,20 +20,19 @@ from fairridge.metrics import (
     Favorable,
     Grouping,
     GroupMeasures,
-    audit,
     favorable_outcome,
     find_label,
-    groupings,
     learned_share,
     sensitive_table,
 )
+from fairridge.metrics.audit import AuditedRows, check_options, compare_groups
 from fairridge.metrics.groups import indicator_columns
+from fairridge.metrics.outcomes import Outcomes
 from fairridge.reports.html import Crossed, Decisions, Sample
+from fairridge.reports.html.evidence import CONFIDENCE
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.rows import Step
 
-# Level of intervals.
-CONFIDENCE = 0.95
 # Pairs of attributes whose groups are crossed.
 MOST_PAIRS = 6
 RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precision", "impact_ratio"
@@ -58,6 +57,7 @@ class Audience:
         cls, design: Design, inputs: Inputs, response: Response, options: ReportSettings
     ) -> Audience:
         """Describe rows of a model with this design."""
+        check_options(CONFIDENCE, options.bins, options.small)
         attributes = sensitive_table(design, inputs.table, inputs.attributes)
         link = response.family.link
         exposure, judged = inputs.exposure(link), inputs
@@ -196,27 +196,29 @@ def _of_several(
 
 
 def audited(
-    audience: Audience, rule: DecisionRule, eta: Floats, rows: str, step: Step
+    audience: Audience, rule: DecisionRule, eta: Floats, rows: str, chosen: int, step: Step
 ) -> tuple[Sample, ...]:
-    """Compare groups at every bound, once for each outcome.
+    """Compare groups at every bound, once for each outcome; in full at the chosen one.
 
     Linear predictors have the shape (m, n, K), `rows` are "held-out", "training" or
     "new", and `step` is called after every bound.
     """
-    bins = audience.options.bins
-    partitions = groupings(audience.attributes, audience.inputs.weights, bins=bins)
+    known = AuditedRows.of(audience.attributes, audience.inputs.weights, bins=audience.options.bins)
     scored = [_scores(audience, predictors) for predictors in eta]
     decided = [_decided(audience, rule, scores) for scores in scored]
     audits = []
-    for scores, selected in zip(scored, decided, strict=True):
-        audits.append([_audit(audience, rule, scores, selected, k) for k in rule.outcomes])
+    for position, (scores, selected) in enumerate(zip(scored, decided, strict=True)):
+        case = known, audience, rule, scores, selected
+        audits.append([_audit(*case, k, brief=position != chosen) for k in rule.outcomes])
         step()
     return tuple(
         Sample(
             rows,
             audience.labels[k] if len(audience.labels) > 2 else "",
             of_outcome,
-            _changes(np.array([each[k] for each in decided]), partitions) if rule.words else None,
+            _changes(np.array([each[k] for each in decided]), known.partitions)
+            if rule.words
+            else None,
         )
         for k, of_outcome in zip(rule.outcomes, zip(*audits, strict=True), strict=True)
     )
@@ -233,12 +235,18 @@ def crossed(
     decided = [_decided(audience, rule, scores) for scores in both]
     crossings = []
     for pair in list(combinations(range(audience.attributes.shape[1]), 2))[:MOST_PAIRS]:
-        pair_audience = replace(audience, attributes=audience.attributes.select(pair))
+        known = AuditedRows.of(
+            audience.attributes.select(pair),
+            audience.inputs.weights,
+            bins=audience.options.bins,
+            intersections=True,
+        )
+        last = replace(known, partitions=known.partitions[-1:], masks=known.masks[-1:])
         audits = [
-            _audit(pair_audience, rule, *scored, rule.outcomes[0], intersections=True)
+            _audit(last, audience, rule, *scored, rule.outcomes[0], brief=True)
             for scored in zip(both, decided, strict=True)
         ]
-        crossings.append(Crossed(*(scored.attributes[-1] for scored in audits)))
+        crossings.append(Crossed(*(scored.attributes[0] for scored in audits)))
     return tuple(crossings)
 
 
@@ -278,32 +286,44 @@ def _decided(audience: Audience, rule: DecisionRule, scores: Floats) -> Booleans
 
 
 def _audit(
+    rows: AuditedRows,
     audience: Audience,
     rule: DecisionRule,
     scores: Floats,
     selected: Booleans,
     k: int,
-    intersections: bool = False,
+    *,
+    brief: bool,
 ) -> Audit:
-    options: dict[str, Any] = {
-        "intersections": intersections,
-        "sensitive_features": audience.attributes,
-        "sample_weight": audience.inputs.weight,
-        "bins": audience.options.bins,
-        "small": audience.options.small,
-        "favorable": "high" if rule.high else "low",
-        "learned": False,  # it takes time, and is looked at for the chosen bound alone
-    }
-    cutoff = rule.cutoff(scores[k], audience.inputs.weights)
-    if not audience.labels:
-        options |= {"kind": "regression", "threshold": cutoff}
-        return audit(audience.numbers, scores[k], **options)
-    options |= {"kind": "classification", "positive": 1}
-    truth = (audience.response.values[:, 0] == k).astype(np.int64)
+    wanted = rule.favorable or Favorable("high", True, "high predictions")
+    weight, classes = audience.inputs.weights, bool(audience.labels)
+
+    def compared(
+        response: Floats | None, score: Floats, threshold: float | None, labels: bool = False
+    ) -> Audit:
+        outcomes = Outcomes(
+            "classification" if classes else "regression",
+            response,
+            score,
+            None if threshold is None else (score > threshold) == wanted.high,
+            weight,
+            slice(None),
+            1 if classes else None,
+            threshold,
+            wanted,
+            labels,
+        )
+        nobody, sizes = (None,) * len(rows.partitions), (int(audience.options.small), 0.0)
+        return compare_groups(rows, outcomes, nobody, CONFIDENCE, sizes, brief=brief)
+
+    cutoff = rule.cutoff(scores[k], weight)
+    if not classes:
+        return compared(audience.numbers, scores[k], cutoff)
+    truth = (audience.response.values[:, 0] == k).astype(np.float64)
     if len(audience.labels) == 2:
-        return audit(truth, scores[k], threshold=cutoff, **options)
-    likeliest = (selected[k] == rule.high).astype(np.int64)
-    return _with_rates(audit(truth, scores[k], **options), audit(truth, likeliest, **options))
+        return compared(truth, scores[k], cutoff)
+    likeliest = (selected[k] == rule.high).astype(np.float64)
+    return _with_rates(compared(truth, scores[k], 0.5), compared(truth, likeliest, 0.5, True))
 
 
 def _with_rates(scores: Audit, labels: Audit) -> Audit:

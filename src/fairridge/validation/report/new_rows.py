@@ -15,7 +15,6 @@ from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
-from fairridge.families import Family
 from fairridge.metrics import WORDS
 from fairridge.metrics.share_interval import share_interval
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
@@ -75,7 +74,7 @@ def gather_new_rows(
         samples=samples,
         bounded=model._fitted.traits.definition.measured_as(model.family_),
         measures=measures_on(model, rows, eta, samples),
-        accuracy=accuracy_on(response.family, rows, eta),
+        accuracy=accuracy_on(model, rows, eta),
         drift=drift,
         no_drift=no_drift,
         certificate=getattr(model, "certificate_", None),
@@ -118,7 +117,7 @@ def samples_of(
 ) -> tuple[Sample, ...]:
     """Compare groups of the rows."""
     with one_blas_thread():
-        samples = audited(audience, rule, eta[None], called, step=lambda: None)
+        samples = audited(audience, rule, eta[None], called, 0, step=lambda: None)
     # There is no other model whose decisions these could differ from.
     return tuple(replace(sample, decisions=None) for sample in samples)
 
@@ -152,9 +151,12 @@ def measures_on(
     )
 
 
-def accuracy_on(family: Family, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
+def accuracy_on(model: Any, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
     """Measure how well predictions meet the responses."""
-    measures = rows.accuracy(family, eta) | rows.explained(family, eta)
+    family, baseline = model.family_, None
+    if family.reads == "times":
+        baseline = model.event_times_, np.log(model.cumulative_hazard_)
+    measures = rows.accuracy(family, eta) | rows.explained(family, eta, baseline)
     return tuple(
         NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")
         for key, name, _ in measures_of(family)

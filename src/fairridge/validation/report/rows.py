@@ -13,6 +13,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine, in_memory
 from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._training import Training, engine_of
+from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.reports.html import Refits
 from fairridge.search import Problem, Solution
 from fairridge.validation.evaluate import mean_and_error
@@ -97,9 +98,20 @@ def _measure(
         dependence = rows.achieved(model._traits.definition, solution.fit, eta, adjusted=adjusted)
         measured = {"eta": rows.with_offset(eta), "dependence": dependence}
         measured |= rows.yardstick(problem.family, eta, adjusted=adjusted)
-        measured |= rows.explained(problem.family, eta)
+        measured |= rows.explained(problem.family, eta, _baseline(solution))
         measures.append(measured | rows.accuracy(problem.family, eta))
     return {name: np.array([at_bound[name] for at_bound in measures]) for name in measures[0]}
+
+
+def _baseline(solution: Solution) -> tuple[Floats, Floats] | None:
+    """Return event times and log H₀ there, of a model of times."""
+    family = solution.fit.family
+    if family.reads != "times":
+        return None
+    times, log_hazard = solution.fit.sum_over_rows(
+        BaselineHazard(family), sensitive=True, predictors=True, center=True
+    )
+    return times, log_hazard
 
 
 def refit(

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from sklearn.base import clone
 
+from fairridge._progress import DelayedBar
 from fairridge.arguments import check_count, check_flag, check_option
 from fairridge.data.pipelines import split_pipeline
 from fairridge.estimators._fair_ridge import LinearModel
@@ -31,7 +32,7 @@ def report(
     exposure: Any = None,
     title: str | None = None,
     response: str | None = None,
-    cv: int = 10,
+    cv: int | None = None,
     bootstrap: int | None = None,
     random_state: int = 0,
     threshold: float | None = None,
@@ -64,12 +65,14 @@ def report(
         Where to write the page; by default it is only returned.
     title, response : str, optional
         Title of the report, and name of the response if y has none.
-    cv : int, default=10
-        Folds on which rows are held out; 0 for none.
+    cv : int, optional
+        Folds on which rows are held out: by default 10, or 3 above 20,000 rows;
+        0 for none.
     bootstrap : int, optional
         Refits to resampled rows, for the interval of unfairness: by
         default 400 for gaussian models and 100 for others, fewer for
-        large data; 0 for none.
+        large data, and none where fewer than 25 are done in reasonable time;
+        0 for none.
     random_state : int, default=0
         Seed of folds and refits.
     threshold : float, optional
@@ -103,7 +106,9 @@ def report(
         What `out` becomes: the page, or a model card in Markdown, which has the
         sections of Mitchell et al. (2019) and leaves intended use to you.
     progress : callable, optional
-        Called with the stage, the steps done and the number of steps.
+        Called with the stage, the steps done and the number of steps. By default
+        a bar on a terminal if the report takes more than two seconds and tqdm is
+        installed.
 
     Returns
     -------
@@ -130,7 +135,7 @@ def report(
             "format='card' describes a linear model of fairridge on its training rows; use "
             "format='html' for other models, and for new_rows=True."
         )
-    if check_count("cv", cv, minimum=0) == 1:
+    if cv is not None and check_count("cv", cv, minimum=0) == 1:
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
     if bootstrap is not None:
         check_count("bootstrap", bootstrap, minimum=0)
@@ -148,7 +153,8 @@ def report(
     if check_flag("new_rows", new_rows):
         page = NewRowsReport(gather_new_rows(model, *data, options))
     else:
-        page = AuditReport(gather(model, *data, options, progress))
+        shown = DelayedBar() if progress is None else progress
+        page = AuditReport(gather(model, *data, options, shown))
     return _written(page, out, format)
 
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from fairridge.metrics import WORDS
 from fairridge.reports.html.contents import Curve, ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import bound, percent
+from fairridge.reports.html.numbers import bound, percent, points
 from fairridge.reports.html.sections.parts import measure_text, measure_with_error, remark, table
 
 
-def price_of_blindness(contents: ReportContents) -> str:
-    """Say in a sentence or two what it costs not to use S to predict; "" for other models."""
+def price_of_blindness(contents: ReportContents) -> list[str]:
+    """Say what it costs not to use S to predict; nothing for other models."""
     if contents.sighted is None:
-        return ""
+        return []
     k, first, other = contents.chosen, contents.accuracy[0], contents.sighted.accuracy[0]
-    numbers = "; ".join(
-        f"{curve.name[0].lower()}{curve.name[1:]} {percent(curve.best_known[0], 2)} instead of "
-        f"{percent(contents.yardstick[key].best_known[k], 2)}"
+    pairs = [
+        (curve, contents.yardstick[key])
         for key, curve in contents.sighted.yardstick.items()
         if key in contents.yardstick
-    )
-    return (
+    ]
+    numbers = [
+        f"There the {there.name[0].lower()}{there.name[1:]} is "
+        f"{_written(there, there.best_known[0])} instead of {_written(here, here.best_known[k])}."
+        for there, here in pairs
+    ]
+    return [
         f"The model is blind: it does not use the sensitive attributes to predict. The model that "
         f"uses them, with the same bound r = {bound(contents.unfairness[k])}, has {first.name} "
-        f"{measure_text(other, 0)} instead of {measure_text(first, k)}; {numbers}."
-    )
+        f"{measure_text(other, 0)} instead of {measure_text(first, k)}.",
+        *numbers,
+    ]
 
 
 def price_table(contents: ReportContents) -> list[Html | None]:
@@ -54,5 +60,10 @@ def price_table(contents: ReportContents) -> list[Html | None]:
 
 
 def _share(curve: Curve, k: int) -> str:
-    held_out = "" if curve.held_out is None else f"{percent(curve.held_out[k], 2)} held out, "
-    return f"{held_out}{percent(curve.training[k], 2)} in training"
+    held_out = "" if curve.held_out is None else f"{_written(curve, curve.held_out[k])} held out, "
+    return f"{held_out}{_written(curve, curve.training[k])} in training"
+
+
+def _written(curve: Curve, value: float) -> str:
+    """Write a share, or a difference of shares."""
+    return points(value) if curve.name == WORDS["decision_gap"] else percent(value, 2)

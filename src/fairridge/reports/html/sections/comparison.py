@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.metrics import WORDS
 from fairridge.reports.html.alternatives import alternatives, lowest_ratio
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents, Sample
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import MISSING, count, number, percent, ratio
+from fairridge.reports.html.numbers import MISSING, count, number, percent, points, ratio
 from fairridge.reports.html.sections.blindness import price_table
 from fairridge.reports.html.sections.parts import (
     amount,
@@ -59,8 +60,10 @@ def _comparison(contents: ReportContents, board: Board) -> list[Html | None]:
 
 
 def _measures(contents: ReportContents) -> list[tuple[str, Callable[[int], str]]]:
-    def percents(values: Floats) -> Callable[[int], str]:
-        return lambda k: percent(values[k], 2)
+    def shares(curve: Curve) -> Callable[[int], str]:
+        if curve.name == WORDS["decision_gap"]:
+            return lambda k: points(curve.best_known[k])
+        return lambda k: percent(curve.best_known[k], 2)
 
     def amounts(values: Floats) -> Callable[[int], str]:
         return lambda k: amount(contents, values[k])
@@ -75,7 +78,7 @@ def _measures(contents: ReportContents) -> list[tuple[str, Callable[[int], str]]
     return [
         *bounded,
         *(
-            (f"{measure.name}, {where(curve)}", percents(measure.best_known))
+            (f"{measure.name}, {where(curve)}", shares(measure))
             for measure in contents.yardstick.values()
         ),
         *(
@@ -106,7 +109,7 @@ GROUP_MEASURES: dict[str, Callable[[Sample, int], str]] = {
     ),
     "Mean predictions of groups": _means,
     "Lowest ratio of mean predictions": lambda sample, k: ratio(sample.audits[k].mean_ratio.value),
-    "Equalized odds difference": lambda sample, k: percent(
+    "Equalized odds difference": lambda sample, k: points(
         sample.audits[k].equalized_odds_difference
     ),
 }

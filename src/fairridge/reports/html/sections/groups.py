@@ -196,9 +196,10 @@ def _columns(contents: Audited) -> list[_TableColumn]:
     classes = contents.main.audits[0].kind == "classification"
     write = percent if classes else number
 
-    def points(group: GroupMeasures) -> str:
+    def off(group: GroupMeasures) -> str:
         value = group.calibration.value
-        return f"{signed(100 * value, 1)} pt" if classes and np.isfinite(value) else number(value)
+        known = classes and np.isfinite(value)
+        return f"{signed(100 * value, 1)} points" if known else number(value)
 
     # The columns that matter most come first: a phone shows no more.
     columns = [
@@ -209,7 +210,7 @@ def _columns(contents: Audited) -> list[_TableColumn]:
         _TableColumn("Observed", lambda g: write(g.mean_response.value)),
         _estimated("TPR", "true_positive_rate", True),
         _estimated("FPR", "false_positive_rate", True),
-        _TableColumn("Cali\u00adbration", points),
+        _TableColumn("Cali\u00adbration", off),
         _of_estimate("Obs./pred.", "observed_ratio"),
         _TableColumn("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
         _TableColumn("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from html import escape, unescape
+from itertools import zip_longest
 from typing import Any
 
 from fairridge.reports.html.contents import Curve, ReportContents, Sample
-from fairridge.reports.html.markup import Html, element
+from fairridge.reports.html.markup import Html, element, join
 from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
 
 COLORS = 8
@@ -56,12 +59,16 @@ def line_style(color: int) -> str:
 def table(
     caption: str, head: Sequence[Any], rows: Sequence[Html | Sequence[Any]], **attributes: Any
 ) -> Html:
-    """Make a table whose first column names the rows; wide ones scroll."""
+    """Make a table whose first column names the rows; wide ones scroll, or are lists on phones."""
+    labels = [unescape(re.sub(r"<[^>]*>|\u00ad", "", join([cell]))) for cell in head[1:]]
     inner = element(
         "table",
         element("caption", caption),
         element("thead", element("tr", [element("th", cell, scope="col") for cell in head])),
-        element("tbody", [row if isinstance(row, Html) else _row(row) for row in rows]),
+        element(
+            "tbody",
+            [_labeled(row if isinstance(row, Html) else _row(row), labels) for row in rows],
+        ),
         **attributes,
     )
     return element("div", inner, class_="scroll", tabindex=0, role="region", aria_label=caption)
@@ -125,6 +132,14 @@ def changed_text(sample: Sample, k: int) -> str:
 def sentence(text: str) -> str:
     """Begin a text with a capital letter, and end it with a period; "" stays."""
     return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _labeled(row: Html, labels: Sequence[str]) -> Html:
+    """Give every cell its heading, which stands beside it where there is no room for columns."""
+    first, *cells = row.split("<td")
+    named = zip_longest(labels, cells, fillvalue="")
+    text = "".join(f'<td data-label="{escape(label)}"{cell}' for label, cell in named if cell)
+    return Html(first + text)
 
 
 def _row(row: Sequence[Any]) -> Html:

@@ -7,12 +7,12 @@ import math
 from fairridge.inference import Certificate
 from fairridge.metrics import Audit
 from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.numbers import count, number, percent, ratio
+from fairridge.reports.html.numbers import count, number, percent, points, ratio
 from fairridge.reports.html.sections.parts import amount
 
 
-def population_text(contents: ReportContents) -> str:
-    """Say what is known of the unfairness in the population; "" if nothing is."""
+def population_texts(contents: ReportContents) -> list[str]:
+    """Say what is known of the unfairness in the population; nothing if nothing is."""
     interval, parts = contents.population, []
     if interval is not None:
         parts.append(
@@ -23,7 +23,7 @@ def population_text(contents: ReportContents) -> str:
         )
     if contents.certificate is not None:
         parts.append(certificate_text(contents, contents.certificate))
-    return " ".join(parts)
+    return parts
 
 
 def population_fact(contents: ReportContents) -> str:
@@ -47,37 +47,34 @@ def certificate_text(contents: ReportContents, certificate: Certificate) -> str:
     rows = (
         "no known sample size suffices"
         if certificate.rows_needed is None
-        else f"about {count(certificate.rows_needed)} rows would be needed, and there are "
-        f"{count(certificate.n_rows)}"
+        else f"about {count(certificate.rows_needed)} rows would be needed"
     )
     return (
-        f"The bound is not certified with {sure}: {rows}. The model is the fit at r = 0, whose "
+        f"The bound is not certified with {sure}: {rows}. The model is the fairest one, whose "
         f"unfairness in the population may be up to {upper}."
     )
 
 
-def other_prices(contents: ReportContents) -> str:
+def other_prices(contents: ReportContents) -> list[str]:
     """Say what the bound does to error rates and calibration of groups."""
     if contents.main.outcome or contents.chosen == contents.free:
-        return ""
+        return []
     here, free = (contents.main.audits[k] for k in (contents.chosen, contents.free))
     parts = []
     odds, before = here.equalized_odds_difference, free.equalized_odds_difference
     if math.isfinite(odds) and math.isfinite(before):
         parts.append(
-            f"true or false positive rates differ by up to {percent(odds)} between groups, "
-            f"against {percent(before)} without a bound (equalized odds)"
+            f"True or false positive rates differ by up to {points(odds)} between groups, "
+            f"against {points(before)} without a bound (equalized odds)."
         )
     off, before = largest_miscalibration(here), largest_miscalibration(free)
     if math.isfinite(off) and math.isfinite(before):
         parts.append(
-            f"mean predictions of a group differ from what was observed by up to "
-            f"{shown_calibration(here, off)}, against {shown_calibration(free, before)} "
-            "(calibration)"
+            f"Mean predictions of a group differ from what was observed by up to "
+            f"{shown_calibration(here, off)}, against {shown_calibration(free, before)} without a "
+            "bound (calibration)."
         )
-    if not parts:
-        return ""
-    return f"What the bound does to other ideas of fairness: {'; '.join(parts)}."
+    return parts
 
 
 def largest_miscalibration(audit: Audit) -> float:
@@ -88,27 +85,26 @@ def largest_miscalibration(audit: Audit) -> float:
 
 def shown_calibration(audit: Audit, value: float) -> str:
     """Write how far predictions are off: in points if they are probabilities."""
-    return f"{100 * value:.1f} points" if audit.kind == "classification" else number(value)
+    return points(value) if audit.kind == "classification" else number(value)
 
 
-def means_text(audit: Audit) -> str:
-    """Say how far the means of counts or amounts are apart; "" for other responses."""
+def means_texts(audit: Audit) -> list[str]:
+    """Say how far the means of counts or amounts are apart; nothing for other responses."""
     known = [part for part in audit.attributes if math.isfinite(part.mean_ratio.value)]
     if not known:
-        return ""
+        return []
     part = min(known, key=lambda each: each.mean_ratio.value)
     groups = [group for group in part.groups if not group.small]
     low, high = (pick(groups, key=lambda g: g.mean_prediction.value) for pick in (min, max))
-    text = (
+    texts = [
         f"The mean prediction of {part.attribute} {low.group} is {ratio(part.mean_ratio.value)} "
-        f"times that of {high.group}, the lowest ratio of two groups "
-        f"({100 * audit.confidence:g} % interval {ratio(part.mean_ratio.low)} to "
-        f"{ratio(part.mean_ratio.high)})"
-    )
+        f"times that of {high.group} (interval {ratio(part.mean_ratio.low)} to "
+        f"{ratio(part.mean_ratio.high)}), the lowest ratio of two groups."
+    ]
     if high.mean_response.value > 0.0:
         observed = low.mean_response.value / high.mean_response.value
-        text += f"; their observed means have the ratio {ratio(observed)}"
-    return f"{text}."
+        texts.append(f"Observed means of these two groups have the ratio {ratio(observed)}.")
+    return texts
 
 
 def interval_text(audit: Audit) -> str:
@@ -116,5 +112,4 @@ def interval_text(audit: Audit) -> str:
     found = audit.parity_ratio
     if not found.low < found.high:
         return ""
-    ends = f"{ratio(found.low)} to {ratio(found.high)}"
-    return f"; {100 * audit.confidence:g} % interval {ends}"
+    return f"; interval {ratio(found.low)} to {ratio(found.high)}"

@@ -13,7 +13,7 @@ from fairridge.reports.html.alternatives import lowest_ratio, worst_group
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import bound, count, percent, ratio
+from fairridge.reports.html.numbers import bound, count, percent, points, ratio
 from fairridge.reports.html.sections.blindness import price_of_blindness
 from fairridge.reports.html.sections.parts import (
     amount,
@@ -25,9 +25,9 @@ from fairridge.reports.html.sections.parts import (
 )
 from fairridge.reports.html.sections.promises import (
     interval_text,
-    means_text,
+    means_texts,
     other_prices,
-    population_text,
+    population_texts,
 )
 
 STATUS = {
@@ -87,11 +87,14 @@ def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
 
 
 def _of_yardstick(contents: ReportContents) -> Iterator[KeyFigure]:
+    def written(curve: Curve, value: float) -> str:
+        return points(value) if curve.name == WORDS["decision_gap"] else percent(value, 2)
+
     def share(curve: Curve, k: int) -> str:
-        return percent(curve.best_known[k], 2)
+        return written(curve, curve.best_known[k])
 
     def beside(curve: Curve, bounded: bool, k: int) -> str:
-        training = f"training {percent(curve.training[k], 2)}"
+        training = f"training {written(curve, curve.training[k])}"
         shares = "" if curve.name == WORDS["decision_gap"] else ", adjusted for chance"
         where = "in training" if curve.held_out is None else f"held out{shares}; {training}"
         return where + _refitted(contents, k, bounded)
@@ -135,41 +138,44 @@ def _refitted(contents: ReportContents, k: int, here: bool) -> str:
 
 
 def sentences(contents: ReportContents) -> list[str]:
-    """Say what was asked, what came out, what it cost, and what is left."""
+    """Say what was asked, what came out, what it cost, and what is left.
+
+    Readers lose their way in figures: a paragraph has three of them at most.
+    """
     parts = [
         sentence(contents.subject.favorable),
-        _asked(contents),
+        *_asked(contents),
         _isolated(contents),
-        _came_out(contents),
-        population_text(contents),
+        *_came_out(contents),
+        *population_texts(contents),
         _cost(contents),
-        other_prices(contents),
-        price_of_blindness(contents),
+        *other_prices(contents),
+        *price_of_blindness(contents),
         _decisions(contents),
         _groups(contents),
-        means_text(contents.main.audits[contents.chosen]),
+        *means_texts(contents.main.audits[contents.chosen]),
     ]
     return [part for part in parts if part]
 
 
-def _asked(contents: ReportContents) -> str:
+def _asked(contents: ReportContents) -> list[str]:
     subject = contents.subject
     k, free = contents.chosen, contents.achieved[contents.free]
     family = "Cox" if subject.reads == "times" else subject.family
-    text = (
+    rests = (
         f"This {family} model of {subject.modeled} rests on {count(subject.n_rows)} rows and "
-        f"{len(subject.predictors)} predictors. "
+        f"{len(subject.predictors)} predictors."
     )
     names = enumerated(subject.sensitive)
     if k == contents.free:
-        return (
-            f"{text}Its unfairness is not bounded: {subject.definition} is "
-            f"{amount(contents, free)} with respect to {names}."
-        )
-    text += (
+        return [
+            rests,
+            f"Its unfairness is not bounded: {subject.definition} is {amount(contents, free)} "
+            f"with respect to {names}.",
+        ]
+    text = (
         f"It was fitted with the bound r = {bound(contents.unfairness[k])} on unfairness "
-        f"({subject.definition}) with respect to {names}: 0 would leave no "
-        "linear dependence on them, 1 is no bound at all. "
+        f"({subject.definition}) with respect to {names}. "
     )
     levels = enumerated(contents.separating) if contents.separating else "some levels"
     came_to = {
@@ -181,7 +187,7 @@ def _asked(contents: ReportContents) -> str:
         "(min_frequency), or set a penalty on predictors.",
     }
     otherwise = f"Without a bound the value would be {amount(contents, free)}."
-    return text + came_to.get(contents.status[k], otherwise)
+    return [rests, text + came_to.get(contents.status[k], otherwise)]
 
 
 def _isolated(contents: ReportContents) -> str:
@@ -196,50 +202,45 @@ def _isolated(contents: ReportContents) -> str:
     )
 
 
-def _came_out(contents: ReportContents) -> str:
+def _came_out(contents: ReportContents) -> list[str]:
     k, curve, refits = contents.chosen, contents.dependence, contents.refits
-    text = f"In training it achieves {amount(contents, contents.achieved[k])}. "
+    text = f"In training it achieves {amount(contents, contents.achieved[k])}."
     if not contents.bounds_eta:
         text += (
-            f"The {contents.dependence_name} is {amount(contents, curve.training[k])} on these rows"
+            f" The {contents.dependence_name} is {amount(contents, curve.training[k])} on these "
+            "rows"
         )
         if curve.held_out is not None:
             text += f", and {amount(contents, curve.held_out[k])} on rows that were held out"
-        text += ". "
-    text += _yardstick(contents)
+        text += "."
+    parts = [text, _yardstick(contents)]
     if refits is not None and refits.count:
-        text += (
-            f" In models refitted with the same bound to resampled rows the "
+        parts.append(
+            f"In 95 % of the models that were refitted with the same bound to resampled rows, the "
             f"{contents.dependence_name} is between {amount(contents, refits.low)} and "
-            f"{amount(contents, refits.high)} (the middle 95 % of {refits.count}); the value in "
-            "the population may lie anywhere in that range."
+            f"{amount(contents, refits.high)}; the value in the population may lie anywhere in "
+            "that range."
         )
-    return text
+    return parts
 
 
 def _yardstick(contents: ReportContents) -> str:
-    """Say the numbers that every model is described by."""
+    """Say the numbers that every model is described by; the key figures have those in training."""
     k, curves = contents.chosen, contents.yardstick
-
-    def both(key: str, places: int) -> str:
-        curve = curves[key]
-        text = percent(curve.best_known[k], places)
-        if curve.held_out is None:
-            return text
-        return f"{text} ({percent(curve.training[k], places)} in training)"
-
     names = {"share_of_eta": "the linear predictor", "share_of_means": "the predicted means"}
     if contents.subject.link == "identity" and "share_of_means" in curves:
         names = {"share_of_means": "the predictions"}
     shares = [
-        f"{both(key, 2)} of the variance of {name}" for key, name in names.items() if key in curves
+        f"{percent(curves[key].best_known[k], 2)} of the variance of {name}"
+        for key, name in names.items()
+        if key in curves
     ]
     where = "In training"
     if contents.folds:
         where = "On rows that were held out, adjusted for chance,"
     text = f"{where} the sensitive attributes explain {' and '.join(shares)}"
     if "decision_gap" in curves:
-        gap = both("decision_gap", 1)
+        gap = points(curves["decision_gap"].best_known[k])
         text += f"; the share of rows that are selected differs by up to {gap} between groups"
     learned = contents.learned
     if learned.value == learned.value:
@@ -256,14 +257,11 @@ def _yardstick(contents: ReportContents) -> str:
 def _cost(contents: ReportContents) -> str:
     curve, k = contents.accuracy[0], contents.chosen
     where = "on held-out rows" if curve.held_out is not None else "in training"
-    error = error_text(curve, k)
-    error = f" (standard error {error})" if error else ""
-    text = f"{curve.name} is {measure_text(curve, k)}{error} {where}"
+    text = f"{curve.name} is {measure_text(curve, k)} {where}"
     if k != contents.free:
         text += f", against {measure_text(curve, contents.free)} without a bound"
-    if k != 0:
-        text += f" and {measure_text(curve, 0)} at r = 0"
-    return f"{text}."
+    error = error_text(curve, k)
+    return f"{text}; its standard error is {error}." if error else f"{text}."
 
 
 def _decisions(contents: ReportContents) -> str:
@@ -272,10 +270,9 @@ def _decisions(contents: ReportContents) -> str:
         return ""
     k = contents.chosen
     return (
-        f"If a row is selected when {contents.subject.rule}, then {count(decisions.changed[k])} of "
-        f"{count(contents.subject.n_rows)} decisions differ from those of the model without a "
-        f"bound: {count(decisions.all_gained[k])} are selected only because of the bound, "
-        f"{count(decisions.all_lost[k])} no longer."
+        f"If a row is selected when {contents.subject.rule}, then {count(decisions.changed[k])} "
+        f"decisions differ from those of the model without a bound: the bound selects "
+        f"{count(decisions.all_gained[k])} of these rows, and no longer the others."
     )
 
 
@@ -285,20 +282,18 @@ def _groups(contents: ReportContents) -> str:
     if group is None or contents.main.outcome:
         return ""
     lowest = group.adverse_impact_ratio
-    if lowest >= FOUR_FIFTHS:
-        return (
-            f"The lowest adverse impact ratio is {ratio(lowest)} ({group.attribute} "
-            f"{group.group}{interval_text(audit)}): no group falls below the four-fifths rule's "
-            "0.8."
-        )
-    below = len(audit.flagged)
     # Rounding must not make a ratio pass.
-    shown = ratio(lowest) if round(lowest, 3) < FOUR_FIFTHS else f"{lowest:.5f}"
+    hidden = lowest < FOUR_FIFTHS <= round(lowest, 3)
+    text = (
+        f"The lowest adverse impact ratio is {f'{lowest:.5f}' if hidden else ratio(lowest)} "
+        f"({group.attribute} {group.group}{interval_text(audit)})"
+    )
+    if lowest >= FOUR_FIFTHS:
+        return f"{text}: no group falls below the four-fifths rule."
+    below = "this group falls" if len(audit.flagged) == 1 else "several groups fall"
     return (
-        f"{count(below)} group{'s' if below > 1 else ''} fall{'' if below > 1 else 's'} below "
-        f"the four-fifths rule's 0.8. The lowest adverse impact ratio is {shown} "
-        f"({group.attribute} {group.group}{interval_text(audit)}). The bound is on the dependence "
-        "of scores, not on these rates."
+        f"{text}: {below} below the four-fifths rule. The bound is on the dependence of scores, "
+        "not on these rates."
     )
 
 

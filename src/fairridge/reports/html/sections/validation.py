@@ -7,12 +7,12 @@ import math
 from fairridge.arguments import listed
 from fairridge.reports.html.alternatives import worst_group
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
+from fairridge.reports.html.numbers import MISSING, bound, number, percent, points, ratio
 from fairridge.reports.html.sections.parts import bar, remark, section, sentence, table
 from fairridge.reports.html.sections.promises import (
     interval_text,
     largest_miscalibration,
-    means_text,
+    means_texts,
     shown_calibration,
 )
 from fairridge.reports.html.sections.words import term
@@ -39,11 +39,11 @@ def new_rows_sentences(contents: NewRowsContents) -> list[str]:
     accuracy = contents.accuracy[0]
     parts = [
         sentence(contents.subject.favorable),
-        _bound(contents),
+        *_bound(contents),
         f"{accuracy.name} is {_text(accuracy, accuracy.value)} on the {contents.called}.",
-        _groups(contents),
-        means_text(contents.main.audits[0]),
-        _drift(contents),
+        *_groups(contents),
+        *means_texts(contents.main.audits[0]),
+        *_drift(contents),
     ]
     return [part for part in parts if part]
 
@@ -97,11 +97,13 @@ def _row(measure: NewRowsMeasure) -> list[Html | str]:
 
 
 def _text(measure: NewRowsMeasure, value: float) -> str:
+    if measure.key == "decision_gap":
+        return points(value)
     if measure.is_share:
         return percent(value, 2)
     return (
         ratio(value)
-        if measure.key in ("auc", "r_squared", "d_squared", "concordance")
+        if measure.key in ("auc", "r_squared", "d_squared", "concordance", "brier")
         else number(value, 4)
     )
 
@@ -114,71 +116,71 @@ def _no_bound(contents: NewRowsContents) -> str:
         interval = f" (95 % interval {percent(measure.low, 2)} to {percent(measure.high, 2)})"
     return (
         f"{contents.subject.model} has no bound on unfairness. On these "
-        f"{count(contents.subject.n_rows)} rows the sensitive attributes explain "
+        f"{contents.subject.n_rows:,} rows the sensitive attributes explain "
         f"{percent(measure.value, 2)}{interval} of the {WHAT[measure.key]}."
     )
 
 
-def _bound(contents: NewRowsContents) -> str:
+def _bound(contents: NewRowsContents) -> list[str]:
     r, subject = contents.unfairness[0], contents.subject
     if not subject.definition:
-        return _no_bound(contents)
+        return [_no_bound(contents)]
     text = (
-        f"The model was fitted with the bound r = {bound(r)} on unfairness ({subject.definition}). "
+        f"The model was fitted with the bound r = {bound(r)} on unfairness ({subject.definition})."
     )
     if contents.certificate is not None and contents.certificate.granted:
         text += (
-            f"With {100 * contents.certificate.confidence:g} % confidence it was to hold in the "
-            "population of the training rows. "
+            f" With {100 * contents.certificate.confidence:g} % confidence it was to hold in the "
+            "population of the training rows."
         )
     measure = contents.bound_on
     if measure is None:
         shares = " and ".join(
-            f"{percent(measure.value, 2)} of the {WHAT[measure.key]}, against "
-            f"{percent(measure.training, 2)} in training"
-            for measure in contents.measures
-            if measure.key.startswith("share")
+            f"{percent(one.value, 2)} of the {WHAT[one.key]}"
+            for one in contents.measures
+            if one.key in WHAT
         )
-        return (
-            f"{text}What it is on is not measured on other rows. On these {count(subject.n_rows)} "
-            f"new rows the sensitive attributes explain {shares}."
-        )
+        return [
+            text,
+            "What the bound is on is not measured on other rows. On these new rows the sensitive "
+            f"attributes explain {shares}.",
+        ]
     interval = ""
     if math.isfinite(measure.low):
-        interval = f" (95 % interval {percent(measure.low, 2)} to {percent(measure.high, 2)})"
-    return (
-        f"{text}On these {count(subject.n_rows)} new rows the sensitive attributes explain "
-        f"{percent(measure.value, 2)}{interval} of the {WHAT[measure.key]}: "
-        f"{VERDICTS[measure.verdict(r)]}."
-    )
+        interval = f" (interval {percent(measure.low, 2)} to {percent(measure.high, 2)})"
+    return [
+        text,
+        f"On these new rows the sensitive attributes explain {percent(measure.value, 2)}{interval} "
+        f"of the {WHAT[measure.key]}: {VERDICTS[measure.verdict(r)]}.",
+    ]
 
 
-def _groups(contents: NewRowsContents) -> str:
+def _groups(contents: NewRowsContents) -> list[str]:
     if contents.main.outcome:
-        return ""
+        return []
     audit, parts = contents.main.audits[0], []
     worst = worst_group(audit)
     if worst is not None:
         below = "below" if worst.adverse_impact else "not below"
         parts.append(
-            f"the lowest adverse impact ratio is {ratio(worst.adverse_impact_ratio)} "
-            f"({worst.attribute} {worst.group}{interval_text(audit)}), {below} four fifths"
+            f"The lowest adverse impact ratio is {ratio(worst.adverse_impact_ratio)} "
+            f"({worst.attribute} {worst.group}{interval_text(audit)}), {below} four fifths."
         )
     if math.isfinite(audit.equalized_odds_difference):
-        gap = percent(audit.equalized_odds_difference)
-        parts.append(f"true or false positive rates differ by up to {gap} between groups")
+        gap = points(audit.equalized_odds_difference)
+        parts.append(f"True or false positive rates differ by up to {gap} between groups.")
     off = largest_miscalibration(audit)
     if math.isfinite(off):
         parts.append(
-            "mean predictions of a group differ from what was observed by up to "
-            f"{shown_calibration(audit, off)}"
+            "Mean predictions of a group differ from what was observed by up to "
+            f"{shown_calibration(audit, off)}."
         )
-    return sentence("; ".join(parts))
+    return parts
 
 
-def _drift(contents: NewRowsContents) -> str:
+def _drift(contents: NewRowsContents) -> list[str]:
     if not contents.drift:
-        return contents.no_drift
+        return [contents.no_drift]
     changes = {
         "shifted": f"have shifted (PSI of {SHIFTED} or more)",
         "changed": f"have changed somewhat (PSI of {STABLE} or more)",
@@ -187,13 +189,11 @@ def _drift(contents: NewRowsContents) -> str:
     for change, words in changes.items():
         names = [column.name for column in contents.drift if _change(column) == change]
         if names:
-            parts.append(f"{len(names)} of {total} columns {words}: {listed(names, 6, str)}")
-    if parts:
-        return f"{'; '.join(parts)}."
-    return (
+            parts.append(f"{len(names)} of {total} columns {words}: {listed(names, 6, str)}.")
+    return parts or [
         f"None of the {total} columns has changed much since the fit: PSI is below {STABLE}, or no "
         "larger than chance makes it."
-    )
+    ]
 
 
 def _change(column: Drift) -> str:

@@ -1,0 +1,78 @@
+"""How far predicted survival is from what happened: the Brier score of censored times."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.integrate import trapezoid
+
+from fairridge._typing import Floats
+
+# Times that the score is averaged over.
+POINTS = 50
+
+
+def brier_scores(
+    time: Floats, event: Floats, survival: Floats, times: Floats, weight: Floats
+) -> Floats:
+    """Return the Brier score at some times, weighted for censoring (Graf et al. 1999).
+
+    With G the Kaplan–Meier estimate of not being censored yet,
+    BS(t) = Σ w [S(t|x)² 1{T ≤ t, event}/G(T−) + (1 − S(t|x))² 1{T > t}/G(t)] / Σ w.
+    Without censoring it is the mean of (1{T > t} − S(t|x))².
+
+    Parameters
+    ----------
+    time, event, weight : ndarray of shape (n,)
+        Times, 1 for an event and 0 for censoring, and weights.
+    survival : ndarray of shape (n, m)
+        Predicted S(t|x), one column per time.
+    times : ndarray of shape (m,)
+        Where to measure; before the last time.
+    """
+    free = _Uncensored(time, event, weight)
+    before = np.where(event > 0.0, free.just_before(time), 1.0)
+    died = (time[:, None] <= times) & (event[:, None] > 0.0)
+    alive = time[:, None] > times
+    terms = survival**2 * died / before[:, None] + (1.0 - survival) ** 2 * alive / free.at(times)
+    return np.asarray(weight @ terms / weight.sum())
+
+
+def integrated_brier_score(
+    time: Floats,
+    event: Floats,
+    eta: Floats,
+    weight: Floats,
+    baseline: tuple[Floats, Floats],
+) -> float:
+    """Return the mean Brier score of S(t|x) = exp(−H₀(t)e^η) between the first and last events.
+
+    `baseline` are event times and log H₀ there. NaN with fewer than two distinct events before
+    the last time.
+    """
+    known = np.unique(time[(event > 0.0) & (time < time.max())])
+    if len(known) < 2:
+        return float("nan")
+    times = np.unique(np.quantile(known, np.linspace(0.0, 1.0, POINTS)))
+    steps = np.searchsorted(baseline[0], times, side="right")
+    log_hazard = np.concatenate([[-np.inf], baseline[1]])[steps]
+    survival = np.exp(-np.exp(np.minimum(eta[:, None] + log_hazard, 700.0)))
+    scores = brier_scores(time, event, survival, times, weight)
+    return float(trapezoid(scores, times) / (times[-1] - times[0]))
+
+
+class _Uncensored:
+    """Kaplan–Meier estimate of the probability of not being censored yet; events come first."""
+
+    def __init__(self, time: Floats, event: Floats, weight: Floats) -> None:
+        self._times, codes = np.unique(time, return_inverse=True)
+        lost = np.bincount(codes, weights=weight * (event == 0.0))
+        died = np.bincount(codes, weights=weight * (event > 0.0))
+        at_risk = np.cumsum((lost + died)[::-1])[::-1] - died
+        steps = 1.0 - np.divide(lost, at_risk, out=np.zeros_like(lost), where=at_risk > 0.0)
+        self._values = np.concatenate([[1.0], np.cumprod(steps)])
+
+    def at(self, times: Floats) -> Floats:
+        return self._values[np.searchsorted(self._times, times, side="right")]
+
+    def just_before(self, times: Floats) -> Floats:
+        return self._values[np.searchsorted(self._times, times, side="left")]

@@ -1,0 +1,83 @@
+"""The Brier score of censored times: without censoring by hand, with it against the truth."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairridge
+from fairridge import FairRidgeSurvival
+from fairridge.metrics.brier import brier_scores, integrated_brier_score
+
+
+def test_without_censoring_it_is_a_mean_square():
+    rng, n = np.random.default_rng(1), 60
+    time, weight = rng.exponential(size=n), rng.uniform(0.5, 2.0, n)
+    times, survival = np.array([0.2, 0.9]), rng.random((n, 2))
+    found = brier_scores(time, np.ones(n), survival, times, weight)
+    alive = time[:, None] > times
+    wanted = np.average((alive - survival) ** 2, axis=0, weights=weight)
+    np.testing.assert_allclose(found, wanted)
+
+
+def test_two_rows_by_hand():
+    # The first is censored at 1, so the second stands for both after it: G = 1/2.
+    found = brier_scores(
+        np.array([1.0, 2.0, 3.0]),
+        np.array([0.0, 1.0, 1.0]),
+        np.full((3, 2), 0.5),
+        np.array([0.5, 2.5]),
+        np.ones(3),
+    )
+    np.testing.assert_allclose(found, [0.25, (0.25 * 1.5 + 0.25 * 1.5) / 3])
+
+
+def test_censoring_does_not_bias_it():
+    rng, n, t = np.random.default_rng(2), 40_000, np.array([0.7])
+    x = rng.normal(size=n)
+    death, lost = rng.exponential(np.exp(-x)), rng.exponential(1.5, n)
+    survival = np.exp(-np.exp(x) * t)[:, None]
+    known = brier_scores(death, np.ones(n), survival, t, np.ones(n))
+    seen = np.minimum(death, lost)
+    found = brier_scores(seen, (death <= lost) * 1.0, survival, t, np.ones(n))
+    assert found == pytest.approx(known, abs=0.004)
+    # One that forgets the censored rows is far off.
+    ignored = np.mean(((seen > t) - survival[:, 0]) ** 2)
+    assert abs(ignored - known[0]) > 0.02
+
+
+@pytest.fixture(scope="module")
+def study():
+    rng, n = np.random.default_rng(3), 400
+    X = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "x": rng.normal(size=n)})
+    death = rng.exponential(np.exp(-0.9 * X["x"]))
+    lost = rng.exponential(2.0, n)
+    y = pd.DataFrame({"time": np.minimum(death, lost), "event": death <= lost})
+    return X, y, FairRidgeSurvival(0.05, sensitive=["sex"]).fit(X, y)
+
+
+def test_medians_are_where_survival_crosses_one_half(study):
+    X, _, model = study
+    medians, curves = model.predict_median(X), model.predict_survival_function(X)
+    for median, curve in zip(medians, curves, strict=True):
+        below = np.flatnonzero(curve <= 0.5)
+        assert median == (model.event_times_[below[0]] if len(below) else np.inf)
+    assert np.isinf(medians).any()
+    assert np.isfinite(medians).any()
+    order = np.argsort(model.predict(X))
+    assert (np.diff(np.nan_to_num(medians[order], posinf=1e9)) <= 0.0).all()
+
+
+@pytest.mark.slow
+def test_reports_have_the_brier_score(study):
+    X, y, model = study
+    time, event = y["time"].to_numpy(), y["event"].to_numpy(float)
+    baseline = model.event_times_, np.log(model.cumulative_hazard_)
+    wanted = integrated_brier_score(time, event, model.predict(X), np.ones(len(y)), baseline)
+    page = fairridge.report(model, X, y, cv=2, bootstrap=0).contents
+    (curve,) = [one for one in page.accuracy if one.name == "Integrated Brier score"]
+    assert curve.training[page.chosen] == pytest.approx(wanted, rel=1e-6)
+    assert not curve.larger_is_better
+    assert wanted < curve.held_out[page.chosen] < 0.25
+    new = fairridge.report(model, X, y, new_rows=True).contents
+    (measure,) = [one for one in new.accuracy if one.key == "brier"]
+    assert measure.value == pytest.approx(wanted, rel=1e-6)
