@@ -18,7 +18,7 @@ def save(model: Any, path: Any) -> None:
     path : str or path-like
         A JSON file, replaced if it is there.
     """
-    linear_form(model, "save")
+    linear_form(model, "save", predicts=True)
     if _classes().get(type(model).__name__) is not type(model):
         raise TypeError(
             f"save needs a model of fairridge, because a file holds no code; "

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data.columns import OTHER
-from fairridge.export.form import InputColumn, LinearForm, linear_form, named_form
+from fairridge.export.form import InputColumn, LinearForm, named_form, predicting_form
 
 # Old enough for today's runtimes, new enough for 64-bit Softmax and ArgMax.
 OPSET, ML_OPSET = 18, 3
@@ -41,7 +41,7 @@ def to_onnx(model: Any) -> Any:
     model : estimator
         A fitted linear model of fairridge.
     """
-    form = linear_form(model, "to_onnx").without_sensitive()
+    form = predicting_form(model, "to_onnx")
     if not form.all_numeric:  # else columns are found by position
         form = named_form(model, "to_onnx")
     try:

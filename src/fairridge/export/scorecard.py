@@ -13,7 +13,7 @@ from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.data import as_table, make_frame
 from fairridge.data.columns import FilledColumn
-from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.export.form import InputColumn, LinearForm, predicting_form
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def scorecard(
     rounded : bool, default=True
         Whether to round points to integers.
     """
-    form = linear_form(model, "scorecard").without_sensitive()
+    form = predicting_form(model, "scorecard")
     if form.link != "logit":
         raise ValueError(
             f"a scorecard turns the log odds of two outcomes into points; this "
