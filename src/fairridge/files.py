@@ -38,7 +38,7 @@ def save(model: Any, path: Any, *, learners: str = "skops") -> None:
         check_is_fitted(model)
         write_stack(model, path, learners)
         return
-    linear_form(model, "save")
+    linear_form(model, "save", predicts=True)
     if _classes().get(type(model).__name__) is not type(model):
         raise TypeError(
             f"save needs a model of fairridge, because a file holds no code; "

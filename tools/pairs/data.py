@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from scipy.special import expit, softmax
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import FunctionTransformer
 
@@ -42,7 +43,7 @@ DEFINITIONS: dict[str, Any] = {
 }
 # Features that are not columns of the input, and are not collinear either.
 MAPS: dict[str, Any] = {
-    "predictor_map": PCA(3),
+    "predictor_map": ColumnTransformer([("all", PCA(3), slice(0, None))]),
     "sensitive_map": FunctionTransformer(np.cbrt, feature_names_out="one-to-one"),
 }
 

@@ -306,7 +306,19 @@ OTHERS: tuple[Refusal, ...] = (
     ),
     Refusal(
         (*EXPORTS, "Monitor", "save"),
-        {"maps": but("maps", "none")},
+        {"maps": ("predictor_map",)},
+        ("_map", "needs a model without feature maps"),
+        "features are not columns of the input",
+    ),
+    Refusal(
+        (*EXPORTS, "Monitor", "save"),
+        {"maps": ("sensitive_map",), "blind": ("no",)},
+        ("_map", "needs a model without feature maps"),
+        "features are not columns of the input; blind models need none of S",
+    ),
+    Refusal(
+        ("proxies", "Monitor"),
+        {"maps": ("sensitive_map",), "blind": ("yes",)},
         ("_map", "needs a model without feature maps"),
         "features are not columns of the input",
     ),

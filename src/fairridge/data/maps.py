@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 
 from fairridge._typing import Floats
-from fairridge.data.columns import Encoding, Unknown, dense_columns
+from fairridge.data.columns import CategoricalColumn, Encoding, Unknown, dense_columns
 from fairridge.data.rows import Piece, Slab
 from fairridge.data.table import Table
 
 
 @dataclass(frozen=True)
 class MappedEncoding:
-    """Encoded columns, and what a fitted transformer makes of them.
+    """Encoded columns, and what a fitted transformer makes of some of them.
 
-    It offers what an `Encoding` offers; categories have become 0/1 columns
-    before the transformer sees them.
+    It offers what an `Encoding` offers. The transformer sees the columns of numbers; levels, which
+    are 0/1 columns, follow its features as they are. A `ColumnTransformer` says itself which
+    columns it maps, so that it sees all of them.
     """
 
     inner: Encoding  # how the columns become numbers
@@ -33,10 +35,11 @@ class MappedEncoding:
     argument: str  # the parameter it came from, for messages
     names: tuple[str, ...]  # names of the features
     dropped: float  # share of the columns' variance that the features no longer carry
+    mapped: tuple[int, ...] = ()  # encoded columns that the transformer sees
 
-    empty: frozenset[int] = frozenset()
-    single: tuple[str, ...] = ()
-    all_numeric: bool = False
+    empty: ClassVar[frozenset[int]] = frozenset()
+    single: ClassVar[tuple[str, ...]] = ()
+    all_numeric: ClassVar[bool] = False
 
     @property
     def as_given(self) -> tuple[bool, ...]:
@@ -53,10 +56,8 @@ class MappedEncoding:
 
     def map(self, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
         """Map encoded columns."""
-        features = _features(
-            self.transformer, dense_columns(pieces, self.inner.names), self.argument
-        )
-        return (Slab(features),)
+        columns = dense_columns(pieces, self.inner.names)
+        return (Slab(_features(self.transformer, columns, self.mapped, self.argument)),)
 
 
 def learn_map(
@@ -77,7 +78,8 @@ def learn_map(
     weight : ndarray of shape (n,) or None
         Weights; they count in `dropped` only, transformers do not see them.
     transformer : object
-        Any scikit-learn transformer; it is cloned.
+        Any scikit-learn transformer; it is cloned, and sees numbers only unless it is a
+        `ColumnTransformer`.
     argument : {"predictor_map", "sensitive_map"}
         The parameter it came from.
     """
@@ -87,18 +89,60 @@ def learn_map(
             "such as SplineTransformer()."
         )
     columns = dense_columns(pieces, encoding.names)
-    fitted = clone(transformer).fit(columns)
-    features = _features(fitted, columns, argument)
+    mapped = _mapped(encoding, columns, transformer, argument)
+    fitted = clone(transformer).fit(columns[:, list(mapped)])
+    features = _features(fitted, columns, mapped, argument)
+    kept = _others(mapped, columns.shape[1])
+    seen = tuple(encoding.names[k] for k in mapped)
     return MappedEncoding(
         encoding,
         fitted,
         argument,
-        _names(fitted, encoding.names, features.shape[1]),
+        (
+            *_names(fitted, seen, features.shape[1] - len(kept)),
+            *(encoding.names[k] for k in kept),
+        ),
         _dropped(columns, features, weight),
+        mapped,
     )
 
 
-def _features(transformer: Any, columns: Floats, argument: str) -> Floats:
+def _mapped(
+    encoding: Encoding, columns: Floats, transformer: Any, argument: str
+) -> tuple[int, ...]:
+    """Return which encoded columns are mapped: numbers, unless the transformer chooses itself.
+
+    Levels and numbers of two values have nothing that could be bent.
+    """
+    everything = tuple(range(columns.shape[1]))
+    if isinstance(transformer, ColumnTransformer):
+        return everything
+    numeric = [
+        k == 0 and not isinstance(column, CategoricalColumn)
+        for column in encoding.columns
+        for k in range(len(column.encoded_names))
+    ]
+    found = tuple(k for k in everything if numeric[k] and len(np.unique(columns[:, k])) > 2)
+    if not found:
+        raise ValueError(
+            f"{argument} maps numbers, and there are levels only; leave it out, or say which "
+            "columns it maps: ColumnTransformer([('all', transformer, slice(0, None))])."
+        )
+    return found
+
+
+def _others(mapped: Sequence[int], width: int) -> list[int]:
+    """Return the columns that are kept as they are."""
+    return sorted({*range(width)} - {*mapped})
+
+
+def _features(transformer: Any, columns: Floats, mapped: Sequence[int], argument: str) -> Floats:
+    """Return the features of the columns that are mapped, then the others."""
+    others = columns[:, _others(mapped, columns.shape[1])]
+    return np.hstack([_of_numbers(transformer, columns[:, list(mapped)], argument), others])
+
+
+def _of_numbers(transformer: Any, columns: Floats, argument: str) -> Floats:
     out = transformer.transform(columns)
     out = out.toarray() if hasattr(out, "toarray") else np.asarray(out)
     if out.shape[:1] != columns.shape[:1]:

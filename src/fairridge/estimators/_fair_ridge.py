@@ -94,8 +94,10 @@ class LinearModel(BaseEstimator):
         0/1 columns in training. Unseen groups never become the base level: for a
         sensitive attribute "base" does the same as "mean". Can be set after fit.
     predictor_map, sensitive_map : scikit-learn transformer, optional
-        Maps the encoded columns of X, or of S, to features: splines, kernels,
-        principal components. X is decorrelated from S in feature space.
+        Maps the columns of numbers in X, or in S, to features: splines, kernels,
+        principal components. Levels stay as they are; a `ColumnTransformer`
+        says itself which encoded columns it maps. X is decorrelated from S in
+        feature space.
     missing : {"error", "level"}, default="error"
         How to handle missing values of S and X: raise an error, or learn from
         them. Then a missing category is the level "(missing)", and a missing

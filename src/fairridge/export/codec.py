@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairridge import fairness, families, penalties
-from fairridge.data import Design, Encoding
+from fairridge.data import Design, Encoding, MappedEncoding
 from fairridge.data.annotations import require_annotated
 from fairridge.data.columns import CategoricalColumn, FilledColumn, NumericColumn
 from fairridge.data.profiles import ColumnProfile
@@ -32,7 +32,7 @@ WHOLE = range(-(2**63), 2**64)
 
 @dataclass(frozen=True)
 class NotSaved:
-    """Stands for a callable, since a file has only its name."""
+    """Stands for a callable or a transformer, since a file has only its name."""
 
     name: str  # where the function was defined
 
@@ -43,16 +43,32 @@ class NotSaved:
     def __call__(self, *args: Any) -> Any:
         """Say that the function is missing."""
         raise ValueError(
-            f"the function {self.name!r} was not saved with the model, only its name; the model "
-            "predicts, but to fit it again set the parameter to the function first."
+            f"{self.name!r} was not saved with the model, only its name; the model predicts, but "
+            "to fit it again set the parameter to it first."
         )
+
+    def transform(self, columns: Any) -> Any:
+        """Say that the transformer is missing, also when it is to be fitted."""
+        return self(columns)
+
+    fit = transform
+
+    def __sklearn_clone__(self) -> NotSaved:
+        return self
+
+
+def not_saved(value: Any) -> NotSaved:
+    """Return what stands for an object of another library."""
+    if isinstance(value, NotSaved):
+        return value
+    return NotSaved(f"{type(value).__module__}.{type(value).__qualname__}")
 
 
 # Dataclasses that a file may contain: those of the design, and all public ones of the axes.
 KNOWN: dict[str, type[Any]] = {
     item.__name__: item
     for item in (
-        *(Design, Encoding, NumericColumn, FilledColumn, CategoricalColumn),
+        *(Design, Encoding, MappedEncoding, NumericColumn, FilledColumn, CategoricalColumn),
         *(TrainingColumns, Certificate, ColumnProfile, TextStyle),
         *(getattr(axis, name) for axis in (families, fairness, penalties) for name in axis.__all__),
     )

@@ -246,7 +246,7 @@ class LinearForm:
 
 def named_form(model: Any, purpose: str) -> LinearForm:
     """Return the linear form for a use that finds columns by name; S is left out if unused."""
-    form = linear_form(model, purpose).without_sensitive()
+    form = predicting_form(model, purpose)
     seen: dict[str, InputColumn] = {}
     for column in form.columns:
         other = seen.setdefault(column.name, column)
@@ -259,7 +259,12 @@ def named_form(model: Any, purpose: str) -> LinearForm:
     return form
 
 
-def linear_form(model: Any, purpose: str) -> LinearForm:
+def predicting_form(model: Any, purpose: str) -> LinearForm:
+    """Return the linear form for predictions alone: without S, and any map of it, if unused."""
+    return linear_form(model, purpose, predicts=True).without_sensitive()
+
+
+def linear_form(model: Any, purpose: str, *, predicts: bool = False) -> LinearForm:
     """Return the linear form of a fitted model: all that functions on models see of it.
 
     The linear models of this library describe themselves by the property
@@ -272,6 +277,9 @@ def linear_form(model: Any, purpose: str) -> LinearForm:
         A fitted model without feature maps.
     purpose : str
         The function that needs it, for messages.
+    predicts : bool, default=False
+        Whether nothing but predictions matters: then S may be mapped if predictions do not
+        need it.
     """
     if not hasattr(type(model), "_description"):
         advice = ""
@@ -284,8 +292,9 @@ def linear_form(model: Any, purpose: str) -> LinearForm:
     check_is_fitted(model)
     form: LinearForm = model._description
     design = form.design
+    blind = predicts and not model._fitted.traits.needs_sensitive
     for name, encoding in (("predictor", design.predictors), ("sensitive", design.sensitive)):
-        if isinstance(encoding, MappedEncoding):
+        if isinstance(encoding, MappedEncoding) and not (blind and name == "sensitive"):
             raise ValueError(
                 f"{purpose} needs a model without feature maps; this {form.estimator_name} "
                 f"has a {name}_map, so its features are not columns of the input."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairridge._version import __version__
-from fairridge.export.codec import decode, encode
+from fairridge.export.codec import decode, encode, not_saved
 from fairridge.export.schema import FITTED, require_sound
 from fairridge.outputs import checksum, writing
 
@@ -61,6 +62,12 @@ def model_document(model: Any) -> dict[str, Any]:
         for name, value in vars(model).items()
         if name not in {*parameters, *LEFT_OUT, "_settings"}
     }
+    if parameters.get("sensitive_map") is not None:
+        # Of a model that predicts without S: the features have names, and no one maps again.
+        parameters["sensitive_map"] = not_saved(parameters["sensitive_map"])
+        design = learned["_design"]
+        named = replace(design.sensitive, transformer=parameters["sensitive_map"])
+        learned["_design"] = replace(design, sensitive=named)
     document = header(owner, model.fingerprint_) | {
         "parameters": {
             name: encode(value, f"{name}=… of {owner}") for name, value in parameters.items()

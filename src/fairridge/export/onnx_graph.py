@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairridge.data import require_log_link
 from fairridge.data.columns import OTHER
-from fairridge.export.form import InputColumn, LinearForm, linear_form, named_form
+from fairridge.export.form import InputColumn, LinearForm, named_form, predicting_form
 
 # Old enough for today's runtimes, new enough for 64-bit Softmax and ArgMax.
 OPSET, ML_OPSET = 18, 3
@@ -49,7 +49,7 @@ def to_onnx(model: Any, *, offset: str | None = None, exposure: str | None = Non
         an offset, is the rate per unit of exposure, and with it the count or amount of the
         row; the metadata ``prediction`` says "rate" or "count".
     """
-    form = linear_form(model, "to_onnx").without_sensitive()
+    form = predicting_form(model, "to_onnx")
     if not form.all_numeric:  # else columns are found by position
         form = named_form(model, "to_onnx")
     try:

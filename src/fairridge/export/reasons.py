@@ -20,7 +20,7 @@ from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_flag, check_option
 from fairridge.data import Levels, Table, as_table, make_frame
-from fairridge.export.form import LinearForm, linear_form
+from fairridge.export.form import LinearForm, predicting_form
 
 Direction = Literal["both", "down", "up"]
 SENTENCE = "{attribute} is {value}, which {effect} the score."
@@ -172,7 +172,7 @@ def reasons(
     if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
         raise ValueError(f"top={top!r} must be a positive integer, or None for all reasons.")
     check_flag("sensitive", sensitive)
-    form = linear_form(model, "reasons").without_sensitive()
+    form = predicting_form(model, "reasons")
     table, attributes = as_table(X, sparse=True), form.attributes(sensitive_features)
     by_class = form.contributions(table, attributes)
     chosen, sign = _chosen(form, by_class, label)

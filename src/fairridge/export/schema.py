@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from fairridge.data import Design, Missing, Unknown
+from fairridge.data import Design, MappedEncoding, Missing, Unknown
 from fairridge.data.annotations import LARGEST, conforms, is_number
+from fairridge.export.codec import NotSaved
 from fairridge.export.soundness import (
     Level,
     ModelFacts,
@@ -185,6 +186,11 @@ def _is_predictor_penalty(value: Any, facts: ModelFacts) -> bool:
     return chosen or _parameter(0.0).holds(value, facts)
 
 
+def _is_sensitive_map(value: Any, facts: ModelFacts) -> bool:
+    mapped = isinstance(facts.design.sensitive, MappedEncoding)
+    return isinstance(value, NotSaved) if mapped else value is None
+
+
 PARAMETERS: dict[str, FieldRule] = {
     "unfairness": FieldRule("a number that is at least 0, or several by name", _is_bound),
     "sensitive": FieldRule("names or positions of columns, or tuples of these", _are_attributes),
@@ -205,7 +211,9 @@ PARAMETERS: dict[str, FieldRule] = {
     "unknown": _typed(Unknown, "'error', 'base' or 'mean'"),
     "missing": _typed(Missing, "'error' or 'level'"),
     "predictor_map": _typed(NoneType, "None"),
-    "sensitive_map": _typed(NoneType, "None"),
+    "sensitive_map": FieldRule(
+        "None, or the name of a map if predictions do not need S", _is_sensitive_map
+    ),
     "tol": _parameter(0.0),
     "max_iter": _parameter(1.0),
     "min_frequency": _parameter(0.0, optional=True),
@@ -313,6 +321,8 @@ def require_sound(model: Any) -> None:
         _require(name, PARAMETERS[name], parameters, facts)
     facts = ModelFacts.of(model, learned["_design"])
     try:
+        if parameters["sensitive_map"] is not None and model._fitted.traits.needs_sensitive:
+            raise ValueError("predictions need S, and its map is not in the file.")
         facts.sizes["c"] = len(model._fitted.reads.encoded_names)
     except ValueError as error:
         raise ValueError(f"'definition' does not fit the other parameters: {error}") from error

@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 from fairridge._typing import Integers
 from fairridge.data import make_frame
 from fairridge.data.columns import MISSING, FilledColumn
-from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.export.form import InputColumn, LinearForm, predicting_form
 
 # Encoders: their names, whether rare levels were merged, whether unseen levels are the base level.
 KINDS = (
@@ -54,7 +54,7 @@ def to_sklearn(model: Any) -> Any:
     model : estimator
         A fitted linear model of fairridge.
     """
-    form = linear_form(model, "to_sklearn").without_sensitive()
+    form = predicting_form(model, "to_sklearn")
     for column in form.columns:
         if isinstance(column.encoding, FilledColumn) or (
             column.levels and column.levels.takes_missing and MISSING in column.levels.levels

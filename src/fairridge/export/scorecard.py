@@ -13,7 +13,7 @@ from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.data import as_table, make_frame
 from fairridge.data.columns import FilledColumn
-from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.export.form import InputColumn, LinearForm, predicting_form
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def scorecard(
             f"a scorecard turns the log odds of two outcomes into points; this "
             f"{type(model).__name__} is a {family.name} model with the {family.link} link{advice}."
         )
-    form = linear_form(model, "scorecard").without_sensitive()
+    form = predicting_form(model, "scorecard")
     for column in form.columns:
         if isinstance(column.encoding, FilledColumn):
             raise ValueError(

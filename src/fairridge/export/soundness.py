@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.data import Design, Encoding
+from fairridge.data import Design, Encoding, MappedEncoding
 from fairridge.data.annotations import conforms
 from fairridge.data.columns import OTHER, CategoricalColumn
 from fairridge.data.profiles import ColumnProfile
@@ -89,7 +89,7 @@ def are_profiles(value: Any, facts: ModelFacts) -> bool:
     """Whether these are distributions of columns of the model."""
     design = facts.design
     parts = (design.sensitive, design.predictors)
-    known = {column.name for part in parts for column in part.columns}
+    known = {column.name for part in parts for column in part.inner.columns}
     return (
         conforms(value, tuple[ColumnProfile, ...])
         and all(profile.name in known for profile in value)
@@ -109,9 +109,10 @@ def is_design(design: Any, facts: ModelFacts) -> bool:
         return False
     width = len(design.positions_sensitive) if design.separate else design.n_columns
     return (
-        isinstance(design.sensitive, Encoding)
+        isinstance(design.sensitive, Encoding | MappedEncoding)
+        and isinstance(design.sensitive.inner, Encoding)
         and isinstance(design.predictors, Encoding)
-        and _are_positions(design.positions_sensitive, design.sensitive, width)
+        and _are_positions(design.positions_sensitive, design.sensitive.inner, width)
         and _are_positions(design.positions_predictors, design.predictors, design.n_columns)
         and (design.separate or not {*design.positions_sensitive} & {*design.positions_predictors})
         and _are_products(design.sensitive)
@@ -120,7 +121,7 @@ def is_design(design: Any, facts: ModelFacts) -> bool:
         and _are_names(design.sensitive_names, width if design.separate else -1)
         and all(
             _is_categorical(column)
-            for encoding in (design.sensitive, design.predictors)
+            for encoding in (design.sensitive.inner, design.predictors)
             for column in encoding.columns
             if isinstance(column, CategoricalColumn)
         )

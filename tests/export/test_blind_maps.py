@@ -1,0 +1,129 @@
+"""Blind models whose bound is on features of S: nothing of that is needed to predict."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import SplineTransformer
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, load, save
+from fairridge.export import attribution, reasons, to_onnx, to_python, to_sklearn, to_sql
+from fairridge.outputs import checksum
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(2)
+    n = 500
+    age, sex = rng.uniform(20, 60, n), rng.choice(["f", "m"], n)
+    X = pd.DataFrame(
+        {
+            "sex": sex,
+            "age": age,
+            "skill": rng.normal(size=n) + (age - 40.0) ** 2 / 400.0,
+            "luck": rng.normal(size=n),
+            "town": rng.choice(["x", "y", "z"], n),
+        }
+    )
+    return X, (X["skill"] + X["luck"] + 0.5 * (sex == "m") + rng.normal(size=n)).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def model(people):
+    options = {"sensitive": ["sex", "age"], "sensitive_map": SplineTransformer(), "blind": True}
+    return FairRidgeRegressor(0.02, **options).fit(*people)
+
+
+def test_a_map_bends_numbers_and_leaves_levels(model, people):
+    assert model.sensitive_names_.tolist() == [*(f"age_sp_{k}" for k in range(7)), "sex[m]"]
+    X, y = people
+    plain = FairRidgeRegressor(0.02, sensitive=["sex", "age"], blind=True).fit(X, y)
+    curved = (X["age"] - 40.0) ** 2
+
+    def dependence(fitted):
+        return abs(np.corrcoef(fitted.predict(X), curved)[0, 1])
+
+    assert dependence(model) < 0.5 * dependence(plain)
+
+
+def test_numbers_of_two_values_are_levels(people):
+    X, y = people
+    coded = X.assign(sex=(X["sex"] == "m") * 1.0)
+    options = {"sensitive": ["sex", "age"], "sensitive_map": SplineTransformer(n_knots=3)}
+    names = FairRidgeRegressor(0.1, **options).fit(coded, y).sensitive_names_.tolist()
+    assert names == [*(f"age_sp_{k}" for k in range(5)), "sex"]
+
+
+def test_a_column_transformer_says_itself_what_it_maps(people):
+    X, y = people
+    everything = ColumnTransformer(
+        [("all", SplineTransformer(n_knots=2, degree=1), slice(0, None))]
+    )
+    options = {"sensitive": ["sex", "age"], "sensitive_map": everything}
+    names = FairRidgeRegressor(0.1, **options).fit(X, y).sensitive_names_
+    assert len(names) == 4
+    with pytest.raises(ValueError, match=r"sensitive_map maps numbers, and there are levels only"):
+        FairRidgeRegressor(0.1, sensitive="sex", sensitive_map=SplineTransformer()).fit(X, y)
+
+
+def test_a_file_predicts_and_is_saved_again(model, people, tmp_path):
+    X, y = people
+    save(model, tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    new = X.drop(columns=["sex", "age"])
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    assert loaded.fingerprint_ == model.fingerprint_
+    assert str(loaded.summary()) == str(model.summary())
+    save(loaded, tmp_path / "again.json")
+    files = (tmp_path / name for name in ("model.json", "again.json"))
+    first, again = (json.loads(file.read_text()) for file in files)
+    assert first["fitted"] == again["fitted"]
+    assert first["parameters"] == again["parameters"]
+    with pytest.raises(ValueError, match=r"SplineTransformer' was not saved .* set the parameter"):
+        loaded.fit(X, y)
+    refitted = loaded.set_params(sensitive_map=SplineTransformer()).fit(X, y)
+    np.testing.assert_allclose(refitted.coef_, model.coef_)
+
+
+def test_exports_need_neither_s_nor_its_map(model, people):
+    X, _ = people
+    new = X[["skill", "luck", "town"]]
+    np.testing.assert_allclose(to_sklearn(model).predict(new), model.predict(new))
+    for text in (to_sql(model), to_python(model)):
+        assert "age" not in text
+        assert "sex" not in text
+    assert {value.name for value in to_onnx(model).graph.input} == {"skill", "luck", "town"}
+    assert reasons(model, new[:3]) is not None
+    with pytest.raises(ValueError, match="attribution needs a model without feature maps"):
+        attribution(model)
+
+
+def test_models_that_use_s_need_the_map(people, tmp_path):
+    X, y = people
+    sighted = FairRidgeRegressor(
+        0.1, sensitive=["sex", "age"], sensitive_map=SplineTransformer()
+    ).fit(X, y)
+    for export in (to_sql, to_sklearn, lambda model: save(model, tmp_path / "model.json")):
+        with pytest.raises(ValueError, match="has a sensitive_map"):
+            export(sighted)
+
+
+def test_a_file_that_says_otherwise_is_refused(people, tmp_path):
+    X, y = people
+    path = tmp_path / "model.json"
+    options = {"sensitive": ["age"], "sensitive_map": SplineTransformer(), "blind": True}
+    model = FairRidgeClassifier(0.1, definition="mean-parity", **options).fit(
+        X.drop(columns="sex"), y > 1
+    )
+    save(model, path)
+    assert load(path).predict_proba(X[["skill", "luck", "town"]]).shape == (500, 2)
+    document = json.loads(path.read_text())
+    for key, value in (("blind", False), ("sensitive_map", None)):
+        damaged = json.loads(json.dumps(document))
+        damaged["parameters"][key] = value
+        damaged["checksum"] = checksum(damaged)
+        path.write_text(json.dumps(damaged))
+        with pytest.raises(ValueError, match="is damaged"):
+            load(path)
