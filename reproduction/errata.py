@@ -1,4 +1,4 @@
-"""Where the paper's text errs, each with a number that shows it."""
+"""Misprints of the paper and remarks on its text, each with a number that shows it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ Evidence = Callable[[Results], str]
 
 @dataclass(frozen=True)
 class Erratum:
-    """Something that is not as printed."""
+    """Something that is not as printed: a misprint, or a matter of substance."""
 
     name: str
     where: str
     printed: str
     right: str
     evidence: Evidence
+    substantive: bool = False
 
     def shown(self, results: Results) -> str:
         """Return the evidence, or that its results are missing."""
@@ -146,26 +147,44 @@ ERRATA = (
         "it is statistical parity on another scale: r/(1 − r) times ρ², the partial R² of y on Û "
         "given S",
         _parity,
+        substantive=True,
     ),
     Erratum(
         "E6",
         "§4.3",
         "D_IF “along the lines of” Berk et al., with d increasing in |yᵢ − yⱼ|",
-        "Berk's d decreases: similar outcomes weigh most. Reversed in the paper and in fairml",
+        "the d of Berk et al. decreases: similar outcomes weigh most. Here, as in fairml, "
+        "dissimilar ones do",
         _individual,
+        substantive=True,
     ),
     Erratum(
         "E7", "§4.2", "double ridge with Xβ", "Ûβ: (15) does not follow from Xβ", _double_ridge
     ),
-    Erratum("E8", "§4.4", "Gaussian: (17) simplifies to R²_S ≤ r", "only at λ = 0", _deviance),
-    Erratum("E9", "§4.4", "quasi-Binomial: β constant", "its β are the Binomial ones", _quasi),
+    Erratum(
+        "E8",
+        "§4.4",
+        "Gaussian: (17) simplifies to R²_S ≤ r",
+        "they agree at λ = 0",
+        _deviance,
+        substantive=True,
+    ),
+    Erratum(
+        "E9",
+        "§4.4",
+        "quasi-Binomial: β constant",
+        "its β are the Binomial ones",
+        _quasi,
+        substantive=True,
+    ),
     Erratum("E10", "§5.1", "inactive “whenever R²_S(OLS) ≥ r”", "≤ r, as in §3", _inactive),
     Erratum(
         "E11",
         "§5.2",
         "BANK: equal because of one attribute",
-        "equal because the bound is inactive",
+        "the bound is inactive for every r ≥ .01",
         _bank,
+        substantive=True,
     ),
     Erratum("E12", "§5.2", "BANK has 41188 observations", "those of the source", _size),
     Erratum(

@@ -277,7 +277,7 @@ def _draw_fairlearn(table: pd.DataFrame) -> Drawn:
     return figure
 
 
-_BARS = "Bars are 90 % confidence intervals over runs."
+_BARS = "Bars: 90 % intervals, of means over runs, of differences for other samples of rows."
 _SAMPLE = "Lines: fairml's sample vu.test; bands: 90 % of our samples of 1000 rows."
 
 FIGURES = (

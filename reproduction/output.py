@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import re
 import shutil
 import subprocess
@@ -11,12 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 
 from reproduction.claims import CLAIMS, judge
 from reproduction.drawing import render
 from reproduction.figures import FIGURES
-from reproduction.page import TITLE, claims_table, markdown_page
+from reproduction.page import TITLE, claims_table, details_page, markdown_page
 from reproduction.results import Results, SkippedError
 
 STYLE = """
@@ -28,7 +30,13 @@ table { border-collapse: collapse; font-size: 0.86rem; margin: 1rem 0; display: 
         overflow-x: auto; }
 th, td { border-bottom: 1px solid #ddd; padding: 0.4rem 0.6rem; text-align: left;
          vertical-align: top; }
-th { border-bottom: 2px solid #999; } code { background: #f3f3f3; padding: 0.1rem 0.25rem; }
+th { border-bottom: 2px solid #999; }
+.verdict { white-space: nowrap; border-radius: 0.7rem; padding: 0.05rem 0.5rem; color: #fff;
+           font-weight: 600; }
+.holds { background: #1b7a3d; } .corrected { background: #0b6e75; }
+.software { background: #4a5a8a; } .part { background: #8a6100; }
+.fails { background: #b3261e; } .open { background: #5f6368; }
+code { background: #f3f3f3; padding: 0.1rem 0.25rem; }
 @page { size: A4; margin: 16mm 14mm; }
 @media print {
   body { font-size: 10pt; max-width: none; margin: 0; padding: 0; }
@@ -38,6 +46,8 @@ th { border-bottom: 2px solid #999; } code { background: #f3f3f3; padding: 0.1re
 """
 
 
+# The second page in the documentation.
+DETAILS = "reproduction-details.md"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -45,8 +55,9 @@ def write_all(results: Results, out: Path, docs: Path | None = None) -> list[str
     """Write everything into a folder, and return lines that say what was written.
 
     The folder gets ``tables/``, ``figures/``, ``claims.csv``, ``index.md``,
-    ``index.html``, which needs no other file, and ``index.pdf`` if there is a
-    browser; `docs`, a folder of documentation, the page and its figures.
+    ``index.html``, which needs no other file, the same of the details, and
+    ``index.pdf`` if there is a browser; `docs`, a folder of documentation, the
+    pages and their figures.
     """
     judged = [(one, judge(one, results)) for one in CLAIMS]
     tables = _tables(results)
@@ -57,6 +68,7 @@ def write_all(results: Results, out: Path, docs: Path | None = None) -> list[str
     }
     images = {name: kinds["png"] for name, kinds in figures.items()}
     page = markdown_page(results, judged, {name: f"figures/{name}.png" for name in images})
+    details = details_page(results)
     files: dict[str, bytes] = {
         f"figures/{name}.{kind}": content
         for name, kinds in figures.items()
@@ -67,15 +79,18 @@ def write_all(results: Results, out: Path, docs: Path | None = None) -> list[str
         "claims.csv": claims_table(judged).to_csv(index=False),
         "index.md": page,
         "index.html": html_page(page, images),
+        "details.md": details,
+        "details.html": html_page(details, images),
     }
     _write(out, files | {name: text.encode() for name, text in texts.items()})
     lines = [f"{len(tables)} tables, {len(figures)} figures, {len(judged)} statements: {out}"]
     lines += [f"page: {out / 'index.html'}", _print_pdf(out)]
     if docs is not None:
         places = {name: f"img/reproduction/{name}.png" for name in images}
-        page = markdown_page(results, judged, places)
+        page = markdown_page(results, judged, places, DETAILS)
+        details = details_page(results, "reproduction.md")
         _write(docs, {places[name]: image for name, image in images.items()})
-        _write(docs, {"reproduction.md": page.encode()})
+        _write(docs, {"reproduction.md": page.encode(), DETAILS: details.encode()})
         lines.append(f"page: {docs / 'reproduction.md'}")
     return lines
 
@@ -100,7 +115,7 @@ def html_page(page: str, images: Mapping[str, bytes]) -> str:
         return f'src="data:image/png;base64,{data}"'
 
     body = re.sub(r'src="figures/([^"]+)\.png"', embedded, body)
-    body = re.sub(r"<h2>(\w+)</h2>", lambda m: f'<h2 id="{m[1].lower()}">{m[1]}</h2>', body)
+    body = re.sub(r"\$([^$]+)\$", lambda found: convert(html.unescape(found[1])), body)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -110,9 +110,9 @@ def _definitions(results: Results, kinds: Mapping[str, Kind]) -> str:
     if any(kinds[name] != "does not hold" for name in off):
         return ""
     return (
-        "**Two extensions lack the property they are named for.** Bounding R²_EO is statistical "
-        "parity on another scale, not equality of opportunity (E5), and D_IF weighs dissimilar "
-        "people most (E6). A quasi-Binomial model does not make β constant."
+        "**Two definitions need care.** Bounding R²_EO is parity on another scale (E5), "
+        "and D_IF gives dissimilar outcomes the largest weights (E6). A quasi-Binomial model does "
+        "not make β constant (E9)."
     )
 
 
@@ -121,6 +121,5 @@ def _advice() -> str:
         "What to take from it: use F(G)RRM for its simplicity, its interpretable β and its "
         "extension to other families, not for accuracy beyond NCLM's. Isolate separating levels. "
         "Compare models at equal dependence on S, measured on new rows and adjusted for chance. "
-        "Do not use the equality-of-opportunity or individual definitions for what their names "
-        "say."
+        "For equal opportunities or individual fairness, read E5 and E6 first."
     )

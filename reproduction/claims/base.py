@@ -22,6 +22,15 @@ Kind = Literal[
     "not checkable",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+# Icon, style and plural of every verdict.
+MARKS: dict[Kind, tuple[str, str, str]] = {
+    "holds": ("✔", "holds", "hold"),
+    "holds as corrected": ("✎", "corrected", "hold as corrected"),
+    "holds of the software, not of the model": ("⚙", "software", "hold of the software only"),
+    "holds in part": ("◐", "part", "hold in part"),
+    "does not hold": ("✘", "fails", "do not hold"),
+    "not checkable": ("?", "open", "not checkable"),
+}
 ALPHA = ("S1", "S2", "S3")
 BETA = ("X1", "X2", "X3")
 

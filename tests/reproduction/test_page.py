@@ -9,14 +9,16 @@ from reproduction.claims import CLAIMS, judge
 from reproduction.errata import ERRATA
 from reproduction.figures import FIGURES
 from reproduction.output import html_page, write_all
-from reproduction.page import claims_table, markdown_page
+from reproduction.page import claims_table, details_page, markdown_page
 from reproduction.results import Results
 from reproduction.settings import Settings
+from reproduction.typesetting import typeset
 
 from .conftest import linear, matched, results
 from .test_claims import fairml, logistic
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reproduction.md"
+DETAILS = COMMITTED.with_name("reproduction-details.md")
 
 
 def judge_all(found):
@@ -34,18 +36,24 @@ def found():
 def test_the_page_says_it_all(found):
     judged = judge_all(found)
     text = markdown_page(found, judged, {"rmse": "figures/rmse.png"})
+    details = details_page(found)
     html = html_page(text, {"rmse": b"\x89PNG"})
     assert text.index("## Summary") < text.index("## How to read") < text.index("## Findings")
-    assert "at equal R²_S FRRM is ahead in 10 and behind in 0 of 10 cells" in text
+    assert "at equal $R^{2}_{S}$ FRRM is ahead in 10 and behind in 0 of 10 cells" in text
+    assert text.index('<span class="verdict holds">✔ ') < text.index("## Summary")
     assert "![Figure 6](figures/rmse.png)" in text
     assert "*Figure 6. Predictive RMSE (paper, Fig. 7)" in text
     assert 'src="data:image/png;base64,iVBORw=="' in html
     assert "figures/rmse.png" not in html
-    assert '<h2 id="errata">' in html
-    assert "| **does not hold** | Higher in 10 of 10 cells" in text
-    assert "| **not checkable** † | The paper gives no numbers" in text
+    assert "<math" in html
+    assert "$" not in html
+    assert '| <span class="verdict fails">✘ does not hold</span> | Higher in 10 of 10' in text
+    assert '<span class="verdict open">? not checkable</span> † | The paper gives no' in text
+    assert "[Details](details.html)" in text
+    assert "[the findings](index.html)" in details
+    assert "`linear` 1; " in details
     assert "*Figure 1 is skipped: 'bias' was not asked for.*" in text
-    assert html.count("<table>") == html.count("</table>") >= 10
+    assert html.count("<table>") == html.count("</table>") >= 9
     table = claims_table(judged)
     assert len(table) == len(CLAIMS)
     assert (table["basis"] == "argument").sum() == 3
@@ -53,14 +61,15 @@ def test_the_page_says_it_all(found):
 
 @pytest.mark.slow
 def test_paired_differences_have_intervals(found):
-    text = markdown_page(found, judge_all(found), {})
+    text, details = markdown_page(found, judge_all(found), {}), details_page(found)
     assert "| LSAC | NCLM | **+10.00±0.03** | **+10.00±0.03** |" in text
-    assert "| LSAC | ZLM, equal R²_S | **−10.00±0.03** | **−10.00±0.03** |" in text
-    assert "| vu.test | 0.01 | +5.000 % | −10.000 % | 0.0100 |" in text
+    assert "| LSAC | ZLM, equal $R^{2}_{S}$ | **−10.00±0.03** | **−10.00±0.03** |" in text
+    assert "| LSAC | NCLM | +10.00 ±0.00 ±0.03 | +10.00 ±0.00 ±0.03 |" in details
+    assert "| vu.test | 0.01 | +5.000 % | −10.000 % | 0.0100 |" in details
 
 
 def test_every_erratum_has_a_place_and_says_what_it_lacks():
-    text = markdown_page(results(), judge_all(results()), {})
+    text = details_page(results())
     for one in ERRATA:
         assert f"| {one.name} | {one.where} |" in text
     assert text.count("| skipped: ") == len(ERRATA)
@@ -78,12 +87,8 @@ def test_skipped_results_are_listed_with_their_files():
 
 
 def test_time_is_told():
-    wall = ({"names": ["linear"], "seconds": 50.0, "jobs": 2, "parts": 250},
-            {"names": ["all"], "seconds": 1300.0, "jobs": 2, "parts": 900})  # fmt: skip
-    found = Results(Settings(), {}, seconds={("linear", "C&C"): 12.0}, wall=wall)
-    text = markdown_page(found, judge_all(found), {})
-    assert "22.5 minutes of wall time in 2 processes (the linear part: 50 s)." in text
-    assert "`linear` 12" in text
+    found = Results(Settings(), {}, seconds={("linear", "C&C"): 12.0})
+    assert "`linear` 12" in details_page(found)
 
 
 @pytest.mark.slow
@@ -103,11 +108,30 @@ def test_a_browser_prints_the_page(found, tmp_path):
     assert (tmp_path / "index.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_the_committed_page_is_complete():
-    text = COMMITTED.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", [COMMITTED, DETAILS])
+def test_the_committed_pages_are_complete(page):
+    text = page.read_text(encoding="utf-8")
     for debris in ("True", "As before", "-0.0", "nan", "skipped"):
         assert not re.search(rf"\b{debris}\b|{debris}\d", text)
+
+
+def test_the_committed_page_has_all_figures_and_is_short():
+    text = COMMITTED.read_text(encoding="utf-8")
     images = re.findall(r"\((img/reproduction/[^)]+)\)", text)
     assert len(images) == len(FIGURES)
     folder = COMMITTED.parent / "img" / "reproduction"
     assert {Path(image).name for image in images} == {path.name for path in folder.iterdir()}
+    shown = re.sub(r"</?span[^>]*>|[|*#]|-{3,}", " ", text)
+    assert len(shown.split()) <= 4500
+
+
+def test_formulas_are_typeset_where_they_are():
+    found = typeset("At r ≤ .05, |COV(ŷ, S_i)| of `zlm(r = .05)` and R²_S: 10⁻¹⁴.")
+    assert found == (
+        r"At $r\leq.05$, $\lvert\mathrm{COV}(\hat y,S_{i})\rvert$ of `zlm(r = .05)` and "
+        r"$R^{2}_{S}$: $10^{-14}$."
+    )
+    assert typeset("| a | \\|COV\\| | [b](c_r = 0) |") == (
+        r"| a | $\lvert\mathrm{COV}\rvert$ | [b](c_r = 0) |"
+    )
+    assert typeset("αᵀVAR(S)α at r = 0.34") == (r"$\alpha^\top \mathrm{VAR}(S) \alpha$ at $r=0.34$")

@@ -24,6 +24,7 @@ from fairridge.inference.certify import (
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates, Interval, WaldTest
 from fairridge.inference.federated import RowProducts, products_of
+from fairridge.inference.pooling import PooledInference, pool
 from fairridge.inference.posterior import LARGEST_POSTERIOR, posterior_covariance
 from fairridge.inference.restore import restored
 from fairridge.inference.result import Inference
@@ -39,6 +40,7 @@ __all__ = [
     "Inference",
     "Interval",
     "PathBands",
+    "PooledInference",
     "RowProducts",
     "Scheme",
     "WaldTest",
@@ -48,6 +50,7 @@ __all__ = [
     "certify_each",
     "held_out_test",
     "inference_of",
+    "pool",
     "posterior_covariance",
     "products_of",
     "require_share",

@@ -1,0 +1,251 @@
+"""Meta-analysis: coefficients of several models, combined by their standard errors.
+
+Parties or strata that share no rows fit a model each. With estimates y_i and
+variances v_i of one coefficient,
+
+    fixed effects:   Σ y_i/v_i / Σ 1/v_i,               variance 1/Σ 1/v_i
+    random effects:  the same with v_i + τ² for v_i.
+
+Fixed effects take all models for estimates of one number; random effects allow
+the numbers to differ with variance τ², and estimate their mean. τ² is the one
+at which Cochran's Q is its expectation,
+
+    Q(τ²) = Σ (y_i − ȳ)²/(v_i + τ²) = k − 1,
+
+0 if Q(0) is smaller (Paule and Mandel 1982; DerSimonian and Kacker 2007,
+"Random-effects model for meta-analysis of clinical trials: An update").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import chi2
+
+from fairridge._typing import Floats
+from fairridge.arguments import check_option
+from fairridge.data import make_frame
+from fairridge.inference.estimates import p_value, quantile
+from fairridge.inference.result import Inference
+from fairridge.inference.table import coefficient_table
+
+Effects = Literal["fixed", "random"]
+
+STEPS = 100
+
+
+@dataclass(frozen=True)
+class PooledInference:
+    """Coefficients of several models, combined.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names: "(intercept)" and `coef_names_`.
+    estimate : ndarray of shape (k,)
+        Combined coefficients.
+    standard_errors : ndarray of shape (k,)
+        Their standard errors.
+    effects : {"fixed", "random"}
+        How they were combined.
+    between : ndarray of shape (k,)
+        τ², the variance between models; 0 for fixed effects.
+    heterogeneity : ndarray of shape (k,)
+        Cochran's Q: Σ (y_i − ȳ)²/v_i around the fixed-effects mean.
+    n_models : int
+        Number of models.
+    n_rows : int
+        Number of rows of all models together.
+    """
+
+    names: tuple[str, ...]
+    estimate: Floats
+    standard_errors: Floats
+    effects: Effects
+    between: Floats
+    heterogeneity: Floats
+    n_models: int
+    n_rows: int
+    backend: Any = None
+
+    @property
+    def heterogeneity_p_values(self) -> Floats:
+        """P-values of the hypothesis that a coefficient is the same in all models."""
+        return np.asarray(chi2.sf(self.heterogeneity, self.n_models - 1))
+
+    @property
+    def i_squared(self) -> Floats:
+        """Share of the variance of estimates that is between models: max(0, 1 − (k − 1)/Q)."""
+        q = np.maximum(self.heterogeneity, np.finfo(np.float64).tiny)
+        return np.maximum(0.0, 1.0 - (self.n_models - 1) / q)
+
+    def confidence_interval(self, confidence: float = 0.95) -> Floats:
+        """Return lower and upper ends for `estimate`, of shape (k, 2), by normal quantiles."""
+        half = quantile(confidence, None) * self.standard_errors
+        return np.column_stack([self.estimate - half, self.estimate + half])
+
+    def to_frame(self, confidence: float = 0.95) -> Any:
+        """Return the table as a frame: a row per coefficient, with Q, its p-value, I² and τ²."""
+        columns = self._columns(confidence) | {
+            "heterogeneity": self.heterogeneity,
+            "heterogeneity_p_value": self.heterogeneity_p_values,
+            "i_squared": self.i_squared,
+            "between": self.between,
+        }
+        return make_frame(columns, self.backend)
+
+    def _columns(self, confidence: float) -> dict[str, Any]:
+        errors = self.standard_errors
+        statistics = np.divide(
+            self.estimate, errors, out=np.full_like(errors, np.nan), where=errors > 0.0
+        )
+        ends = self.confidence_interval(confidence)
+        return {
+            "term": list(self.names),
+            "coefficient": self.estimate,
+            "standard_error": errors,
+            "statistic": statistics,
+            "p_value": p_value(statistics, None),
+            "lower": ends[:, 0],
+            "upper": ends[:, 1],
+        }
+
+    def __str__(self) -> str:
+        least = int(np.argmin(self.heterogeneity_p_values))
+        facts = [
+            ("Effects", self.effects),
+            ("Models", f"{self.n_models}"),
+            ("Observations", f"{self.n_rows:,}"),
+            ("Degrees of freedom", "normal quantiles"),
+        ]
+        note = (
+            f"Most different between models: {self.names[least]!r}, I² = "
+            f"{self.i_squared[least]:.0%}, p-value of equality "
+            f"{self.heterogeneity_p_values[least]:.3g}."
+        )
+        columns = self._columns(0.95)
+        return coefficient_table("Combined models", facts, columns, [note], student=False)
+
+    __repr__ = __str__
+
+
+def pool(inferences: Sequence[Inference], effects: Effects = "fixed") -> PooledInference:
+    """Combine models of several parties or strata by their standard errors.
+
+    Each party fits the same model to its own rows, and gives away coefficients
+    and standard errors only. The models must have the same columns, family,
+    definition and bound. Each has its own λ(r): what is combined are the fair
+    models of the parties, and not the fair model of all their rows together,
+    which federated fits give.
+
+    Parameters
+    ----------
+    inferences : sequence of Inference
+        What `model.inference(X, y)` returned for each of them, at least two.
+    effects : {"fixed", "random"}, default="fixed"
+        Whether all models estimate the same coefficients, or coefficients that
+        differ with a variance τ² (Paule and Mandel's estimate).
+
+    Returns
+    -------
+    PooledInference
+        Combined coefficients with standard errors, and how far models differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> from fairridge.inference import pool
+    >>> rng = np.random.default_rng(0)
+    >>> found = []
+    >>> for _ in range(3):
+    ...     sex, skill = rng.integers(0, 2, 400), rng.normal(size=400)
+    ...     wage = 2 * skill + sex + rng.normal(size=400)
+    ...     X = np.column_stack([sex, skill])
+    ...     model = FairRidgeRegressor(0.05, sensitive=[0]).fit(X, wage)
+    ...     found.append(model.inference(X, wage))
+    >>> pool(found).estimate[1:].round(1).tolist()
+    [0.9, 2.0]
+    """
+    check_option("effects", effects, ("fixed", "random"))
+    found = list(inferences)
+    _require_same_models(found)
+    y = np.array([one.estimate for one in found])
+    v = np.array([one.standard_errors**2 for one in found])
+    fixed = _fixed_at_zero(found, y, v)
+    v = np.where(fixed, 1.0, v)
+    heterogeneity = _spread(y, v)[1]
+    between = _between(y, v) if effects == "random" else np.zeros(y.shape[1])
+    estimate = _spread(y, v + between)[0]
+    errors = np.where(fixed, 0.0, 1.0 / np.sqrt((1.0 / (v + between)).sum(axis=0)))
+    rows = sum(one.facts.n_rows for one in found)
+    return PooledInference(
+        found[0].names, estimate, errors, effects, between, heterogeneity, len(found), rows,
+        found[0].backend,
+    )  # fmt: skip
+
+
+def _spread(y: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """Return weighted means and Q, by column."""
+    mean = (y / v).sum(axis=0) / (1.0 / v).sum(axis=0)
+    return mean, ((y - mean) ** 2 / v).sum(axis=0)
+
+
+def _between(y: Floats, v: Floats) -> Floats:
+    """Return τ² by Newton's method, which ascends to the root: Q falls in τ² and is convex."""
+    tau2, expected = np.zeros(y.shape[1]), len(y) - 1
+    for _ in range(STEPS):
+        mean, q = _spread(y, v + tau2)
+        slope = ((y - mean) ** 2 / (v + tau2) ** 2).sum(axis=0)
+        step = np.divide(q - expected, slope, out=np.zeros_like(q), where=q > expected)
+        tau2 = tau2 + step
+        if (step <= 1e-14 * tau2).all():
+            break
+    return tau2
+
+
+def _require_same_models(found: list[Inference]) -> None:
+    """Refuse what cannot be combined, with its place in the sequence."""
+    if len(found) < 2:
+        raise ValueError(f"pool needs at least two inferences, but {len(found)} given.")
+    for k, one in enumerate(found):
+        if not isinstance(one, Inference):
+            raise TypeError(
+                f"inferences[{k}] is {type(one).__name__}; pass what model.inference(X, y) returns."
+            )
+    first = found[0]
+    for k, one in enumerate(found[1:], 1):
+        if one.names != first.names:
+            extra = sorted(set(one.names) ^ set(first.names)) or list(one.names)
+            raise ValueError(
+                f"inferences[{k}] has other coefficients than inferences[0]: "
+                f"{', '.join(map(repr, extra))}. Fit all models to the same columns and levels, "
+                "in the same order."
+            )
+        for name in ("family", "definition", "unfairness"):
+            here, there = getattr(one.facts, name), getattr(first.facts, name)
+            if here != there:
+                raise ValueError(
+                    f"inferences[{k}] has {name} {here!r}, but inferences[0] has {there!r}. "
+                    "Combine models that differ in their rows only."
+                )
+
+
+def _fixed_at_zero(found: list[Inference], y: Floats, v: Floats) -> Any:
+    """Return which coefficients are fixed at zero in all models; refuse what has no error in some.
+
+    Isolated levels have no standard error.
+    """
+    fixed = ((v == 0.0) & (y == 0.0)).all(axis=0)
+    missing = (~(v > 0.0)).any(axis=0) & ~fixed
+    if missing.any():
+        place = int(np.flatnonzero(missing)[0])
+        model = int(np.flatnonzero(~(v[:, place] > 0.0))[0])
+        raise ValueError(
+            f"inferences[{model}] has no standard error of {found[0].names[place]!r}: its level is "
+            "isolated, or the coefficient is fixed. Merge the level with another one in all models."
+        )
+    return fixed
