@@ -302,15 +302,29 @@ class DeviceRows:
         slabs = (Slab(columns[:, :q]),), (Slab(columns[:, q:]),)
         return Rows(*slabs, self.names, to_host(block.y), to_host(block.targets), *vectors)
 
-    def sample(self, rows: Integers) -> Floats:
-        """Bring single rows of [S, X, targets] to main memory."""
+    def _taken(self, rows: Integers) -> DeviceRows:
+        """Return these rows only."""
         y, weight, offset = (
             None if array is None else taken(array, rows, axis=0)
             for array in (self.y, self.weight, self.offset)
         )
         arrays = tuple(taken(array, rows, axis=0) for array in self.arrays)
-        few = replace(self, arrays=arrays, y=y, weight=weight, offset=offset, isolated=())
-        block = few.read(slice(0, len(rows)))
+        return replace(self, arrays=arrays, y=y, weight=weight, offset=offset)
+
+    def standing_for_all(self, rows: Integers, total: float) -> DeviceRows:
+        """Return these rows only, with weights that sum up to those of all rows."""
+        few = self._taken(rows)
+        block = few.read(slice(0, len(rows)))  # less those that do not count
+        xp = namespace(block.y)
+        if few.weight is None:
+            weight = xp.ones_like(as_float64(few.y == few.y))
+        else:
+            weight = as_float64(few.weight)
+        return replace(few, weight=weight * (total / float(xp.sum(block.weights))))
+
+    def sample(self, rows: Integers) -> Floats:
+        """Bring single rows of [S, X, targets] to main memory."""
+        block = replace(self._taken(rows), isolated=()).read(slice(0, len(rows)))
         return to_host(
             block.shifted(np.zeros(len(self.names) + self.n_targets), targets=True).all_columns()
         )
