@@ -39,6 +39,10 @@ class Slab:
         """Return some of the encoded columns."""
         return Slab(self.values[:, start:stop])
 
+    def followed_by(self, other: Slab) -> Slab:
+        """Return the columns of these rows, then of others."""
+        return Slab(np.concatenate([self.values, other.values]))
+
 
 @dataclass(frozen=True)
 class Indicators:
@@ -55,6 +59,10 @@ class Indicators:
         """Return some of the encoded columns."""
         inside = (self.codes >= start) & (self.codes < stop)
         return Indicators(np.where(inside, self.codes - start, -1), stop - start)
+
+    def followed_by(self, other: Indicators) -> Indicators:
+        """Return the columns of these rows, then of others."""
+        return Indicators(np.concatenate([self.codes, other.codes]), self.width)
 
     def dense(self) -> Floats:
         """Write the 0/1 columns out."""
@@ -79,6 +87,10 @@ class SparseSlab:
     def columns(self, start: int, stop: int) -> SparseSlab:
         """Return some of the encoded columns."""
         return SparseSlab(self.values[:, start:stop])
+
+    def followed_by(self, other: SparseSlab) -> SparseSlab:
+        """Return the columns of these rows, then of others."""
+        return SparseSlab(sparse.csr_array(sparse.vstack([self.values, other.values])))
 
     def dense(self) -> Floats:
         """Write the columns out."""
@@ -215,17 +227,13 @@ class Rows:
         return inside
 
     def followed_by(self, other: Rows) -> Rows:
-        """Return these rows, then others whose columns are numbers of the same widths."""
+        """Return these rows, then others with the same columns."""
 
         def joined(mine: Any, theirs: Any) -> Any:
             return None if mine is None else np.concatenate([mine, theirs])
 
-        def pieces(mine: tuple[Piece, ...], theirs: tuple[Piece, ...]) -> tuple[Piece, ...]:
-            return tuple(
-                Slab(np.concatenate([a.values, b.values]))
-                for a, b in zip(mine, theirs, strict=True)
-                if isinstance(a, Slab) and isinstance(b, Slab)
-            )
+        def pieces(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Piece, ...]:
+            return tuple(a.followed_by(b) for a, b in zip(mine, theirs, strict=True))
 
         return Rows(
             pieces(self.sensitive, other.sensitive),

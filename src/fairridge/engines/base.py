@@ -34,6 +34,10 @@ class Engine(Protocol):
         """Whether the rows are in arrays on another device."""
 
     @property
+    def hessian_cost(self) -> float:
+        """About what a pass with the Hessian costs, in passes with the gradient alone."""
+
+    @property
     def passes(self) -> int:
         """How often the rows have been read so far."""
 
@@ -91,6 +95,12 @@ class Engine(Protocol):
         The Hessian of the deviance then has the second derivatives of
         Σ multipliers·Σ w μ[1, s − center] in it. `beside` is the number of leading columns of
         [S, X] that take the place of s; those of S by default.
+        """
+
+    def sample(self, count: int) -> Engine | None:
+        """Return about `count` rows, spread over all and weighted to stand for them.
+
+        None if these are too large a part of all rows to be worth it.
         """
 
     def initial_intercepts(self, family: Family) -> Floats:

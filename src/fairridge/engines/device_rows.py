@@ -53,7 +53,13 @@ class Pending:
 def _numbers(like: Any, deviance: Any) -> list[Any]:
     """Return a deviance as an array; zero if there is none."""
     xp = namespace(like)
-    return [xp.zeros_like(like[0, :1]) if deviance is None else xp.reshape(deviance, (1,))]
+    return [xp.zeros_like(like[0, :1]) if deviance is None else xp.reshape(deviance, (-1,))]
+
+
+def stacked(numbers: Sequence[Any]) -> Any:
+    """Return numbers on a device as one array."""
+    xp = namespace(numbers[0])
+    return joined([xp.reshape(number, (1,)) for number in numbers], axis=0)
 
 
 class DeviceBlock:
@@ -94,7 +100,7 @@ class DeviceBlock:
             square = np.block([[wide_gram, mixed[:, :b]], [mixed[:, :b].T, small[:, :b]]])
             gram[np.ix_(order, order)] = square
             products[:, order] = np.hstack([mixed[:, b:].T, small[:, b:].T])
-            return gram, products, float(number.sum())
+            return gram, products, number
 
         wide_gram, mixed, small = self.wide.T @ wide, self.wide.T @ beside, self.narrow.T @ beside
         return Pending.of([wide_gram, mixed, small, *_numbers(wide_gram, deviance)], ordered)
@@ -137,7 +143,7 @@ class DeviceBlock:
         def ordered(wide: Floats, narrow: Floats, number: Floats) -> Any:
             products = np.empty((wide.shape[1], len(order)))
             products[:, order] = np.vstack([wide, narrow]).T
-            return products, float(number.sum())
+            return products, number
 
         wide, narrow = self.wide.T @ vectors, self.narrow.T @ vectors
         return Pending.of([wide, narrow, *_numbers(wide, deviance)], ordered)
@@ -302,15 +308,29 @@ class DeviceRows:
         slabs = (Slab(columns[:, :q]),), (Slab(columns[:, q:]),)
         return Rows(*slabs, self.names, to_host(block.y), to_host(block.targets), *vectors)
 
-    def sample(self, rows: Integers) -> Floats:
-        """Bring single rows of [S, X, targets] to main memory."""
+    def _taken(self, rows: Integers) -> DeviceRows:
+        """Return these rows only."""
         y, weight, offset = (
             None if array is None else taken(array, rows, axis=0)
             for array in (self.y, self.weight, self.offset)
         )
         arrays = tuple(taken(array, rows, axis=0) for array in self.arrays)
-        few = replace(self, arrays=arrays, y=y, weight=weight, offset=offset, isolated=())
-        block = few.read(slice(0, len(rows)))
+        return replace(self, arrays=arrays, y=y, weight=weight, offset=offset)
+
+    def standing_for_all(self, rows: Integers, total: float) -> DeviceRows:
+        """Return these rows only, with weights that sum up to those of all rows."""
+        few = self._taken(rows)
+        block = few.read(slice(0, len(rows)))  # less those that do not count
+        xp = namespace(block.y)
+        if few.weight is None:
+            weight = xp.ones_like(as_float64(few.y == few.y))
+        else:
+            weight = as_float64(few.weight)
+        return replace(few, weight=weight * (total / float(xp.sum(block.weights))))
+
+    def sample(self, rows: Integers) -> Floats:
+        """Bring single rows of [S, X, targets] to main memory."""
+        block = replace(self._taken(rows), isolated=()).read(slice(0, len(rows)))
         return to_host(
             block.shifted(np.zeros(len(self.names) + self.n_targets), targets=True).all_columns()
         )

@@ -7,6 +7,7 @@ them, which takes their distribution: one pass over rows that are not in memory.
 from __future__ import annotations
 
 import operator
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -180,8 +181,11 @@ class ValueWeights:
             values, weights = values[order], weights[order]
         # Rounding up keeps the order, so values are sorted only once.
         starts = _starts(rounded := _rounded_up(values, digits))
-        while len(starts) > MOST_VALUES and digits > 0:
-            digits -= FEWER
+        if len(starts) > MOST_VALUES and digits > 0:
+            fewer = range(digits - FEWER, -1, -FEWER)
+            # The fewer the digits, the fewer values are left: halving finds how many suffice.
+            place = bisect(fewer, False, key=lambda each: _is_few(values, each))
+            digits = fewer[min(place, len(fewer) - 1)]
             starts = _starts(rounded := _rounded_up(values, digits))
         return cls(rounded[starts], np.add.reduceat(weights, starts), digits)
 
@@ -202,10 +206,20 @@ def _starts(values: Floats) -> Integers:
     return np.flatnonzero(np.append(True, values[1:] != values[:-1]))
 
 
+def _is_few(values: Floats, digits: int) -> bool:
+    """Whether so many digits leave few distinct ones of sorted values."""
+    return len(_starts(_rounded_up(values, digits))) <= MOST_VALUES
+
+
 def _rounded_up(values: Floats, digits: int) -> Floats:
     """Round up to so many binary digits."""
     if digits == DIGITS:
         return values
+    if digits > 0:
+        # The last bits of a number are its last digits, of its size if it is negative.
+        last = (1 << (DIGITS + 1 - digits)) - 1
+        bits = np.ascontiguousarray(values).view(np.int64)
+        return ((bits + np.where(bits < 0, 0, last)) & ~last).view(np.float64)
     fraction, exponent = np.frexp(values)
     return np.ldexp(np.ceil(np.ldexp(fraction, digits)), exponent - digits)
 

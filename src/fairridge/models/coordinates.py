@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from fairridge._typing import Floats, Integers
 from fairridge.families.sums import GLMSums
 from fairridge.models.basis import FairBasis
+
+# Coordinates from which on products with zeros are worth to be left out, and the share of other
+# numbers up to which that pays.
+MANY, NEARLY_NONE = 100, 0.1
 
 
 @dataclass(frozen=True)
@@ -137,12 +142,30 @@ class Coordinates:
         hessian = None
         if sums.hessian is not None:
             # MᵀHM for all pairs of linear predictors, as products of matrices.
-            hessian = np.swapaxes(sums.hessian, 1, 2) @ M
-            hessian = np.swapaxes(M.T @ hessian, 1, 2).reshape(len(gradient), len(gradient))
+            hessian = np.swapaxes(sums.hessian, 1, 2)
+            hessian = np.swapaxes(self._both_sides(hessian), 1, 2)
+            hessian = hessian.reshape(len(gradient), len(gradient))
         if T is not None:
             gradient = gradient @ T
             hessian = None if hessian is None else T.T @ hessian @ T
         return gradient, hessian
+
+    def _both_sides(self, matrices: Floats) -> Floats:
+        """Return MᵀHM of matrices H, in the last two axes."""
+        M = self._few_numbers
+        if M is None:
+            return self.to_raw.T @ (matrices @ self.to_raw)
+        flat = matrices.reshape(-1, *matrices.shape[-2:])
+        changed = np.stack([M.T @ (M.T @ H.T).T for H in flat])
+        return changed.reshape(*matrices.shape[:-2], M.shape[1], M.shape[1])
+
+    @cached_property
+    def _few_numbers(self) -> sparse.csr_array | None:
+        """M as a sparse matrix, if it is large and nearly all zeros: columns but rescaled."""
+        M = self.to_raw
+        if M.shape[1] < MANY or np.count_nonzero(M) > NEARLY_NONE * M.size:
+            return None
+        return sparse.csr_array(M)
 
     def penalty(self, sensitive: Floats, predictor_penalty: float) -> Floats:
         """Matrix of the quadratic penalty on θ: αᵀ(sensitive)α + predictor_penalty·‖β‖²."""

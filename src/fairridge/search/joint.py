@@ -23,7 +23,7 @@ from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import Choice
 from fairridge.solvers import Point
 from fairridge.solvers.extrapolation import extrapolation
-from fairridge.solvers.newton import BLIND, CONTRACTION, updated_hessian
+from fairridge.solvers.newton import BLIND, CONTRACTION, LONG, updated_hessian
 from fairridge.solvers.spectrum import curvature_scale, is_definite
 
 # Predicted models to try, for one pass.
@@ -36,14 +36,21 @@ FRESH = 1e-6
 SLOW = 0.5
 # The decrease before the first step: more than any.
 FIRST = 100.0
+# Decrease at which a search is over, for sure.
+SETTLED = 1e-18
+# What a Hessian costs at most, in passes without it, to have one at every new bound; and at
+# every step.
+AFFORDABLE, CHEAP = 4.0, 2.0
 # Bounds from which the next one is extrapolated.
 NODES = 4
-# Digits of a predicted value, relative to the decrease before.
-DIGITS = 1e-4
+# Digits of a predicted value: relative to the decrease before, and to the bound at most.
+DIGITS = 1e-2
 # Decrease of a last step at most: what it changes is known to second order.
 LAST = 1e-14
-# Promised decrease, relative to the deviance, that may be left.
+# Promised decrease, relative to the deviance, that may be left,
 CLOSE = 1e-23
+# and on a sample, where chance leaves more.
+ROUGHLY = 1e-3
 
 # The definition of a model: λ, a point, and deviances with coefficients at zero.
 Value = Callable[[float, Point, tuple[float, ...]], float]
@@ -77,6 +84,7 @@ class _Tangent:
     others: tuple[tuple[float, Floats], ...]  # deviance and gradient with some coefficients at zero
     kept: tuple[Booleans, ...]  # the coefficients that are not
     penalties: _Penalties
+    fresh: bool = True  # whether the Hessian is that of the point
 
     @cached_property
     def _reduced(self) -> tuple[Floats, ...]:
@@ -177,21 +185,36 @@ class JointSearch:
                 chosen[r] = Choice.FREE
                 continue
             try:
-                model = self._found(r, tol)
+                model = self._found(r, tol, self._nearest(r))
             except np.linalg.LinAlgError:
                 continue
             if model is not None and keep(*model):
                 chosen[r] = Choice(model[0], "converged") if model[0] > 0.0 else Choice.FREE
         return chosen
 
-    def _found(self, r: float, tol: float) -> tuple[float, Point, tuple[float, ...]] | None:
-        """Return λ(r), its minimum and the other deviances; None if there is doubt."""
-        start, tangent = self._nearest(r)
+    def _found(
+        self, r: float, tol: float, begin: tuple[float, _Tangent], roughly: float = 0.0
+    ) -> tuple[float, Point, tuple[float, ...]] | None:
+        """Return λ(r), its minimum and the other deviances; None if there is doubt.
+
+        Parameters
+        ----------
+        r, tol : float
+            The bound, and how close to come to it.
+        begin : (float, _Tangent)
+            A λ and a pass to start from.
+        roughly : float
+            Decrease that may be left, relative to the deviance; none if it is 0.
+        """
+        start, tangent = begin
         before, unit = FIRST, self.minima.unit
         for _ in range(min(MOST_PASSES, self.minima.max_iter)):
             # The better the pass, the more digits of its λ mean something.
             lambda_ = self._predicted(
-                tangent, start or self.minima.typical, r, max(0.01 * tol, DIGITS * r * before)
+                tangent,
+                start or self.minima.typical,
+                r,
+                max(0.01 * tol, DIGITS * r * min(before, 1.0)),
             )
             if lambda_ is None:
                 return None
@@ -199,22 +222,35 @@ class JointSearch:
             scale = unit + abs(tangent.point.deviance)
             decrease = abs(tangent.decrease(lambda_, step)) / scale
             slow = decrease > SLOW * before
+            if decrease <= roughly:
+                return lambda_, *tangent.after(step)
             # The last step is taken unseen if it leaves as little as the one before did.
             if decrease <= LAST and (slow or decrease**2 <= CLOSE * before):
                 if lambda_ == 0.0 and self._may_rise(tangent, r):
                     return None
                 self._known[r] = lambda_, replace(tangent, point=tangent.after(step)[0])
                 return lambda_, *tangent.after(step)
-            if slow:
+            if slow and tangent.fresh:
                 return None
+            if slow:
+                tangent, before = self._evaluated(tangent, tangent.point.theta, 2), FIRST
+                continue
             theta = tangent.point.theta + step
-            renew = decrease > min(FRESH, CONTRACTION * before)
-            moved = self._evaluated(tangent, theta, 2 if renew else 1)
+            moved = self._evaluated(tangent, theta, 2 if self._renews(decrease, before) else 1)
             rise = moved.objective(lambda_) - tangent.objective(lambda_)
             if not rise <= BLIND * scale:
                 return None
             start, tangent, before = lambda_, moved, decrease
         return None
+
+    def _renews(self, decrease: float, before: float) -> bool:
+        """Whether the next pass takes a Hessian of all rows."""
+        most = self.minima.engine.hessian_cost
+        if self.minima.sample is None or most < CHEAP:
+            return decrease > min(FRESH, CONTRACTION * before)
+        # The sample keeps the Hessian near: a new one pays if many passes are left without it.
+        left = np.log(decrease / SETTLED) / np.log(before / decrease)
+        return bool(before < FIRST and left > most)
 
     def _nearest(self, r: float) -> tuple[float, _Tangent]:
         """Return a pass to start from, and a λ near it."""
@@ -226,7 +262,22 @@ class JointSearch:
         warm = minima.warm
         if warm is not None:
             return minima.typical, self._evaluated(self._at_start, warm.theta, 1)
-        return minima.typical, self._at_start
+        return self._sampled(r) or (minima.typical, self._at_start)
+
+    def _sampled(self, r: float) -> tuple[float, _Tangent] | None:
+        """Start from the model of a sample; None without one, or if it is worse than none."""
+
+        def found(sample: PenalizedGLM) -> tuple[float, _Tangent] | None:
+            search = JointSearch(sample, self.value, with_deviances=bool(self._kept))
+            model = search._found(r, 0.0, (sample.typical, search._at_start), ROUGHLY)
+            if model is None:
+                return None
+            lambda_, point, _ = model
+            tangent = self._evaluated(self._at_start, point.theta, 2)
+            better = tangent.objective(lambda_) < self._at_start.objective(lambda_)
+            return (lambda_, tangent) if better else None
+
+        return self.minima.in_samples(found)
 
     def _from_start(self, r: float) -> tuple[float, _Tangent]:
         """Take the first step unseen from a model of more rows, whose value was nearest to r."""
@@ -249,7 +300,9 @@ class JointSearch:
         )
         H = H if is_definite(H + 2.0 * self._penalties.fixed) else last.point.hessian
         before = replace(last, point=replace(last.point, theta=theta, hessian=H))
-        return lambda_, self._evaluated(before, theta, 1)
+        # Without many columns a Hessian costs less than the passes that it saves.
+        new = self.minima.sample is not None and self.minima.engine.hessian_cost < AFFORDABLE
+        return lambda_, self._evaluated(before, theta, 2 if new else 1)
 
     @cached_property
     def _at_start(self) -> _Tangent:
@@ -279,21 +332,16 @@ class JointSearch:
 
     def _evaluated(self, before: _Tangent, theta: Floats, order: int) -> _Tangent:
         """Make a pass; without a new Hessian the one before is updated from the gradient."""
-        minima, coordinates = self.minima, self.minima.coordinates
-        here, *others = (
-            coordinates.raw(each) for each in (theta, *(theta * kept for kept in self._kept))
+        minima, old = self.minima, before.point
+        (deviance, gradient, hessian), *others = minima.evaluated(
+            theta, order, [theta * kept for kept in self._kept]
         )
-        places = [(raw[:, 0], raw[:, 1:]) for raw in others]
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = minima.engine.derivatives(
-                minima.family, minima.basis.center, here[:, 0], here[:, 1:], order, places
-            )
-            gradient, hessian = coordinates.derivatives(sums)
-            gradients = (coordinates.derivatives(other)[0] for other in sums.others)
-        old = before.point
+        fresh = hessian is not None
         if hessian is None:
-            hessian = updated_hessian(old.hessian, theta - old.theta, gradient - old.gradient)
-        point = Point(theta, sums.deviance, gradient, hessian, passes=old.passes + 1)
-        deviances = (other.deviance for other in sums.others)
-        known = tuple(zip(deviances, gradients, strict=True))
-        return _Tangent(point, known, self._kept, self._penalties)
+            move, change, near = theta - old.theta, gradient - old.gradient, None
+            if minima.sample is not None and abs(float(move @ change)) > LONG * minima.unit:
+                near = minima.nearby_hessian(theta)
+            hessian = updated_hessian(old.hessian if near is None else near, move, change)
+        point = Point(theta, deviance, gradient, hessian, passes=old.passes + 1)
+        known = tuple((other, slope) for other, slope, _ in others)
+        return _Tangent(point, known, self._kept, self._penalties, fresh)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
+from fairridge.engines import Engine, binary_columns
 from fairridge.families import Family
-from fairridge.families.sums import RowFunction
+from fairridge.families.sums import GLMSums, RowFunction
 from fairridge.models import Coordinates, Separation
 from fairridge.models.spaces import Space
 from fairridge.search.problem import ModelSettings
@@ -26,8 +28,24 @@ MOVES = 1e-10
 ROUNDING_OF_CURVATURE = 1e-13
 # The same along which a minimum may still depend on where a search started.
 LOOSE = 1e-4
+# Numbers in [S, X] below which a model is not worth a sample of the rows.
+FEW_NUMBERS = 400_000
+# Rows of a sample, and events among them, for each column; and of all rows one of these at least.
+ROWS_EACH, EVENTS_EACH, MOST_ROWS_EACH = 50.0, 10.0, 20.0
+TINY = 1e-9
+# Decrease that may be left on a sample, relative to the deviance: chance leaves more.
+NEAR_ENOUGH = 1e-5
+# Passes after which a search that started from a sample starts anew, without it.
+MOST_PASSES = 20
+# Hessians of all rows to remember.
+MOST_SEEN = 8
 # Decrease promised by a Newton step, relative to the deviance, that may be left at a minimum.
 LITTLE = 1e-17
+
+
+Start = TypeVar("Start")
+# A deviance, its gradient and its Hessian if it was asked for.
+Values = tuple[float, Floats, Floats | None]
 
 
 class PenalizedGLM:
@@ -56,6 +74,7 @@ class PenalizedGLM:
         self.max_iter = settings.max_iter
         self._points: dict[float, Point] = {}
         self._rough: dict[float, Point] = {}
+        self._seen: list[_Seen] = []
         self.near: dict[float, tuple[float, Point]] = {}
 
     @cached_property
@@ -89,6 +108,7 @@ class PenalizedGLM:
             null=self.start.deviance,
             curvature=np.diag(self.start.hessian),
             unit=self.unit,
+            nearby=None if self.sample is None else self.nearby_hessian,
         )
 
     @property
@@ -136,12 +156,23 @@ class PenalizedGLM:
 
     def _evaluate(self, theta: Floats, order: int) -> tuple[float, Floats, Floats | None]:
         """Return the deviance and its derivatives in θ: one pass over the rows."""
-        raw = self.coordinates.raw(theta)
+        return self.evaluated(theta, order)[0]
+
+    def evaluated(self, theta: Floats, order: int, others: Sequence[Floats] = ()) -> list[Values]:
+        """Return the same at θ, and without the Hessian at others, in one pass."""
+        here, *places = (self.coordinates.raw(each) for each in (theta, *others))
         with np.errstate(over="ignore", invalid="ignore"):
             sums = self.engine.derivatives(
-                self.family, self.basis.center, raw[:, 0], raw[:, 1:], order
+                self.family,
+                self.basis.center,
+                here[:, 0],
+                here[:, 1:],
+                order,
+                [(raw[:, 0], raw[:, 1:]) for raw in places],
             )
-        return (sums.deviance, *self.coordinates.derivatives(sums))
+        found = [(s.deviance, *self.coordinates.derivatives(s)) for s in (sums, *sums.others)]
+        self._saw(theta, found[0][2])
+        return found
 
     @property
     def has_ceiling(self) -> bool:
@@ -166,6 +197,70 @@ class PenalizedGLM:
         curvature = max(curvature, ROUNDING_OF_CURVATURE * self.unit)
         quadratic = np.diag(self._penalized)
         return float(0.5 * curvature / (quadratic.mean() if quadratic.any() else 1.0))
+
+    # ------------------------------------------------------------------- sample
+
+    @cached_property
+    def sample(self) -> PenalizedGLM | None:
+        """The same model on a sample of the rows, in the same coordinates; None for small data."""
+        engine = self.engine
+        if engine.n_rows * len(engine.names) < FEW_NUMBERS:
+            return None
+        few = engine.sample(self._rows_for_a_start)
+        return None if few is None else _SampledGLM(self, few)
+
+    def in_samples(self, search: Callable[[PenalizedGLM], Start | None]) -> Start | None:
+        """Search in the sample; if it tells nothing, once more by itself, and then never again.
+
+        Parameters
+        ----------
+        search : callable
+            Maps the model of the sample to what it leads to; None if that is nothing.
+        """
+        if self.sample is None:
+            return None
+        for sample in (self.sample, _SampledGLM(self, self.sample.engine, alone=True)):
+            try:
+                with np.errstate(over="ignore", invalid="ignore"):  # it may lead anywhere
+                    found = search(sample)
+            except np.linalg.LinAlgError:
+                continue
+            if found is not None:
+                return found
+        self.sample, self._seen = None, []
+        return None
+
+    @property
+    def _rows_for_a_start(self) -> int:
+        """Rows of which a model is near that of all: enough of them, and of their events."""
+        events, targets = 1.0, self.basis.center_targets
+        if self.family.reads == "classes":
+            events = float(min(targets.min(), 1.0 - targets.max()))
+        elif self.family.link == "log" and self.family.reads == "numbers":
+            events = float(targets.min())
+        each = max(ROWS_EACH, EVENTS_EACH / min(max(events, TINY), 1.0))
+        return int(max(each * (1 + len(self.engine.names)), self.engine.n_rows / MOST_ROWS_EACH))
+
+    def _saw(self, theta: Floats, hessian: Floats | None) -> None:
+        """Remember the Hessian of all rows at a point, if it was computed."""
+        if hessian is not None and "sample" in self.__dict__ and self.sample is not None:
+            self._seen = [*self._seen[1 - MOST_SEEN :], _Seen(theta, hessian, self.sample)]
+
+    def nearby_hessian(self, theta: Floats) -> Floats | None:
+        """Return about the Hessian of all rows at θ, from a sample; None if it is not definite.
+
+        That is the Hessian at the nearest θ₀ where all rows were read for it, and what the
+        sample says of the difference: H(θ₀) + Hs(θ) − Hs(θ₀). The sample errs by a part of
+        the difference only, which vanishes as θ gets near.
+        """
+        if not self._seen:
+            return None
+        seen = min(self._seen, key=lambda seen: seen.distance(theta))
+        _, _, there = seen.sample._evaluate(theta, 2)
+        if there is None:
+            return None
+        hessian = seen.hessian + there - seen.sampled
+        return hessian if is_definite(hessian) else None
 
     # ------------------------------------------------------------------- points
 
@@ -276,18 +371,39 @@ class PenalizedGLM:
         if self._compares_nothing:
             return self.start
         objective = self.objective(lambda_)
+        if not (self._rough or self._points):
+            self._start_from_sample(lambda_)
         nearest = self._rough.get(lambda_) or self._nearest(lambda_, objective)
         # Coefficients that grew large at another λ can be worse than none at this one.
         start = nearest if np.isinf(lambda_) else min(nearest, self.start, key=objective.value)
-        minimum = minimize(objective, start, self.max_iter, close)
+        # Without a minimum a sample is of no use, and passes from it need not go on for long.
+        most = self.max_iter if objective.nearby is None else min(self.max_iter, MOST_PASSES)
+        minimum = minimize(objective, start, most, close)
         # If there is a limit instead of a minimum, where λ = 0 ends must not depend on what
         # was asked before.
-        loose = lambda_ == 0.0 and start is not self.start and self._is_loose(objective, minimum)
-        if loose or (start is not self.start and not minimum.converged):
+        started = start is not self.start or objective.nearby is not None
+        loose = lambda_ == 0.0 and started and self._is_loose(objective, minimum)
+        if loose or (started and not minimum.converged):
+            objective = replace(objective, nearby=None)
             minimum = minimize(objective, self.start, self.max_iter, close)
         if lambda_ > 0.0 or not minimum.converged:
             return minimum
         return replace(minimum, separated=self._undetermined(objective, minimum))
+
+    def _start_from_sample(self, lambda_: float) -> None:
+        """Start from the minimum of a sample, if that is any better than the null model."""
+
+        def found(sample: PenalizedGLM) -> Point | None:
+            objective = replace(sample.objective(lambda_), nearby=None)
+            few = minimize(objective, self.start, MOST_PASSES, NEAR_ENOUGH)
+            if not few.converged or few.separated is not None:
+                return None
+            point, value = self._point_at(few.theta), self.objective(lambda_).value
+            return point if value(point) < value(self.start) else None
+
+        point = self.in_samples(found)
+        if point is not None:
+            self._rough[lambda_] = point
 
     def _is_loose(self, objective: Objective, point: Point) -> bool:
         """Whether a minimum may depend on where its search started."""
@@ -373,6 +489,92 @@ class PenalizedGLM:
         alpha = self.coordinates.sensitive @ (mixed / self._spread[of_sensitive][:, None])
         largest = largest_of(np.abs(alpha).max(axis=1) * self.basis.deviations[: len(alpha)])
         return Separation((), tuple(self.engine.names[k] for k in largest))
+
+
+class _SampledGLM(PenalizedGLM):
+    """A model on a sample of the rows, with which a search on all of them starts.
+
+    Its coordinates are those of all rows, and its weights sum up to theirs: so do deviances
+    and their derivatives, but for chance. At the null model they are known of all rows, so that
+    the sample need not tell them: what it tells is how the deviance goes on from there,
+
+        D(θ₀) + gᵀ(θ − θ₀) + ½(θ − θ₀)ᵀH(θ − θ₀) + what Dₛ(θ) has beyond its own such terms.
+
+    A level that is absent from the sample is then as in one Newton step of all rows. Far from
+    the null model that may mislead, and the sample had better speak for itself, `alone`.
+    """
+
+    def __init__(self, whole: PenalizedGLM, engine: Engine, *, alone: bool = False) -> None:
+        super().__init__(replace(whole.space, engine=engine), whole.family, whole.settings)
+        self._whole = whole
+        self._alone = alone
+        self.sample = None
+
+    @property
+    def start(self) -> Point:  # type: ignore[override]
+        """The null model of all rows."""
+        return self._whole.start
+
+    def evaluated(self, theta: Floats, order: int, others: Sequence[Floats] = ()) -> list[Values]:
+        """Return deviances and derivatives, with what all rows have beyond the sample at θ₀."""
+        found = super().evaluated(theta, order, others)
+        if self._alone:
+            return found
+        level, slope, bend = self._beyond
+        corrected: list[Values] = []
+        for at, (deviance, gradient, hessian) in zip((theta, *others), found, strict=True):
+            move = at - self.start.theta
+            along = bend @ move
+            more = level + float((slope + 0.5 * along) @ move)
+            hessian = None if hessian is None else hessian + bend
+            corrected.append((deviance + more, gradient + slope + along, hessian))
+        return corrected
+
+    @cached_property
+    def _beyond(self) -> tuple[float, Floats, Floats]:
+        """What deviance, gradient and Hessian of all rows have beyond the sample's at θ₀."""
+        start = self.start
+        ((deviance, gradient, hessian),) = super().evaluated(start.theta, 2)
+        assert hessian is not None  # at order 2
+        return start.deviance - deviance, start.gradient - gradient, start.hessian - hessian
+
+    def objective(self, lambda_: float) -> Objective:
+        """Return the penalized deviance at a λ, with a small ridge on all coefficients."""
+        objective = super().objective(lambda_)
+        return replace(objective, quadratic=objective.quadratic + self._ridge)
+
+    @cached_property
+    def _ridge(self) -> Floats:
+        """A ridge that a few rows outweigh: on 0/1 columns as they are, on others standardized."""
+        basis, m = self.basis, self.family.n_predictors
+        squares = basis.deviations**2
+        squares[binary_columns(basis.center, squares)] = 1.0
+        squares = np.append(0.0, 2.0 * self.unit / self.engine.n_rows * squares)
+        raw = np.einsum("ab,ij->aibj", np.eye(m), np.diag(squares))
+        ridge = self.coordinates.derivatives(GLMSums(0.0, np.zeros((m, len(squares))), raw))[1]
+        assert ridge is not None
+        return ridge
+
+
+@dataclass
+class _Seen:
+    """A Hessian of all rows."""
+
+    theta: Floats  # where
+    hessian: Floats
+    sample: PenalizedGLM
+
+    @cached_property
+    def sampled(self) -> Floats:
+        """The Hessian of the sample there."""
+        hessian = self.sample._evaluate(self.theta, 2)[2]
+        assert hessian is not None  # at order 2
+        return hessian
+
+    def distance(self, theta: Floats) -> float:
+        """How far a point is from there, in units of the deviance."""
+        move = theta - self.theta
+        return float(move @ self.hessian @ move)
 
 
 def largest_of(effect: Floats) -> list[int]:

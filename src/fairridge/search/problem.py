@@ -276,10 +276,15 @@ class PenalizedProblem(Problem):
         ]
         fits = self.solved_at(np.array([choice.lambda_ for choice in choices]))
         columns, tol = self.in_columns(fits), self.settings.tol
-        return [
-            self.finished(self._solution(float(r), fit, choice, tol), solved)
-            for r, fit, choice, solved in zip(bounds, columns, choices, fits, strict=True)
-        ]
+        solutions: list[Solution] = []
+        for r, fit, choice, solved in zip(bounds.tolist(), columns, choices, fits, strict=True):
+            # Bounds that do not bind have one model, which is measured once.
+            same = solutions and choice is Choice.FREE and solutions[-1].choice is choice
+            if same and max(r, solutions[-1].unfairness) < 1.0:
+                solutions.append(replace(solutions[-1], unfairness=r))
+            else:
+                solutions.append(self.finished(self._solution(r, fit, choice, tol), solved))
+        return solutions
 
     def _solution(self, r: float, fit: Fit, choice: Choice, tol: float) -> Solution:
         """Measure a model, and take a "met" back if the bound does not hold.

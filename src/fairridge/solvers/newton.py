@@ -40,6 +40,8 @@ FAR = 1e-3
 CONTRACTION = 1e-2
 # A pass with the Hessian, in passes with the gradient alone.
 HESSIAN_COSTS = 4.0
+# Change of the slope along a step, in units of the deviance, above which the Hessian changes, too.
+LONG = 1e-6
 # Slope left after a Newton step, above which the step was too short: at a limit e⁻¹ is left.
 LEFT = 0.35
 # Curvature, relative to that of the null model, of a direction that has none.
@@ -93,6 +95,8 @@ class Objective:
     # What deviances are measured in: a decrease is small relative to this and to the
     # deviance, whatever the scale of weights and responses.
     unit: float = field(default=1.0, kw_only=True)
+    # Maps θ to about the Hessian there, for a fraction of its cost; None if it cannot.
+    nearby: Callable[[Floats], Floats | None] | None = field(default=None, kw_only=True)
 
     def value(self, point: Point) -> float:
         """Return the objective at a point that was evaluated."""
@@ -217,7 +221,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
         objective = replace(objective, curvature=np.diag(start.hessian))
     point = _restricted(objective, start)
     state = _NewtonState.at(objective, point, renew=False)
-    if state.decrease > FAR * state.scale:
+    if state.decrease > FAR * state.scale and objective.nearby is None:
         # Far from the minimum every step wants its own Hessian; near it an old one will do.
         state = replace(state, renew=True)
     while state.point.passes < start.passes + max_iter:
@@ -246,7 +250,8 @@ def _advanced(objective: Objective, state: _NewtonState, close: float) -> _Newto
         return _renewed(objective, state.point) if not state.renew else None
     after = _NewtonState.at(objective, trial, renew=state.renew)
     if not state.renew:
-        slow = _passes_left(after, state.decrease, close) > HESSIAN_COSTS
+        most = HESSIAN_COSTS * (1.0 if objective.nearby is None else 2.0)
+        slow = _passes_left(after, state.decrease, close) > most
         return (
             _renewed(objective, trial)
             if slow and after.decrease > ROUNDING_OF_DECREASE * after.scale
@@ -320,7 +325,12 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
     """Evaluate at θ; without a new Hessian the one before learns from the gradient."""
     deviance, gradient, hessian = objective.evaluate(theta, order)
     if hessian is None:
-        hessian = updated_hessian(before.hessian, theta - before.theta, gradient - before.gradient)
+        move, change = theta - before.theta, gradient - before.gradient
+        hessian = before.hessian
+        if objective.nearby is not None and abs(float(change @ move)) > LONG * objective.unit:
+            near = objective.nearby(theta)
+            hessian = hessian if near is None else near
+        hessian = updated_hessian(hessian, move, change)
     return replace(
         before,
         theta=theta,

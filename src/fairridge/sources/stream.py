@@ -20,6 +20,7 @@ from fairridge._typing import Floats
 from fairridge.data import RowLevel
 from fairridge.data.profiles import MOST_TRAVELING, NumberSample
 from fairridge.engines import MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
+from fairridge.engines.samples import FEWEST_EACH, RowSample, standing_for
 from fairridge.engines.sums import DistinctResponses, class_responses, null_sums
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import Sweep
@@ -53,6 +54,7 @@ class FirstPass:
     offset: float  # Σ w offset
     log_sums: Floats  # logarithms of sums from which a family with the log link starts
     sample: NumberSample  # some rows of the numeric columns
+    rows: RowSample | None = None  # some rows of all columns, if a search is to start from them
 
     @classmethod
     def of(cls, engine: MemoryEngine, family: Family | None) -> FirstPass:
@@ -63,6 +65,7 @@ class FirstPass:
             check(y[:, 0])
         log_sums = np.empty(0) if ask is None else ask(y, weight, offset)
         rows = engine.rows
+        searched = family is not None and family.separable and not family.least_squares
         pieces = (*rows.sensitive, *rows.predictors)
         return cls(
             engine.moments(),
@@ -72,6 +75,7 @@ class FirstPass:
             0.0 if offset is None else float(weight @ offset),
             log_sums,
             NumberSample.of(pieces, rows.n_rows, rows.weight, MOST_TRAVELING),
+            RowSample.of(rows) if searched else None,
         )
 
     def __add__(self, other: FirstPass) -> FirstPass:
@@ -83,6 +87,7 @@ class FirstPass:
             self.offset + other.offset,
             np.logaddexp(self.log_sums, other.log_sums),
             self.sample + other.sample,
+            None if self.rows is None or other.rows is None else self.rows + other.rows,
         )
 
 
@@ -107,6 +112,7 @@ class StreamEngine:
     """
 
     on_device = False
+    hessian_cost = 1.0  # to read and encode rows costs more than to sum over them
 
     def __init__(
         self,
@@ -255,6 +261,17 @@ class StreamEngine:
         )
         kept.passes = self.passes
         return kept
+
+    def sample(self, count: int) -> MemoryEngine | None:
+        """Return rows that the first pass has kept: of every batch some."""
+        kept, total = self.first.rows, self.moments()
+        if kept is None or FEWEST_EACH * count > total.n_rows:
+            return None
+        # All that were kept, up to a part of all rows: they are in memory, which saves passes.
+        rows = kept.thinned(kept.rows.n_rows * FEWEST_EACH // total.n_rows).rows
+        if rows.n_rows < count:
+            return None
+        return MemoryEngine(standing_for(rows, total.weight), many_passes=True)
 
     def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
         """Add up a function of batches of rows, each in an engine of its own."""

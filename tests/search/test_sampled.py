@@ -1,0 +1,219 @@
+"""Searches that start from a sample find what others find, whatever the sample."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
+from fairridge.engines import MemoryEngine, memory
+from fairridge.engines.samples import spread_rows
+from fairridge.fairness import StatisticalParity
+from fairridge.search import penalized_glm
+from fairridge.sources import parquet
+
+N = 6000
+CASES = {
+    "binomial": {},
+    "inactive": {"unfairness": 0.9},
+    "free": {"unfairness": 1.0},
+    "fair": {"unfairness": 0.0},
+    "blind": {"blind": True},
+    "controls": {"controls": [3]},
+    "variance": {"definition": StatisticalParity(measure="variance")},
+    "penalties": {"penalty": "lasso", "predictor_penalty": 5.0},
+    "means": {"definition": "mean-parity"},
+    "multinomial": {},
+    "poisson": {},
+    "gamma": {},
+    "cox": {},
+}
+
+
+@pytest.fixture
+def sampled(monkeypatch):
+    """Return a function that lets small data have samples, or not."""
+
+    def switch(on):
+        monkeypatch.setattr(penalized_glm, "FEW_NUMBERS", 0 if on else np.inf)
+        monkeypatch.setattr(penalized_glm, "ROWS_EACH", 20.0)
+
+    switch(True)
+    return switch
+
+
+def rows(n=N):
+    rng = np.random.default_rng(3)
+    Z = rng.normal(size=(n, 6))
+    Z[:, 2:] += 0.4 * Z[:, :1]
+    Z[:, 3] = Z[:, 3] > 0.3
+    Z[:, 1] = Z[:, 1] > 0.8
+    return rng, Z, Z @ [0.6, -0.5, 0.4, -0.3, 0.2, 0.1] - 0.5
+
+
+def problem_of(case):
+    rng, Z, eta = rows()
+    if case == "multinomial":
+        scores = np.column_stack([eta, -0.5 * eta, np.zeros(N)]) + rng.gumbel(size=(N, 3))
+        return FairRidgeClassifier, Z, scores.argmax(axis=1)
+    if case in ("poisson", "gamma"):
+        mean = np.exp(0.4 * eta)
+        y = rng.poisson(mean) if case == "poisson" else mean * rng.gamma(3.0, 1.0 / 3.0, N)
+        return FairRidgeRegressor, Z, y
+    if case == "cox":
+        y = np.column_stack([rng.exponential(np.exp(-eta)), rng.random(N) < 0.7])
+        return FairRidgeSurvival, Z, y
+    return FairRidgeClassifier, Z, (rng.random(N) < 1.0 / (1.0 + np.exp(-eta))).astype(int)
+
+
+def fitted(case, order=slice(None)):
+    kind, Z, y = problem_of(case)
+    options = {"unfairness": 0.03, "sensitive": [0, 1]} | CASES[case]
+    if case in ("poisson", "gamma"):
+        options["family"] = case
+    return kind(**options).fit(Z[order], y[order])
+
+
+def assert_same(found, expected):
+    assert found.status_ == expected.status_
+    assert found.unfairness_ == pytest.approx(expected.unfairness_, abs=1e-10)
+    assert found.lambda_ == pytest.approx(expected.lambda_, rel=1e-7)
+    assert found.deviance_ == pytest.approx(expected.deviance_, rel=1e-11)
+    scale = np.abs(expected.coef_).max()
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0.0, atol=2e-9 * scale)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_sample_changes_nothing_but_the_passes(sampled, case):
+    found = fitted(case)
+    sampled(False)
+    assert_same(found, fitted(case))
+
+
+def _first(n_rows, count):
+    return np.arange(count)
+
+
+def _last(n_rows, count):
+    return np.arange(n_rows - count, n_rows)
+
+
+@pytest.mark.parametrize("positions", [_first, _last])
+@pytest.mark.parametrize("order", ["response", "group", "predictor"])
+@pytest.mark.parametrize("case", ["binomial", "free", "poisson", "means"])
+def test_bad_samples_cost_time_only(sampled, monkeypatch, case, order, positions):
+    """Of sorted rows, the first or the last ones have one outcome, one group or one level."""
+    _, Z, y = problem_of(case)
+    column = {"response": y, "group": Z[:, 1], "predictor": Z[:, 3]}[order]
+    order = np.argsort(column, kind="stable")
+    monkeypatch.setattr(memory, "spread_rows", positions)
+    found = fitted(case, order)
+    sampled(False)
+    assert_same(found, fitted(case, order))
+
+
+def test_levels_that_a_sample_lacks(sampled, monkeypatch):
+    rng, Z, eta = rows()
+    level = np.where(np.arange(N) < N - 200, "common", np.where(np.arange(N) % 2, "rare", "new"))
+    frame = pd.DataFrame(Z, columns=list("abcdef")).assign(level=level)
+    y = (rng.random(N) < 1.0 / (1.0 + np.exp(-eta - 2.0 * (level == "new")))).astype(int)
+    monkeypatch.setattr(memory, "spread_rows", _first)
+    found = FairRidgeClassifier(0.03, sensitive=["a", "b"]).fit(frame, y)
+    sampled(False)
+    assert_same(found, FairRidgeClassifier(0.03, sensitive=["a", "b"]).fit(frame, y))
+
+
+@pytest.mark.parametrize("separated", ["level", "all"])
+def test_separated_rows_end_where_they_end_without_a_sample(sampled, separated):
+    """No minimum exists, and where the search ends must not depend on where it started."""
+    rng, Z, eta = rows()
+    chance = (rng.random(N) < 1.0 / (1.0 + np.exp(-eta))) & (Z[:, 3] == 0.0)
+    y = (eta > 0.0 if separated == "all" else chance).astype(int)
+    with pytest.warns(UserWarning, match="separate the responses"):
+        found = FairRidgeClassifier(1.0, sensitive=[0, 1]).fit(Z, y)
+    sampled(False)
+    with pytest.warns(UserWarning, match="separate the responses"):
+        expected = FairRidgeClassifier(1.0, sensitive=[0, 1]).fit(Z, y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6)
+
+
+def test_small_data_have_none():
+    made = []
+
+    class Watched(MemoryEngine):
+        def sample(self, count):
+            made.append(count)
+
+    _, Z, y = problem_of("binomial")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryEngine, "sample", Watched.sample)
+        FairRidgeClassifier(0.05, sensitive=[0, 1]).fit(Z, y)
+    assert not made
+
+
+def test_spread_rows_are_one_of_each_run():
+    places = spread_rows(10_007, 100)
+    assert len(places) == 100
+    assert (np.diff(places) > 0).all()
+    assert (places // 100 == np.arange(100)).all()
+    assert len(np.unique(places % 10)) == 10  # no pattern of the rows repeats in them
+    assert spread_rows(1000, 900) is None
+
+
+@pytest.mark.parametrize("r", [0.03, 1.0])
+def test_one_hessian_of_all_rows(sampled, monkeypatch, r):
+    """A start that is near makes do with one Hessian, and a sample with the rest."""
+    orders = []
+    derivatives = MemoryEngine.derivatives
+
+    def counted(engine, family, center, intercept, raw, order, others=()):
+        if engine.n_rows == 40_000 and raw.any():
+            orders.append(order)
+        return derivatives(engine, family, center, intercept, raw, order, others)
+
+    monkeypatch.setattr(MemoryEngine, "derivatives", counted)
+    monkeypatch.setattr(MemoryEngine, "hessian_cost", 6.0)  # as of a hundred columns
+    rng, Z, eta = rows(40_000)
+    y = (rng.random(len(eta)) < 1.0 / (1.0 + np.exp(-eta))).astype(int)
+    FairRidgeClassifier(r, sensitive=[0, 1]).fit(Z, y)
+    assert orders.count(2) == 1
+    with_a_sample = len(orders)
+    assert with_a_sample <= 6
+    orders.clear()
+    sampled(False)
+    FairRidgeClassifier(r, sensitive=[0, 1]).fit(Z, y)
+    assert orders.count(2) == 2
+
+
+def test_a_sample_stands_for_all_rows():
+    """Its deviance and derivatives are those of all rows, but for chance."""
+    _, Z, y = problem_of("binomial")
+    model = FairRidgeClassifier(sensitive=[0, 1])
+    engine = model._read(Z, y, None, None, None).engine
+    few = engine.sample(300)
+    assert few.n_rows == 300
+    assert few.moments().weight == pytest.approx(engine.moments().weight)
+
+
+def parted(folder, order):
+    """Write rows to four files, and return them as a source."""
+    rng, Z, eta = rows(20_000)
+    y = (rng.random(len(eta)) < 1.0 / (1.0 + np.exp(-2.0 * eta))).astype(int)
+    level = np.where(Z[:, 1] == 1.0, "yes", "no")
+    frame = pd.DataFrame(Z[:, [0, 2, 3, 4, 5]], columns=list("acdef")).assign(b=level, y=y)
+    if order is not None:
+        frame = frame.sort_values(order, kind="stable")
+    for k, part in enumerate(np.array_split(np.arange(len(frame)), 4)):
+        frame.iloc[part].to_parquet(folder / f"{k}.parquet", index=False)
+    return frame, parquet(f"{folder}/*.parquet", response="y", sensitive=["a", "b"])
+
+
+@pytest.mark.parametrize("order", [None, "b", "y"])
+def test_files_of_one_group_or_outcome_each(sampled, tmp_path, order):
+    pytest.importorskip("pyarrow")
+    frame, source = parted(tmp_path, order)
+    found = FairRidgeClassifier(0.03).fit(source)
+    sampled(False)
+    X, y = frame.drop(columns="y"), frame["y"]
+    assert_same(found, FairRidgeClassifier(0.03, sensitive=["a", "b"]).fit(X, y))
+    if order is None:
+        assert found.n_iter_ < FairRidgeClassifier(0.03).fit(source).n_iter_
