@@ -427,21 +427,16 @@ class FairRidge(LinearModel):
         definition = resolve_definition(self.definition)
         if isinstance(self.unfairness, Mapping):
             check_each(self.unfairness, definition)
-        if self.controls is not None:
-            return self._conditional(definition)
-        if not check_flag("blind", self.blind):
-            return definition
-        if definition.for_blind is None:
-            raise ValueError(
-                f"definition={definition.name!r} needs S to predict: blind=True takes "
-                "'statistical-parity', which then is R² of the linear predictor on S, and "
-                "'mean-parity'."
-            )
-        return definition.for_blind
-
-    def _conditional(self, definition: Definition) -> Definition:
         if check_flag("blind", self.blind):
-            raise ValueError("controls are for models that use S to predict; set blind=False.")
+            if definition.for_blind is None:
+                raise ValueError(
+                    f"definition={definition.name!r} needs S to predict: blind=True takes "
+                    "'statistical-parity', which then is R² of the linear predictor on S, and "
+                    "'mean-parity'."
+                )
+            definition = definition.for_blind
+        if self.controls is None:
+            return definition
         if definition.given_controls is None:
             raise ValueError(
                 f"definition={definition.name!r} has no version given controls; use "
