@@ -135,7 +135,7 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
         and not np.delete(solution.fit.beta, solution.fit.controls, axis=-1).any()
     ):
         left, follows = "the intercept meets", "Predictions are constant"
-        if solution.fit.controls:
+        if solution.fit.beta.any():
             left, follows = "controls meet", "Predictions depend on the controls alone"
         warn_user(
             f"only {left} unfairness={r:g}: S explains more of every combination of the "
