@@ -272,13 +272,6 @@ OTHERS: tuple[Refusal, ...] = (
     ),
     Refusal(
         ("inference", "population_unfairness"),
-        {"isolated": ("yes",), "min_frequency": ("6",)},
-        ("base level", "isolated", "standard errors"),
-        "the levels that are merged are the base, and decide the response together",
-        always=False,
-    ),
-    Refusal(
-        ("inference", "population_unfairness"),
         {"isolated": ("yes",), "predictor_penalty": ("cv",)},
         ("separate", "standard errors"),
         "a penalty that is almost zero leaves the level its infinite coefficient",

@@ -8,7 +8,7 @@ from fairridge.cli.auditing import favorable_facts, first_line
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names
 from fairridge.cli.model_tables import announce, announce_size
-from fairridge.cli.model_values import bounds_of
+from fairridge.cli.model_values import base_of, bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import (
     Favorable,
@@ -128,6 +128,7 @@ def _chosen(
         "blind": options.blind or None,
         "controls": list(training.controls) or None,
         "min_frequency": columns.min_frequency,
+        "base": base_of(columns.base),
         "missing": columns.missing if columns.missing != "error" else None,
     }
     for name, value in parameters.items():

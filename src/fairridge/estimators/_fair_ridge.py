@@ -373,9 +373,15 @@ class FairRidge(LinearModel):
         level a finite coefficient; "warn" keeps them; "error" refuses them.
     min_frequency : int or float, optional
         Levels of a predictor with less weight (rows, if there are no weights),
-        or, below 1, with a smaller share of it, become "(other)": the base
-        level of such a column, which also takes levels that were absent at
-        fit, whatever `unknown` is.
+        or, below 1, with a smaller share of it, become "(other)", which also takes
+        levels that were absent at fit, whatever `unknown` is.
+    base : "most-frequent" or dict of str to level, optional
+        The level of each categorical column that the coefficients of its others
+        compare with. By default the first level with rows, as in R;
+        "most-frequent" takes the one with the most weight in every predictor (the
+        first of equal ones), and ``{"brand": "VW"}`` takes levels by name of the
+        column, of S as well, and the first level elsewhere. "(other)" is never the
+        base. Without penalties predictions are the same for every base of X.
     max_levels : int or None, default=1000
         The most levels that a categorical column may have; more than ten, and
         more than half as many as rows, are refused as well. Keys, amounts and
@@ -411,6 +417,7 @@ class FairRidge(LinearModel):
     max_iter: int = 100
     separation: Literal["isolate", "warn", "error"] = "isolate"
     min_frequency: float | None = None
+    base: Literal["most-frequent"] | Mapping[str, Any] | None = None
     max_levels: int | None = MAX_LEVELS
     blind: bool = False
     controls: ColumnNames | None = None

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from fairridge.arguments import listed
+from fairridge.data.columns import CategoricalColumn
 from fairridge.estimators._certifying import certificate_facts
 from fairridge.estimators._model import attribute_facts, bound_text
 from fairridge.metrics import DIFFERENCES, WORDS
 from fairridge.reports import CoefficientRow, Summary
 
+# Share of the rows below which a base level is rare.
+RARE_BASE = 0.01
 SHARES = {
     "r_squared_sensitive": "Explained by S",
     "r_squared_unconditional": "Without controls",
@@ -50,6 +53,7 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
         notes.append(
             "Impact ratio: lowest share of a group that is given the class, over the highest."
         )
+    notes += _rare_bases(model._design.predictors.inner)
     if isolated:
         notes.append(f"isolated, since all their rows have the same outcome: {listed(isolated)}.")
     if getattr(model, "status_", "") == "separated":
@@ -61,6 +65,17 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
     return Summary(
         type(model).__name__, tuple(facts.items()), tuple(rows), tuple(notes), model._backend
     )
+
+
+def _rare_bases(encoding: Any) -> list[str]:
+    """Name base levels that coefficients are compared with few rows of."""
+    return [
+        f"The base level {column.name}[{column.levels[column.base]}] has "
+        f"{100.0 * column.shares[column.base]:.2g} % of the rows, so all coefficients of "
+        f"{column.name} have large errors: choose another one (base='most-frequent')."
+        for column in encoding.columns
+        if isinstance(column, CategoricalColumn) and column.shares[column.base] < RARE_BASE
+    ]
 
 
 def bound_facts(model: Any) -> dict[str, str]:

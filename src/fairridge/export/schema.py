@@ -173,6 +173,12 @@ def _is_class_weight(value: Any, facts: ModelFacts) -> bool:
     return all(conforms(k, Level) and is_number(w) and w > 0.0 for k, w in value.items())
 
 
+def _is_base(value: Any, facts: ModelFacts) -> bool:
+    if not isinstance(value, dict):
+        return value is None or value == "most-frequent"
+    return all(conforms(k, str) and conforms(level, Level) for k, level in value.items())
+
+
 def _is_predictor_penalty(value: Any, facts: ModelFacts) -> bool:
     chosen = isinstance(value, str) and value == "cv" and hasattr(facts.model, "separation")
     return chosen or _parameter(0.0).holds(value, facts)
@@ -201,6 +207,7 @@ PARAMETERS: dict[str, FieldRule] = {
     "tol": _parameter(0.0),
     "max_iter": _parameter(1.0),
     "min_frequency": _parameter(0.0, optional=True),
+    "base": FieldRule("None, 'most-frequent' or levels by column", _is_base),
     "separation": _typed(Literal["isolate", "warn", "error"], "'isolate', 'warn' or 'error'"),
     "max_levels": _parameter(1.0, optional=True),
     "link": _typed(Literal["logit", "probit", "cloglog"], "'logit', 'probit' or 'cloglog'"),
