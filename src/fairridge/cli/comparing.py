@@ -78,6 +78,10 @@ def _comparison_facts(comparison: Any) -> dict[str, Any]:
         "skipped": comparison.skipped,
         "notes": comparison.notes,
         "warnings": comparison.warnings,
+        "sign_flips": [
+            {"model": name, "unfairness": r, "predictors": flips}
+            for name, r, flips in comparison.sign_flips
+        ],
         "loss": comparison.loss_name,
         "favorable": None
         if comparison.favorable is None
@@ -156,7 +160,7 @@ def _show_comparison(training: Data, comparison: Any) -> None:
         show_table(f"\n{title}", head, rows)
     say(LEGEND, style="dim")
     warned = [f"{name}: {text}" for name, texts in comparison.warnings.items() for text in texts]
-    for remark in (*comparison.notes, *warned):
+    for remark in (*comparison.notes, *comparison.flip_remarks(), *warned):
         note(remark)
     for name, reason in comparison.skipped.items():
         say(f"Left out {name}: {reason}", style="dim")

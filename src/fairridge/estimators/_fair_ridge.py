@@ -47,6 +47,7 @@ from fairridge.estimators._checks import (
 from fairridge.estimators._choosing import CHOSEN, with_chosen_penalty
 from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._each import check_each, columns_of_each, require_one_bound
+from fairridge.estimators._flips import sign_flips
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits, fitted, notebook_html
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import Response, ResponseKind
@@ -586,6 +587,10 @@ class FairRidge(LinearModel):
         self.certificate_: Certificate | None = solution.certificate
         penalized = self.predictor_penalty_ > 0.0
         self._posterior = posterior_covariance(problem, solution.fit) if penalized else None
+        # Models with S leave the coefficients of what S does not explain alone, or nearly so.
+        self.sign_flips_: dict[str, dict[str, float]] = (
+            sign_flips(self, problem, solution) if self.blind else {}
+        )
         self.isolated_: dict[str, int] = {}
         if problem.isolation is not None:
             store_isolated(self, training, problem, solution)

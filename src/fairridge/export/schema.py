@@ -258,6 +258,7 @@ FITTED: dict[str, FieldRule] = {
     "dependence_": _typed(dict[str, float], "numbers by name"),
     "group_differences_": _typed(dict[str, float], "numbers by name"),
     "mutual_information_": _typed(dict[str, float], "numbers by name", _has("gamma")),
+    "sign_flips_": _typed(dict[str, dict[str, float]], "numbers by predictor", _has("separation")),
     "isolated_": _typed(dict[str, int], "rows by level", _has("separation")),
     "predictor_penalty_": _numbers(minimum=0.0, when=_has("separation")),
     "certificate_": FieldRule(
