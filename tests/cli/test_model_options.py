@@ -69,12 +69,40 @@ def test_rare_levels_are_merged(run, rows):
     found = json.loads(shown.out)
     assert found["log_likelihood"] == pytest.approx(model.loglik_, rel=1e-9)
     terms = [row["term"] for row in found["coefficients"]]
-    assert {"town[big]", "job[a]", "job[b]"} <= set(terms)
+    assert {"town[(other)]", "job[b]", "job[(other)]"} <= set(terms)
     assert not any("[t0]" in term or "[z]" in term for term in terms)
     # What is said before the fit is what it has.
     assert f"4 columns become {len(terms) - 1} encoded columns" in shown.error
     share = run("fit", "rows.csv", *ROLES, "--min-frequency", 20 / N, "--json")
     assert json.loads(share.out)["log_likelihood"] == found["log_likelihood"]
+
+
+def test_base_levels_are_chosen(run, rows):
+    shown = run("fit", "rows.csv", *ROLES, "--min-frequency", 20, "--base", "job=b", "--json")
+    terms = [row["term"] for row in json.loads(shown.out)["coefficients"]]
+    assert {"town[(other)]", "job[a]", "job[(other)]"} <= set(terms)
+    assert "job[b]" not in terms
+    frequent = run("fit", "rows.csv", *ROLES, "--base", "most-frequent", "--json")
+    model = FairRidgeClassifier(sensitive=["sex"], base="most-frequent")
+    model.fit(rows[COLUMNS], rows["hired"])
+    terms = [row["term"] for row in json.loads(frequent.out)["coefficients"]]
+    assert set(model.predictor_names_) < set(terms)
+
+
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        (["job"], "--base job must be a column and its level"),
+        (["job=a", "job=b"], "--base job=b must be a column and its level, each column once"),
+        (["job=nobody"], "base names the level 'nobody' of column 'job'"),
+        (["nothing=a"], "base names column 'nothing', which is not there"),
+    ],
+)
+def test_base_levels_that_are_not_there(run, rows, base, message):
+    options = [part for one in base for part in ("--base", one)]
+    shown = run("fit", "rows.csv", *ROLES, *options)
+    assert shown.code == 2
+    assert message in shown.error
 
 
 def test_merged_levels_are_counted_with_weights(run, rows):

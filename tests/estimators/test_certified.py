@@ -144,7 +144,6 @@ def test_an_inactive_bound_is_certified_by_what_the_model_reaches(rows):
         (regressor(confidence=1.0), "confidence=1.0 must lie"),
         (regressor(confidence=True), "confidence=True must lie"),
         (regressor(certification="bootstrap"), "certification='bootstrap' is not known"),
-        (regressor(certification="held-out", controls=["x1"]), "no version for controls"),
     ],
 )
 def test_what_cannot_be_certified(rows, model, message):

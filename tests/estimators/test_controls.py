@@ -280,11 +280,6 @@ def test_other_measures_are_taken(rows):
     assert share == pytest.approx(0.05, abs=1e-9)
 
 
-def test_blind_models_with_controls_are_refused(rows):
-    with pytest.raises(ValueError, match="set blind=False"):
-        fitted(rows, "gaussian", 0.05, blind=True)
-
-
 @pytest.mark.parametrize(
     ("controls", "error", "message"),
     [

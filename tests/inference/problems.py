@@ -9,16 +9,16 @@ from fairridge.inference import Analysis, Description, inference_of
 from fairridge.penalties import Radial, Ridge
 from fairridge.search import ModelSettings, set_up
 
-NAMES = ("group", "age", "x1", "x2", "x3")
+NAMES = ("group", "age", "x1", "x2", "x3", "x4")
 STEP = 1e-4
 
 
-def draw(family, n=60, seed=0):
+def draw(family, n=60, seed=0, p=3):
     """Return S, X, response and targets that suit a family."""
     rng = np.random.default_rng(seed)
     S = np.column_stack([rng.random(n) < 0.4, rng.normal(size=n)]).astype(float)
-    X = 0.5 * S @ rng.normal(size=(2, 3)) + rng.exponential(size=(n, 3))
-    eta = 0.4 * (S @ [1.0, 0.6] + X @ [0.5, -0.3, 0.4] - 0.8)
+    X = 0.5 * S @ rng.normal(size=(2, p)) + rng.exponential(size=(n, p))
+    eta = 0.4 * (S @ [1.0, 0.6] + X[:, :3] @ [0.5, -0.3, 0.4] - 0.8)
     if family.reads == "times":
         times = np.round(4 * rng.exponential(size=n) * np.exp(-eta)) / 4 + 0.25  # with ties
         events = (rng.random(n) < 0.7).astype(float)
@@ -42,23 +42,28 @@ def problem_of(family, data, weight=None, offset=None, **options):
         (Slab(S),), (Slab(X),), NAMES[: S.shape[1] + X.shape[1]], y, targets, weight, offset
     )
     engine = MemoryEngine(rows, separable=family.separable)
-    kind, definition = options.pop("kind", None), options.pop("definition", StatisticalParity())
-    if kind in ("blind", "means"):
+    kind, definition = options.pop("kind", ""), options.pop("definition", StatisticalParity())
+    if own_ridge(kind):
         options["penalty"] = Ridge()
     settings = ModelSettings(
         n_targets=targets.shape[1],
         tol=1e-13,
         max_iter=200,
-        blind=kind == "blind",
-        controls=(1,) if kind == "controls" else (),
+        blind="blind" in kind,
+        controls=(1,) if "controls" in kind else (),
         **options,
     )
     return set_up(engine, family, definition, settings)
 
 
-def described(definition, kind=None, **options):
+def own_ridge(kind):
+    """Whether a kind of model has a ridge on what S explains of its predictions."""
+    return "blind" in kind or "means" in kind
+
+
+def described(definition, kind="", **options):
     """Return the settings of a model; those with a ridge of their own have a radial one."""
-    own = {"penalty": Radial()} if kind in ("blind", "means") else {}
+    own = {"penalty": Radial()} if own_ridge(kind) else {}
     return Description(definition, **options | own)
 
 
@@ -114,7 +119,7 @@ def inferred(family, data, definition, r, weight=None, offset=None, **options):
         "predictor_penalty": options.pop("predictor_penalty", 0.0),
         "standardize": options.pop("standardize", True),
     }
-    own |= {"kind": options.pop("kind", None)}
+    own |= {"kind": options.pop("kind", "")}
     problem = problem_of(family, data, weight, offset, definition=definition, **own)
     solution = solution_of(problem, definition, r)
     return inference_of(problem, solution, described(definition, **own), **options)

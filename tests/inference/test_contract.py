@@ -53,7 +53,8 @@ BOUNDS = {0.0: "zero", 0.003: "bound", 0.03: "bound", 1.0: "free"}
 
 def check(family, definition, penalty, r, row=3, regime=None, **options):
     rng = np.random.default_rng(5)
-    data = draw(family)
+    # A blind model needs more predictors beside its controls than S has columns.
+    data = draw(family, p=4 if options.get("kind") == "blind controls" else 3)
     n = len(data[0])
     weight = 0.5 + rng.random(n)
     idle = family.least_squares or family.n_predictors > 1
@@ -137,6 +138,17 @@ OTHERS = [
     ("controls", StatisticalParity().given_controls, [*FAMILIES[:2], Poisson(), Multinomial(3)]),
     ("controls", StatisticalParity(measure="variance").given_controls, [Poisson(), Cox()]),
     ("controls", StatisticalParity(measure="nagelkerke").given_controls, [Binomial()]),
+    (
+        "blind controls",
+        StatisticalParity(measure="variance").given_controls,
+        [Gaussian(), Poisson(), Multinomial(3), Cox()],
+    ),
+    (
+        "blind controls",
+        MeanParity().given_controls,
+        [Gaussian(), Binomial(), Gamma(), Multinomial(3)],
+    ),
+    ("means controls", MeanParity().given_controls, [Gaussian(), Binomial(), Multinomial(3)]),
 ]
 OTHERS = [(kind, definition, family) for kind, definition, own in OTHERS for family in own]
 
@@ -162,12 +174,14 @@ def test_models_of_x_alone_with_a_predictor_that_s_explains(family):
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("kind", ["means", "blind", "controls"])
+@pytest.mark.parametrize("kind", ["means", "blind", "controls", "blind controls", "means controls"])
 def test_other_kinds_with_a_penalty_on_predictors(kind, standardize):
     definition = {
         "means": MeanParity(),
         "blind": StatisticalParity(measure="variance"),
         "controls": StatisticalParity().given_controls,
+        "blind controls": StatisticalParity(measure="variance").given_controls,
+        "means controls": MeanParity().given_controls,
     }[kind]
     options = {"kind": kind, "standardize": standardize, "predictor_penalty": 2.0}
     for r in (0.0, 0.003):
@@ -192,15 +206,27 @@ def test_everything(family, definition, penalty):
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
-@pytest.mark.parametrize("kind", ["means", "blind", "blind means", "controls"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "means",
+        "blind",
+        "blind means",
+        "controls",
+        "means controls",
+        "blind controls",
+        "blind means controls",
+    ],
+)
 def test_every_kind_of_every_family(kind, family):
     if "means" in kind and family.reads == "times":
         pytest.skip("hazards are not means")
     definition = StatisticalParity(measure="variance")
     definition = MeanParity() if "means" in kind else definition
-    definition = definition.given_controls if kind == "controls" else definition
+    definition = definition.given_controls if "controls" in kind else definition
+    kind = kind.replace("blind means", "blind")
     for standardize, predictor_penalty in ((True, 0.0), (True, 3.0), (False, 2.0)):
         options = {"standardize": standardize, "predictor_penalty": predictor_penalty}
         for r in (0.0, 0.003, 1.0):
             for row in (3, 17):
-                check(family, definition, Ridge(), r, row, kind=kind.split()[0], **options)
+                check(family, definition, Ridge(), r, row, kind=kind, **options)

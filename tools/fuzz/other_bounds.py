@@ -62,7 +62,7 @@ def other_bound(problem: Problem, columns: Columns, raw: Floats) -> OtherBound:
     raw : ndarray of shape (m, 1+q+p)
         Levels and coefficients of [S, X], zero for S in blind models.
     """
-    if problem.controls:
+    if problem.controls and not problem.blind:
         return _given_controls(problem, columns, raw)
     model = _Model(problem, columns, raw)
     return OtherBound(model.share, model.gain)
@@ -79,10 +79,15 @@ class _Form:
     ----------
     parts : list of (int, ndarray, ndarray)
         For each vector its column, the rows, and an orthonormal basis of √w(S − mean) there.
+    weight : ndarray
+        w.
+    controls : ndarray
+        Centered controls, which variances are given.
     """
 
     parts: list[tuple[int, NDArray[np.intp], Floats]]
     weight: Floats
+    controls: Floats
 
     def explained(self, values: Floats) -> list[Floats]:
         """Return Qᵀ√w m."""
@@ -94,7 +99,10 @@ class _Form:
         total = squares = 0.0
         for k, at, _ in self.parts:
             m, w = values[at, k], self.weight[at]
-            total += float(w @ (m - np.average(m, weights=w)) ** 2)
+            left = m - np.average(m, weights=w)
+            if self.controls.size:
+                left = residual(self.controls[at], left[:, None], w)[:, 0]
+            total += float(w @ left**2)
             squares += float(w @ m**2)
         if not total > 1e-20 * squares or not np.isfinite(squares):
             return None
@@ -102,14 +110,16 @@ class _Form:
         return Value(ours / total, float(rounding))
 
 
-def _form(S: Floats, w: Floats, groups: list[tuple[int, NDArray[np.intp]]]) -> _Form:
+def _form(
+    S: Floats, w: Floats, groups: list[tuple[int, NDArray[np.intp]]], controls: Floats
+) -> _Form:
     parts = []
     for k, at in groups:
         Z, _ = centered(S[at], w[at])
         Z = over(Z, np.sqrt(weighted_mean(Z**2, w[at])))
         Q, sizes, _ = np.linalg.svd(np.sqrt(w[at])[:, None] * Z, full_matrices=False)
         parts.append((k, at, Q[:, sizes > COLLINEAR * max(sizes.max(initial=0.0), 1e-300)]))
-    return _Form(parts, w)
+    return _Form(parts, w, controls)
 
 
 def _means(family: str, eta: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
@@ -162,7 +172,17 @@ class _Model:
         if self.problem.definition == "mean-opportunity":
             positive = [(0, 1)] if m == 1 else [(k, k) for k in range(m)]
             groups = [(k, np.flatnonzero(y == code)) for k, code in positive]
-        return _form(columns.S, columns.weight * self._exposure, groups)
+        S, C, weight = columns.S, self._controls, columns.weight * self._exposure
+        if C.size:
+            S = residual(C, residual(C, S, weight), weight)
+        return _form(S, weight, groups, C)
+
+    @property
+    def _controls(self) -> Floats:
+        """Centered controls of a blind model."""
+        q = self.columns.S.shape[1]
+        chosen = self.columns.raw[:, q : q + self.problem.controls]
+        return centered(chosen, self.columns.weight)[0]
 
     @property
     def _exposure(self) -> Floats:
@@ -184,13 +204,17 @@ class _Model:
         return self._form.share(self._bounded[0], self.columns.digits)
 
     def _design(self) -> tuple[Floats, Floats, Floats]:
-        """Return [1, S, U] or [1, X], what λ₂ multiplies, and the coefficients it is on."""
+        """Return [1, S, U] or [1, C, X], what λ₂ multiplies, and the coefficients it is on."""
         columns, problem, q = self.columns, self.problem, self.columns.S.shape[1]
         ones = np.ones((len(columns.S), 1 if columns.likelihood.has_intercept else 0))
-        X, _ = centered(columns.raw[:, q:], columns.weight)
+        C, q, w = self._controls, q + problem.controls, columns.weight
+        X, _ = centered(columns.raw[:, q:], w)
         others = X if problem.blind else columns.U
+        if C.size:
+            others = residual(C, residual(C, X, w), w)
         deviations = np.sqrt(weighted_mean(others**2, columns.weight))
-        first = ones if problem.blind else np.hstack([ones, _scaled(columns.S, columns.weight)])
+        beside = C if problem.blind else columns.S
+        first = np.hstack([ones, _scaled(beside, w)])
         unit = deviations if problem.standardize else np.ones_like(deviations)
         ratio = over(unit, deviations)
         beta = self.raw[:, 1 + q :].T * deviations[:, None]

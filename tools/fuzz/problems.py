@@ -169,6 +169,8 @@ def _with_other_bound(problem: Problem) -> Problem:
     keeps_penalty = about_pairs and problem.model == "ridge"
     definitions = {"blind": "statistical-parity", "controls": "statistical-parity"}
     memory = problem.source == "memory" or kind == "closeness"
+    blind = kind.startswith("blind")
+    given = kind == "controls" or (blind and rng.random() < 0.4)
     return replace(
         problem,
         model="ridge",
@@ -177,8 +179,8 @@ def _with_other_bound(problem: Problem) -> Problem:
         maps="none",
         source="memory" if memory else "parquet",
         twin=twin,
-        blind=kind.startswith("blind"),
-        controls=max(1, problem.X.shape[1] // 2) if kind == "controls" else 0,
+        blind=blind,
+        controls=max(1, problem.X.shape[1] // 2) if given else 0,
     )
 
 

@@ -51,6 +51,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "mean-opportunity": {"definition": "mean-opportunity"},
     "blind": {"blind": True},
     "blind means": {"blind": True, "definition": "mean-parity"},
+    "blind controls": {"blind": True, "controls": ["x0"]},
     "controls": {"controls": ["x0"]},
     "controls means": {"controls": ["x0"], "definition": "mean-parity"},
     "each": {"definition": "mean-parity"},
@@ -294,7 +295,7 @@ def _other_tables(use: Use, model: Any) -> Iterator[str]:
     rng = np.random.default_rng([use.seed, 1])
     for _ in range(2):
         of_X, of_S = (str(rng.choice(list(TABLES))) for _ in range(2))
-        if use.kind.startswith("controls") or use.kind.endswith("each"):  # these need names
+        if "controls" in use.kind or use.kind.endswith("each"):  # these need names
             of_X, of_S = ("polars" if name in ("numpy objects", "lists") else name
                           for name in (of_X, of_S))  # fmt: skip
         of_y = str(rng.choice(list(VECTORS))) if use.y.ndim == 1 else "array"

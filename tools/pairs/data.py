@@ -296,6 +296,8 @@ class Setting:
             found["missing"] = "level"
         if case["min_frequency"] != "none":
             found["min_frequency"] = int(case["min_frequency"])
+        if case["base"] != "first":
+            found["base"] = {"job": "b"} if case["base"] == "named" else "most-frequent"
         if case["unknown"] != "error":
             found["unknown"] = case["unknown"]
         return found | self._weights_and_maps

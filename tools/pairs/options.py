@@ -25,6 +25,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "missing_S": ("none", "category", "number"),
     "missing_X": ("none", "some"),
     "min_frequency": ("none", "6"),
+    "base": ("first", "most-frequent", "named"),
     "rare": ("no", "yes"),
     "unknown": ("error", "base", "mean"),
     "class_weight": ("none", "balanced", "dict"),
@@ -45,6 +46,7 @@ IMPOSSIBLE: tuple[dict[str, Sequence[str]], ...] = (
     # Matrices have no levels.
     {"input": MATRICES, "unknown": ("base", "mean")},
     {"input": MATRICES, "min_frequency": ("6",)},
+    {"input": MATRICES, "base": ("most-frequent", "named")},
     # A source says which of its columns are sensitive.
     {"input": ("parquet",), "S": ("sensitive_features",)},
 )

@@ -108,12 +108,6 @@ FIT: tuple[Refusal, ...] = (
     ),
     Refusal(
         ("fit",),
-        {"blind": ("yes",), "controls": ("given",)},
-        ("controls", "blind"),
-        "controls are for models that use S to predict",
-    ),
-    Refusal(
-        ("fit",),
         {"blind": ("yes",), "definition": (*SHARES, *AMONG)},
         ("definition=", "blind"),
         "these definitions read the coefficients of S",
@@ -158,12 +152,6 @@ FIT: tuple[Refusal, ...] = (
         {"confidence": ("auto",), "predictor_penalty": ("cv",)},
         ("confidence", "predictor_penalty"),
         'the rows chose the penalty; `certification="held-out"` allows it',
-    ),
-    Refusal(
-        ("fit",),
-        {"confidence": ("held-out",), "controls": ("given",)},
-        ("held-out", "controls"),
-        "tests on held-out rows look at all of what S explains",
     ),
     Refusal(
         ("fit",),
@@ -288,13 +276,6 @@ OTHERS: tuple[Refusal, ...] = (
         {"rare": ("yes",)},
         ("separate", "standard errors"),
         "a level with few rows may decide the response",
-        always=False,
-    ),
-    Refusal(
-        ("inference", "population_unfairness"),
-        {"isolated": ("yes",), "min_frequency": ("6",)},
-        ("base level", "isolated", "standard errors"),
-        "the levels that are merged are the base, and decide the response together",
         always=False,
     ),
     Refusal(
@@ -434,12 +415,6 @@ OTHERS: tuple[Refusal, ...] = (
         {"definition": ("function",)},
         ("definition=", "standard errors"),
         "how your function depends on a row is not known",
-    ),
-    Refusal(
-        ("inference", "population_unfairness"),
-        {"definition": ("mean-parity",), "controls": ("given",)},
-        ("definition=", "controls"),
-        "how such a bound depends on each row is not worked out",
     ),
     Refusal(
         ("population_unfairness",),

@@ -501,6 +501,8 @@ def _of_model(setting: Setting) -> list[str]:
     found += ["--controls", "grade"] if case["controls"] == "given" else []
     found += ["--missing", "level"] if "missing" in setting.parameters else []
     found += ["--min-frequency", "6"] if case["min_frequency"] != "none" else []
+    chosen = {"first": [], "named": ["job=b"]}.get(case["base"], [case["base"]])
+    found += [part for one in chosen for part in ("--base", one)]
     if case["class_weight"] != "none":
         weights = setting.parameters["class_weight"]
         if weights != "balanced":

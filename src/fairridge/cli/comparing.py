@@ -8,7 +8,7 @@ from fairridge.cli.auditing import favorable_facts, first_line
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names
 from fairridge.cli.model_tables import announce, announce_size
-from fairridge.cli.model_values import bounds_of
+from fairridge.cli.model_values import base_of, bounds_of
 from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import (
     Favorable,
@@ -78,6 +78,10 @@ def _comparison_facts(comparison: Any) -> dict[str, Any]:
         "skipped": comparison.skipped,
         "notes": comparison.notes,
         "warnings": comparison.warnings,
+        "sign_flips": [
+            {"model": name, "unfairness": r, "predictors": flips}
+            for name, r, flips in comparison.sign_flips
+        ],
         "loss": comparison.loss_name,
         "favorable": None
         if comparison.favorable is None
@@ -128,6 +132,7 @@ def _chosen(
         "blind": options.blind or None,
         "controls": list(training.controls) or None,
         "min_frequency": columns.min_frequency,
+        "base": base_of(columns.base),
         "missing": columns.missing if columns.missing != "error" else None,
     }
     for name, value in parameters.items():
@@ -155,7 +160,7 @@ def _show_comparison(training: Data, comparison: Any) -> None:
         show_table(f"\n{title}", head, rows)
     say(LEGEND, style="dim")
     warned = [f"{name}: {text}" for name, texts in comparison.warnings.items() for text in texts]
-    for remark in (*comparison.notes, *warned):
+    for remark in (*comparison.notes, *comparison.flip_remarks(), *warned):
         note(remark)
     for name, reason in comparison.skipped.items():
         say(f"Left out {name}: {reason}", style="dim")

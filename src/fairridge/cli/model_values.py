@@ -32,6 +32,24 @@ def bounds_of(text: str | None, option: str) -> list[float] | None:
         ) from None
 
 
+def base_of(texts: Sequence[str] | None) -> dict[str, str] | Literal["most-frequent"] | None:
+    """Read base levels by column, or that they are the most frequent ones."""
+    if not texts:
+        return None
+    if list(texts) == ["most-frequent"]:
+        return "most-frequent"
+    levels: dict[str, str] = {}
+    for text in texts:
+        name, equals, level = text.partition("=")
+        if not equals or not name or name in levels:
+            raise BadInputError(
+                f"--base {text} must be a column and its level, each column once, such as "
+                "brand=VW, or most-frequent alone."
+            )
+        levels[name] = level
+    return levels
+
+
 def predictor_penalty_of(text: str) -> float | Literal["cv"]:
     """Read a penalty, or that it is to be chosen."""
     if text == "cv":

@@ -81,6 +81,14 @@ class Columns:
             "go, too; below 1, with a smaller share of the rows.",
         ),
     ] = None
+    base: Annotated[
+        list[str] | None,
+        of_data(
+            "COLUMN=LEVEL",
+            "Level that the coefficients of a column compare with, instead of the first; "
+            "'most-frequent' for all predictors.",
+        ),
+    ] = None
     max_levels: Annotated[
         int | None,
         of_data(

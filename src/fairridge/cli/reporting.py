@@ -131,7 +131,7 @@ def _reported(model: Any, training: Data, out: str, made: ReportOptions, **other
 
 def _known_model(place: str, columns: Columns, options: ModelOptions) -> Any:
     """Read a model file; raise if there are options for a new model."""
-    of_models = ("controls", "min_frequency", "missing", "unknown")
+    of_models = ("controls", "min_frequency", "base", "missing", "unknown")
     defaults = vars(Columns()) | vars(ModelOptions())
     values = {name: getattr(columns, name) for name in of_models} | vars(options)
     for name, value in values.items():

@@ -9,7 +9,7 @@ from typing import Any
 from fairridge.cli.column_types import NOTHING, Kinds, coded, is_text, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read
-from fairridge.cli.model_values import bound_of, class_weight_of, predictor_penalty_of
+from fairridge.cli.model_values import base_of, bound_of, class_weight_of, predictor_penalty_of
 from fairridge.cli.option_groups import Columns, ModelOptions
 from fairridge.cli.response_families import CLASSES, check_exposure, choose_family
 from fairridge.data.text_style import TextStyle
@@ -84,6 +84,7 @@ def make_model(data: Data, options: ModelOptions) -> Any:
         "class_weight": class_weight_of(options.class_weight),
         "controls": list(data.controls) or None,
         "min_frequency": columns.min_frequency,
+        "base": base_of(columns.base),
         "missing": columns.missing,
         "unknown": columns.unknown,
     }

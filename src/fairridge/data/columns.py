@@ -7,7 +7,7 @@ rows, or leaves the codes to tabmat.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, count, pairwise, product
@@ -23,8 +23,12 @@ from fairridge.data.rows import Indicators, Piece, Slab, merged_slabs, sparse_pi
 from fairridge.data.table import Table
 
 Unknown = Literal["error", "base", "mean"]
+# The base level of every column: the first, the most frequent, or one by name of the column.
+Base = Literal["most-frequent"] | Mapping[str, Any] | None
 Missing = Literal["error", "level"]
 
+# Weights that differ by no more than sums in another order do are equal.
+EQUAL = 1e-9
 # The level of rows whose own levels are rare.
 OTHER = "(other)"
 # Between the names of columns that are multiplied.
@@ -73,17 +77,17 @@ class FilledColumn:
 class CategoricalColumn:
     """A categorical: one 0/1 column per level but the base.
 
-    The base is the first level that has rows, so that declared but empty
-    levels never make the columns collinear; an empty level has a column of
-    zeros and hence the coefficient 0.
+    The base is the first level that has rows, or another one that has, so that
+    declared but empty levels never make the columns collinear; an empty level has a
+    column of zeros and hence the coefficient 0.
     """
 
     name: str  # the input column
     levels: tuple[Any, ...]  # in order (tuple)
     base: int  # position of the base level
     empty: tuple[int, ...] = ()  # positions of levels without rows
-    # Whether the base level is "(other)", which rows of all other levels have: those that
-    # were rare at fit, and those that were not there.
+    # Whether there is a level "(other)", which rows of all other levels have: those that
+    # were rare at fit, and those that were not there. It is the base only if it is alone.
     merges: bool = False
     shares: tuple[float, ...] = ()  # share of each level in the weight of the training rows
     # Whether a missing value has the level "(missing)". If no value was missing at fit, that
@@ -97,6 +101,7 @@ class CategoricalColumn:
         weights: dict[Any, float],
         min_frequency: Any,
         missing: float | None = None,
+        base: Base = None,
     ) -> CategoricalColumn:
         """Choose the base, and merge rare levels.
 
@@ -110,6 +115,8 @@ class CategoricalColumn:
             Levels of less weight are merged, or, below 1, of a smaller share.
         missing : float or None
             Weight of missing values, which are a level; None if they are not.
+        base : None, "most-frequent" or mapping of str to level
+            The base: by default, and in columns that are not named, the first level.
         """
         if missing:
             weights = weights | {MISSING: weights.get(MISSING, 0.0) + missing}
@@ -121,25 +128,52 @@ class CategoricalColumn:
             present = [weight > 0.0 for weight in weights.values()]
             empty = tuple(k for k, here in enumerate(present) if not here)
             shares = tuple(weight / total for weight in weights.values())
-            return cls(name, tuple(weights), present.index(True), empty, False, shares, takes)
+            known = cls(name, tuple(weights), present.index(True), empty, False, shares, takes)
+            return known.with_base(base)
         kept = {
             level: weight / total
             for level, weight in weights.items()
             if weight >= least and level != OTHER
         }
-        shares = (max(1.0 - sum(kept.values()), 0.0), *kept.values())
-        return cls(name, (OTHER, *kept), 0, (), True, shares, takes)
+        shares = (*kept.values(), max(1.0 - sum(kept.values()), 0.0))
+        return cls(name, (*kept, OTHER), 0, (), True, shares, takes).with_base(base)
 
-    def unknown(self, otherwise: Unknown) -> Unknown:
-        """Return what a level does that is not one of these."""
-        return "base" if self.merges else otherwise
+    def with_base(self, base: Base) -> CategoricalColumn:
+        """Return the column with the base level that is asked for; see `learn`."""
+        possible = [k for k in range(len(self.levels)) if k not in self.empty and k != self.rest]
+        if isinstance(base, Mapping) and self.name in base:
+            return replace(self, base=self._place(base[self.name], possible))
+        if base != "most-frequent" or not possible:
+            return self
+        largest = max(self.shares[k] for k in possible) * (1.0 - EQUAL)
+        return replace(self, base=next(k for k in possible if self.shares[k] >= largest))
+
+    def _place(self, level: Any, possible: Sequence[int]) -> int:
+        """Return the position of a level that is to be the base; as text, if need be."""
+        for same in (lambda one: one == level, lambda one: str(one) == str(level)):
+            places = [k for k in possible if same(self.levels[k])]
+            if places:
+                return places[0]
+        merged = ", or they are merged into '(other)'" if self.merges else ""
+        known = listed([self.levels[k] for k in possible], 8)
+        raise ValueError(
+            f"base names the level {level!r} of column {self.name!r}, which has no rows of it"
+            f"{merged}; {f'choose one of {known}' if possible else 'leave it out'}."
+        )
+
+    @property
+    def rest(self) -> int | None:
+        """Position of "(other)", which unseen levels have; None if there is none."""
+        return self.levels.index(OTHER) if self.merges else None
 
     def unseen(self, unknown: Unknown) -> Floats | None:
         """Return the encoded columns of a level that is not one of these; None is an error."""
-        rule = self.unknown(unknown)
-        if rule == "error":
+        if self.rest is None and unknown == "error":
             return None
-        return np.delete(self.shares, self.base) if rule == "mean" else np.zeros(self.width)
+        if self.rest is None and unknown == "mean":
+            return np.delete(self.shares, self.base)
+        place = self.base if self.rest is None else self.rest
+        return np.delete(np.eye(len(self.levels))[place], self.base)
 
     @property
     def width(self) -> int:
@@ -169,11 +203,11 @@ class CategoricalColumn:
         if unseen.any():
             if stands is None:
                 raise ValueError(self.unseen_message(column, int(np.argmax(unseen))))
-            codes = np.where(unseen, self.base, codes)
+            codes = np.where(unseen, self.base if self.rest is None else self.rest, codes)
         # Levels after the base move down by one; the base itself becomes -1.
         shifted = np.where(codes > self.base, codes - 1, codes)
         indicators = Indicators(np.where(codes == self.base, -1, shifted), self.width)
-        if stands is None or not (unseen.any() and stands.any()):
+        if self.rest is not None or stands is None or not (unseen.any() and stands.any()):
             return indicators
         return Slab(np.where(unseen[:, None], stands, indicators.dense()))
 
@@ -393,6 +427,7 @@ def encode_columns(
     weight: Floats | None = None,
     min_frequency: Any = None,
     missing: Missing = "error",
+    base: Base = None,
 ) -> Encoding:
     """Learn names, levels and base levels from a table without zero-weight rows.
 
@@ -409,11 +444,13 @@ def encode_columns(
     missing : {"error", "level"}
         Whether a missing value is a level, and a missing number its mean beside
         a column that marks them.
+    base : None, "most-frequent" or mapping of str to level
+        See `CategoricalColumn.learn`.
     """
     if table.is_numeric_array and missing == "error":
         return Encoding(tuple(NumericColumn(table.label(position)) for position in positions))
-    learned = (_learn(table, position, weight, min_frequency, missing) for position in positions)
-    return Encoding(tuple(learned))
+    options = min_frequency, missing, base
+    return Encoding(tuple(_learn(table, position, weight, *options) for position in positions))
 
 
 def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> Floats:
@@ -444,7 +481,12 @@ def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> Floats:
 
 
 def _learn(
-    table: Table, position: int, weight: Floats | None, min_frequency: Any, missing: Missing
+    table: Table,
+    position: int,
+    weight: Floats | None,
+    min_frequency: Any,
+    missing: Missing,
+    base: Base,
 ) -> ColumnEncoding:
     name, column = table.label(position), table.column(position)
     if not isinstance(column, Levels):
@@ -456,8 +498,26 @@ def _learn(
         raise ValueError(missing_message(name))
     weights = dict(zip(column.levels, map(float, counts), strict=True))
     return CategoricalColumn.learn(
-        name, weights, min_frequency, float(gone) if missing == "level" else None
+        name, weights, min_frequency, float(gone) if missing == "level" else None, base
     )
+
+
+def base_of_sensitive(base: Base) -> Base:
+    """Return the base levels of S, whose coding the ridge on α sees: those that are named."""
+    return base if isinstance(base, Mapping) else None
+
+
+def require_levels(base: Base, *encodings: Encoding) -> None:
+    """Raise if a column whose base level is named has no levels, or is not there."""
+    columns = {column.name: column for encoding in encodings for column in encoding.columns}
+    for name in base if isinstance(base, Mapping) else ():
+        if name not in columns:
+            raise ValueError(f"base names column {name!r}, which is not there.")
+        if not isinstance(columns[name], CategoricalColumn):
+            raise ValueError(
+                f"base names a level of column {name!r}, which holds numbers; leave it out, or "
+                "convert the column to categories."
+            )
 
 
 def _number(name: str, column: NDArray[Any], weight: Floats | None) -> ColumnEncoding:

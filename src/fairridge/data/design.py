@@ -10,14 +10,17 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_count
 from fairridge.data.columns import (
+    Base,
     CategoricalColumn,
     ColumnEncoding,
     Encoding,
     Missing,
     Unknown,
+    base_of_sensitive,
     dense_columns,
     encode_columns,
     for_sensitive,
+    require_levels,
     unique_names,
 )
 from fairridge.data.maps import MappedEncoding, learn_map
@@ -324,6 +327,7 @@ def learn_design(
     weight: Floats | None = None,
     min_frequency: Any = None,
     missing: Missing = "error",
+    base: Base = None,
 ) -> Design:
     """Split and encode the columns of a training table.
 
@@ -344,9 +348,11 @@ def learn_design(
         See `require_few_levels`.
     missing : {"error", "level"}
         See `encode_columns`.
+    base : None, "most-frequent" or mapping of str to level
+        Base levels; the most frequent one is that of predictors only.
     """
     source, chosen, rest = locate_sensitive(X, S, sensitive)
-    attributes = encode_columns(source, chosen, weight, None, missing)
+    attributes = encode_columns(source, chosen, weight, None, missing, base_of_sensitive(base))
     if S is None:
         _, crossed = sensitive_positions(sensitive, X.names, X.shape[1])
         if crossed:
@@ -355,7 +361,7 @@ def learn_design(
             attributes = attributes.with_intersections(crossed, columns)
     design = Design(
         attributes,
-        encode_columns(X, rest, weight, min_frequency, missing),
+        encode_columns(X, rest, weight, min_frequency, missing, base),
         chosen,
         rest,
         X.names,
@@ -363,6 +369,7 @@ def learn_design(
         X.shape[1],
         S is not None,
     )
+    require_levels(base, design.sensitive, design.predictors)
     require_few_levels(design, X.shape[0], max_levels)
     return design.with_unique_names()
 

@@ -44,8 +44,6 @@ def set_aside(model: Any, training: Training) -> Training:
         reason = "needs the rows in memory"
     elif training.unmapped is not None:
         reason = "has no version for predictor_map and sensitive_map, which are fitted to all rows"
-    elif model.controls is not None:
-        reason = "has no version for controls"
     if reason:
         raise ValueError(f"certification='held-out' {reason}; use certification='auto'.")
     n = training.n_rows

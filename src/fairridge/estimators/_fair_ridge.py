@@ -38,6 +38,7 @@ from fairridge.estimators._certifying import certified_solutions, check_certific
 from fairridge.estimators._choosing import CHOSEN, with_chosen_penalty
 from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._each import check_each, columns_of_each, require_one_bound
+from fairridge.estimators._flips import sign_flips
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits, fitted, notebook_html
 from fairridge.estimators._outcome import (
     SEPARATION,
@@ -393,9 +394,15 @@ class FairRidge(LinearModel):
         level a finite coefficient; "warn" keeps them; "error" refuses them.
     min_frequency : int or float, optional
         Levels of a predictor with less weight (rows, if there are no weights),
-        or, below 1, with a smaller share of it, become "(other)": the base
-        level of such a column, which also takes levels that were absent at
-        fit, whatever `unknown` is.
+        or, below 1, with a smaller share of it, become "(other)", which also takes
+        levels that were absent at fit, whatever `unknown` is.
+    base : "most-frequent" or dict of str to level, optional
+        The level of each categorical column that the coefficients of its others
+        compare with. By default the first level with rows, as in R;
+        "most-frequent" takes the one with the most weight in every predictor (the
+        first of equal ones), and ``{"brand": "VW"}`` takes levels by name of the
+        column, of S as well, and the first level elsewhere. "(other)" is never the
+        base. Without penalties predictions are the same for every base of X.
     max_levels : int or None, default=1000
         The most levels that a categorical column may have; more than ten, and
         more than half as many as rows, are refused as well. Keys, amounts and
@@ -435,6 +442,7 @@ class FairRidge(LinearModel):
     max_iter: int = 100
     separation: Literal["isolate", "warn", "error"] = "isolate"
     min_frequency: float | None = None
+    base: Literal["most-frequent"] | Mapping[str, Any] | None = None
     max_levels: int | None = MAX_LEVELS
     blind: bool = False
     controls: ColumnNames | None = None
@@ -452,21 +460,16 @@ class FairRidge(LinearModel):
         definition = resolve_definition(self.definition)
         if isinstance(self.unfairness, Mapping):
             check_each(self.unfairness, definition)
-        if self.controls is not None:
-            return self._conditional(definition)
-        if not check_flag("blind", self.blind):
-            return definition
-        if definition.for_blind is None:
-            raise ValueError(
-                f"definition={definition.name!r} needs S to predict: blind=True takes "
-                "'statistical-parity', which then is R² of the linear predictor on S, and "
-                "'mean-parity'."
-            )
-        return definition.for_blind
-
-    def _conditional(self, definition: Definition) -> Definition:
         if check_flag("blind", self.blind):
-            raise ValueError("controls are for models that use S to predict; set blind=False.")
+            if definition.for_blind is None:
+                raise ValueError(
+                    f"definition={definition.name!r} needs S to predict: blind=True takes "
+                    "'statistical-parity', which then is R² of the linear predictor on S, and "
+                    "'mean-parity'."
+                )
+            definition = definition.for_blind
+        if self.controls is None:
+            return definition
         if definition.given_controls is None:
             raise ValueError(
                 f"definition={definition.name!r} has no version given controls; use "
@@ -610,6 +613,10 @@ class FairRidge(LinearModel):
         self.certificate_: Certificate | None = solution.certificate
         penalized = self.predictor_penalty_ > 0.0
         self._posterior = posterior_covariance(problem, solution.fit) if penalized else None
+        # Models with S leave the coefficients of what S does not explain alone, or nearly so.
+        self.sign_flips_: dict[str, dict[str, float]] = (
+            sign_flips(self, problem, solution) if self.blind else {}
+        )
         self.isolated_: dict[str, int] = {}
         if problem.isolation is not None:
             store_isolated(self, training, problem, solution)

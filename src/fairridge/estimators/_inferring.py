@@ -339,11 +339,6 @@ def description_of(model: Any) -> Description:
         With the parameters of the fit.
     """
     definition = model._bounded
-    if model.controls is not None and definition.own_ridge:
-        raise ValueError(
-            f"there are no standard errors for definition={definition.name!r} given controls; use "
-            "'statistical-parity', or leave controls out."
-        )
     # A ridge on what S explains of predictions; in α, if there is one, it is radial.
     on_predictions = model.blind or definition.own_ridge
     penalty = Radial() if on_predictions else resolve_penalty(model.penalty)

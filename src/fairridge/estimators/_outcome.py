@@ -143,11 +143,17 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
             f"{solution.achieved:.10g}); {remedy}.",
             ConvergenceWarning,
         )
-    elif choice.status == "infeasible" and not solution.fit.beta.any():
+    elif (
+        choice.status == "infeasible"
+        and not np.delete(solution.fit.beta, solution.fit.controls, axis=-1).any()
+    ):
+        left, follows = "the intercept meets", "Predictions are constant"
+        if solution.fit.beta.any():
+            left, follows = "controls meet", "Predictions depend on the controls alone"
         warn_user(
-            f"only the intercept meets unfairness={r:g}: S explains more of every combination of "
-            "the predictors that the penalty leads to. Predictions are constant; raise the bound, "
-            "or add predictors.",
+            f"only {left} unfairness={r:g}: S explains more of every combination of the "
+            f"predictors that the penalty leads to. {follows}; raise the bound, or add "
+            "predictors.",
             BoundWarning,
         )
     elif choice.status == "infeasible":

@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 
 from fairridge.arguments import listed
+from fairridge.data.columns import CategoricalColumn
 from fairridge.estimators._certifying import certificate_facts
+from fairridge.estimators._flips import flips_text
 from fairridge.estimators._model import attribute_facts, bound_text
 from fairridge.metrics import DIFFERENCES, WORDS
 from fairridge.reports import CoefficientRow, Summary
 
+# Share of the rows below which a base level is rare.
+RARE_BASE = 0.01
 SHARES = {
     "r_squared_sensitive": "Explained by S",
     "r_squared_unconditional": "Without controls",
@@ -21,8 +25,9 @@ SHARES = {
     "mean_variance": "Variance of means",
     "all_rows": "With isolated rows",
 }
+WITH_S = "coef: on S and on the predictors decorrelated from S. raw coef: on the columns as given."
+WITHOUT_S = "The model does not use S to predict. coef, raw coef: on the columns as given."
 NOTES = (
-    "coef: on S and on the predictors decorrelated from S. raw coef: on the columns as given.",
     "S explains: share of a predictor's variance that the sensitive attributes explain.",
     "COR: correlation of predictions with S. SMD: difference of means between a level of S and "
     "all other rows, in standard deviations within the two.",
@@ -45,11 +50,15 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
         for k in range(1 if labels is None else len(labels))
         for row in _coefficient_rows(model, k, "" if labels is None else f" → {labels[k]}")
     ]
-    notes, isolated = list(NOTES), list(getattr(model, "isolated_", {}))
+    first = WITH_S if model._fitted.traits.needs_sensitive else WITHOUT_S
+    notes, isolated = [first, *NOTES], list(getattr(model, "isolated_", {}))
     if hasattr(model, "classes_"):
         notes.append(
             "Impact ratio: lowest share of a group that is given the class, over the highest."
         )
+    flips = flips_text(getattr(model, "sign_flips_", {}))
+    notes += [flips] if flips else []
+    notes += _rare_bases(model._design.predictors.inner)
     if isolated:
         notes.append(f"isolated, since all their rows have the same outcome: {listed(isolated)}.")
     if getattr(model, "status_", "") == "separated":
@@ -70,6 +79,17 @@ def _offset_facts(model: Any) -> dict[str, str]:
     if model.family_.link == "log":
         return {"Exposure": "given, so means are rates"}
     return {"Offset": "given, a part of scores"}
+
+
+def _rare_bases(encoding: Any) -> list[str]:
+    """Name base levels that coefficients are compared with few rows of."""
+    return [
+        f"The base level {column.name}[{column.levels[column.base]}] has "
+        f"{100.0 * column.shares[column.base]:.2g} % of the rows, so all coefficients of "
+        f"{column.name} have large errors: choose another one (base='most-frequent')."
+        for column in encoding.columns
+        if isinstance(column, CategoricalColumn) and column.shares[column.base] < RARE_BASE
+    ]
 
 
 def bound_facts(model: Any) -> dict[str, str]:
@@ -95,8 +115,10 @@ def bound_facts(model: Any) -> dict[str, str]:
         facts["Isolated rows"] = f"{sum(isolated.values()):,}"
     if fitted.settings.sensitive_map is not None:
         facts["Variance of S dropped"] = f"{model.sensitive_dropped_:.4g}"
+    # A model of X alone has no U.
+    without = () if fitted.traits.needs_sensitive else ("r_squared_predictors",)
     parts = model.unfairness_components_.items()
-    facts |= {SHARES.get(key, key): f"{value:.6g}" for key, value in parts}
+    facts |= {SHARES.get(key, key): f"{value:.6g}" for key, value in parts if key not in without}
     facts |= {WORDS[key]: f"{value:.3g}" for key, value in model.dependence_.items()}
     return facts | _difference_facts(model.group_differences_)
 
@@ -134,6 +156,8 @@ def _modeled_class(model: Any) -> dict[str, str]:
 
 def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
     design, nan = model._design, float("nan")
+    if not model._fitted.traits.needs_sensitive:
+        return _blind_rows(model, k, suffix)
     alpha, beta = np.atleast_2d(model.alpha_)[k], np.atleast_2d(model.beta_)[k]
     raw = model._raw_coefficients[k]
     intercept, raw_intercept = (
@@ -148,4 +172,18 @@ def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
     return rows + [
         CoefficientRow(f"{name}{suffix}", role, float(value), float(raw_value), float(share))
         for name, role, value, raw_value, share in values
+    ]
+
+
+def _blind_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
+    """Return the coefficients of a model of X alone, which are those of the columns as given."""
+    beta = np.atleast_2d(model.beta_)[k].tolist()
+    level = float(np.atleast_1d(model.intercept_)[k])
+    rows = [CoefficientRow(f"(intercept){suffix}", "", level, level, float("nan"))]
+    names = model._design.predictors.names
+    return rows + [
+        CoefficientRow(f"{name}{suffix}", "predictor", value, value, share)
+        for name, value, share in zip(
+            names, beta, model.explained_by_sensitive_.tolist(), strict=True
+        )
     ]

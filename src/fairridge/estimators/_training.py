@@ -26,6 +26,7 @@ from fairridge.data import (
     require_offsets,
     weights,
 )
+from fairridge.data.columns import Base
 from fairridge.data.table import in_place
 from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments, in_memory
 from fairridge.estimators._device import read_device
@@ -172,7 +173,7 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
     if kind.has_labels and not survey.classes.size:
         raise ValueError("there are no rows with a positive weight.")
     response, reader = kind.streamed(survey.classes)
-    design = survey.design_with(_min_frequency(model))
+    design = survey.design_with(_min_frequency(model), _base(model))
     roles = _without_idle_offset(data.roles, response.family)
     require_few_levels(design, None, max_levels(model))
     engine = StreamEngine(
@@ -222,6 +223,11 @@ def _read_moments(model: FairModel, data: RowMoments) -> Training:
             "min_frequency needs the rows: moments have a column for every level. Merge rare "
             "levels before summing."
         )
+    if _base(model) is not None:
+        raise ValueError(
+            "base needs the rows: moments have a column for every level but the first. Leave it "
+            "out."
+        )
     design, moments = data.design, data.moments
     _require_two(moments.n_rows, model)
     engine = PrecomputedMoments(
@@ -234,6 +240,19 @@ def _min_frequency(model: FairModel) -> float | None:
     """Return the count or share below which levels are merged; models without it merge none."""
     value = getattr(model, "min_frequency", None)
     return None if value is None else check_number("min_frequency", value, minimum=0.0, strict=True)
+
+
+def _base(model: FairModel) -> Base:
+    """Return the base levels that are asked for; models without the parameter take the first."""
+    base: Any = getattr(model, "base", None)
+    if base is None or (isinstance(base, str) and base == "most-frequent"):
+        return base  # type: ignore[return-value]
+    if isinstance(base, Mapping):
+        return {str(name): level for name, level in base.items()}
+    raise ValueError(
+        f"base={base!r} must be None (the first level), 'most-frequent', or levels by column, "
+        "such as {'brand': 'VW'}."
+    )
 
 
 def max_levels(model: FairModel) -> int | None:
@@ -326,6 +345,7 @@ def _read_rows(
         inputs.weight,
         _min_frequency(model),
         model.missing,
+        _base(model),
     )
     pieces = design.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
     rows = Rows(

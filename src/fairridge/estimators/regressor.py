@@ -88,6 +88,10 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         nominally met, but meaningless, because levels decide the response.
     bound_active_, converged_ : bool
         `bound_active_`: the bound changes the fit. `converged_`: the bound is met.
+    sign_flips_ : dict of str to dict
+        Predictors of a blind model whose coefficients have another sign than
+        without a bound: `coefficient`, `standard_error`, `free_coefficient` and
+        `free_standard_error` of each; an error is NaN if there is none.
     isolated_ : dict of str to int
         Levels that decide the response, with the number of their rows; these
         rows take no part in the fit and the bound. See `separation`.

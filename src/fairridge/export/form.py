@@ -74,11 +74,10 @@ class InputColumn:
         """
         if self.levels is None:
             return {}
-        base = self.levels.base
-        values = np.insert(self.coefficients, base, 0.0, axis=1).T
+        values = np.insert(self.coefficients, self.levels.base, 0.0, axis=1).T
         by_level = dict(zip(self.levels.levels, values, strict=True))
-        if self.levels.merges:
-            del by_level[self.levels.levels[base]]
+        if self.levels.rest is not None:
+            del by_level[self.levels.levels[self.levels.rest]]
         return by_level
 
     @property
@@ -223,6 +222,27 @@ class LinearForm:
             return self
         blind = self.design.without_sensitive()
         return replace(self, design=blind, coefficients=self.coefficients[:, q:])
+
+    def compared_with_rest(self) -> LinearForm:
+        """Return the form with "(other)" as the base level of predictors that have it."""
+        coefficients, intercept = self.coefficients.copy(), self.intercept.copy()
+        for column in self.columns:
+            if column.levels is None or column.levels.rest is None:
+                continue
+            values = np.insert(column.coefficients, column.levels.base, 0.0, axis=1)
+            rest = values[:, column.levels.rest]
+            others = np.delete(values - rest[:, None], column.levels.rest, axis=1)
+            coefficients[:, column.encoded] = others
+            intercept += rest
+        encoding = self.design.predictors.inner
+        moved = tuple(
+            replace(column, base=column.rest)
+            if isinstance(column, CategoricalColumn) and column.rest is not None
+            else column
+            for column in encoding.columns
+        )
+        design = replace(self.design, predictors=replace(encoding, columns=moved))
+        return replace(self, design=design, coefficients=coefficients, intercept=intercept)
 
     def attributes(self, sensitive_features: Any) -> Table | None:
         """Read the sensitive attributes of new rows; a form without S ignores them."""

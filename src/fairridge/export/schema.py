@@ -181,6 +181,12 @@ def _is_class_weight(value: Any, facts: ModelFacts) -> bool:
     return all(conforms(k, Level) and is_number(w) and w > 0.0 for k, w in value.items())
 
 
+def _is_base(value: Any, facts: ModelFacts) -> bool:
+    if not isinstance(value, dict):
+        return value is None or value == "most-frequent"
+    return all(conforms(k, str) and conforms(level, Level) for k, level in value.items())
+
+
 def _is_predictor_penalty(value: Any, facts: ModelFacts) -> bool:
     chosen = isinstance(value, str) and value == "cv" and hasattr(facts.model, "separation")
     return chosen or _parameter(0.0).holds(value, facts)
@@ -217,6 +223,7 @@ PARAMETERS: dict[str, FieldRule] = {
     "tol": _parameter(0.0),
     "max_iter": _parameter(1.0),
     "min_frequency": _parameter(0.0, optional=True),
+    "base": FieldRule("None, 'most-frequent' or levels by column", _is_base),
     "separation": _typed(Literal["isolate", "warn", "error"], "'isolate', 'warn' or 'error'"),
     "max_levels": _parameter(1.0, optional=True),
     "link": _typed(Literal["logit", "probit", "cloglog"], "'logit', 'probit' or 'cloglog'"),
@@ -267,6 +274,7 @@ FITTED: dict[str, FieldRule] = {
     "dependence_": _typed(dict[str, float], "numbers by name"),
     "group_differences_": _typed(dict[str, float], "numbers by name"),
     "mutual_information_": _typed(dict[str, float], "numbers by name", _has("gamma")),
+    "sign_flips_": _typed(dict[str, dict[str, float]], "numbers by predictor", _has("separation")),
     "isolated_": _typed(dict[str, int], "rows by level", _has("separation")),
     "predictor_penalty_": _numbers(minimum=0.0, when=_has("separation")),
     "certificate_": FieldRule(

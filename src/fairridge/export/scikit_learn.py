@@ -54,7 +54,7 @@ def to_sklearn(model: Any) -> Any:
     model : estimator
         A fitted linear model of fairridge.
     """
-    form = predicting_form(model, "to_sklearn")
+    form = predicting_form(model, "to_sklearn").compared_with_rest()
     for column in form.columns:
         if isinstance(column.encoding, FilledColumn) or (
             column.levels and column.levels.takes_missing and MISSING in column.levels.levels
@@ -124,7 +124,7 @@ def _encoder(form: LinearForm) -> tuple[Any, Integers]:
             for where, column in columns
             if column.levels
             and column.levels.merges == merges
-            and (column.levels.unknown(column.unknown) == "base") == ignores
+            and (merges or column.unknown == "base") == ignores
             and not (merges and not column.coefficients.size)
         ]
         if chosen:
@@ -164,7 +164,7 @@ def _one_hot(
 def _example(form: LinearForm) -> Any:
     """Two rows of base levels and zeros, from which an encoder learns the names of its columns."""
     values: list[Any] = [
-        column.levels.levels[-1 if column.levels.merges else column.levels.base]
+        column.levels.levels[0 if column.levels.merges else column.levels.base]
         if column.levels
         else 0.0
         for column in form.inputs

@@ -154,7 +154,7 @@ def _is_categorical(column: CategoricalColumn) -> bool:
         and len(set(levels)) == len(levels)
         and column.base in places
         and column.base not in column.empty
-        and (levels[column.base] == OTHER or not column.merges)
+        and (OTHER in levels or not column.merges)
         and all(empty in places for empty in column.empty)
         and len(set(column.empty)) == len(column.empty)
         and len(column.shares) == len(levels)

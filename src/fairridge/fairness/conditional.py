@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,9 +59,12 @@ class GivenControls(Definition):
         return self.definition
 
     def certifiable(self, family: Family) -> Certifiable | None:
-        """Return what is certified without controls; R² of means is not yet, given controls."""
-        scores = self.definition.certifiable(family)
-        return None if scores == "means" else scores
+        """Return what is certified without controls."""
+        return self.definition.certifiable(family)
+
+    def means(self, fit: Fit) -> Any:
+        """Return which means are bounded."""
+        return self.definition.means(fit)
 
     @property
     def not_certifiable_because(self) -> str:

@@ -58,13 +58,6 @@ def check_model(problem: PenalizedProblem, description: Description, solution: S
             "there are no standard errors with more predictor columns than rows, or with more than "
             "500 sparse ones; use fewer columns."
         )
-    if problem.explains and problem.space.controls:
-        raise ValueError(
-            f"there are no standard errors for {description.definition.name} of a "
-            f"{problem.family.name} model: how what S explains of its means beyond controls "
-            "depends on each row is not known. Leave controls out, or use "
-            "definition='statistical-parity'."
-        )
     if not isinstance(description.penalty, Ridge | Radial):
         raise ValueError(
             f"penalty={description.penalty.name!r} selects among sensitive columns, and standard "

@@ -1,18 +1,20 @@
 """What S explains of numbers that a model predicts: its linear predictors, or its means.
 
 With c_k = 1 for the rows in which number f_k(θ) counts, or what they count by (the exposure
-of rates), and means m_k and f̄_k over those,
+of rates), and tildes for residuals on w over those, w = 1, or (1, C) if the bound is
+conditional on controls C,
 
-    Q = Σ_k A_kᵀS_k⁻¹A_k,   A_k = E[c_k(s − m_k)f_k],   S_k = E[c_k(s − m_k)(s − m_k)ᵀ],
-    R² = Q/V,               V = Σ_k E[c_k(f_k − f̄_k)²].
+    Q = Σ_k A_kᵀS_k⁻¹A_k,   A_k = E[c_k s̃ f_k],   S_k = E[c_k s̃s̃ᵀ],
+    R² = Q/V,               V = Σ_k E[c_k f̃_k²].
 
-With b = S⁻¹A, h = (s − m)ᵀb, f̃ = f − f̄, f′ the derivative in η and
-J = E[c(s − m)f′zᵀ], a row adds
+With b = S⁻¹A, h = s̃ᵀb, f′ the derivative in η and J = E[c s̃ f′zᵀ], a row adds
 
-    ch f′z − ch E[c f′z]/E[c] + JᵀS⁻¹c(s − m)(f̃ − h)     to ½ ∂Q/∂θ,
+    ch f′z − ch E[c f′z wᵀ]E[c wwᵀ]⁻¹w + JᵀS⁻¹c s̃(f̃ − h)     to ½ ∂Q/∂θ,
     c(2hf̃ − h²) to Q, and cf̃² to V.
 
-Means are held at the totals of the response, E[c(μ − y)] = 0, c the weights of classes.
+Q is the difference of two minima, E[c(f − w·)²] and E[c(f − w· − s·)²], so that the
+coefficients of neither regression move it to first order. Means are held at the totals of
+the response, E[c(μ − y)] = 0, c the weights of classes.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from fairridge._typing import Floats
 from fairridge.families.sums import RowMeans
+from fairridge.inference.given import Given
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State
 
@@ -39,19 +43,17 @@ class LinearPredictors:
         first = np.broadcast_to(np.eye(m), (len(at.h), m, m)) if order else None
         return RowMeans(at.h + at.t, first, None)
 
-    def sums(self, state: State) -> _NumberSums:
+    def sums(self, state: State, head: Floats) -> _NumberSums:
         """Return the sums without a pass over the rows: they are moments of [S, X]."""
         basis, m = state.fit.basis, len(state.theta)
-        S, U = basis.sensitive.scatter(), basis.predictors.scatter()
-        (q, p), alpha, beta = basis.B.shape, state.alpha, state.beta
-        gram, slopes = np.zeros((m, 1 + q, 2 + q)), np.zeros((m, 2 + q, m, 1 + q + p))
-        gram[:, 0, 0], gram[:, 1:, 1:-1], gram[:, 1:, -1] = basis.weight, S, alpha @ S
-        for k in range(m):
-            slopes[k, 0, k, 0] = basis.weight
-            slopes[k, 1:-1, k, 1 : 1 + q] = S
-            slopes[k, -1, k, 1:] = np.append(alpha[k] @ S, beta[k] @ U)
-        squares = ((alpha @ S) * alpha).sum(axis=1) + ((beta @ U) * beta).sum(axis=1)
-        return _NumberSums(gram, slopes, squares)
+        moments = block_diag(basis.weight, basis.sensitive.scatter(), basis.predictors.scatter())
+        columns = np.repeat(head[None], m, axis=0)
+        eta = np.hstack([np.zeros((m, 1)), state.alpha, state.beta])
+        columns = np.concatenate([columns, eta[:, :, None]], axis=2)
+        products = columns.transpose(0, 2, 1) @ moments
+        slopes = np.zeros((m, columns.shape[2], m, len(head)))
+        slopes[np.arange(m), :, np.arange(m)] = products
+        return _NumberSums(products[:, :-1] @ columns, slopes, (products[:, -1] * eta).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,9 @@ class Predicted:
         predicted: RowMeans = self.means(at.rows.y, at.eta, order, at.rows.offset)
         return predicted
 
-    def sums(self, state: State) -> _NumberSums:
+    def sums(self, state: State, head: Floats) -> _NumberSums:
         """Sum over the rows."""
-        sums: _NumberSums = state.sum_over_rows(partial(_collected, self))
+        sums: _NumberSums = state.sum_over_rows(partial(_collected, self, head))
         return sums
 
 
@@ -80,7 +82,7 @@ def _counted(predicted: RowMeans) -> Floats:
 
 @dataclass(frozen=True)
 class _NumberSums:
-    """Σ w c [1, s]ᵀ[1, s, f], Σ w c [1, s, f]ᵀf′z and Σ w c f² for every number."""
+    """Σ w c [w, s]ᵀ[w, s, f], Σ w c [w, s, f]ᵀf′z and Σ w c f² for every number."""
 
     gram: Floats
     slopes: Floats
@@ -92,14 +94,14 @@ class _NumberSums:
         )
 
 
-def _collected(numbers: Numbers, at: RowsOfModel) -> _NumberSums:
-    """Sum the numbers, their slopes and S over some rows."""
+def _collected(numbers: Numbers, head: Floats, at: RowsOfModel) -> _NumberSums:
+    """Sum the numbers, their slopes, w and S over some rows."""
     predicted, z, m = numbers(at, 2), at.rows.z, len(at.theta)
-    counted, ones = at.rows.weight[:, None] * _counted(predicted), z[:, : 1 + at.rows.v.shape[1]]
+    counted, first = at.rows.weight[:, None] * _counted(predicted), z @ head
     grams, slopes, squares = [], [], []
     assert predicted.first is not None
     for k, f in enumerate(predicted.values.T):
-        columns = np.column_stack([ones, f])
+        columns = np.column_stack([first, f])
         weighted = columns * counted[:, k : k + 1]
         each = [weighted.T @ (predicted.first[:, k, c, None] * z) for c in range(m)]
         grams.append(weighted[:, :-1].T @ columns)
@@ -108,10 +110,10 @@ def _collected(numbers: Numbers, at: RowsOfModel) -> _NumberSums:
     return _NumberSums(np.stack(grams), np.stack(slopes), np.array(squares))
 
 
-def _bent(numbers: Numbers, mean: Floats, slopes: Floats, at: RowsOfModel) -> Floats:
-    """Return Σ w c (s − m)ᵀb f″zzᵀ over some rows."""
+def _bent(numbers: Numbers, to_explained: Floats, at: RowsOfModel) -> Floats:
+    """Return Σ w c s̃ᵀb f″zzᵀ over some rows, with s̃ᵀb of each number from z."""
     predicted, z = numbers(at, 2), at.rows.z
-    explained = _explained(at, _counted(predicted), mean, slopes)
+    explained = _counted(predicted) * (z @ to_explained)
     assert predicted.bend is not None
     return _outer(z, predicted.bend(at.rows.weight[:, None] * explained))
 
@@ -126,62 +128,57 @@ def _outer(z: Floats, bend: Floats) -> Floats:
     return out
 
 
-def _explained(at: RowsOfModel, counted: Floats, mean: Floats, slopes: Floats) -> Floats:
-    """Return c(s − m)ᵀb of each row and number, of shape (n, K)."""
-    fitted = at.rows.s @ slopes.T - (mean * slopes).sum(axis=1)
-    return np.asarray(counted * fitted)
-
-
 @dataclass(frozen=True)
 class Explained:
     """Q near one model; see the module."""
 
     numbers: Numbers  # which numbers
-    mean: Floats  # m, of shape (K, q)
-    mean_values: Floats  # f̄, of shape (K,)
+    columns: Floats  # maps z to w, of shape (k, 1+c)
+    residuals: Floats  # maps z to s̃, of shape (K, k, q)
+    fitted: Floats  # coefficients of f on w, of shape (K, 1+c)
     covariance: Floats  # A, of shape (K, q)
     inverse: Floats  # S⁻¹, of shape (K, q, q)
     jacobian: Floats  # J, of shape (K, q, m, k)
-    typical: Floats  # E[c f′z]/E[c], of shape (K, m, k)
+    typical: Floats  # E[c wwᵀ]⁻¹E[c w f′z], of shape (K, 1+c, m, k)
     variance: float  # V
     variance_slope: Floats  # ½ ∂V/∂θ, of shape (m, k)
     bent: Floats  # E[h f″zzᵀ], of shape (m·k, m·k)
 
     @classmethod
-    def of(cls, state: State, numbers: Numbers) -> Explained:
+    def of(cls, state: State, given: Given, numbers: Numbers) -> Explained:
         """Sum over the rows of a model, twice if the numbers bend."""
-        basis, sums = state.fit.basis, numbers.sums(state)
-        gram, slopes = sums.gram / basis.weight, sums.slopes / basis.weight
-        count = gram[:, 0, 0, None]
-        mean, mean_values = gram[:, 0, 1:-1] / count, gram[:, 0, -1] / count[:, 0]
-        covariance = gram[:, 1:, -1] - mean * gram[:, :1, -1]
-        spread = gram[:, 1:, 1:-1] - gram[:, 1:, :1] * mean[:, None, :]
-        inverse = np.stack([np.linalg.pinv(part, hermitian=True) for part in spread])
-        typical = slopes[:, 0] / count[:, :, None]
-        jacobian = slopes[:, 1:-1] - mean[:, :, None, None] * slopes[:, :1]
-        variance = float((sums.squares / basis.weight - gram[:, 0, -1] * mean_values).sum())
-        by_theta = (slopes[:, -1] - mean_values[:, None, None] * slopes[:, 0]).sum(axis=0)
-        blank = np.zeros_like(state.hessian)
+        weight, head, c = state.fit.basis.weight, given.head, 1 + len(given.controls)
+        sums = numbers.sums(state, head)
+        gram, slopes = sums.gram / weight, sums.slopes / weight
+        inverse = np.stack([np.linalg.pinv(part, hermitian=True) for part in gram[:, :c, :c]])
+        on_w, fitted = gram[:, c:, :c] @ inverse, np.einsum("kij,kj->ki", inverse, gram[:, :c, -1])
+        spread = gram[:, c:, c:-1] - on_w @ gram[:, :c, c:-1]
+        by_theta = slopes[:, -1] - np.einsum("kc,kcmz->kmz", fitted, slopes[:, :c])
         explained = cls(
-            numbers,
-            mean,
-            mean_values,
-            covariance,
-            inverse,
-            jacobian,
-            typical,
-            variance,
-            by_theta,
-            blank,
+            numbers=numbers,
+            columns=head[:, :c],
+            residuals=head[:, c:] - head[:, :c] @ on_w.transpose(0, 2, 1),
+            fitted=fitted,
+            covariance=gram[:, c:, -1] - np.einsum("kqc,kc->kq", on_w, gram[:, :c, -1]),
+            inverse=np.stack([np.linalg.pinv(part, hermitian=True) for part in spread]),
+            jacobian=slopes[:, c:-1] - np.einsum("kqc,kcmz->kqmz", on_w, slopes[:, :c]),
+            typical=np.einsum("kij,kjmz->kimz", inverse, slopes[:, :c]),
+            variance=float((sums.squares / weight).sum() - (fitted * gram[:, :c, -1]).sum()),
+            variance_slope=by_theta.sum(axis=0),
+            bent=np.zeros_like(state.hessian),
         )
         return explained._bent(state, explained.slopes)
 
     def _bent(self, state: State, slopes: Floats) -> Explained:
-        """Return the same with E[(s − m)ᵀb f″zzᵀ] for given b."""
+        """Return the same with E[s̃ᵀb f″zzᵀ] for given b."""
         if isinstance(self.numbers, LinearPredictors):
             return self
-        total: Floats = state.sum_over_rows(partial(_bent, self.numbers, self.mean, slopes))
+        total: Floats = state.sum_over_rows(partial(_bent, self.numbers, self.onto(slopes)))
         return replace(self, bent=total.reshape(state.hessian.shape) / state.fit.basis.weight)
+
+    def onto(self, slopes: Floats) -> Floats:
+        """Return what maps z to s̃ᵀb of each number, of shape (k, K), for b of shape (K, q)."""
+        return np.einsum("kzq,kq->zk", self.residuals, slopes)
 
     @property
     def slopes(self) -> Floats:
@@ -207,10 +204,9 @@ class Explained:
 
     def seen(self, at: RowsOfModel) -> tuple[Floats, Floats, Floats, RowMeans]:
         """Return c, h and f̃ of each row and number, and the numbers."""
-        predicted = self.numbers(at, 2)
-        counted = _counted(predicted)
-        explained = _explained(at, np.ones_like(counted), self.mean, self.slopes)
-        return counted, explained, predicted.values - self.mean_values, predicted
+        predicted, z = self.numbers(at, 2), at.rows.z
+        deviation = predicted.values - z @ (self.columns @ self.fitted.T)
+        return _counted(predicted), z @ self.onto(self.slopes), deviation, predicted
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to the slope from what it adds to the equations."""
@@ -220,18 +216,19 @@ class Explained:
         K, q, m, k = self.jacobian.shape
         for j in range(K):
             onto = self.inverse[j] @ self.jacobian[j].reshape(q, -1)
-            weighted = (at.rows.s - self.mean[j]) * counted[:, j : j + 1]
+            weighted = (at.rows.z @ self.residuals[j]) * counted[:, j : j + 1]
             out -= (weighted @ onto).reshape(-1, m, k)
 
     def subtract_bending(
         self, at: RowsOfModel, explained: Floats, predicted: RowMeans, out: Floats
     ) -> None:
-        """Subtract Σ_k ch f′z − ch E[c f′z]/E[c] of each row from `out` of shape (n, m, k)."""
+        """Subtract Σ_k ch(f′z − E[c f′z wᵀ]E[c wwᵀ]⁻¹w) of each row from `out`, (n, m, k)."""
         assert predicted.first is not None
         by_eta = np.einsum("nk,nkm->nm", explained, predicted.first)
         out -= by_eta[:, :, None] * at.rows.z[:, None, :]
-        typical = self.typical.reshape(len(self.typical), -1)
-        out += (explained @ typical).reshape(out.shape)
+        w, typical = at.rows.z @ self.columns, self.typical.reshape(*self.typical.shape[:2], -1)
+        for j, of_number in enumerate(typical):
+            out += ((explained[:, j : j + 1] * w) @ of_number).reshape(out.shape)
 
 
 @dataclass(frozen=True)
@@ -264,14 +261,14 @@ class ExplainedShare:
 class NotExplained:
     """A = 0, with multipliers π: what r = 0 means."""
 
-    explained: Explained  # at the model, with E[(s − m)ᵀπ f″zzᵀ]
+    explained: Explained  # at the model, with E[s̃ᵀπ f″zzᵀ]
     multipliers: Floats  # π, of shape (K, q)
     is_alpha = False
 
     @classmethod
     def of(cls, state: State, explained: Explained, multipliers: Floats) -> NotExplained:
         """Sum over the rows of a model, with known multipliers."""
-        pi = multipliers.reshape(explained.mean.shape)
+        pi = multipliers.reshape(explained.covariance.shape)
         return cls(explained._bent(state, pi), pi)
 
     @property
@@ -287,19 +284,19 @@ class NotExplained:
 
     @property
     def curvature(self) -> Floats:
-        """E[(s − m)ᵀπ f″zzᵀ]."""
+        """E[s̃ᵀπ f″zzᵀ]."""
         return self.explained.bent
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to Jᵀπ from what it adds to the equations."""
         form, predicted = self.explained, self.explained.numbers(at, 2)
-        explained = _explained(at, factor * _counted(predicted), form.mean, self.multipliers)
+        explained = factor * _counted(predicted) * (at.rows.z @ form.onto(self.multipliers))
         form.subtract_bending(at, explained, predicted, out)
 
     def values(self, at: RowsOfModel) -> Floats:
-        """Return c(s − m)f̃ of each row and number."""
+        """Return c s̃f̃ of each row and number."""
         counted, _, deviation, _ = self.explained.seen(at)
-        s = at.rows.s[:, None, :] - self.explained.mean
+        s = np.stack([at.rows.z @ residual for residual in self.explained.residuals], axis=1)
         return np.asarray((counted * deviation)[:, :, None] * s).reshape(len(s), -1)
 
 

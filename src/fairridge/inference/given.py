@@ -76,6 +76,13 @@ class Given:
         """β without the coefficients of controls."""
         return self.theta[:, self.others]
 
+    @property
+    def head(self) -> Floats:
+        """H with (w, s) = (1, s, u)H, controls in units of their spread, of shape (k, 1+c+q)."""
+        controls, unit = self.to_residuals[:, self.controls], np.eye(len(self.to_residuals))
+        scale = np.sqrt(1.0 / np.maximum(np.diag(self.inverse_w)[1:], 1e-300))
+        return np.hstack([unit[:, :1], controls / scale, unit[:, 1 : 1 + self.q]])
+
     @cached_property
     def to_alpha(self) -> Floats:
         """A with α = θAᵀ, of shape (q, k)."""

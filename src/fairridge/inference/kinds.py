@@ -16,7 +16,7 @@ from fairridge.inference.explained import (
     multipliers_of,
 )
 from fairridge.inference.given import Given, PredictorRidge, SensitiveRidge, basis_given
-from fairridge.inference.state import Regime, State, plain_state, to_raw
+from fairridge.inference.state import Regime, State, plain_state
 from fairridge.models import Fit
 from fairridge.search import PenalizedProblem
 
@@ -42,9 +42,8 @@ def state_of(
     given = Given.of(plain)
     plain = replace(plain, fixed=_predictor_ridge(plain, given, description, blind))
     if problem.explains:
-        return _of_predictions(
-            replace(plain, ridge=Explained.of(plain, _numbers(description, fit)))
-        )
+        explained = Explained.of(plain, given, _numbers(description, fit))
+        return _of_predictions(replace(plain, ridge=explained))
     P, zero = description.penalty_matrix(basis_given(fit)), regime == "zero"
     pi = plain.gradient[:, 1 : 1 + plain.q] if zero else None
     ridge = SensitiveRidge(given, P, description.seen, pi)
@@ -52,13 +51,15 @@ def state_of(
 
 
 def _predictor_ridge(at: State, given: Given, description: Description, blind: bool) -> Any:
-    """Return λ̄₂ and its form: on U given the controls, or on X in models of X alone."""
+    """Return λ̄₂ and its form, given the controls: on U, or on X in models of X alone."""
     if description.predictor_penalty == 0.0:
         return ()
-    columns, scale = None, basis_given(at.fit).predictors.scale
+    basis = basis_given(at.fit)
+    columns, scale = None, basis.predictors.scale
     if blind:
-        columns = to_raw(at.fit.basis)[:, given.others]
-        scale = at.fit.basis.deviations[at.q :] if description.standardize else scale
+        M = given.to_residuals
+        columns = M[:, given.others] + M[:, 1 : 1 + at.q] @ basis.B
+        scale = basis.predictor_deviations if description.standardize else scale
     elif len(given.controls):
         columns = given.to_residuals[:, given.others]
     seen = "standardized" if description.standardize else "raw"
@@ -73,7 +74,7 @@ def _of_predictions(at: State) -> State:
     zero = at.regime == "zero"
     if totals is None and not zero:
         return at
-    held = [explained.jacobian.reshape(explained.mean.size, -1)] if zero else []
+    held = [explained.jacobian.reshape(explained.covariance.size, -1)] if zero else []
     held += [] if totals is None else [totals.jacobian]
     multipliers = multipliers_of(at, held)
     return replace(
@@ -85,7 +86,7 @@ def _of_predictions(at: State) -> State:
 
 def _numbers(description: Description, fit: Fit) -> Any:
     """Return what S must not explain."""
-    definition: Any = description.definition
+    definition: Any = description.definition.within_space
     if definition.own_ridge and not is_variance_share(definition, fit.family):
         return Predicted(definition.means(fit))
     return LinearPredictors()

@@ -20,6 +20,10 @@ multiple of χ² with its mean and variance has if t is normal and h is given
 
 That is n/3 for normal h, and about the number of their rows less one if few
 people explain most of h, as those of a rare group do.
+
+Given controls, s and f stand for what their regressions on (1, c) leave. These are
+orthogonal to (1, c), so that its coefficients move neither b nor E[h²] nor T to first
+order, and all of the above holds with the leverage on (1, c, s).
 """
 
 from __future__ import annotations
@@ -38,6 +42,8 @@ from fairridge.solvers.spectrum import whitening
 
 # A row that is a group by itself has leverage 1, and no information on its residual.
 LEAST_LEFT = 1e-6
+# Share of a variance of S that controls do not explain, which is nothing but rounding.
+NOTHING_LEFT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -102,12 +108,12 @@ class ExplainedScores:
 
 @dataclass(frozen=True)
 class _Reading:
-    """Columns to read off rows: S, then scores of all models, then the offset alone."""
+    """Columns to read off rows: C and S, then scores of all models, then the offset alone."""
 
     center: Floats  # subtracted from the columns [S, X], of shape (q+p,)
     intercept: Floats  # constants of the columns to read
     raw: Floats  # their coefficients
-    # Columns of S, and linear predictors of each model.
+    # Columns of C and S, and linear predictors of each model.
     q: int
     m: int
     # The means of rows, if scores are these; scores otherwise are linear predictors.
@@ -141,27 +147,30 @@ class _Regressions:
     """Regressions of scores on S, with which their influences are summed."""
 
     weight: float  # W
-    # s is root·(S − shift), of shape (q,) and (rank, q).
+    # [c, s] is root·([C, S] − shift), c in units of its spread, of shape (c+q,) and
+    # (ranks, c+q).
     shift: Floats
     root: Floats
-    # t is the score less intercept + slope·s, of shape (models, K) and (models, K, rank).
+    # t is the score less intercept + slope·[c, s], of shape (models, K) and (models, K, ranks).
     intercept: Floats
     slope: Floats
     b: Floats  # h is b·s, of shape (models, K, rank)
     other: Floats  # T, of shape (models,)
     place: Integers  # which of the scores that are read belong to each model, of shape (models,)
+    n_controls: int = 0  # the rank of C
 
     def sums(self, s: Floats, scores: Floats, weight: Floats) -> Floats:
         """Return Σ w²φφᵀ of some rows, for every model, and Σa, Σa² behind it."""
-        s = (s - self.shift) @ self.root.T
-        factors = weight / np.sqrt(_not_leverage(s, weight / self.weight))
+        beside = (s - self.shift) @ self.root.T
+        factors = weight / np.sqrt(_not_leverage(beside, weight / self.weight))
+        s = beside[:, self.n_controls :]
         size = self.b[0].size
         out = np.empty((len(self.b), size + 2, size + 2))
         along = np.empty((len(self.b), 2))
         for place in np.unique(self.place):
             models = np.flatnonzero(self.place == place)
             first = models[0]
-            t = scores[:, place] - self.intercept[first] - s @ self.slope[first].T
+            t = scores[:, place] - self.intercept[first] - beside @ self.slope[first].T
             shared = np.empty((len(s), size + 1))
             for k in range(t.shape[1]):
                 np.multiply(t[:, k, None], s, out=shared[:, k * len(s.T) : (k + 1) * len(s.T)])
@@ -276,10 +285,12 @@ def explained_scores(
 ) -> list[ExplainedScores]:
     """Evaluate the scores of several models on any rows, in two passes.
 
+    With controls, these are the scores less what the controls explain.
+
     Parameters
     ----------
     fits : sequence of Fit
-        The models.
+        The models, in columns.
     engine : Engine
         Where the rows are.
     means : callable, optional
@@ -287,11 +298,12 @@ def explained_scores(
     """
     basis, q = fits[0].basis, len(fits[0].basis.center_sensitive)
     places = [fit.place for fit in fits]
-    width = places[0][2].shape[1]
-    intercept = np.concatenate([np.zeros(q), *(place[1] for place in places), [0.0]])
-    raw = np.vstack([np.eye(q, width), *(place[2] for place in places), np.zeros((1, width))])
-    reading = _Reading(basis.center, intercept, raw, q, len(places[0][1]), means)
-    regressions = _regressions(reading.sum(engine, _products), q, len(fits))
+    width, c = places[0][2].shape[1], len(fits[0].controls)
+    read = np.eye(width)[[*(q + np.array(fits[0].controls, dtype=np.intp)), *range(q)]]
+    intercept = np.concatenate([np.zeros(c + q), *(place[1] for place in places), [0.0]])
+    raw = np.vstack([read, *(place[2] for place in places), np.zeros((1, width))])
+    reading = _Reading(basis.center, intercept, raw, c + q, len(places[0][1]), means)
+    regressions = _regressions(reading.sum(engine, _products), c, q, len(fits))
     return regressions.scores(reading.sum(engine, regressions.sums))
 
 
@@ -306,24 +318,41 @@ def _products(s: Floats, scores: Floats, weight: Floats) -> Floats:
     return out
 
 
-def _regressions(sums: Floats, q: int, count: int) -> _Regressions:
-    """Regress scores on S, from their sums of products."""
-    width = (sums.shape[1] - 1 - q) // 2
+def _regressions(sums: Floats, c: int, q: int, count: int) -> _Regressions:
+    """Regress scores on C and S, from their sums of products."""
+    k = 1 + c + q
+    width = (sums.shape[1] - k) // 2
     weight = float(sums[0, 0])
     means = sums / weight
-    shift, intercept = means[0, 1 : 1 + q], means[0, 1 + q : 1 + q + width]
-    root = _whitening(means[1:, 1 : 1 + q] - np.outer(shift, shift))
-    b = (root @ (means[1:, 1 + q : 1 + q + width] - np.outer(shift, intercept))).T
-    variance = means[0, 1 + q + width :] - intercept**2
-    other = np.maximum(variance - (b * b).sum(axis=1), 0.0).reshape(count, -1).sum(axis=1)
-    b = b.reshape(count, -1, len(root))
+    shift, intercept = means[0, 1:k], means[0, k : k + width]
+    of_controls, of_sensitive = _roots(means[1:, 1:k] - np.outer(shift, shift), c)
+    root = np.vstack([of_controls, of_sensitive])
+    slope = (root @ (means[1:, k : k + width] - np.outer(shift, intercept))).T
+    variance = means[0, k + width :] - intercept**2
+    other = np.maximum(variance - (slope * slope).sum(axis=1), 0.0).reshape(count, -1).sum(axis=1)
+    slope = slope.reshape(count, -1, len(root))
     return _Regressions(
         weight,
         shift,
         root,
         intercept.reshape(count, -1),
-        b,
-        b,
+        slope,
+        slope[:, :, len(of_controls) :],
         other,
         np.arange(count, dtype=np.intp),
+        len(of_controls),
     )
+
+
+def _roots(scatter: Floats, c: int) -> tuple[Floats, Floats]:
+    """Return maps of [C, S] to C, and to what C leaves of S, both with the variance I."""
+    width = len(scatter)
+    if not c:
+        return np.zeros((0, width)), _whitening(scatter)
+    of_controls = _whitening(scatter[:c, :c]) @ np.eye(c, width)
+    residuals = np.eye(width)[c:]
+    residuals = residuals - (residuals @ scatter @ of_controls.T) @ of_controls
+    left = residuals @ scatter @ residuals.T
+    gone = np.diag(left) <= NOTHING_LEFT * np.diag(scatter)[c:]
+    left[gone], left[:, gone] = 0.0, 0.0
+    return of_controls, _whitening(left) @ residuals

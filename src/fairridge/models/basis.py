@@ -172,12 +172,16 @@ class FairBasis:
         return np.zeros(0, dtype=np.intp)
 
     @property
+    def predictor_deviations(self) -> Floats:
+        """Standard deviations of the columns of X, or of what controls leave of them."""
+        from_sensitive = ((self.sensitive.scatter() @ self.B) * self.B).sum(axis=0)
+        return np.sqrt((from_sensitive + self.predictors.squares()) / self.weight)
+
+    @property
     def deviations(self) -> Floats:
         """Standard deviations of the columns of [S, X]."""
-        scatter = self.sensitive.scatter()
-        from_sensitive = ((scatter @ self.B) * self.B).sum(axis=0)
-        squares = np.append(np.diag(scatter), from_sensitive + self.predictors.squares())
-        return np.sqrt(squares / self.weight)
+        of_sensitive = np.sqrt(np.diag(self.sensitive.scatter()) / self.weight)
+        return np.append(of_sensitive, self.predictor_deviations)
 
     @property
     def binary_predictors(self) -> Booleans:

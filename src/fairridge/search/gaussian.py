@@ -197,13 +197,19 @@ class RidgeOnExplained:
     in directions that are orthogonal for ‖Xb‖² + λ₂‖b‖².
     """
 
-    space: BlindSpace  # the directions of X
+    space: Space  # of X alone, or of what controls leave of X beside the controls
     predictor_penalty: float  # λ₂
+
+    @property
+    def directions(self) -> BlindSpace:
+        """The directions of X, or of what controls leave of it."""
+        directions: BlindSpace = self.space.within
+        return directions
 
     @cached_property
     def _parts(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return rest, moving, z and κ with c(λ) = rest + moving·(z/(1 + λκ))."""
-        space, z = self.space, self.space.projection[:, 0]
+        space, z = self.directions, self.directions.projection[:, 0]
         m = len(space.explained)
         if self.predictor_penalty == 0.0:
             rest = np.append(np.zeros(m), z[m:])
@@ -220,17 +226,21 @@ class RidgeOnExplained:
     def fits(self, lambda_: Floats, unconstrained: Unconstrained) -> list[Fit]:
         """Return the models at several λ."""
         rest, moving, z, kappa = self._parts
-        return [
-            self.space.least_squares_at(
+        fits = [
+            self.directions.least_squares_at(
                 rest + moving @ (z / (1.0 + x * kappa)), x, GaussianProblem.family, unconstrained
             )
             for x in lambda_.tolist()
         ]
+        # Controls are orthogonal to the directions, and their coefficients do not move.
+        complete, basis = self.space.least_squares_beta, self.space.basis
+        return [replace(fit, beta=complete(fit.beta), basis=basis) for fit in fits]
 
     @property
     def floor(self) -> float:
         """The share of S that no finite λ goes below."""
-        return self.space.floor(self.space.projection[: len(self.space.explained)].T)
+        directions = self.directions
+        return directions.floor(directions.projection[: len(directions.explained)].T)
 
     @property
     def ceiling(self) -> float:

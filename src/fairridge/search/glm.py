@@ -188,11 +188,15 @@ class GLMProblem(PenalizedProblem):
         penalized = self._basis.sensitive.rank and self.minima.coordinates.of_sensitive.size
         if (bounds == 1.0).all() or not penalized or self.minima.ceiling == 0.0:
             return [Choice.FREE for _ in bounds]
-        floor = self.minima.floor()
+        floor = self._floor()
         free = self.value(definition, self.fit(0.0)) if floor > 0.0 else 1.0
         return choose_above_floor(
             bounds, floor, free, lambda above: self._choose_above(definition, above)
         )
+
+    def _floor(self) -> float:
+        """Return the unfairness that no finite λ goes below."""
+        return self.minima.floor()
 
     def _choose_above(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds that some finite λ, or α = 0, meets."""

@@ -192,6 +192,13 @@ class MeanProblem(GLMProblem):
 
     # ----------------------------------------------------------------- search
 
+    def _floor(self) -> float:
+        """Return the unfairness that no finite λ goes below; not known beside controls.
+
+        Means bend, so that controls can make up for what S explains through the predictors.
+        """
+        return 0.0 if self.space.controls else super()._floor()
+
     def _choose_above(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds that some λ meets."""
         with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
@@ -360,9 +367,12 @@ class MeanProblem(GLMProblem):
         if not np.isfinite(null.products).all() or not np.isfinite(null.squares).all():
             raise ValueError(TOO_LARGE)
         self._points[np.inf] = self._null
-        if self._has_others and not self._free_objective.is_rigid:
-            return Choice(np.inf, "not-converged")
-        return Choice(np.inf, "converged" if self.space.uses_sensitive else "infeasible")
+        others = self._has_others and not self._free_objective.is_rigid
+        if self.space.uses_sensitive:
+            return Choice(np.inf, "not-converged" if others else "converged")
+        # With fewer directions than S has columns nothing but a constant is left.
+        few = self.space.within.rank < self._basis.sensitive.rank
+        return Choice(np.inf, "not-converged" if others and not few else "infeasible")
 
     # ---------------------------------------------------------- several bounds
 

@@ -312,9 +312,10 @@ class PenalizedGLM:
 
     def floor(self) -> float:
         """Return the unfairness that no finite λ goes below."""
-        if self.space.uses_sensitive:
+        if self.space.uses_sensitive or self.coordinates.predictors.shape[1]:
             return 0.0  # at which α = 0, whatever the gradient
-        return self.space.floor(self.null.gradient[self.coordinates.of_sensitive])
+        # Of the model with an intercept, and with controls, only.
+        return self.space.floor(self.restricted.gradient[self.coordinates.of_sensitive])
 
     @cached_property
     def restricted(self) -> Point:

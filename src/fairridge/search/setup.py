@@ -108,10 +108,10 @@ def _space(engine: Engine, settings: ModelSettings) -> Space:
         "standardize": settings.standardize,
         "n_targets": settings.n_targets,
     }
+    if settings.controls:
+        return controlled_space(engine, settings.controls, blind=settings.blind, **options)
     if settings.blind:
         return blind_space(engine, **options)
-    if settings.controls:
-        return controlled_space(engine, settings.controls, **options)
     if is_wide(engine):
         return compress(
             engine,

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 
 from fairridge.data import Design, Encoding, Levels, as_table
 from fairridge.data.annotations import conforms, require_annotated
-from fairridge.data.columns import CategoricalColumn, NumericColumn, missing_message
+from fairridge.data.columns import (
+    Base,
+    CategoricalColumn,
+    NumericColumn,
+    base_of_sensitive,
+    missing_message,
+    require_levels,
+)
 from fairridge.outputs import writing
 from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import kept_rows
@@ -89,16 +96,25 @@ class LevelCounts:
         """How S and X are encoded."""
         return self.design_with(None)
 
-    def design_with(self, min_frequency: Any) -> Design:
-        """Return how S and X are encoded, with rare levels of predictors merged."""
-        roles = self.roles
+    def design_with(self, min_frequency: Any, base: Base = None) -> Design:
+        """Return how S and X are encoded, with rare levels of predictors merged.
+
+        Parameters
+        ----------
+        min_frequency : int, float or None
+            Count or share below which levels of a predictor are merged.
+        base : None, "most-frequent" or mapping of str to level
+            Base levels; the most frequent one is that of predictors only.
+        """
+        roles, own = self.roles, base_of_sensitive(base)
+        sensitive = Encoding(tuple(self._column(name, None, own) for name in roles.sensitive))
+        predictors = Encoding(
+            tuple(self._column(name, min_frequency, base) for name in roles.predictors)
+        )
+        require_levels(base, sensitive, predictors)
         return Design(
-            sensitive=Encoding(
-                tuple(self._column(name) for name in roles.sensitive)
-            ).with_intersections(roles.crossed),
-            predictors=Encoding(
-                tuple(self._column(name, min_frequency) for name in roles.predictors)
-            ),
+            sensitive=sensitive.with_intersections(roles.crossed),
+            predictors=predictors,
             positions_sensitive=tuple(roles.names.index(name) for name in roles.sensitive),
             positions_predictors=tuple(roles.names.index(name) for name in roles.predictors),
             names=roles.names,
@@ -107,7 +123,9 @@ class LevelCounts:
             separate=False,
         ).with_unique_names()
 
-    def _column(self, name: str, min_frequency: Any = None) -> NumericColumn | CategoricalColumn:
+    def _column(
+        self, name: str, min_frequency: Any, base: Base
+    ) -> NumericColumn | CategoricalColumn:
         if name not in self.levels:
             return NumericColumn(name)
         counts = self.levels[name]
@@ -115,7 +133,7 @@ class LevelCounts:
             counts = {level: counts[level] for level in sorted(counts) if counts[level] > 0}
         if not any(weight > 0 for weight in counts.values()):  # none is missing, as was found
             raise ValueError("there are no rows with a positive weight.")
-        return CategoricalColumn.learn(name, counts, min_frequency)
+        return CategoricalColumn.learn(name, counts, min_frequency, base=base)
 
     @property
     def classes(self) -> NDArray[Any]:

@@ -137,7 +137,7 @@ def compare(
     case = _ComparisonData(data, replace(folded, favorable=wanted), task)
     case = replace(case, base=case.dependence(_fitted(free, data, 1.0)[0]).individual)
     by_group, cut = grouped(data, sensitive)
-    records, skipped, warned = [], {}, {}
+    records, skipped, warned, flips = [], {}, {}, []
     n_folds = len(folded.places)
     with Progress((1 + len(chosen)) * n_folds, progress) as bar:
         for done, (name, model) in enumerate({REFERENCE: free, **chosen}.items(), start=1):
@@ -147,8 +147,9 @@ def compare(
             if cut and needs_groups(model):
                 model, here = clone(model).set_params(sensitive=None), case.on(by_group)
             try:
-                new, warned[name] = here.records(name, model, tested, n_jobs, bar)
+                new, warned[name], changed = here.records(name, model, tested, n_jobs, bar)
                 records += new
+                flips += changed
             except (ImportError, TypeError, ValueError) as reason:
                 skipped[name] = str(reason)
             bar.reach(done * n_folds)
@@ -159,6 +160,7 @@ def compare(
         wanted,
         _notes(cut, [n for n, model in chosen.items() if needs_groups(model) and n not in skipped]),
         {name: texts for name, texts in warned.items() if texts},
+        tuple(flips),
         backend,
     )
 
@@ -181,8 +183,8 @@ class _ComparisonData:
 
     def records(
         self, name: str, model: Any, bounds: Floats, n_jobs: int | None, bar: Progress
-    ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-        """Return one record per bound, and what the model warned of."""
+    ) -> tuple[list[dict[str, Any]], tuple[str, ...], list[Any]]:
+        """Return one record per bound, what the model warned of, and signs that bounds changed."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fits = [_fitted(model, self.data, float(r)) for r in bounds]
@@ -194,7 +196,12 @@ class _ComparisonData:
             texts += _unmet(float(r), validated)
             measured = self._of(fitted, validated) | {"seconds": seconds}
             records.append({"model": name, "unfairness": float(r)} | measured)
-        return records, tuple(dict.fromkeys(texts))
+        flips = [
+            (name, float(r), fitted.sign_flips_)
+            for r, (fitted, _) in zip(bounds, fits, strict=True)
+            if getattr(fitted, "sign_flips_", {})
+        ]
+        return records, tuple(dict.fromkeys(texts)), flips
 
     def _of(self, fitted: Any, validated: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Return the measures of one model at one bound."""

@@ -12,6 +12,7 @@ from fairridge._notebook import table_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import columns_of, make_frame
+from fairridge.estimators._flips import flips_text
 from fairridge.metrics import WORDS, Favorable
 from fairridge.reports import TradeOff, plot_trade_off
 from fairridge.validation.decision_rates import RATES
@@ -89,6 +90,10 @@ class Comparison:
         What was done to the data for some of the models.
     warnings : dict of str to tuple of str
         What models warned of, and bounds that were not met in some folds.
+    sign_flips : tuple of (str, float, dict)
+        For blind models, whose bound has changed signs of predictors: model, bound, and
+        both coefficients of each predictor with their standard errors, as in
+        `sign_flips_` of the model.
     """
 
     records: tuple[dict[str, Any], ...]
@@ -97,6 +102,7 @@ class Comparison:
     favorable: Favorable | None
     notes: tuple[str, ...] = ()
     warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    sign_flips: tuple[tuple[str, float, dict[str, dict[str, float]]], ...] = ()
     _backend: Any = None
 
     def to_frame(self) -> Any:
@@ -155,9 +161,14 @@ class Comparison:
         return [
             *([] if self.favorable is None else [str(self.favorable)]),
             *self.notes,
+            *self.flip_remarks(),
             *(f"{name}: {text}" for name, texts in self.warnings.items() for text in texts),
             *(f"left out {name}: {reason}" for name, reason in self.skipped.items()),
         ]
+
+    def flip_remarks(self) -> list[str]:
+        """Return which predictors have another sign than without a bound."""
+        return [f"{name}, r = {r:g}: {flips_text(flips)}" for name, r, flips in self.sign_flips]
 
     def plot(
         self, measure: str = "share_of_means", score: str | None = None, ax: Any = None

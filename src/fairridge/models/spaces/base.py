@@ -29,10 +29,18 @@ class Space:
     engine: Engine  # the rows, with the columns that models are solved in
     basis: FairBasis  # these columns in small matrices
 
-    # Whether models use S to predict,
-    uses_sensitive: ClassVar[bool] = True
-    # and whether they are solved in features of the predictors.
+    # Whether models are solved in features of the predictors.
     compressed: ClassVar[bool] = False
+
+    @property
+    def uses_sensitive(self) -> bool:
+        """Whether models use S to predict."""
+        return True
+
+    @property
+    def within(self) -> Any:
+        """The space of what controls leave; the same space without any."""
+        return self
 
     @property
     def all_columns(self) -> Engine:

@@ -38,8 +38,6 @@ class BlindSpace(Space):
     of S, and R² of η on S is VAR(Sα)/(VAR(Sα) + VAR(Uβ)) as ever.
     """
 
-    uses_sensitive = False
-
     # κ, the shares that S explains of the first m directions, largest first; of all others it
     # explains nothing, of shape (m,).
     explained: Floats
@@ -51,6 +49,11 @@ class BlindSpace(Space):
     scale: Floats
     # Columns of X that are constant, or linear combinations of the others.
     dependent_predictors: tuple[int, ...]
+
+    @property
+    def uses_sensitive(self) -> bool:
+        """Return False: S is used to fit only."""
+        return False
 
     @property
     def rank(self) -> int:

@@ -6,7 +6,9 @@ With C the controls, all other columns are replaced by their residuals on
     η = intercept + Cζ + S̃α + Ũβ,   Ũ = X̃ − S̃B,   B from least squares of X̃ on S̃.
 
 The triangular factor of the residuals is what the factor of [S, X, y] leaves
-outside the span of C, and the fair basis of that is one of S̃ and Ũ.
+outside the span of C, and any space of residuals can be made of it: that of S̃ and Ũ,
+or, for models that do not use S, that of the directions of X̃ alone. A model is one of
+this inner space beside the controls, which are orthogonal to all of it.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from fairridge.models.basis import MOST_NOISE, Factor, FairBasis, factorize, fai
 from fairridge.models.coordinates import Coordinates
 from fairridge.models.fit import Fit
 from fairridge.models.spaces.base import Space
+from fairridge.models.spaces.blind import blind_space_of
 from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
 
@@ -80,73 +83,22 @@ class ConditionalBasis(FairBasis):
         return super().predictor_variance(beta[..., self.others])
 
 
-def conditional_basis(
-    factor: Factor,
-    n_sensitive: int,
-    controls: tuple[int, ...],
-    *,
-    standardize: bool,
-    n_targets: int = 1,
-) -> ConditionalBasis:
-    """Take the controls out of S, X and y, and decorrelate the residuals.
-
-    Parameters
-    ----------
-    factor : Factor
-        Triangular factor of [S, X, y].
-    n_sensitive : int
-        q, the number of columns of S.
-    controls : tuple of int
-        Positions of the controls in X.
-    standardize : bool
-        Whether penalties see columns of S̃ and Ũ divided by their standard deviations.
-    n_targets : int
-        Number of columns of y.
-    """
-    q, last = n_sensitive, len(factor.scale) - n_targets
-    C = q + np.array(controls, dtype=np.intp)
-    others = np.setdiff1d(np.arange(q, last), C)
-    rest = np.concatenate([np.arange(q), others, np.arange(last, len(factor.scale))])
-    unit = factor.scale[C]
-    spectrum, P, N = spectrum_of(factor.R[:, C] * unit, unit, factor.noise[C])
-    roots = np.sqrt(spectrum.eigenvalues)
-    slopes = spectrum.vectors / roots @ (P.T @ factor.R[:, rest])
-    on_controls = slopes * factor.scale[rest] / unit[:, None]
-    residual = _residual_factor(factor, rest, N.T @ factor.R[:, rest], n_targets)
-    basis = fair_basis(residual, q, standardize=standardize, n_targets=n_targets)
-    return ConditionalBasis(
-        **{item.name: getattr(basis, item.name) for item in fields(FairBasis)},
-        whole=fair_basis(factor, q, standardize=standardize, n_targets=n_targets),
-        controls=C - q,
-        others=others - q,
-        of_controls=spectrum,
-        on_controls=on_controls,
-    )
-
-
-def _residual_factor(factor: Factor, rest: Integers, root: Floats, n_targets: int) -> Factor:
-    """Return the factor of residuals, in units of their own spread; their means are zero."""
-    R = triangular_factor(root)
-    spread = np.linalg.norm(R, axis=0) / np.sqrt(factor.weight)
-    # Controls explain a column only up to rounding.
-    gone = spread <= factor.noise[rest] + factor.noise.max(initial=0.0)
-    spread = np.where(gone, 1.0, spread)
-    center = np.append(np.zeros(len(rest) - n_targets), factor.center[rest[-n_targets:]])
-    return Factor(
-        factor.weight,
-        center,
-        np.where(gone, 1.0, factor.scale[rest] * spread),
-        np.where(gone, 0.0, R / spread),
-        np.minimum(factor.noise[rest] / spread, MOST_NOISE),
-        factor.condition,
-    )
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ConditionalCoordinates(Coordinates):
-    """θ of a model with controls: intercepts, S̃, Ũ, and then C, which no penalty sees."""
+    """θ of a model with controls: that of the inner space, and then C, which no penalty sees."""
 
     basis: ConditionalBasis
+    inner: Coordinates  # the coordinates of the inner space
+
+    @property
+    def sensitive(self) -> Floats:
+        """Coefficients per coordinate that λ penalizes."""
+        return self.inner.sensitive
+
+    @property
+    def predictors(self) -> Floats:
+        """Coefficients per coordinate that it does not."""
+        return self.inner.predictors
 
     @cached_property
     def controls(self) -> Floats:
@@ -157,16 +109,15 @@ class ConditionalCoordinates(Coordinates):
     @cached_property
     def to_raw(self) -> Floats:
         """M: intercept and raw coefficients of [S, X] per coordinate of one linear predictor."""
-        basis, (a, b) = self.basis, (self.sensitive.shape[1], self.predictors.shape[1])
-        c = self.controls.shape[1]
-        alpha = np.vstack([self.sensitive.T, np.zeros((b + c, len(self.sensitive)))])
-        beta = np.vstack([np.zeros((a, len(basis.others))), self.predictors.T])
-        beta = np.vstack([beta, np.zeros((c, len(basis.others)))])
-        zeta = np.vstack([np.zeros((a + b, len(basis.controls))), self.controls.T])
-        raw = basis.raw_coefficients(alpha, basis.complete(beta, zeta))
-        out = np.zeros((1 + raw.shape[1], 1 + a + b + c))
+        inner, basis, q = self.inner.to_raw, self.basis, len(self.basis.B)
+        width, c = inner.shape[1], self.controls.shape[1]
+        columns, zeta = inner[1:].T, np.zeros((width, len(basis.controls)))
+        zeta -= columns @ basis.on_controls[:, : columns.shape[1]].T
+        out = np.zeros((1 + q + len(basis.others) + len(basis.controls), width + c))
         out[0, 0] = 1.0
-        out[1:, 1:] = raw.T
+        out[1 : 1 + q, :width] = columns[:, :q].T
+        out[1 + q :, :width] = basis.complete(columns[:, q:], zeta).T
+        out[1 + q + basis.controls, width:] = self.controls
         return out
 
     @property
@@ -179,23 +130,34 @@ class ConditionalCoordinates(Coordinates):
 
     def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Intercept at the means, α and β with ζ, one row per row of coordinates."""
-        a, b = self.sensitive.shape[1], self.predictors.shape[1]
-        intercept, of_S, of_U, of_C = np.split(theta, [1, 1 + a, 1 + a + b], axis=1)
-        beta = self.basis.complete(of_U @ self.predictors.T, of_C @ self.controls.T)
-        return intercept[:, 0], of_S @ self.sensitive.T, beta
+        width = self.inner.to_raw.shape[1]
+        level, alpha, beta = self.inner.split(theta[:, :width])
+        return level, alpha, self.basis.complete(beta, theta[:, width:] @ self.controls.T)
 
     def penalty(self, sensitive: Floats, predictor_penalty: float) -> Floats:
         """Matrix of the quadratic penalty on θ."""
-        Q = super().penalty(sensitive, predictor_penalty)
-        Q[self.of_controls, self.of_controls] = 0.0
+        Q = np.zeros((self.size, self.size))
+        inner = np.setdiff1d(np.arange(self.size), self.of_controls)
+        Q[np.ix_(inner, inner)] = self.inner.penalty(sensitive, predictor_penalty)
         return Q
 
 
 @dataclass(frozen=True)
 class ControlledSpace(Space):
-    """S and the other predictors, less what controls explain of them."""
+    """A space of what controls leave of S and of the other predictors, beside the controls."""
 
     basis: ConditionalBasis
+    inner: Space  # the space of residuals
+
+    @property
+    def uses_sensitive(self) -> bool:
+        """Whether models use S to predict."""
+        return self.inner.uses_sensitive
+
+    @property
+    def within(self) -> Any:
+        """The space of what controls leave."""
+        return self.inner
 
     @property
     def reported(self) -> FairBasis:
@@ -210,7 +172,7 @@ class ControlledSpace(Space):
     @property
     def rank(self) -> int:
         """Directions in which a linear predictor can vary."""
-        return self.basis.rank + self.basis.of_controls.rank
+        return self.inner.rank + self.basis.of_controls.rank
 
     @property
     def target_scatter(self) -> Floats:
@@ -220,26 +182,34 @@ class ControlledSpace(Space):
     @property
     def dependent(self) -> tuple[list[int], list[int]]:
         """Columns of S, and of X, that have no coefficients of their own."""
-        basis = self.basis
-        others = basis.others[list(basis.predictors.dependent)].tolist()
+        basis, (sensitive, predictors) = self.basis, self.inner.dependent
         controls = basis.controls[list(basis.of_controls.dependent)].tolist()
-        return list(basis.sensitive.dependent), others + controls
+        return sensitive, basis.others[predictors].tolist() + controls
 
     def coordinates(self, family: Family, penalty: Any) -> Coordinates:
         """Return the coordinates θ of a model."""
-        coordinates: Coordinates = self._coordinates_as(ConditionalCoordinates, family, penalty)
-        return coordinates
+        inner = self.inner.coordinates(family, penalty)
+        return ConditionalCoordinates(
+            basis=self.basis,
+            n_predictors=inner.n_predictors,
+            by_column=inner.by_column,
+            contrasts=inner.contrasts,
+            inner=inner,
+        )
+
+    def penalized(self, penalty: Any) -> Floats:
+        """Return the quadratic form that λ multiplies."""
+        return self.inner.penalized(penalty)
 
     def spread(self, coordinates: Any) -> Floats:
         """Return standard deviations of what coordinates of one linear predictor multiply."""
-        basis = self.basis
-        squares = [
-            basis.sensitive.quadratic(coordinates.sensitive.T),
-            basis.predictors.quadratic(coordinates.predictors.T),
-            basis.of_controls.quadratic(coordinates.controls.T),
-        ]
-        variances = np.concatenate([[basis.weight], *squares]) / basis.weight
-        return np.sqrt(np.where(variances > 0.0, variances, 1.0))
+        squares = self.basis.of_controls.quadratic(coordinates.controls.T)
+        of_controls = np.sqrt(np.where(squares > 0.0, squares / self.basis.weight, 1.0))
+        return np.concatenate([self.inner.spread(coordinates.inner), of_controls])
+
+    def floor(self, gradient: Floats) -> float:
+        """Return the unfairness that no finite λ goes below."""
+        return self.inner.floor(gradient)
 
     def least_squares_beta(self, beta: Floats) -> Floats:
         """Complete β of a gaussian model by the coefficients of controls."""
@@ -267,11 +237,70 @@ class ControlledSpace(Space):
 
 
 def controlled_space(
-    engine: Engine, controls: tuple[int, ...], *, standardize: bool, n_targets: int = 1
+    engine: Engine,
+    controls: tuple[int, ...],
+    *,
+    standardize: bool,
+    n_targets: int = 1,
+    blind: bool = False,
 ) -> ControlledSpace:
-    """Read the rows, and take out of S, X and y what controls explain; see `conditional_basis`."""
+    """Read the rows, take the controls out of S, X and y, and set up a space of the residuals.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the rows are.
+    controls : tuple of int
+        Positions of the controls in X.
+    standardize : bool
+        Whether penalties see columns of S̃ and Ũ (X̃, if blind) divided by their standard
+        deviations.
+    n_targets : int
+        Number of columns of y.
+    blind : bool
+        Whether models use S to fit only.
+    """
     factor = factorize(engine, engine.moments(), n_targets)
-    basis = conditional_basis(
-        factor, engine.n_sensitive, controls, standardize=standardize, n_targets=n_targets
+    q, last = engine.n_sensitive, len(factor.scale) - n_targets
+    C = q + np.array(controls, dtype=np.intp)
+    others = np.setdiff1d(np.arange(q, last), C)
+    rest = np.concatenate([np.arange(q), others, np.arange(last, len(factor.scale))])
+    unit = factor.scale[C]
+    spectrum, P, N = spectrum_of(factor.R[:, C] * unit, unit, factor.noise[C])
+    roots = np.sqrt(spectrum.eigenvalues)
+    slopes = spectrum.vectors / roots @ (P.T @ factor.R[:, rest])
+    on_controls = slopes * factor.scale[rest] / unit[:, None]
+    residual = _residual_factor(factor, rest, N.T @ factor.R[:, rest], n_targets)
+    options: Any = {"standardize": standardize, "n_targets": n_targets}
+    within = (
+        blind_space_of(engine, residual, **options)
+        if blind
+        else Space(engine, fair_basis(residual, q, **options))
     )
-    return ControlledSpace(engine, basis)
+    basis = ConditionalBasis(
+        **{item.name: getattr(within.basis, item.name) for item in fields(FairBasis)},
+        whole=fair_basis(factor, q, **options),
+        controls=C - q,
+        others=others - q,
+        of_controls=spectrum,
+        on_controls=on_controls,
+    )
+    return ControlledSpace(engine, basis, within)
+
+
+def _residual_factor(factor: Factor, rest: Integers, root: Floats, n_targets: int) -> Factor:
+    """Return the factor of residuals, in units of their own spread; their means are zero."""
+    R = triangular_factor(root)
+    spread = np.linalg.norm(R, axis=0) / np.sqrt(factor.weight)
+    # Controls explain a column only up to rounding.
+    gone = spread <= factor.noise[rest] + factor.noise.max(initial=0.0)
+    spread = np.where(gone, 1.0, spread)
+    center = np.append(np.zeros(len(rest) - n_targets), factor.center[rest[-n_targets:]])
+    return Factor(
+        factor.weight,
+        center,
+        np.where(gone, 1.0, factor.scale[rest] * spread),
+        np.where(gone, 0.0, R / spread),
+        np.minimum(factor.noise[rest] / spread, MOST_NOISE),
+        factor.condition,
+    )

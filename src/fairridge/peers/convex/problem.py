@@ -66,7 +66,8 @@ class _PairRidge(RidgeOnExplained):
         self, definition: Definition, bounds: Floats, free: Fit, max_iter: int
     ) -> list[Choice]:
         """Solve bᵀMb = r·b₀ᵀMb₀ for every bound at once."""
-        z, nu = self.space.projection[: len(self.space.explained), 0], self.space.explained
+        nu = self.directions.explained
+        z = self.directions.projection[: len(nu), 0]
         if definition.value(free) == 0.0:
             return [Choice.FREE for _ in bounds]
 

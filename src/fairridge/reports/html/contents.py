@@ -162,7 +162,7 @@ class ReportContents(Audited):
     accuracy: tuple[Curve, ...]  # measures of accuracy, the most informative one first
     folds: int  # held-out folds; 0 for none
     refits: Refits | None  # the bootstrap
-    terms: tuple[Term, ...]  # coefficients
+    terms: tuple[Term, ...]  # coefficients; none of S if the model does not use it
     left_out: int  # terms that are not shown because there are so many
     # R²_S split over attributes, one per bound; empty if there is none.
     attribution: tuple[Attribution, ...]
@@ -170,6 +170,8 @@ class ReportContents(Audited):
     proxies: Proxies
     # Rows by level that the model and its bound are without.
     isolated: dict[str, int] = field(default_factory=dict)
+    # Predictors whose sign the bound has changed, with both coefficients and their errors.
+    flips: dict[str, dict[str, float]] = field(default_factory=dict)
     separating: tuple[str, ...] = ()  # columns that decide the response in the chosen model
     sighted: Sighted | None = None  # the same model with S, if this one is blind
     inference: Inference | None = None  # standard errors of the chosen model

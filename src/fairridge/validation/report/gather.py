@@ -94,7 +94,8 @@ def gather(
     name = options.response or name_of(y)
     rule = decision_rule(audience, name)
     findings = _measured(case, audience, rule, progress)
-    terms, left_out = coefficient_terms(fits, training, audience.labels)
+    blind = not case.model._traits.needs_sensitive
+    terms, left_out = coefficient_terms(fits, training, audience.labels, blind=blind)
     return ReportContents(
         subject=case_subject(case, name or "the response", audience, rule, findings),
         unfairness=case.bounds,
@@ -114,6 +115,7 @@ def gather(
         proxies=proxies_of(fits[-1], training),
         samples=findings.samples,
         isolated=isolated_levels(case.problem, training.design),
+        flips=getattr(case.fitted, "sign_flips_", {}),
         separating=tuple(case.solutions[case.chosen].separating),
         sighted=_sighted(case, audience, rule),
         scoring=scoring_of(case.fitted),

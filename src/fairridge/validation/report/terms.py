@@ -32,19 +32,21 @@ NO_POPULATION = (
 
 
 def coefficient_terms(
-    fits: Sequence[Fit], training: Training, labels: tuple[str, ...]
+    fits: Sequence[Fit], training: Training, labels: tuple[str, ...], *, blind: bool = False
 ) -> tuple[tuple[Term, ...], int]:
     """Return the coefficients over the bounds, and how many were left out.
 
-    Sensitive attributes come first, in their order, and then predictors by size.
+    Sensitive attributes come first, in their order, and then predictors by size; a
+    model that does not use S has predictors as they are, and nothing else.
     """
     basis, design = fits[0].basis, training.design
     alpha = np.array([np.atleast_2d(fit.alpha) for fit in fits])
     beta = np.array([np.atleast_2d(fit.beta) for fit in fits])
     several = alpha.shape[1] > 1
 
-    def terms_of(values: Floats, spectrum: Any, names: Sequence[str], is_alpha: bool) -> list[Term]:
-        deviation = np.sqrt(spectrum.squares() / basis.weight)
+    def terms_of(
+        values: Floats, deviation: Floats, names: Sequence[str], is_alpha: bool
+    ) -> list[Term]:
         return [
             Term(
                 name,
@@ -57,9 +59,13 @@ def coefficient_terms(
             for j, (name, path) in enumerate(zip(names, values[:, k].T, strict=True))
         ]
 
-    terms = terms_of(beta, basis.predictors, design.predictors.names, False)
+    of_S, of_U = (
+        np.sqrt(part.squares() / basis.weight) for part in (basis.sensitive, basis.predictors)
+    )
+    of_X = basis.predictor_deviations if blind else of_U
+    terms = terms_of(beta, of_X, design.predictors.names, False)
     terms.sort(key=lambda term: -float(np.abs(term.standardized).max()))
-    terms = terms_of(alpha, basis.sensitive, design.sensitive.names, True) + terms
+    terms = ([] if blind else terms_of(alpha, of_S, design.sensitive.names, True)) + terms
     return tuple(terms[:MOST_TERMS]), max(0, len(terms) - MOST_TERMS)
 
 

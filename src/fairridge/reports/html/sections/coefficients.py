@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from fairridge.reports.html.board import Board
@@ -24,27 +27,61 @@ from fairridge.reports.html.svg import Line, PathScale, chart
 
 MOST_LINES = 60
 OPEN_ROWS = 24
+WITH_S = (
+    "Predictors enter after what the sensitive attributes explain of them has been taken out, so "
+    "that whatever depends on the sensitive attributes is in their own coefficients; the bound "
+    "shrinks those."
+)
+WITHOUT_S = (
+    "Predictors enter as they are, and nothing else does. The bound shrinks what can be predicted "
+    "from their combination about the sensitive attributes: predictors that reveal these get less "
+    "weight, or weights that cancel each other, whose signs may differ from those without a bound."
+)
 
 
 def coefficients_section(contents: ReportContents, board: Board, scale: PathScale) -> Html:
     """Return the profile plot and the table."""
     left = contents.left_out
+    about = WITH_S if contents.subject.needs_sensitive else WITHOUT_S
     return section(
         "coefficients",
         "Coefficients",
         element(
             "p",
-            "Predictors enter after what the sensitive attributes explain of them has been taken "
-            "out, so that whatever depends on the sensitive attributes is in their own "
-            "coefficients; the bound shrinks those. Standardized means times the column's "
-            "standard deviation. Point at a row to find its line. ",
+            f"{about} Standardized means times the column's standard deviation. Point at a row to "
+            "find its line. ",
             _about_errors(contents),
         ),
         _profile(contents, scale),
         _table(contents, board),
+        _flips(contents),
         remark(f"{left} more, with smaller coefficients, are not shown." if left else ""),
         scoring_part(contents),
     )
+
+
+def _flips(contents: ReportContents) -> list[Html]:
+    """List predictors whose sign the bound has changed, with standard errors of both."""
+    if not contents.flips:
+        return []
+
+    def cells(flip: dict[str, float], key: str) -> list[str]:
+        error = flip[f"{key}standard_error"]
+        return [number(flip[f"{key}coefficient"], 4), number(error, 2) if error == error else "–"]
+
+    rows: list[Sequence[Any]] = [
+        [name, *cells(flip, "free_"), *cells(flip, "")] for name, flip in contents.flips.items()
+    ]
+    head = ["Column", "Without a bound", "Standard error", "At the chosen bound", "Standard error"]
+    return [
+        element("h3", "Signs that the bound has changed"),
+        element(
+            "p",
+            "A predictor of a model that does not use the sensitive attributes may be there to "
+            "make up for another one. Such a coefficient must not be read as an effect.",
+        ),
+        table("Predictors with another sign than without a bound", head, rows),
+    ]
 
 
 def _about_errors(contents: ReportContents) -> str:
@@ -94,7 +131,7 @@ def _table(contents: ReportContents, board: Board) -> Html:
     errors = coefficient_errors(contents.inference, "fair")
     head = [
         "Column",
-        term("Coefficient"),
+        term("Coefficient") if contents.subject.needs_sensitive else "Coefficient",
         *([term("95 % interval")] if errors else []),
         term("Standardized"),
         term("Against no bound"),

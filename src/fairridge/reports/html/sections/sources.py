@@ -77,8 +77,10 @@ def _predictors(contents: ReportContents) -> list[Html | None]:
         element("h3", "Through which predictors"),
         element(
             "p",
-            "A predictor that the sensitive attributes explain can stand in for them. The model "
-            "takes this part out of every predictor before it fits.",
+            "A predictor that the sensitive attributes explain can stand in for them.",
+            " The model takes this part out of every predictor before it fits."
+            if contents.subject.needs_sensitive
+            else "",
         ),
         table("How much the sensitive attributes explain of each predictor", head, rows),
         remark(f"{left} more are explained less." if left else ""),

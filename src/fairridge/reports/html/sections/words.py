@@ -11,7 +11,7 @@ MEANINGS: dict[str, str] = {
     "S": "the sensitive attributes, as columns of numbers: an attribute with levels has a 0/1 "
     "column for each of them but one, the base level",
     "r": "the bound on unfairness: 0 leaves no linear dependence on S, 1 is no bound",
-    "λ(r)": "the penalty on the coefficients of S that meets the bound r",
+    "λ(r)": "the size of the penalty that meets the bound r",
     "η": "the linear predictor: intercept plus the sum of coefficients times columns",
     "R² on S": "share of the variance of scores that S explains in a linear regression",
     "D²": "share of the deviance that the model explains; R² for gaussian models",

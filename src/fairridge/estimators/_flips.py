@@ -1,0 +1,118 @@
+"""Predictors whose coefficients have another sign than without a bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.estimators._inferring import description_of
+from fairridge.inference import inference_of
+from fairridge.models import Fit
+from fairridge.search import Choice, PenalizedProblem, Solution
+
+# Effect of a predictor, relative to the largest one, that is nothing but rounding.
+NO_EFFECT = 1e-8
+MOST_SHOWN = 8
+
+
+def sign_flips(
+    model: Any, problem: PenalizedProblem, solution: Solution
+) -> dict[str, dict[str, float]]:
+    """Return coefficients whose signs differ from those without a bound, with standard errors.
+
+    A model that does not use S cannot subtract what S explains of a predictor. It
+    gives proxies weights that cancel each other, and these may have any sign.
+
+    Parameters
+    ----------
+    model : FairRidge
+        The model, with the parameters of the fit.
+    problem : PenalizedProblem
+        The model on its rows, for every λ.
+    solution : Solution
+        The model at its bound.
+
+    Returns
+    -------
+    dict
+        By encoded column (``class: column`` for several classes): `coefficient` and
+        `standard_error` of this model, `free_coefficient` and `free_standard_error`
+        of the one without a bound; an error is NaN if there is none.
+    """
+    fit = solution.fit
+    if fit.lambda_ == 0.0:
+        return {}
+    (free,) = problem.fits(np.zeros(1))
+    names, here, there = _names(model, problem), *(_effects(one) for one in (fit, free))
+    size = NO_EFFECT * max(np.abs(there).max(initial=0.0), 1e-300)
+    flipped = (here * there < 0.0) & (np.abs(here) > size) & (np.abs(there) > size)
+    places = np.flatnonzero(flipped.ravel())
+    if not places.size:
+        return {}
+    unbounded = replace(solution, unfairness=1.0, fit=free, choice=Choice.FREE, each={})
+    columns = [
+        part.ravel()[places]
+        for one in (solution, unbounded)
+        for part in (np.atleast_2d(one.fit.beta), _errors(model, problem, one))
+    ]
+    keys = ("coefficient", "standard_error", "free_coefficient", "free_standard_error")
+    return {
+        names[place]: dict(zip(keys, values, strict=True))
+        for place, *values in zip(places.tolist(), *(c.tolist() for c in columns), strict=True)
+    }
+
+
+def flip_text(name: str, flip: dict[str, float]) -> str:
+    """Return both coefficients of a predictor, with standard errors in parentheses."""
+
+    def shown(key: str) -> str:
+        error = flip[f"{key}standard_error"]
+        known = f" ({error:.2g})" if np.isfinite(error) else ""
+        return f"{flip[f'{key}coefficient']:+.3g}{known}"
+
+    return f"{name} {shown('free_')} → {shown('')}"
+
+
+def flips_text(flips: dict[str, dict[str, float]]) -> str:
+    """List such predictors in a sentence; "" if there are none."""
+    if not flips:
+        return ""
+    texts = [flip_text(name, flip) for name, flip in flips.items()]
+    more = f", and {len(texts) - MOST_SHOWN} more" if len(texts) > MOST_SHOWN else ""
+    return (
+        "Sign changed by the bound (coefficient without it → with it, standard errors in "
+        f"parentheses): {'; '.join(texts[:MOST_SHOWN])}{more}."
+    )
+
+
+def _effects(fit: Fit) -> Floats:
+    """Return coefficients of X times standard deviations, of shape (K, p)."""
+    effects: Floats = np.atleast_2d(fit.beta) * fit.basis.predictor_deviations
+    return effects
+
+
+def _names(model: Any, problem: PenalizedProblem) -> list[str]:
+    engine = problem.space.all_columns
+    columns = engine.names[engine.n_sensitive :]
+    classes = problem.settings.classes
+    if problem.family.n_predictors == 1 or classes is None:
+        return list(columns)
+    return [f"{label}: {name}" for label in classes for name in columns]
+
+
+def _errors(model: Any, problem: PenalizedProblem, solution: Solution) -> Floats:
+    """Return standard errors of the coefficients of X, of shape (K, p); NaN without any."""
+    beta = np.atleast_2d(solution.fit.beta)
+    if solution.each:  # their bounds have no influence functions
+        return np.full(beta.shape, np.nan)
+    if solution.certificate is not None and solution.choice is not Choice.FREE:
+        solution = replace(solution, unfairness=solution.certificate.training_bound)
+    try:
+        found = inference_of(problem, solution, description_of(model)).standard_errors
+    except (ValueError, np.linalg.LinAlgError):
+        return np.full(beta.shape, np.nan)
+    errors: Floats = np.asarray(found).reshape(len(beta), -1)[:, -beta.shape[1] :]
+    return errors
