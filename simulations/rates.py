@@ -59,7 +59,7 @@ def sample(seed: int, *, n: int = 2000, many: int = MANY) -> dict[str, Any]:
     everyone, _, exposures, truth = population(many)
     offset = np.log(exposure)
     certified = model_of(confidence=LEVEL).fit(Z, y, offset=offset)
-    granted = certified.certificate_.granted
+    granted = certified.certificate_ is not None and certified.certificate_.granted
     reached = share(certified.predict(everyone), everyone[:, 0], exposures)
     plain = model_of().fit(Z, y, offset=offset)
     ends = plain.inference(Z, y, offset=offset).confidence_interval()

@@ -319,8 +319,8 @@ class Totals:
     @classmethod
     def of(cls, state: State) -> Totals:
         """Sum over the rows of a model, with multipliers of zero."""
-        family, size = state.fit.family, state.theta.size
-        means = family.means(None, 0.0)
+        family: Any = state.fit.family
+        means, size = family.means(None, 0.0), state.theta.size
         contrasts = np.eye(1) if means.n_means == 1 else np.asarray(family.contrasts.T)
         sums: Floats = state.sum_over_rows(partial(_total_slopes, means))
         sums = contrasts @ sums / state.fit.basis.weight

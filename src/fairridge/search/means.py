@@ -876,7 +876,8 @@ def _balance(minima: PenalizedGLM, means: Any, free: MeanSums, elsewhere: Floats
     """Hold means at the totals of the response."""
     (K, head), n, basis = free.products.shape, means.n_means, minima.basis
     assert free.gram is not None
-    contrasts = np.eye(1) if n == 1 else minima.family.contrasts.T
+    family: Any = minima.family
+    contrasts = np.eye(1) if n == 1 else family.contrasts.T
     # Indicators of all classes, of two only that of the second: its weight is that of its rows.
     weights = np.ones(n) if means.class_weights is None else np.array(means.class_weights)[-n:]
     observed = basis.weight * weights * basis.center_targets - elsewhere

@@ -30,7 +30,7 @@ from fairridge.estimators._model import notebook_html
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import read_inputs
-from fairridge.families import resolve_regression_family
+from fairridge.names import resolve_regression_family
 from fairridge.inference import CERTIFICATIONS, Certificate, Inference
 from fairridge.reports import Summary
 from fairridge.stacking.crossfit import Deploy
