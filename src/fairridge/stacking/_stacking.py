@@ -445,8 +445,8 @@ class FairStacking(BaseEstimator):
         layer, notes = self.layer_.summary(), ["Coefficients are those of the layer."]
         if self.certificate_ is not None and not self._fixed:
             notes.append(
-                "The certificate takes out-of-fold scores for those of new rows; "
-                "certification='split' needs no such assumption."
+                "The certificate takes out-of-fold scores for those of new rows, which is checked "
+                "by simulation; certification='split' needs no such assumption."
             )
         return replace(layer, title=type(self).__name__, notes=(*layer.notes, *notes))
 
