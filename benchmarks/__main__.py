@@ -22,6 +22,7 @@ from benchmarks import (
     reference,
     small,
     sparse,
+    stacking,
     streaming,
     validation,
     wide,
@@ -41,14 +42,19 @@ PARTS: dict[str, Part] = {
     "streaming": streaming.PART,
     "wide": wide.PART,
     "sparse": sparse.PART,
+    "stacking": stacking.PART,
 }
+# Measured only if it is named: a quarter of an hour of learners' fits.
+LONG = ("stacking",)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     arguments = parser.parse_args(argv)
     measured, compare = arguments.out / "measured.json", "compare" in arguments.parts
-    parts = [name for name in arguments.parts if name != "compare"] or list(PARTS)
+    parts = [name for name in arguments.parts if name != "compare"] or [
+        name for name in PARTS if name not in LONG
+    ]
     if arguments.record and arguments.quick:
         parser.error("--quick measures smaller problems, which are not to be recorded")
     if compare and not measured.exists():

@@ -425,8 +425,9 @@ TEXTS = {
         "learns on one half of the rows and fits the layer to the other; “refit” takes out-of-fold "
         "scores of all rows for those that the refitted learners give to new rows, which no proof "
         "covers; “average” deploys the learners of the folds with the layer of “refit”, and is "
-        "refused a certificate. The last line is what not to do: learners that have seen the rows "
-        "of the layer, passed as `prefit`."
+        "refused a certificate. “Learners of the same rows, called prefit” "
+        "have seen the rows of the layer, which the certificate is not about; with S in the layer "
+        "that does little harm here."
     ),
     "decisions": (
         f"`choose_bound` at confidence {decisions.LEVEL}, beside the largest bound whose decisions "

@@ -62,9 +62,9 @@ class GivenControls(Definition):
         """Return what is certified without controls."""
         return self.definition.certifiable(family)
 
-    def means(self, fit: Fit) -> Any:
+    def means(self, fit: Fit, *, totals: bool = False) -> Any:
         """Return which means are bounded."""
-        return self.definition.means(fit)
+        return self.definition.means(fit, totals=totals)
 
     @property
     def not_certifiable_because(self) -> str:

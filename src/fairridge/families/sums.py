@@ -170,6 +170,10 @@ class MeansOfRows(Protocol):
     """What the means of rows are; see `PredictedMeans`."""
 
     @property
+    def n_means(self) -> int:
+        """Means of a row: one, or one per class."""
+
+    @property
     def n_bounded(self) -> int:
         """How many of the means S must not explain; totals follow them."""
 

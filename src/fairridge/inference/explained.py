@@ -321,7 +321,7 @@ class Totals:
         """Sum over the rows of a model, with multipliers of zero."""
         family: Any = state.fit.family
         means, size = family.means(None, 0.0), state.theta.size
-        contrasts = np.eye(1) if means.n_means == 1 else np.asarray(family.contrasts.T)
+        contrasts = family.to_contrasts(np.eye(means.n_means))
         sums: Floats = state.sum_over_rows(partial(_total_slopes, means))
         sums = contrasts @ sums / state.fit.basis.weight
         blank = np.zeros(len(sums)), np.zeros((size, size))

@@ -30,8 +30,8 @@ from fairridge.estimators._model import notebook_html
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import read_inputs
-from fairridge.names import resolve_regression_family
 from fairridge.inference import CERTIFICATIONS, Certificate, Inference
+from fairridge.names import resolve_regression_family
 from fairridge.reports import Summary
 from fairridge.stacking.crossfit import Deploy
 from fairridge.stacking.features import Features, LayerColumns
@@ -445,8 +445,8 @@ class FairStacking(BaseEstimator):
         layer, notes = self.layer_.summary(), ["Coefficients are those of the layer."]
         if self.certificate_ is not None and not self._fixed:
             notes.append(
-                "The certificate takes out-of-fold scores for those of new rows; "
-                "certification='split' needs no such assumption."
+                "The certificate takes out-of-fold scores for those of new rows, which is checked "
+                "by simulation; certification='split' needs no such assumption."
             )
         return replace(layer, title=type(self).__name__, notes=(*layer.notes, *notes))
 
