@@ -217,7 +217,7 @@ def test_attribution_splits_the_share(gaussian_report, people, people_X):
     assert shares["income"] == pytest.approx(wanted)
     page = gaussian_report.html
     places = [
-        page.index(f'<th scope="row">{name}</th><td class="bar"')
+        page.index(f'<th scope="row">{name}</th><td data-label="S explains" class="bar"')
         for name in sorted(shares, key=lambda name: -shares[name])
     ]
     assert places == sorted(places)
