@@ -74,14 +74,15 @@ def made(Z: Floats, y: Floats, blind: bool, rng: np.random.Generator) -> Any:
     if not blind:  # proxies are learned on the rows of the layer, so that nothing is fixed
         other = clone(LEARNER).fit(*draw(len(y), rng))
         model = FairStackingClassifier(other, BOUND, prefit=True, **certified).fit(Z, y)
-        yield "learners of other rows", (model, model.certificate_.granted)
+        yield "learners of other rows", (model, _granted(model))
     half = FairStackingClassifier(LEARNER, BOUND, certification="split", **certified).fit(Z, y)
-    yield "split", (half, half.certificate_.granted)
+    yield "split", (half, _granted(half))
     refit = FairStackingClassifier(LEARNER, BOUND, **certified).fit(Z, y)
-    granted, bound = refit.certificate_.granted, refit.certificate_.training_bound
+    granted, certificate = _granted(refit), refit.certificate_
+    assert certificate is not None
     yield "refit", (refit, granted)
     # It is refused a certificate: the same layer, by hand.
-    options = options | {"unfairness": bound if granted else 0.0}
+    options = options | {"unfairness": certificate.training_bound if granted else 0.0}
     yield (
         "average",
         (FairStackingClassifier(LEARNER, deploy="average", **options).fit(Z, y), granted),
@@ -89,7 +90,11 @@ def made(Z: Floats, y: Floats, blind: bool, rng: np.random.Generator) -> Any:
     if not blind:
         own = clone(LEARNER).fit(Z, y)
         model = FairStackingClassifier(own, BOUND, prefit=True, **certified).fit(Z, y)
-        yield "learners of the same rows, called prefit", (model, model.certificate_.granted)
+        yield "learners of the same rows, called prefit", (model, _granted(model))
+
+
+def _granted(model: FairStackingClassifier) -> bool:
+    return model.certificate_ is not None and model.certificate_.granted
 
 
 def table(frame: pd.DataFrame) -> pd.DataFrame:

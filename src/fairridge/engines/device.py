@@ -279,7 +279,8 @@ class DeviceEngine:
             hessian = hessian_of(Z, k, rows.curvature)
             return _WithHessian(hessian, Z.products_on_device(vectors, deviances))
 
-        total, hessian = self._sum(work), known
+        total: Any = self._sum(work)
+        hessian = known
         if isinstance(total, _WithHessian):
             total, hessian = total.rest, total.hessian
         *gram, gradients, deviances = total.result()

@@ -115,7 +115,7 @@ def is_design(design: Any, facts: ModelFacts) -> bool:
         and _are_positions(design.positions_sensitive, design.sensitive.inner, width)
         and _are_positions(design.positions_predictors, design.predictors, design.n_columns)
         and (design.separate or not {*design.positions_sensitive} & {*design.positions_predictors})
-        and _are_products(design.sensitive)
+        and _are_products(design.sensitive.inner)
         and not design.predictors.products
         and _are_names(design.names, design.n_columns)
         and _are_names(design.sensitive_names, width if design.separate else -1)

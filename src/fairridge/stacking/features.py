@@ -75,7 +75,8 @@ class LayerColumns:
         source = _named(source)
         if blind and not rest:
             raise ValueError("blind=True leaves no column to predict from; X has nothing but S.")
-        alone, named = source.select(chosen), list(range(len(chosen)))
+        alone = source.select(chosen)
+        named: list[Any] = list(range(len(chosen)))
         if S is None:
             named += sensitive_positions(sensitive, X.names, X.shape[1])[1]
         design = learn_design(alone, None, named, None, weight, None, missing)
@@ -203,8 +204,9 @@ class Features:
         # The layer gets S as a frame: intersections are further columns of it.
         n_products = len(self.columns.design.sensitive.inner.products)
         if n_products and not self.columns.design.is_mapped:
-            names = self.columns.attribute_names[-n_products:]
-            attributes |= dict(zip(names, rows.encoded.T[-n_products:], strict=True))
+            assert rows.encoded is not None
+            products = zip(self.columns.attribute_names, rows.encoded.T, strict=True)
+            attributes |= dict(list(products)[-n_products:])
         S = make_frame(attributes, rows.attributes.backend)
         return {"X": make_frame(made, backend), "sensitive_features": S}
 
