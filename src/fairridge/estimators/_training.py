@@ -113,7 +113,8 @@ def read_inputs(X: Any, sensitive_features: Any, sample_weight: Any, offset: Any
         keep = np.flatnonzero(weight)
         table, weight = table.take(keep), weight[keep]
         attributes = None if attributes is None else attributes.take(keep)
-    return Inputs(table, attributes, n, keep, weight, read_offset(offset, n, keep))
+    shift = None if offset is None else read_offset(offset, n, keep)
+    return Inputs(table, attributes, n, keep, weight, shift)
 
 
 def read_training(
@@ -132,14 +133,15 @@ def read_training(
             "missing='level' needs the rows in main memory, to look for missing values before the "
             "first sums: pass a frame or a NumPy array, or fill them in beforehand."
         )
+    offsets = () if offset is None else offset_names(offset)
     if in_place(X):
         device = read_device(model, X, y, sensitive_features, sample_weight, offset)
         _require_two(device[1].n_rows, model)
-        return _completed(model, Training(*device, device[1].n_rows, None), offset_names(offset))
+        return _completed(model, Training(*device, device[1].n_rows, None), offsets)
     if not isinstance(X, RowSource | RowMoments):
         training = _read_rows(model, X, y, sensitive_features, sample_weight, offset)
-        return _completed(model, training, offset_names(offset))
-    given = dict.fromkeys(offset_names(offset), offset)
+        return _completed(model, training, offsets)
+    given = dict.fromkeys(offsets, offset)
     refuse_more_data(
         y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, **given
     )

@@ -48,6 +48,8 @@ SCAN = 1.5
 LARGEST = 30.0
 # Promised decrease, relative to the deviance, at which a minimum is near, or a limit.
 NEAR, LIMIT = 1e-6, 1e-11
+# Difference of two deviances, relative to them, that are those of one model.
+SAME = 1e-8
 # Passes for one bound, in units of those for one minimum, after which a search ends.
 PATIENCE = 15
 # Parts of the strictest bound of an attribute, one of which on all of S is met for sure.
@@ -229,14 +231,21 @@ class MeanProblem(GLMProblem):
         first = self._end_of(*next(starts), goals, tol)
         if first is not None and self._objective(first.point) <= self.minima.null.deviance:
             return first
-        # If path following failed the start matters: the best of all is taken.
-        if r > 0.0 and self._fair is not None:
-            starts = chain(starts, [self._as_start(self._far)])
+        # If path following failed the start matters: the best of all is taken, or that to
+        # which two of them lead.
         reached = [] if first is None else [first]
-        for origin, state in starts:
+        for origin, state in chain(starts, self._from_far(r)):
             again = None if self._is_spent else self._end_of(origin, state, goals, tol)
             reached += [] if again is None else [again]
+            values = sorted(self._objective(one.point) for one in reached)
+            if len(values) > 1 and values[1] - values[0] <= SAME * abs(values[0]):
+                break
         return min(reached, key=lambda one: self._objective(one.point), default=None)
+
+    def _from_far(self, r: float) -> Iterator[tuple[MeanObjective, MeanState]]:
+        """Yield a minimum next to the model at r = 0, if that is known."""
+        if r > 0.0 and self._fair is not None:
+            yield self._as_start(self._far)
 
     def _end_of(
         self, space: MeanObjective, start: MeanState, goals: Sequence[Goal], tol: float
