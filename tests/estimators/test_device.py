@@ -19,6 +19,7 @@ from fairridge.engines import DeviceEngine, DeviceRows, MemoryEngine, device
 from fairridge.estimators._training import read_training
 from fairridge.fairness import StatisticalParity
 from fairridge.families import NegativeBinomial
+from fairridge.search import penalized_glm
 
 if not os.environ.get("SCIPY_ARRAY_API"):
     pytest.skip(
@@ -124,6 +125,26 @@ def test_weights_offsets_and_rows_of_weight_zero(library, rows):
             for one, put in ((here, np.asarray), (there, library.asarray))
         ]
         assert found[1] == pytest.approx(found[0], rel=1e-9)
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_search_starts_from_a_sample_there(library, rows, monkeypatch, weighted):
+    taken = []
+    few = DeviceEngine.sample
+    monkeypatch.setattr(DeviceEngine, "sample", lambda *a: taken.append(few(*a)) or taken[-1])
+    monkeypatch.setattr(penalized_glm, "FEW_NUMBERS", 0)
+    monkeypatch.setattr(penalized_glm, "ROWS_EACH", 3.0)
+    monkeypatch.setattr(penalized_glm, "EVENTS_EACH", 1.0)
+    (Z, eta), rng = rows, np.random.default_rng(1)
+    weight = rng.integers(0, 3, size=len(eta)).astype(float) if weighted else np.ones(len(eta))
+    y = eta + rng.logistic(size=len(eta)) > 0
+    model = FairRidgeClassifier(0.02)
+    more = {"sample_weight": weight} if weighted else {}
+    compared(model, library, Z, y, **more)
+    assert len(taken) == 1
+    assert 20 <= taken[0].rows.length <= 40
+    assert taken[0].moments().weight == pytest.approx(weight.sum())
 
 
 def test_sensitive_features_may_come_separately(library, rows):

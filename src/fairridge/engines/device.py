@@ -24,6 +24,7 @@ from fairridge.engines.sums import (
     class_responses,
     hessian_of,
     intercepts_of_sums,
+    null_sums,
 )
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
@@ -258,6 +259,10 @@ class DeviceEngine:
         others: Sequence[Place] = (),
     ) -> GLMSums:
         k, m = 1 + len(center), len(intercept)
+        if not (raw.any() or others or self._responses is None):
+            null = null_sums(family, self.moments(), center, intercept)
+            if null is not None:
+                return null
         known = None if order < 2 or raw.any() else self._common_hessian(family, intercept, k)
         order = order if known is None else 1
         constant = [self._constant(family, *place) for place in others]

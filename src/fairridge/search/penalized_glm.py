@@ -30,8 +30,9 @@ ROUNDING_OF_CURVATURE = 1e-13
 LOOSE = 1e-4
 # Numbers in [S, X] below which a model is not worth a sample of the rows.
 FEW_NUMBERS = 400_000
-# Rows of a sample, and events among them, for each column; and of all rows one of these at least.
-ROWS_EACH, EVENTS_EACH, MOST_ROWS_EACH = 50.0, 10.0, 20.0
+# Rows of a sample, and events among them, for each column at least; or one of so many rows, until
+# chance is so small that more of them tell nothing.
+ROWS_EACH, EVENTS_EACH, MOST_ROWS_EACH, ENOUGH_EACH = 50.0, 10.0, 20.0, 1000.0
 TINY = 1e-9
 # Decrease that may be left on a sample, relative to the deviance: chance leaves more.
 NEAR_ENOUGH = 1e-5
@@ -239,7 +240,8 @@ class PenalizedGLM:
         elif self.family.link == "log" and self.family.reads == "numbers":
             events = float(targets.min())
         each = max(ROWS_EACH, EVENTS_EACH / min(max(events, TINY), 1.0))
-        return int(max(each * (1 + len(self.engine.names)), self.engine.n_rows / MOST_ROWS_EACH))
+        columns, n_rows = 1 + len(self.engine.names), self.engine.n_rows
+        return int(max(each * columns, min(n_rows / MOST_ROWS_EACH, ENOUGH_EACH * columns)))
 
     def _saw(self, theta: Floats, hessian: Floats | None) -> None:
         """Remember the Hessian of all rows at a point, if it was computed."""
