@@ -21,6 +21,9 @@ from fairridge.fairness import resolve_definition
 from fairridge.models import FairBasis, Isolation
 from fairridge.search import Problem, Solution
 
+# Variance inflation factors beyond which a number is almost a combination of other columns.
+TWINS = 1000.0
+
 
 def check_columns(
     basis: FairBasis,
@@ -63,6 +66,26 @@ def check_columns(
         parts.append("the response is constant")
     if parts:
         warn_user("; ".join(parts) + ". The minimum-norm coefficients are used.", DataWarning)
+    if not skip:
+        _warn_of_twins(basis, X)
+
+
+def _warn_of_twins(basis: FairBasis, X: Encoding) -> None:
+    """Warn of numbers that are almost linear combinations of other columns."""
+    inflation = basis.inflation
+    if inflation is None:
+        return
+    numbers = [k for k, given in enumerate(X.as_given) if given]
+    twins = [k for k in numbers if TWINS < inflation[k] < np.inf]
+    if twins:
+        largest = max(float(inflation[k]) for k in twins)
+        warn_user(
+            f"predictor column(s) {listed(X.names[k] for k in twins)} are almost linear "
+            f"combinations of the others (variance inflation factor up to {largest:.3g}), so that "
+            "their coefficients are large and uncertain; leave one of them out, or set a "
+            "predictor_penalty.",
+            DataWarning,
+        )
 
 
 def _check_ranks(basis: FairBasis, design: Design, n_rows: int, *, advice: str | None) -> None:

@@ -90,6 +90,8 @@ def store_solution(
     null = problem.null_deviance
     model.explained_deviance_ = 1.0 - fit.deviance / null if null > 0.0 else 1.0
     model.explained_by_sensitive_ = basis.explained
+    if basis.inflation is not None:
+        model.variance_inflation_ = basis.inflation
     model._training = TrainingColumns.of(basis, fit)
     model._moments = _moments(training, problem)
     model._profiles = _profiles_of(training)

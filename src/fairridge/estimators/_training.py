@@ -23,6 +23,7 @@ from fairridge.data import (
     require_few_levels,
     weights,
 )
+from fairridge.data.design import warn_of_keys
 from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments, in_memory
 from fairridge.estimators._device import read_device
 from fairridge.estimators._model import FairModel
@@ -316,6 +317,7 @@ def _read_rows(
         _min_frequency(model),
         model.missing,
     )
+    warn_of_keys(inputs.table, design)
     pieces = design.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
     rows = Rows(
         *pieces,
