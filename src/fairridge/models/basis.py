@@ -184,9 +184,11 @@ class FairBasis:
         """Variance inflation factor of every predictor: 1/(1 − R²) on S and all others.
 
         VAR(x)·n·[(UᵀU)⁻¹]ⱼⱼ, as U is X without what S explains; infinity for columns that are
-        linear combinations of others. None if U is features of the columns, or given controls.
+        linear combinations of others. None if U is given
+        controls, or has many more columns than directions.
         """
-        if self.rank_of_columns is not None or len(self.given_columns):
+        wide = 2 * self.predictors.rank < len(self.center_predictors)
+        if wide or self.rank_of_columns is not None or len(self.given_columns):
             return None
         inverse = self.predictors.inverse_diagonal()
         if inverse is None:
