@@ -70,7 +70,7 @@ def check_columns(
         _warn_of_twins(basis, X)
 
 
-def _warn_of_twins(basis: FairBasis, X: Encoding) -> None:
+def _warn_of_twins(basis: FairBasis, X: Encoding | MappedEncoding) -> None:
     """Warn of numbers that are almost linear combinations of other columns."""
     inflation = basis.inflation
     if inflation is None:

@@ -43,7 +43,8 @@ class WatchedPredictions:
     @property
     def columns(self) -> StreamColumns:
         """What the columns of the stream are, and how far apart two rows can be."""
-        reach, attributes = [], []
+        reach: list[float] = []
+        attributes = []
         for column in self.encoding.columns:
             width = len(column.encoded_names)
             attributes.append(slice(len(reach), len(reach) + width))
