@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
-from fairridge.arguments import check_count
+from fairridge._warnings import warn_user
+from fairridge.arguments import check_count, listed
 from fairridge.data.columns import (
     Base,
     CategoricalColumn,
@@ -26,11 +28,14 @@ from fairridge.data.columns import (
 from fairridge.data.maps import MappedEncoding, learn_map
 from fairridge.data.rows import Piece, Slab, SparseSlab
 from fairridge.data.table import Table, as_table, column_positions, located
+from fairridge.exceptions import DataWarning
 
 # Levels of a column beyond which it is a key, an amount or a date rather than a category.
 MAX_LEVELS = 1000
 # So few levels are categories even if every row has its own.
 FEW_LEVELS = 10
+# Rows below which distinct numbers are no keys.
+FEWEST_KEYS = 100
 
 Pieces = tuple[tuple[Piece, ...], tuple[Piece, ...]]
 
@@ -271,6 +276,35 @@ def require_few_levels(design: Design, n_rows: int | None, maximum: Any = MAX_LE
                 "a key, convert it if it holds numbers or dates, merge its levels, or allow more "
                 "with max_levels (None: any number)."
             )
+
+
+def warn_of_keys(table: Table, design: Design) -> None:
+    """Warn of whole numbers that are all distinct, or increase from row to row, as keys do."""
+    n, encoding = table.shape[0], design.predictors.inner
+    if n < FEWEST_KEYS or table.on_device or table.is_sparse:
+        return
+    keys = []
+    for column, position in zip(encoding.columns, design.positions_predictors, strict=True):
+        values = table.column(position)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and _are_keys(values):
+            keys.append(column.name)
+    if keys:
+        warn_user(
+            f"predictor column(s) {listed(keys)} look like keys: their whole numbers are distinct "
+            "in every row, or increase from row to row. Leave out what only tells rows apart.",
+            DataWarning,
+        )
+
+
+def _are_keys(values: NDArray[Any]) -> bool:
+    start = values[:FEWEST_KEYS]
+    rising = bool((np.diff(start) >= 0).all())
+    if not rising and len(np.unique(start)) < len(start):
+        return False
+    distinct = len(np.unique(values))
+    return distinct == len(values) or (
+        2 * distinct > len(values) and bool((np.diff(values) >= 0).all())
+    )
 
 
 def locate_sensitive(

@@ -33,6 +33,9 @@ from fairridge.names import resolve_definition
 from fairridge.search import Problem, Solution
 from fairridge.sources.stream import sample_of
 
+# Variance inflation factors beyond which a number is almost a combination of other columns.
+TWINS = 1000.0
+
 
 def check_columns(
     basis: FairBasis,
@@ -76,6 +79,26 @@ def check_columns(
         parts.append("the response is constant")
     if parts:
         warn_user("; ".join(parts) + ". The minimum-norm coefficients are used.", DataWarning)
+    if not skip:
+        _warn_of_twins(basis, X)
+
+
+def _warn_of_twins(basis: FairBasis, X: Encoding | MappedEncoding) -> None:
+    """Warn of numbers that are almost linear combinations of other columns."""
+    inflation = basis.inflation
+    if inflation is None:
+        return
+    numbers = [k for k, given in enumerate(X.as_given) if given]
+    twins = [k for k in numbers if TWINS < inflation[k] < np.inf]
+    if twins:
+        largest = max(float(inflation[k]) for k in twins)
+        warn_user(
+            f"predictor column(s) {listed(X.names[k] for k in twins)} are almost linear "
+            f"combinations of the others (variance inflation factor up to {largest:.3g}), so that "
+            "their coefficients are large and uncertain; leave one of them out, or set a "
+            "predictor_penalty.",
+            DataWarning,
+        )
 
 
 def _check_ranks(basis: FairBasis, design: Design, n_rows: int, *, advice: str | None) -> None:
@@ -369,6 +392,8 @@ def store_solution(
     null = problem.null_deviance
     model.explained_deviance_ = 1.0 - fit.deviance / null if null > 0.0 else 1.0
     model.explained_by_sensitive_ = basis.explained
+    if basis.inflation is not None:
+        model.variance_inflation_ = basis.inflation
     model._training = TrainingColumns.of(basis, fit)
     model._moments = _moments(training, problem)
     model._profiles = _profiles_of(training)

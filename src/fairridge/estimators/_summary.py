@@ -13,6 +13,7 @@ from fairridge.estimators._flips import flips_text
 from fairridge.estimators._model import attribute_facts, bound_text
 from fairridge.metrics import DIFFERENCES, WORDS
 from fairridge.reports import CoefficientRow, Summary
+from fairridge.reports.summary import INFLATED
 
 # Share of the rows below which a base level is rare.
 RARE_BASE = 0.01
@@ -59,6 +60,11 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
     flips = flips_text(getattr(model, "sign_flips_", {}))
     notes += [flips] if flips else []
     notes += _rare_bases(model._design.predictors.inner)
+    if any(row.inflation >= INFLATED for row in rows):
+        notes.append(
+            "VIF: variance inflation factor, 1/(1 − R²) of a predictor on S and the other ones, "
+            f"where it is {INFLATED:g} or more."
+        )
     if isolated:
         notes.append(f"isolated, since all their rows have the same outcome: {listed(isolated)}.")
     if getattr(model, "status_", "") == "separated":
@@ -168,10 +174,13 @@ def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
         rows = [CoefficientRow(f"(intercept){suffix}", "", intercept, raw_intercept, nan)]
     roles = ["sensitive"] * len(alpha) + ["predictor"] * len(beta)
     explained = [nan] * len(alpha) + list(model.explained_by_sensitive_)
-    values = zip(design.encoded_names, roles, [*alpha, *beta], raw, explained, strict=True)
+    inflation = [nan] * len(alpha) + list(getattr(model, "variance_inflation_", [nan] * len(beta)))
+    values = zip(
+        design.encoded_names, roles, [*alpha, *beta], raw, explained, inflation, strict=True
+    )
     return rows + [
-        CoefficientRow(f"{name}{suffix}", role, float(value), float(raw_value), float(share))
-        for name, role, value, raw_value, share in values
+        CoefficientRow(f"{name}{suffix}", role, *map(float, numbers))
+        for name, role, *numbers in values
     ]
 
 

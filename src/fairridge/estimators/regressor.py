@@ -106,6 +106,9 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         Estimated dispersion; 1 if the family fixes it.
     explained_by_sensitive_ : ndarray of shape (p,)
         Share of each predictor's variance that S explains.
+    variance_inflation_ : ndarray of shape (p,)
+        1/(1 − R²) of each predictor on S and the other predictors; absent if
+        there are controls, or more columns than rows.
     sensitive_names_, predictor_names_ : ndarray of str
         Encoded column names.
     n_iter_ : int

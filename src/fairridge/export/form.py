@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
@@ -305,6 +306,12 @@ def linear_form(model: Any, purpose: str, *, predicts: bool = False) -> LinearFo
         advice = ""
         if hasattr(model, "layer_inputs"):
             advice = " Pass its layer_, and rows by its layer_inputs(X)."
+        if isinstance(model, Pipeline):
+            steps = ", ".join(repr(name) for name, _ in model.steps[:-1])
+            advice = (
+                f" Steps {steps} are not columns of the input: pass the last step, model[-1], and "
+                "rows by model[:-1].transform(X); to_sklearn and to_onnx take all steps."
+            )
         raise TypeError(
             f"{purpose} needs a linear model of fairridge; {type(model).__name__} is not one."
             f"{advice}"

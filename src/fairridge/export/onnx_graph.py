@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
-from fairridge.data import require_log_link
+from fairridge.data import Levels, Table, as_table, require_log_link
 from fairridge.data.columns import OTHER
 from fairridge.export.form import InputColumn, LinearForm, named_form, predicting_form
+from fairridge.export.scikit_learn import to_sklearn
 
 # Old enough for today's runtimes, new enough for 64-bit Softmax and ArgMax.
 OPSET, ML_OPSET = 18, 3
@@ -20,7 +22,9 @@ OWN = "/fairridge/"
 TAKEN = ("", "linear_predictor", "prediction", "probabilities")
 
 
-def to_onnx(model: Any, *, offset: str | None = None, exposure: str | None = None) -> Any:
+def to_onnx(
+    model: Any, X: Any = None, *, offset: str | None = None, exposure: str | None = None
+) -> Any:
     """Build an ONNX model (extra ``onnx``) that predicts in 64-bit floats.
 
     Where every column is a number the input is one tensor ``X`` of shape
@@ -41,7 +45,11 @@ def to_onnx(model: Any, *, offset: str | None = None, exposure: str | None = Non
     Parameters
     ----------
     model : estimator
-        A fitted linear model of fairridge.
+        A fitted linear model of fairridge, or a `Pipeline` with one as its last step and steps of
+        scikit-learn before it, which skl2onnx converts. Such a graph has 32-bit floats, and the
+        inputs and outputs of skl2onnx.
+    X : frame or array, optional
+        Some rows, for the types of the columns; for a `Pipeline` only.
     offset, exposure : str, optional
         Names of further inputs of shape (n, 1), doubles: what is added to every linear
         predictor, and, for models with the log link, positive exposures, whose logarithm is
@@ -49,6 +57,11 @@ def to_onnx(model: Any, *, offset: str | None = None, exposure: str | None = Non
         an offset, is the rate per unit of exposure, and with it the count or amount of the
         row; the metadata ``prediction`` says "rate" or "count".
     """
+    if isinstance(model, Pipeline):
+        for name, column in (("offset", offset), ("exposure", exposure)):
+            if column is not None:
+                raise ValueError(f"to_onnx of a Pipeline takes no {name}; export the last step.")
+        return _pipeline(model, X)
     form = predicting_form(model, "to_onnx")
     if not form.all_numeric:  # else columns are found by position
         form = named_form(model, "to_onnx")
@@ -86,6 +99,51 @@ def _properties(form: LinearForm, exposure: str | None) -> dict[str, str]:
         if len(form.labels) == 2:
             properties["positive"] = json.dumps(form.labels[1], ensure_ascii=False)
     return properties
+
+
+def _pipeline(model: Pipeline, X: Any) -> Any:
+    """Convert the steps by skl2onnx, with the last one as scikit-learn's own model."""
+    plain = to_sklearn(model)
+    if X is None:
+        raise ValueError("to_onnx of a Pipeline needs some rows, for the types of columns: X=…")
+    for name, step in model.steps[:-1]:
+        if step not in (None, "passthrough") and not type(step).__module__.startswith("sklearn."):
+            raise ValueError(
+                f"step {name!r} is a {type(step).__name__}, which is not of scikit-learn and "
+                "cannot be exported; export the last step alone."
+            )
+    try:
+        import skl2onnx
+    except ImportError as error:
+        raise ImportError(
+            "to_onnx of a Pipeline needs skl2onnx: pip install 'fairridge[onnx]'"
+        ) from error
+    options = {id(plain[-1]): {"zipmap": False}} if hasattr(plain[-1], "predict_proba") else None
+    types = _types(as_table(X), skl2onnx.common.data_types)
+    try:
+        return skl2onnx.convert_sklearn(plain, initial_types=types, options=options)
+    except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
+        known = skl2onnx.supported_converters()
+        strange = [
+            name for name, step in plain.steps if f"Sklearn{type(step).__name__}" not in known
+        ]
+        where = f"step {strange[0]!r}" if strange else "a step of the Pipeline"
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"{where} cannot be exported to ONNX: {reason}") from error
+
+
+def _types(table: Table, kinds: Any) -> list[tuple[str, Any]]:
+    """Say what the inputs are: one per column of a frame, or one for an array."""
+    if table.names is None:
+        return [("X", kinds.FloatTensorType([None, table.shape[1]]))]
+    columns = zip(table.names, map(table.column, range(table.shape[1])), strict=True)
+    return [
+        (
+            name,
+            (kinds.StringTensorType if isinstance(c, Levels) else kinds.FloatTensorType)([None, 1]),
+        )
+        for name, c in columns
+    ]
 
 
 class _Graph:

@@ -295,6 +295,10 @@ FITTED: dict[str, FieldRule] = {
     "loglik_": _numbers(infinite=True),
     "explained_deviance_": _numbers(infinite=True),
     "explained_by_sensitive_": _numbers("p"),
+    # Of models whose predictors are the columns themselves; files of version 0.2 have none.
+    "variance_inflation_": _numbers(
+        "p", minimum=1.0, infinite=True, when=_has("variance_inflation_")
+    ),
     # Of models that `choose_bound` has granted.
     "chosen_": _typed(dict[str, str], "facts by name", _has("chosen_")),
     "_training": FieldRule("moments of the training columns that fit together", is_training),

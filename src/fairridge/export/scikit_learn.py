@@ -20,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 from fairridge._typing import Integers
 from fairridge.data import make_frame
 from fairridge.data.columns import MISSING, FilledColumn
+from fairridge.data.pipelines import split_pipeline, with_last
 from fairridge.export.form import InputColumn, LinearForm, predicting_form
 
 # Encoders: their names, whether rare levels were merged, whether unseen levels are the base level.
@@ -52,8 +53,11 @@ def to_sklearn(model: Any) -> Any:
     Parameters
     ----------
     model : estimator
-        A fitted linear model of fairridge.
+        A fitted linear model of fairridge, or a `Pipeline` with one as its last step.
     """
+    if isinstance(model, Pipeline):
+        steps, last = split_pipeline(model)
+        return with_last(model, steps, to_sklearn(last))
     form = predicting_form(model, "to_sklearn").compared_with_rest()
     for column in form.columns:
         if isinstance(column.encoding, FilledColumn) or (

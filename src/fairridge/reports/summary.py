@@ -12,6 +12,8 @@ from fairridge.data import make_frame
 from fairridge.outputs import cut, table_width
 
 WIDTH = 78
+# Variance inflation factors that are worth a remark.
+INFLATED = 10.0
 # Columns beside the names of coefficients.
 NUMBERS = 45
 
@@ -32,6 +34,9 @@ class CoefficientRow:
         Coefficient in the raw columns; the two may differ.
     explained : float
         Share of the predictor's variance that S explains; NaN elsewhere.
+    inflation : float
+        Variance inflation factor of a predictor, 1/(1 − R²) on S and the other predictors; NaN
+        elsewhere.
     """
 
     term: str
@@ -39,6 +44,7 @@ class CoefficientRow:
     coefficient: float
     raw: float
     explained: float
+    inflation: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,7 @@ class Summary:
             for column in fields(CoefficientRow)
         }
         columns["explained_by_sensitive"] = columns.pop("explained")
+        columns["variance_inflation"] = columns.pop("inflation")
         return make_frame(columns, self.backend)
 
     def __str__(self) -> str:
@@ -89,9 +96,10 @@ class Summary:
         lines = [head, "-" * width]
         for row in self.coefficients:
             explained = "" if row.explained != row.explained else f"{row.explained:9.1%}"
+            factor = f"  VIF {row.inflation:.3g}" if row.inflation >= INFLATED else ""
             lines.append(
                 f"{cut(row.term, name):<{name}} {row.coefficient:>12.5g} {row.raw:>12.5g}"
-                f"  {row.role:<10} {explained}".rstrip()
+                f"  {row.role:<10} {explained}{factor}".rstrip()
             )
         return lines
 

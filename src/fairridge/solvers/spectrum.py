@@ -75,6 +75,10 @@ class Spectrum:
         """‖z‖² of every original column z: the diagonal of ZᵀZ."""
         return (self._root() ** 2).sum(axis=1)
 
+    def inverse_diagonal(self) -> Floats | None:
+        """Diagonal of (ZᵀZ)⁻¹ of the original columns; of its pseudo-inverse if collinear."""
+        return (self.vectors**2 / self.eigenvalues).sum(axis=1) / self.scale**2
+
     def products(self, projection: Floats) -> Floats:
         """Zᵀy of the original columns, for a projection Pᵀy of shape (rank,) or (rank, m)."""
         return self._root() @ projection

@@ -96,6 +96,9 @@ class SparseSpectrum(Spectrum):
     _columns: SparseColumns
     _left: Floats
 
+    def inverse_diagonal(self) -> None:
+        """Say nothing: many columns have no small inverse."""
+
     def __init__(self, columns: SparseColumns, left: Floats) -> None:
         vars(self).update(scale=columns.scale, _columns=columns, _left=left)
 
