@@ -23,7 +23,7 @@ from fairridge.metrics.yardstick import sensitive_span, share_explained
 DEFINITIONS = ("mean-parity", "statistical-parity", "mean-opportunity")
 
 
-class FairnessScorer(BaseEstimator):  # type: ignore[misc]
+class FairnessScorer(BaseEstimator):
     """Minus what S explains of the predictions of a model; see `make_fairness_scorer`."""
 
     # What `score` is asked for, if metadata are routed: these two, and no others.
