@@ -23,7 +23,13 @@ from fairridge.metrics.group_measures import (
     GroupMeasures,
 )
 from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
-from fairridge.metrics.intervals import UNDEFINED, Estimate, mean_interval, rate_interval
+from fairridge.metrics.intervals import (
+    UNDEFINED,
+    Estimate,
+    mean_interval,
+    rate_interval,
+    ratio_of_totals,
+)
 from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
 from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval
@@ -200,6 +206,7 @@ def _measures(
         error = response - score
         measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
         measured["calibration"] = mean_interval(error, weight, confidence)
+        measured["total_ratio"] = ratio_of_totals(score, response, weight, confidence)
         measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
         if outcomes.kind == "classification" and not outcomes.labels:
             measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
