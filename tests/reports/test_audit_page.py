@@ -249,3 +249,23 @@ def test_functions_among_the_settings_have_no_address(people, people_X):
 def test_the_report_says_what_it_is(gaussian_report):
     assert repr(gaussian_report).startswith("AuditReport('Fairness audit of a model for gaussian'")
     assert "5.00 %" in gaussian_report.summary
+
+
+def test_calibration_begins_with_totals(tmp_path):
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], 400)
+    X = pd.DataFrame({"sex": sex, "x": rng.normal(size=400) + (sex == "m")})
+    y = np.where(rng.random(400) < 1 / (1 + np.exp(-X["x"])), "yes", "no")
+    model = FairRidgeClassifier(0.02, sensitive=["sex"], definition="mean-parity").fit(X, y)
+    place = tmp_path / "report.html"
+    fairridge.report(model, X, y, place, favorable="yes")
+    text = place.read_text(encoding="utf-8")
+    found = re.search(r"Total predicted over total observed: ([^<]*)", text).group(1)
+    numbers_of = r"(\S.*?) (\d\.\d{3}) \((\d\.\d{3}) to (\d\.\d{3})\)"
+    groups = {
+        name.lstrip(", "): list(map(float, rest)) for name, *rest in re.findall(numbers_of, found)
+    }
+    assert set(groups) == {"all rows", "f", "m"}
+    assert all(low < value < high for value, low, high in groups.values())
+    assert groups["all rows"][0] == pytest.approx(1.0, abs=0.01)
+    assert groups["f"][0] > 1.0 > groups["m"][0]  # what a bound costs
