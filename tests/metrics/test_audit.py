@@ -456,3 +456,15 @@ def test_what_missing_attributes_explain_is_part_of_the_share(loans):
     expected = LinearRegression().fit(columns, loans["p"]).score(columns, loans["p"])
     found = audit(None, loans["p"], sensitive_features=S)
     assert found.means_share.value == pytest.approx(expected)
+
+
+def test_totals_of_groups_are_compared():
+    rng = np.random.default_rng(1)
+    sex, mean = rng.choice(["f", "m"], 200), rng.uniform(0.5, 1.5, 200)
+    y, weight = rng.poisson(mean).astype(float), rng.integers(1, 4, 200).astype(float)
+    found = audit(y, mean, sensitive_features=pd.DataFrame({"sex": sex}), sample_weight=weight)
+    frame = found.to_frame().set_index("group")
+    for group, rows in (("f", sex == "f"), ("m", sex == "m"), ("all", sex != "")):
+        expected = (weight @ (mean * rows)) / (weight @ (y * rows))
+        assert frame.loc[group, "total_ratio"] == pytest.approx(expected, rel=1e-12)
+        assert frame.loc[group, "total_ratio_low"] < expected < frame.loc[group, "total_ratio_high"]

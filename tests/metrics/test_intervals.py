@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairridge.metrics.intervals import effective_size, mean_interval, rate_interval
+from fairridge.metrics.intervals import (
+    effective_size,
+    mean_interval,
+    rate_interval,
+    ratio_of_totals,
+)
 from tests.zoo import LateModule
 
 proportion = LateModule("statsmodels.stats.proportion")
@@ -62,3 +67,18 @@ def test_nothing_to_estimate_from_is_not_a_number():
     single = mean_interval(np.array([3.0]), np.ones(1), 0.95)
     assert single.value == 3.0
     assert np.isnan([single.low, single.high]).all()
+
+
+def test_a_ratio_of_totals_has_the_interval_of_the_delta_method():
+    rng = np.random.default_rng(0)
+    weight = np.ones(50)
+    found = []
+    for _ in range(400):
+        mean = rng.uniform(0.5, 1.5, 50)
+        one = ratio_of_totals(mean, rng.poisson(mean).astype(float), weight, 0.9)
+        found.append(one.low <= 1.0 <= one.high)
+    assert 0.86 <= np.mean(found) <= 0.94
+    one = ratio_of_totals(mean, 2.0 * mean, weight, 0.9)
+    np.testing.assert_allclose([one.value, one.low, one.high], 0.5)
+    for observed in (np.zeros(50), -mean):
+        assert np.isnan(ratio_of_totals(mean, observed, weight, 0.9).value)

@@ -253,7 +253,7 @@ def test_the_report_says_what_it_is(gaussian_report):
 
 
 def test_a_bar_appears_after_a_moment_only(monkeypatch):
-    from fairridge.validation import progress
+    from fairridge import _progress as progress
 
     made = []
 
@@ -330,3 +330,23 @@ def test_a_paragraph_has_three_figures_at_most(people, people_X, kind):
         assert len(FIGURE.findall(text)) <= 3, text
     # Differences between shares are in points, and shares in %.
     assert not re.search(r"differ\w* by up to [\d.]+ %", page.summary)
+
+
+def test_calibration_begins_with_totals(tmp_path):
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], 400)
+    X = pd.DataFrame({"sex": sex, "x": rng.normal(size=400) + (sex == "m")})
+    y = np.where(rng.random(400) < 1 / (1 + np.exp(-X["x"])), "yes", "no")
+    model = FairRidgeClassifier(0.02, sensitive=["sex"], definition="mean-parity").fit(X, y)
+    place = tmp_path / "report.html"
+    fairridge.report(model, X, y, place, favorable="yes")
+    text = place.read_text(encoding="utf-8")
+    found = re.search(r"Total predicted over total observed: ([^<]*)", text).group(1)
+    numbers_of = r"(\S.*?) (\d\.\d{3}) \((\d\.\d{3}) to (\d\.\d{3})\)"
+    groups = {
+        name.lstrip(", "): list(map(float, rest)) for name, *rest in re.findall(numbers_of, found)
+    }
+    assert set(groups) == {"all rows", "f", "m"}
+    assert all(low < value < high for value, low, high in groups.values())
+    assert groups["all rows"][0] == pytest.approx(1.0, abs=0.01)
+    assert groups["f"][0] > 1.0 > groups["m"][0]  # what a bound costs

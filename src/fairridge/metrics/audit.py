@@ -23,7 +23,13 @@ from fairridge.metrics.group_measures import (
     GroupMeasures,
 )
 from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
-from fairridge.metrics.intervals import UNDEFINED, Estimate, mean_interval, rate_interval
+from fairridge.metrics.intervals import (
+    UNDEFINED,
+    Estimate,
+    mean_interval,
+    rate_interval,
+    ratio_of_totals,
+)
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
 from fairridge.metrics.ranking import ranking
@@ -301,6 +307,7 @@ def _measures(
         error = response - score
         measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
         calibration = measured["calibration"] = mean_interval(error, weight, confidence)
+        measured["total_ratio"] = ratio_of_totals(score, response, weight, confidence)
         if case.amounts:
             measured["observed_ratio"] = _observed_ratio(calibration, score, weight)
         measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))

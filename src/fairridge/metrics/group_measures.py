@@ -45,6 +45,9 @@ class GroupMeasures:
     true_positive_rate, false_positive_rate, precision : Estimate
         Share selected among those who had the favorable outcome, among the
         others, and share of those who had it among those selected.
+    total_ratio : Estimate
+        Total of the predictions over that of the responses (calibration in the large); NaN
+        unless both are positive.
     calibration : Estimate
         Mean of observed minus predicted.
     rmse : float
@@ -75,6 +78,7 @@ class GroupMeasures:
     false_positive_rate: Estimate = UNDEFINED
     precision: Estimate = UNDEFINED
     calibration: Estimate = UNDEFINED
+    total_ratio: Estimate = UNDEFINED
     rmse: float = float("nan")
     distances: Distances = INCOMPARABLE
     ranking: Ranking = UNRANKED

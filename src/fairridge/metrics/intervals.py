@@ -91,3 +91,22 @@ def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate
     error = float(np.sqrt(variance / n))
     half = float(stdtrit(n - 1.0, 0.5 + confidence / 2.0)) * error
     return Estimate(mean, mean - half, mean + half, n, error)
+
+
+def ratio_of_totals(
+    predicted: Floats, observed: Floats, weight: Floats, confidence: float
+) -> Estimate:
+    """Σ w predicted / Σ w observed, with an interval by the delta method on the log scale.
+
+    With R the ratio, log R has the error of the mean of (predicted − R·observed)/(R ȳ).
+    Undefined unless both totals are positive.
+    """
+    if effective_size(weight) == 0.0:
+        return UNDEFINED
+    means = [float(np.average(values, weights=weight)) for values in (predicted, observed)]
+    if not min(means) > 0.0:
+        return UNDEFINED
+    ratio = means[0] / means[1]
+    found = mean_interval((predicted - ratio * observed) / means[0], weight, confidence)
+    low, high = (ratio * float(np.exp(end)) for end in (found.low, found.high))
+    return Estimate(ratio, low, high, found.size, ratio * found.error)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from fairridge.metrics import AttributeAudit, CalibrationBin
 from fairridge.reports.html.contents import Audited
 from fairridge.reports.html.markup import Html, element
+from fairridge.reports.html.numbers import ratio
 from fairridge.reports.html.sections.parts import COLORS, figure, legend, remark
 from fairridge.reports.html.svg import nice_ticks, straight, tick_labels, upright
 
@@ -39,10 +42,24 @@ def calibration_figure(
     at_bound = " at the chosen bound" if contents.subject.definition else ""
     return figure(
         f"Calibration{at_bound}, {contents.main.rows} rows",
+        remark(_totals(part, shown, contents)),
         drawing,
         legend(colors),
         remark("Points near the line are calibrated. Tenths of all predictions; groups by color."),
     )
+
+
+def _totals(part: AttributeAudit, shown: Sequence[int], contents: Audited) -> str:
+    """Say what predictions add up to beside what was observed, in all rows and in groups."""
+    everyone = contents.main.audits[contents.chosen].overall
+    groups = [("all rows", everyone), *((part.groups[k].group, part.groups[k]) for k in shown)]
+    texts = [
+        f"{name} {ratio(group.total_ratio.value)} "
+        f"({ratio(group.total_ratio.low)} to {ratio(group.total_ratio.high)})"
+        for name, group in groups
+        if np.isfinite(group.total_ratio.value)
+    ]
+    return f"Total predicted over total observed: {', '.join(texts)}." if texts else ""
 
 
 def _line(axes: _Square, bins: list[CalibrationBin], style: str) -> Html | None:
