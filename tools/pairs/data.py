@@ -113,7 +113,8 @@ def make_part(case: Case, n: int, seed: int, *, new: bool = False) -> Part:
     y = _response(rng, case["family"], eta, job == "z")
     frame = pd.DataFrame({"sex": sex, "age": age, "skill": skill, "grade": grade, "job": job})
     frame = frame.astype({"sex": object, "job": object})
-    lost = rng.random((n, 4)) < 0.08
+    # Half of the rows must have ten people in this group, or nothing can be certified.
+    lost = rng.random((n, 4)) < 0.16
     lost[:8] = False
     if case["missing_S"] == "category":
         frame.loc[lost[:, 0], "sex"] = None

@@ -91,6 +91,8 @@ def twice(setting: Setting) -> None:
     part, case = setting.training, setting.case
     if case["predictor_penalty"] == "cv" or case["confidence"] != "none":
         return  # which look at the number of rows
+    if case["min_frequency"] != "none" and case["rare"] == "yes":
+        return  # twice the weight makes a level of the rare one, which may decide the response
     n = len(part.frame)
     weight = np.ones(n) if part.weight is None else part.weight
     double = replace(part, weight=2.0 * weight)
