@@ -327,7 +327,7 @@ def learn_design(
         X.shape[1],
         S is not None,
     )
-    require_levels(base, design.sensitive, design.predictors)
+    require_levels(base, design.sensitive.inner, design.predictors.inner)
     require_few_levels(design, X.shape[0], max_levels)
     return design.with_unique_names()
 
