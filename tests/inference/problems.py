@@ -9,7 +9,7 @@ from fairridge.inference import Analysis, Description, inference_of
 from fairridge.penalties import Radial, Ridge
 from fairridge.search import ModelSettings, set_up
 
-NAMES = ("group", "age", "x1", "x2", "x3", "x4")
+NAMES = ("group", "age", "x1", "x2", "x3")
 STEP = 1e-4
 
 
@@ -39,7 +39,13 @@ def draw(family, n=60, seed=0, p=3):
 def problem_of(family, data, weight=None, offset=None, **options):
     S, X, y, targets = data
     rows = Rows(
-        (Slab(S),), (Slab(X),), NAMES[: S.shape[1] + X.shape[1]], y, targets, weight, offset
+        (Slab(S),),
+        (Slab(X),),
+        (*NAMES, "x4")[: S.shape[1] + X.shape[1]],
+        y,
+        targets,
+        weight,
+        offset,
     )
     engine = MemoryEngine(rows, separable=family.separable)
     kind, definition = options.pop("kind", ""), options.pop("definition", StatisticalParity())
