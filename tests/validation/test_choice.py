@@ -390,6 +390,10 @@ def test_a_report_says_by_what_rule_a_bound_was_chosen(small, tmp_path):
     assert record["Choice of r: confidence"] == "0.9"
     assert float(record["Choice of r: p-value of the bound"]) <= 0.1
     assert "sex = x (20 held-out rows" in record["Choice of r: not tested"]
+    trained = report(loaded, small[0][0], small[0][1], cv=0, bootstrap=0)
+    own = dict(trained.contents.subject.record)
+    assert own["Choice of r: rule"] == record["Choice of r: rule"]
+    assert own["Choice of r: p-value of the bound"] == record["Choice of r: p-value of the bound"]
     again = report(loaded.fit(X, y), X, y, cv=0, bootstrap=0)
     assert not any("Choice" in name for name, _ in again.contents.subject.record)
 

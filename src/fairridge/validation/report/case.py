@@ -139,6 +139,8 @@ def read_case(
         # A certified bound is interpolated between models that depend on all bounds asked for.
         solutions[chosen] = ends[0]
         fitted = clone(fresh)._finish(training, problem, ends[0])
+        if hasattr(model, "chosen_"):  # by what rule its bound was chosen
+            fitted.chosen_ = model.chosen_
     _require_same_model(model, training, problem, ends[0])
     if not hasattr(model, "deviance_"):  # else the user has seen them when the model was fitted
         for warning in caught:
