@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from reproduction import (
+    beyond,
     bias,
     checks,
     examples,
@@ -28,8 +29,7 @@ class Experiment:
     """Something to compute on several data sets or examples (`cases`), run by run.
 
     `part` computes one run on one case. `maximum` limits the runs of all cases,
-    `fewer` those of single ones. `remark` says what runs are there, if they are
-    not the protocol's. `lacks` names the library that is missing, if any.
+    `fewer` those of single ones. `lacks` names the library that is missing, if any.
     """
 
     name: str
@@ -38,7 +38,6 @@ class Experiment:
     part: Callable[[str, int, Settings], pd.DataFrame]
     maximum: int | None = None
     fewer: dict[str, int] = field(default_factory=dict)
-    remark: str = ""
     lacks: Callable[[], str] = str
 
     def runs(self, case: str, settings: Settings) -> int:
@@ -80,6 +79,13 @@ EXPERIMENTS = {
         ),
         Experiment("checks", "formulas on random problems", ("random",), checks.checks_part),
         Experiment("formulas", "more formulas", formulas.CASES, formulas.formulas_part),
+        Experiment(
+            "beyond",
+            "extensions that the paper names",
+            beyond.CASES,
+            beyond.beyond_part,
+            fewer=dict.fromkeys(beyond.BOUNDED, 1),
+        ),
         Experiment("fairml", "fairml's own answers", fairml.CASES, fairml.fairml_part, maximum=1),
         Experiment(
             "scale", "FRRM on raw and standardized S", linear.PAPER, linear.scale_part, maximum=1
@@ -91,7 +97,6 @@ EXPERIMENTS = {
             linear.PAPER,
             linear.matched_part,
             maximum=20,
-            remark="20 runs",
         ),
         Experiment(
             "corrected", "the linear part on corrected data", linear.CORRECTED, linear.linear_part
@@ -104,7 +109,6 @@ EXPERIMENTS = {
             # A run takes a minute of ADULT as it is, and half of one without three levels; more
             # runs hardly change the interval for other samples of rows.
             fewer={"ADULT": 5, "ADULT, isolated": 10},
-            remark="fewer runs on ADULT",
         ),
         Experiment(
             "logistic-matched",
@@ -112,7 +116,6 @@ EXPERIMENTS = {
             logistic.MATCHED,
             logistic.matched_part,
             maximum=5,
-            remark="5 runs",
         ),
         Experiment(
             "uncentered",
@@ -127,7 +130,6 @@ EXPERIMENTS = {
             others.STEINBERG,
             others.steinberg_part,
             maximum=20,
-            remark="20 runs",
         ),
         Experiment(
             "fairlearn",
@@ -135,7 +137,6 @@ EXPERIMENTS = {
             others.FAIRLEARN,
             others.fairlearn_part,
             maximum=10,
-            remark="a single run, because one fold takes up to a minute",
             lacks=others.lacks_fairlearn,
         ),
         Experiment(
@@ -144,7 +145,6 @@ EXPERIMENTS = {
             today.LINEAR,
             today.linear_part,
             maximum=10,
-            remark="10 runs",
         ),
         Experiment(
             "today-classes",
@@ -152,7 +152,6 @@ EXPERIMENTS = {
             today.CLASSES,
             today.classes_part,
             maximum=5,
-            remark="5 runs",
         ),
     )
 }

@@ -278,7 +278,7 @@ def _draw_fairlearn(table: pd.DataFrame) -> Drawn:
 
 
 _BARS = "Bars: 90 % intervals, of means over runs, of differences for other samples of rows."
-_SAMPLE = "Lines: fairml's sample vu.test; bands: 90 % of our samples of 1000 rows."
+_SAMPLE = "Lines: vu.test; bands: 90 % of our samples."
 
 FIGURES = (
     Figure(
@@ -324,17 +324,15 @@ FIGURES = (
     Figure(
         "rmse",
         "linear",
-        "Predictive RMSE (paper, Fig. 7); lower is better. Top: means. Bottom: paired differences "
-        "on the same folds, on one scale; below zero FRRM is better. Gray: less than .5 %, called "
-        "equal. Models are shifted sideways. " + _BARS,
+        "Predictive RMSE (paper, Fig. 7); lower is better. Top: means. Bottom: paired differences; "
+        "below zero FRRM is better. Gray: less than .5 %. Models are shifted sideways. " + _BARS,
         _rmse_table("rmse"),
         _draw_rmse("predictive RMSE"),
     ),
     Figure(
         "training-rmse",
         "linear",
-        "Training RMSE (paper, Fig. 8), drawn as the predictive RMSE above. NCLM, solved exactly, "
-        "is never worse than FRRM. " + _BARS,
+        "Training RMSE (paper, Fig. 8), drawn as the predictive RMSE above. " + _BARS,
         _rmse_table("train_rmse"),
         _draw_rmse("training RMSE"),
     ),
@@ -365,8 +363,7 @@ FIGURES = (
     Figure(
         "fairlearn",
         "others",
-        "F1 of fairlearn at ε = .1 in eight readings: ε as the argument eps or as the bound on "
-        "acceptance rates, S among the predictors or not, random or more likely classes.",
+        "F1 of fairlearn at ε = .1 in eight readings, which the details explain.",
         _fairlearn_table,
         _draw_fairlearn,
     ),

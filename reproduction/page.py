@@ -87,7 +87,8 @@ def _how(results: Results, details: str) -> Blocks:
         "*Ties count for neither side*: a model is ahead if it is so in more than half of the "
         "cells and behind in none, in part if it is ahead in more cells than behind. Models have "
         "the *same* level of fairness only where both can reach it. Verdicts are computed, except "
-        "those marked †, which are arguments. “As corrected” means without a misprint (E1 to E13); "
+        "those marked †, which are arguments. “Our samples” are draws of 1000 rows; vu.test is "
+        "fairml's sample of the examples. “As corrected” means without a misprint (E1 to E13); "
         "“of the software” means true of fairml 0.8 and not of the exactly solved model. "
         f"[Details]({details}) has protocol, both intervals, misprints and remarks.",
     ]

@@ -75,8 +75,7 @@ def _nclm(results: Results, kinds: Mapping[str, Kind]) -> str:
     names = ("frrm_below_nclm", "frrm_below_steinberg")
     word = "FRRM and NCLM predict equally well" if tie(found) else "FRRM and NCLM in prediction"
     tail = (
-        " FRRM and the model of Steinberg et al. tie, too. The claims of a smaller predictive RMSE "
-        "do not hold."
+        " FRRM and the model of Steinberg et al. tie, too."
         if all(kinds[name] == "does not hold" for name in names)
         else ""
     )
@@ -119,7 +118,6 @@ def _definitions(results: Results, kinds: Mapping[str, Kind]) -> str:
 def _advice() -> str:
     return (
         "What to take from it: use F(G)RRM for its simplicity, its interpretable β and its "
-        "extension to other families, not for accuracy beyond NCLM's. Isolate separating levels. "
-        "Compare models at equal dependence on S, measured on new rows and adjusted for chance. "
-        "For equal opportunities or individual fairness, read E5 and E6 first."
+        "extension to other families, not for accuracy beyond NCLM's. Compare models at a level "
+        "of fairness that all reach, measured on new rows and adjusted for chance."
     )

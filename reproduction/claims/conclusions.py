@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from reproduction.claims import classes, linear
-from reproduction.claims.base import Kind, Verdict, ahead, claim, grade, positive, tally
+from reproduction.claims.base import (
+    BETA,
+    Kind,
+    Verdict,
+    ahead,
+    claim,
+    grade,
+    number,
+    positive,
+    profile,
+    tally,
+)
 from reproduction.results import Results
 from reproduction.statistics import cells, count
 
@@ -59,7 +71,7 @@ def best_of_all_models(results: Results) -> Verdict:
     found = _comparisons(results)
     total = sum(map(len, found.values()))
     worse = {name: count(one, "higher") for name, one in found.items()}
-    listed = [f"{name} in {number}" for name, number in worse.items() if number]
+    listed = [f"{name} in {times}" for name, times in worse.items() if times]
     return Verdict(
         grade(total - sum(worse.values()), total),
         f"Worse in {sum(worse.values())} of {total} comparisons: {', '.join(listed) or 'none'}.",
@@ -99,3 +111,30 @@ def ahead_for_low_bounds(results: Results) -> Verdict:
         "does not hold" if none else "holds" if good == len(kinds) else "holds in part",
         f"{'. '.join(parts)}.",
     )
+
+
+@claim("§6", "conclusions")
+def easier_coefficients(results: Results) -> Verdict:
+    """Coefficients of F(G)RRM behave more intuitively than those of the other models."""
+    linear_table, table = results["profiles"], results["logistic-profiles"]
+    swings = {
+        name: _swing(linear_table if name in ("NCLM", "FRRM") else table, name)
+        for name in ("FRRM", "NCLM", "FGRRM", "ZLRM")
+    }
+    good = int(swings["FRRM"] < swings["NCLM"]) + int(swings["FGRRM"] < swings["ZLRM"])
+    listed = ", ".join(f"{name} {number(value, 2)}" for name, value in swings.items())
+    return Verdict(
+        grade(good, 2),
+        f"What β moves forth and back over r, relative to its largest value (median): {listed}.",
+    )
+
+
+def _swing(table: pd.DataFrame, model: str) -> float:
+    """What β moves beyond the distance from its first to its last value, relative to its size."""
+    found = []
+    for term in BETA:
+        values = profile(table, model, term)
+        moved = np.abs(np.diff(values, axis=1)).sum(axis=1)
+        net = np.abs(values[:, -1] - values[:, 0])
+        found.append((moved - net) / np.abs(values).max(axis=1))
+    return float(np.median(found))

@@ -238,7 +238,7 @@ def zlm_below_nclm_in_training(results: Results) -> Verdict:
         for name, model in (("|COV|", "ZLM"), ("|COR|", "ZLM, |COR|"))
     }
     joined = pd.concat(found.values())
-    listed = [f"at equal {name}: {tally(one)} cells ({by_case(one)})"
+    listed = [f"at equal {name}: {tally(one)} cells ({between(one['mean'])})"
               for name, one in found.items()]  # fmt: skip
     return Verdict(
         ahead(joined, "lower"),

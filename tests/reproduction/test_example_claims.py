@@ -204,3 +204,45 @@ def test_profiles_of_logistic_models():
     turns = "zlrm_beta_not_monotone"
     assert verdict(turns, logistic_profiles=profiles("ZLRM", dip)).kind == "holds"
     assert verdict(turns, logistic_profiles=profiles("ZLRM", beta)).kind == "does not hold"
+
+
+def beyond(case, **values):
+    return [
+        {"case": case, "run": 0, "quantity": name, "value": value, "active": 1.0}
+        for name, value in values.items()
+    ]
+
+
+def test_extensions_that_the_paper_names():
+    good = {"condition": 1e15, "of components": 3.0, "excess": 0.0, "distance": 1e-14}
+    for values, kind in ((good, "holds"), (good | {"distance": 0.1}, "does not hold")):
+        rows = beyond("principal components", **values)
+        assert verdict("components_of_s", beyond=rows).kind == kind
+    for off, kind in ((1e-14, "holds"), (1e-3, "does not hold")):
+        rows = beyond("Gaussian process", distance=off)
+        assert verdict("gaussian_process", beyond=rows).kind == kind
+        rows = [*beyond("Poisson", excess=off), *beyond("Cox", excess=0.0)]
+        found = verdict("other_families", beyond=rows)
+        assert found.kind == {"holds": "holds", "does not hold": "holds in part"}[kind]
+        assert "active cases of 2 models" in found.measured
+    for covered, kind in ((95.0, "holds"), (80.0, "holds in part")):
+        rows = [*beyond("intervals", coefficients=100.0, covered=covered),
+                *beyond("meta-analysis", distance=0.4, errors=1.0)]  # fmt: skip
+        assert verdict("tests_and_intervals", beyond=rows).kind == kind
+
+
+def test_coefficients_that_turn_are_less_intuitive():
+    straight = {"FRRM": lambda r: 1.0, "FGRRM": lambda r: 1 + r}
+    turning = {"NCLM": lambda r: 1 + r * (1 - r), "ZLRM": lambda r: 1 + r - 2 * r * r}
+    rows = [
+        row
+        for model, curve in (straight | turning).items()
+        for row in profiles(model, dict.fromkeys(("X1", "X2", "X3"), curve))
+    ]
+    found = verdict("easier_coefficients", profiles=rows, logistic_profiles=rows)
+    assert found.kind == "holds"
+    assert "FRRM 0.00, NCLM 0.40, FGRRM 0.00" in found.measured
+    names = {"FRRM": "NCLM", "NCLM": "FRRM", "FGRRM": "ZLRM", "ZLRM": "FGRRM"}
+    exchanged = [row | {"model": names[row["model"]]} for row in rows]
+    found = verdict("easier_coefficients", profiles=exchanged, logistic_profiles=exchanged)
+    assert found.kind == "does not hold"

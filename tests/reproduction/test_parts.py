@@ -19,6 +19,7 @@ from fairridge.datasets import load_german_credit
 from reproduction import checks, formulas, linear, logistic, others, profiles, today
 from reproduction import data as sources
 from reproduction import fairml as fairml_module
+from reproduction.beyond import BOUNDED, CASES, beyond_part
 from reproduction.bias import bias_part, nclm_coefficients, one_standard_error
 from reproduction.descriptions import datasets_part
 from reproduction.examples import logistic_example, sample_example
@@ -469,7 +470,22 @@ def test_rows_are_sampled_where_there_are_more():
 
 
 def test_every_case_is_a_known_data_set():
-    examples = {"example", "random", "correlations of 0.6"}
+    examples = {"example", "random", "correlations of 0.6", *CASES}
     cases = {case for experiment in EXPERIMENTS.values() for case in experiment.cases}
     assert set(sources.SOURCES) >= {"vu.test", "vu.test, classes"}
     assert cases - examples <= set(sources.SOURCES)
+
+
+def test_extensions_do_what_they_say(settings):
+    at = {case: beyond_part(case, 0, settings) for case in CASES}
+    for case in BOUNDED:
+        assert (at[case]["value"] < 1e-8).all(), case
+        assert at[case]["active"].sum() >= 3
+    values = {
+        case: at[case].set_index("quantity")["value"] for case in CASES if case not in BOUNDED
+    }
+    assert (values["Gaussian process"] < 1e-9).all()
+    assert values["principal components"]["condition"] > 1e12
+    assert values["principal components"]["of components"] < 10
+    assert values["intervals"]["covered"] <= values["intervals"]["coefficients"] == 7
+    assert values["meta-analysis"]["distance"] < 2
