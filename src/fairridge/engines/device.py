@@ -284,9 +284,10 @@ class DeviceEngine:
             hessian = hessian_of(Z, k, rows.curvature)
             return _WithHessian(hessian, Z.products_on_device(vectors, deviances))
 
-        total, hessian = self._sum(work), known
+        total: Any = self._sum(work)
+        hessian = known
         if isinstance(total, _WithHessian):
-            total, hessian = total.rest, total.hessian
+            hessian, total = total.hessian, total.rest
         *gram, gradients, deviances = total.result()
         hessian = gram[0][None, :, None, :] if gram else hessian
         gap = self._about[: len(center)] - center

@@ -53,8 +53,8 @@ class RowSample:
         small = cls(rows, 1, max(MOST_NUMBERS // max(stored, 1), 1))._within_limit()
         # A copy, lest a view keep all rows alive; and the same slabs for rows from anywhere,
         # because what lies evenly in memory has been read as one.
-        pieces = (_plain(each) for each in (small.rows.sensitive, small.rows.predictors))
-        return replace(small, rows=small.rows.with_columns(*pieces, rows.names))
+        S, X = (_plain(each) for each in (small.rows.sensitive, small.rows.predictors))
+        return replace(small, rows=small.rows.with_columns(S, X, rows.names))
 
     def __add__(self, other: RowSample) -> RowSample:
         stride = max(self.stride, other.stride)

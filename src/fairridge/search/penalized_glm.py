@@ -513,7 +513,7 @@ class _SampledGLM(PenalizedGLM):
         self.sample = None
 
     @property
-    def start(self) -> Point:  # type: ignore[override]
+    def start(self) -> Point:
         """The null model of all rows."""
         return self._whole.start
 
