@@ -287,7 +287,7 @@ class DeviceEngine:
         total: Any = self._sum(work)
         hessian = known
         if isinstance(total, _WithHessian):
-            total, hessian = total.rest, total.hessian
+            hessian, total = total.hessian, total.rest
         *gram, gradients, deviances = total.result()
         hessian = gram[0][None, :, None, :] if gram else hessian
         gap = self._about[: len(center)] - center
