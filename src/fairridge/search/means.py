@@ -8,7 +8,7 @@ their means have the totals of the response.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -16,27 +16,21 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from fairridge._typing import Booleans, Floats, Integers
-from fairridge.engines import MeanSums
+from fairridge._typing import Booleans, Floats
 from fairridge.fairness import Definition
-from fairridge.fairness.means import MeanForm, mean_form
 from fairridge.models import Fit, Isolation
 from fairridge.search.glm import GLMProblem
+from fairridge.search.mean_objective import TOO_LARGE, MeanObjective, mean_objective
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import LOOSE, AttributeShare, Choice, Solution, Status
 from fairridge.solvers import Point
 from fairridge.solvers.mean_ridge import (
-    SMALLEST,
-    STUCK,
     Goal,
-    Means,
     MeanState,
     ahead,
     is_minimum,
     reach,
-    stiffness,
 )
-from fairridge.solvers.trust_region import descend
 
 # Penalties at which to start if path following from the free model fails, in typical ones.
 MIDDLE = (1.0, 20.0, 400.0)
@@ -46,8 +40,6 @@ FAR = 1e4
 SCAN = 1.5
 # and how far they go.
 LARGEST = 30.0
-# Promised decrease, relative to the deviance, at which a minimum is near, or a limit.
-NEAR, LIMIT = 1e-6, 1e-11
 # Difference of two deviances, relative to them, that are those of one model.
 SAME = 1e-8
 # Passes for one bound, in units of those for one minimum, after which a search ends.
@@ -58,17 +50,6 @@ PARTS = (1.0, 0.5, 0.1, 0.0)
 ROUNDING_OF_SHARES = 1e-13
 # By which a model that is found again may exceed r = 0.
 RESUMED = 1e-10
-# Excess of a total over that of the response, relative to it, which is nothing.
-BALANCED = 1e-11
-# Penalty on totals in a descent, relative to how much the deviance itself resists,
-FIRM = 100.0
-# and Newton steps from a point near a minimum.
-MOST_STEPS = 20
-TOO_LARGE = (
-    "predicted means are larger than the largest number, or exposures differ so much that one row "
-    "has all the weight: what S explains of means is not known. Offsets add to the linear "
-    "predictor; give them in its units (the logarithm of exposures, for instance)."
-)
 # What may become of the bound of one attribute, from bad to good.
 EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")
 
@@ -510,388 +491,3 @@ class _Reached:
     lambda_: float
     point: Point
     fit: Fit
-
-
-@dataclass(frozen=True)
-class Balance:
-    """What totals of the means exceed those of the response by, as a form in their sums.
-
-    Of K classes that is K − 1 contrasts of them: probabilities sum to one.
-    """
-
-    map: Floats  # maps Σ w μ[1, s] of all means to totals, of shape (b, K·(1+q))
-    target: Floats  # what these are to be, of shape (b,)
-    observed: Floats  # the same without what is subtracted from the means
-    size: float  # weight of all rows times the size of the means, to compare an excess with
-
-    def excess(self, sums: MeanSums) -> Floats:
-        """Return by how much totals are exceeded."""
-        return self.map @ sums.products.ravel() - self.target
-
-
-@dataclass(frozen=True)
-class MeanObjective:
-    """A model without a bound, and forms in the means that it predicts."""
-
-    minima: PenalizedGLM  # the model without a bound
-    means: Any  # which means are looked at (MeansOfRows)
-    forms: Sequence[MeanForm]  # what the columns of S, or some of them, explain of the means
-    balance: Balance  # what is held at zero
-    # The balanced model without a bound, and sums and multipliers there.
-    best: Point
-    free: MeanSums
-    prices: Floats
-    # Directions to leave alone, because the model without a bound has no minimum in them but
-    # a limit, of shape (s, N).
-    gone: Floats | None = None
-
-    def of(self, groups: Sequence[Integers]) -> MeanObjective:
-        """Return the same with one form for each of some groups of columns of S."""
-        basis, count = self.minima.basis, self.means.n_bounded
-        return replace(self, forms=[mean_form(self.free, basis, count, group) for group in groups])
-
-    @property
-    def shares(self) -> Floats:
-        """R² of each form in the model without a bound."""
-        return np.array([form.share(self.free) for form in self.forms])
-
-    def shares_of(self, fit: Fit) -> Floats:
-        """Return R² of each form in a model."""
-        sums = fit.mean_sums(self.means)
-        return np.array([form.share(sums) for form in self.forms])
-
-    @property
-    def totals(self) -> Goal:
-        """The goal that means have the totals of the response; its form comes last."""
-        return Goal(len(self.forms), 0.0, held=True)
-
-    def is_balanced(self, sums: MeanSums) -> bool:
-        """Whether means have the totals of the response."""
-        excess = np.abs(self.balance.excess(sums)).max(initial=0.0)
-        return bool(excess <= BALANCED * self.balance.size)
-
-    @cached_property
-    def unit(self) -> float:
-        """Variance of the means of the model without a bound: a and V are in its units."""
-        return self.forms[0].variance(self.free) or 1.0
-
-    @cached_property
-    def _maps(self) -> list[Floats]:
-        """Maps from sums to the forms and, last, to the excess of totals per row."""
-        per_row = self.balance.map / self.minima.basis.weight
-        return [part / np.sqrt(self.unit) for part in (*(form.map for form in self.forms), per_row)]
-
-    @cached_property
-    def _quadratic(self) -> Floats:
-        return self.minima.objective(0.0).quadratic
-
-    def sums(self, theta: Floats, multipliers: Floats | None = None) -> MeanSums:
-        """Pass over the rows."""
-        minima = self.minima
-        raw = minima.coordinates.raw(theta)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return minima.engine.means(
-                minima.family,
-                self.means,
-                minima.basis.center,
-                raw[:, 0],
-                raw[:, 1:],
-                multipliers,
-                raw.shape[1] - 1 if len(minima.basis.given_columns) else None,
-            )
-
-    def explained(self, sums: MeanSums) -> list[Floats]:
-        """Return a of each form and, last, the excess of the totals per row."""
-        *of_S, _ = (L @ sums.products.ravel() for L in self._maps)
-        per_row = self.balance.excess(sums) / self.minima.basis.weight
-        return [*of_S, per_row / np.sqrt(self.unit)]
-
-    def evaluate(self, theta: Floats, multipliers: Sequence[Floats]) -> Means:
-        """Return deviance and means at θ, with the second derivatives of given multipliers."""
-        twice = 2.0 * self.minima.basis.weight
-        K, head = self.free.products.shape
-        combined = sum(pi @ L for pi, L in zip(multipliers, self._maps, strict=True))
-        sums = self.sums(theta, twice * np.asarray(combined).reshape(K, head))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._without_gone(self._means(theta, sums, twice))
-
-    def _means(self, theta: Floats, sums: MeanSums, twice: float) -> Means:
-        slopes, Q, form = sums.slopes, self._quadratic, self.forms[0]
-        assert slopes is not None
-        gradient, hessian = self.minima.coordinates.derivatives(slopes.glm)
-        assert hessian is not None
-        M = self.minima.coordinates.to_raw
-        jacobian = (slopes.jacobian @ M).reshape(sums.products.size, -1)
-        squares = (slopes.squares @ M).reshape(len(sums.squares), -1)
-        return Means(
-            theta,
-            sums.deviance,
-            (gradient + 2.0 * Q @ theta) / twice,
-            (hessian + 2.0 * Q) / twice,
-            self.explained(sums),
-            [L @ jacobian for L in self._maps],
-            form.variance(sums) / self.unit,
-            form.variance_slope(sums, squares, jacobian) / self.unit,
-        )
-
-    def _without_gone(self, at: Means) -> Means:
-        """Leave directions alone."""
-        if self.gone is None:
-            return at
-        gone = self.gone
-        kept = np.eye(len(at.theta)) - gone.T @ gone
-        stiff = float(np.diag(self.minima.start.hessian).max()) / (2.0 * self.minima.basis.weight)
-        return Means(
-            at.theta,
-            at.deviance,
-            kept @ at.gradient,
-            kept @ at.hessian @ kept + stiff * gone.T @ gone,
-            at.explained,
-            [J @ kept for J in at.jacobians],
-            at.variance,
-            kept @ at.slope,
-        )
-
-    # ------------------------------------------------------------------ states
-
-    def none(self) -> list[Floats]:
-        """Return multipliers of zero."""
-        return [np.zeros(len(part)) for part in self._maps]
-
-    @cached_property
-    def start(self) -> MeanState:
-        """The model without a bound."""
-        multipliers = [*self.none()[:-1], self.prices]
-        return MeanState(self.evaluate(self.best.theta, multipliers), multipliers)
-
-    @cached_property
-    def typical(self) -> float:
-        """The λ at which the penalty and the deviance of the null model balance."""
-        at = self.evaluate(self.minima.start.theta, self.none())
-        size = stiffness(at.hessian, at.jacobians[0])
-        return 1.0 / (size * self.unit) if size > 0.0 else 1.0
-
-    @cached_property
-    def is_rigid(self) -> bool:
-        """Whether no other model is near the null model if S is to explain nothing.
-
-        So it is if there are as many equations as coefficients, as among rows of many classes.
-        """
-        at = self.evaluate(self.minima.start.theta, self.none())
-        scale = np.sqrt(np.maximum(np.diag(at.hessian), SMALLEST))
-        J = np.vstack([at.jacobians[0], at.jacobians[-1]]) / scale
-        return bool(np.isfinite(J).all() and np.linalg.matrix_rank(J) == len(at.theta))
-
-    def state(self, theta: Floats, lambda_: float) -> MeanState:
-        """Return the minimum at a λ as a state."""
-        at = self.evaluate(theta, self.none())
-        multipliers = [lambda_ * self.unit * a for a in at.explained[:-1]]
-        multipliers.append(_prices(at, multipliers))
-        return MeanState(self.evaluate(theta, multipliers), multipliers)
-
-    def minimum(self, lambda_: float, start: Point) -> Point:
-        """Minimize D + λW‖a‖² + λ₂‖β‖² at one λ, with totals held.
-
-        A descent in which totals have a penalty, firm beside what the deviance
-        resists, comes near; Newton's method with totals held does the rest. If it
-        fails there may be a limit instead of a minimum: the descent goes on, and
-        directions without curvature are left alone.
-        """
-        at, ell = self.evaluate(start.theta, self.none()), lambda_ * self.unit
-        firm = FIRM / max(stiffness(at.hessian, at.jacobians[-1]), 1e-300)
-        priced, theta = _Priced(self, ell, firm, _prices(at, [ell * at.explained[0]])), start.theta
-        objective = replace(self.minima.objective(0.0), evaluate=priced.evaluate)
-        for close in (NEAR, LIMIT):
-            theta = self._descended(priced, theta, close * (self.minima.unit + abs(start.deviance)))
-            near = Point(theta, *priced.evaluate(theta), converged=False)
-            if not np.isfinite(near.hessian).all():
-                break
-            if close == LIMIT:
-                near = replace(near, separated=objective.flat(near))
-            found = replace(self, gone=near.separated)._polished(near, lambda_)
-            if found is not None:
-                return found
-        return self.leveled(near)  # not the minimum, but balanced
-
-    def _descended(self, priced: _Priced, start: Floats, close: float) -> Floats:
-        """Return a point near a minimum, at which a step promises little."""
-        curvature = np.diag(self.minima.start.hessian)
-        curvature = np.where(curvature > 0.0, curvature, curvature.max())
-        limits = curvature, close, self.minima.max_iter
-        return descend(priced.value, priced.derivatives, start, *limits)
-
-    def _polished(self, near: Point, lambda_: float) -> Point | None:
-        """Take Newton steps to the minimum at a λ; None if they fail."""
-        state = self.state(near.theta, lambda_)
-        if not state.at.is_finite:
-            return None
-        goals = [Goal(0, 0.0, lambda_ * self.unit), self.totals]
-        end = reach(self.evaluate, state, goals, MOST_STEPS, np.inf)
-        if end is None or not is_minimum(end, goals):
-            return None
-        point = self.point(end)
-        return point if self.is_balanced(self.sums(point.theta)) else None
-
-    def leveled(self, point: Point) -> Point:
-        """Return a point with other intercepts, at which means have the totals of the response."""
-        levels, theta = self.minima.coordinates.of_level, point.theta
-        sums, length = self.sums(theta), 1.0
-        excess = float(np.linalg.norm(self.balance.excess(sums)))
-        for _ in range(self.minima.max_iter):
-            if self.is_balanced(sums) or length < STUCK or not np.isfinite(excess):
-                break
-            trial = theta.copy()
-            trial[levels] -= length * self._to_level(theta, sums)
-            sums_there = self.sums(trial)
-            left = float(np.linalg.norm(self.balance.excess(sums_there)))
-            if left < excess:
-                theta, sums, excess, length = trial, sums_there, left, min(1.0, 2.0 * length)
-            else:
-                length *= 0.25
-        return point if theta is point.theta else replace(point, theta=theta)
-
-    def _to_level(self, theta: Floats, sums: MeanSums) -> Floats:
-        """Return by how much intercepts are too high: exactly under a log link, or by Newton."""
-        if self.minima.family.link == "log":
-            return np.log1p(self.balance.excess(sums) / self.balance.observed)
-        at = self.evaluate(theta, self.none())
-        J = at.jacobians[-1][:, self.minima.coordinates.of_level]
-        return np.asarray(np.linalg.pinv(J) @ at.explained[-1])
-
-    def lambda_of(self, state: MeanState, place: int) -> float:
-        """Return λ of one form: its π is λ·unit·a."""
-        return float(state.penalties()[place]) / self.unit
-
-    def point(self, state: MeanState) -> Point:
-        """Return a state as a minimum."""
-        at = state.at
-        return Point(at.theta, at.deviance, at.gradient, at.hessian, True, self.gone)
-
-    def balanced(self) -> MeanObjective:
-        """Return the same about the best of the balanced models.
-
-        Canonical links balance the best model of all, but for a few digits.
-        """
-        finite = all(map(np.isfinite, (*self.free.products.flat, *self.free.squares.flat)))
-        if self.is_balanced(self.free) or not finite:
-            return self
-        best, prices, end = self.leveled(self.best), self.prices, None
-        sums = self.sums(best.theta)
-        # A limit is near enough, and no step leads on from it.
-        if self.gone is None or not self.is_balanced(sums):
-            end = reach(self.evaluate, self.start, [self.totals], self.minima.max_iter, np.inf)
-            best = self.minimum(0.0, best) if end is None else self.point(end)
-            prices = prices if end is None else end.multipliers[-1]
-            sums = self.sums(best.theta)
-        # Under a log link a level balances any means, unless they leave the range of numbers.
-        if self.minima.family.link == "log" and not self.is_balanced(sums):
-            raise ValueError(TOO_LARGE)
-        gram = self.free.gram
-        best = replace(best, deviance=sums.deviance)
-        return replace(self, best=best, free=replace(sums, gram=gram), prices=prices)
-
-
-@dataclass(frozen=True)
-class _Priced:
-    """D + λW‖a‖² + λ₂‖β‖² with prices and a firm penalty on the excess of totals."""
-
-    space: MeanObjective
-    ell: float  # λ in units of the means
-    firm: float
-    prices: Floats
-    # Sums at the last θ, which a step is decided by and then taken from.
-    _last: dict[bytes, MeanSums] = field(default_factory=dict, repr=False)
-
-    def _sums(self, theta: Floats) -> MeanSums:
-        key = theta.tobytes()
-        if key not in self._last:
-            self._last.clear()
-            self._last[key] = self.space.sums(theta)
-        return self._last[key]
-
-    def _added(self, explained: Sequence[Floats]) -> float:
-        """Return what is added to the deviance."""
-        a, c = explained[0], explained[-1]
-        each = self.ell * float(a @ a) + float((2.0 * self.prices + self.firm * c) @ c)
-        return self.space.minima.basis.weight * each
-
-    def value(self, theta: Floats) -> float:
-        """Return the objective."""
-        sums = self._sums(theta)
-        penalty = self.space.minima.objective(0.0).penalty(theta)
-        return sums.deviance + penalty + self._added(self.space.explained(sums))
-
-    def evaluate(self, theta: Floats, order: int = 2) -> tuple[float, Floats, Floats]:
-        """Return the objective without λ₂, its gradient and Hessian."""
-        _, gradient, hessian, value = self._slopes(theta)
-        return value, gradient - self._bent @ theta, hessian - self._bent
-
-    def derivatives(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return gradient and Hessian."""
-        _, gradient, hessian, _ = self._slopes(theta)
-        return gradient, hessian
-
-    @property
-    def _bent(self) -> Floats:
-        return 2.0 * self.space._quadratic
-
-    def _slopes(self, theta: Floats) -> tuple[Means, Floats, Floats, float]:
-        # The multipliers belong to this θ: those of another one would spoil the Hessian.
-        space, ell, firm = self.space, self.ell, self.firm
-        explained = space.explained(self._sums(theta))
-        a, price = explained[0], self.prices + firm * explained[-1]
-        at = space.evaluate(theta, [ell * a, *space.none()[1:-1], price])
-        J, G, twice = at.jacobians[0], at.jacobians[-1], 2.0 * space.minima.basis.weight
-        with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
-            gradient = twice * (at.gradient + ell * a @ J + price @ G)
-            hessian = twice * (at.hessian + ell * J.T @ J + firm * G.T @ G)
-            return at, gradient, hessian, at.deviance + self._added(explained)
-
-
-def _prices(at: Means, multipliers: Sequence[Floats]) -> Floats:
-    """Return the multipliers of totals for which the equations of θ hold best."""
-    rest = at.gradient + sum(pi @ J for pi, J in zip(multipliers, at.jacobians, strict=False))
-    G = at.jacobians[-1]
-    if not (np.isfinite(G).all() and np.isfinite(rest).all()):
-        return np.zeros(len(G))
-    scale = np.sqrt(np.where(np.diag(at.hessian) > 0.0, np.diag(at.hessian), np.inf))
-    return np.asarray(-np.linalg.lstsq((G / scale).T, rest / scale, rcond=1e-12)[0])
-
-
-def mean_objective(minima: PenalizedGLM, means: Any, elsewhere: Floats) -> MeanObjective:
-    """Look at the means of the model without a bound.
-
-    Parameters
-    ----------
-    minima : PenalizedGLM
-        The model without a bound.
-    means : MeansOfRows
-        Which means are looked at.
-    elsewhere : ndarray of shape (K,)
-        What totals of other rows exceed those observed by, for which these make up.
-    """
-    point = minima.point(0.0)
-    blank = MeanObjective(minima, means, (), None, point, None, None)  # type: ignore[arg-type]
-    free = blank.sums(point.theta)
-    forms = [mean_form(free, minima.basis, means.n_bounded)]
-    balance = _balance(minima, means, free, elsewhere)
-    prices = np.zeros(len(balance.target))
-    return MeanObjective(
-        minima, means, forms, balance, point, free, prices, point.separated
-    ).balanced()
-
-
-def _balance(minima: PenalizedGLM, means: Any, free: MeanSums, elsewhere: Floats) -> Balance:
-    """Hold means at the totals of the response."""
-    (K, head), n, basis = free.products.shape, means.n_means, minima.basis
-    assert free.gram is not None
-    family: Any = minima.family
-    contrasts = np.eye(1) if n == 1 else family.contrasts.T
-    # Indicators of all classes, of two only that of the second: its weight is that of its rows.
-    weights = np.ones(n) if means.class_weights is None else np.array(means.class_weights)[-n:]
-    observed = basis.weight * weights * basis.center_targets - elsewhere
-    total = observed - means.reference * free.gram[K - n :, 0, 0]
-    map_ = np.zeros((len(contrasts), K, head))
-    map_[:, K - n :, 0] = contrasts
-    size = float(np.abs(total).max() + abs(means.reference) * free.gram[-1, 0, 0])
-    return Balance(map_.reshape(len(contrasts), -1), contrasts @ total, contrasts @ observed, size)
