@@ -22,7 +22,7 @@ from fairridge.models import FairBasis, Isolation
 from fairridge.search import Problem, Solution
 
 # Variance inflation factors beyond which a number is almost a combination of other columns.
-TWINS = 1000.0
+TWINS = 10_000.0
 
 
 def check_columns(
