@@ -34,7 +34,7 @@ from fairridge.search import Problem, Solution
 from fairridge.sources.stream import sample_of
 
 # Variance inflation factors beyond which a number is almost a combination of other columns.
-TWINS = 1000.0
+TWINS = 10_000.0
 
 
 def check_columns(
