@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawn
 
 from reproduction import example_figures as examples
 from reproduction.claims import linear as linear_claims
-from reproduction.claims.base import short
+from reproduction.claims.base import always_active, short
 from reproduction.claims.others import PAPER_F1, fgrrm_range, readings
 from reproduction.drawing import (
     BLUE,
@@ -137,7 +137,7 @@ _PAIRS = (("NCLM", ORANGE, "-"), ("ZLM", GREEN, "-"), ("ZLM, |COR|", VIOLET, "-"
 
 def _validation_table(results: Results) -> pd.DataFrame:
     rows = linear_claims.paper_cases(results)
-    rows = rows[rows["model"].isin(["NCLM", "FRRM", "ZLM"]) & (rows["active"] == 1.0)]
+    rows = always_active(rows[rows["model"].isin(["NCLM", "FRRM", "ZLM"])])
     measures = {"adjusted": "dependence", "fairml": "share"}
     return pd.concat(
         over_runs(rows.assign(excess=rows[name] - rows["train_dependence"]), "excess").assign(
