@@ -30,11 +30,11 @@ INK, FAINT, PAPER = "#222222", "#9A9A9A", "#7A3E9D"
 
 mpl.use("Agg")
 mpl.rcParams.update(
-    {"font.size": 9, "axes.edgecolor": FAINT, "axes.labelcolor": INK, "text.color": INK,
+    {"font.size": 10, "axes.edgecolor": FAINT, "axes.labelcolor": INK, "text.color": INK,
      "xtick.color": INK, "ytick.color": INK, "axes.linewidth": 0.8, "svg.hashsalt": "fairridge",
      "mathtext.fontset": "dejavusans", "axes.spines.top": False, "axes.spines.right": False,
      "axes.grid": True, "axes.grid.axis": "y", "grid.alpha": 0.3, "grid.linewidth": 0.6,
-     "axes.titlesize": 9.5, "axes.titlelocation": "left", "axes.titleweight": "bold"}
+     "axes.titlesize": 10.5, "axes.titlelocation": "left", "axes.titleweight": "bold"}
 )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def legend(figure: Figure, handles: dict[str, Any], columns: int | None = None) 
     """Put a legend above all axes."""
     figure.legend(
         list(handles.values()), list(handles), loc="outside upper center", frameon=False,
-        ncols=columns or len(handles), fontsize=8.5, handlelength=2.7, columnspacing=1.4,
+        ncols=columns or len(handles), fontsize=9.5, handlelength=2.4, columnspacing=1.4,
     )  # fmt: skip
 
 

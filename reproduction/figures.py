@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawn
 
 from reproduction import example_figures as examples
 from reproduction.claims import linear as linear_claims
-from reproduction.claims.base import short
+from reproduction.claims.base import always_active, short
 from reproduction.claims.others import PAPER_F1, fgrrm_range, readings
 from reproduction.drawing import (
     BLUE,
@@ -93,7 +93,7 @@ def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
     def draw(table: pd.DataFrame) -> Drawn:
         cases, ticks = list(table["case"].unique()), np.unique(table["r"])
         shown = table[(table["kind"] == "difference") & (table["r"] > 0.0)]["mean"]
-        limits = float(shown.min()) - 1.0, float(shown.max()) + 1.0
+        limits = float(shown.min()) - 1.0, float(shown.max()) + 1.5
         figure, grid = axes(2, len(cases), width=2.1 * len(cases) + 0.8, height=4.9, share="none")
         for column, case in enumerate(cases):
             top, bottom = grid[:, column]
@@ -125,7 +125,7 @@ def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
                     "intercept only": key(FAINT, ":"),
                     "ZLM at equal $R^2_S$ (below)": key(GREEN, "--", "o"),
                     "called equal": patch("#E6E6E6")}  # fmt: skip
-        legend(figure, handles)
+        legend(figure, handles, columns=4)
         return figure
 
     return draw
@@ -137,7 +137,7 @@ _PAIRS = (("NCLM", ORANGE, "-"), ("ZLM", GREEN, "-"), ("ZLM, |COR|", VIOLET, "-"
 
 def _validation_table(results: Results) -> pd.DataFrame:
     rows = linear_claims.paper_cases(results)
-    rows = rows[rows["model"].isin(["NCLM", "FRRM", "ZLM"]) & (rows["active"] == 1.0)]
+    rows = always_active(rows[rows["model"].isin(["NCLM", "FRRM", "ZLM"])])
     measures = {"adjusted": "dependence", "fairml": "share"}
     return pd.concat(
         over_runs(rows.assign(excess=rows[name] - rows["train_dependence"]), "excess").assign(
@@ -206,7 +206,7 @@ def _draw_f1(table: pd.DataFrame) -> Drawn:
                "ZLRM, equal |COR|": key(VIOLET, marker="o")}  # fmt: skip
     legend(figure, handles | {"ZLRM as in fairml ($r$ = 0)": key(GREEN, "", "s"),
                               "ZLRM at equal $R^2$ on $S$ (below)": key(GREEN, "--", "o"),
-                              "called equal": patch("#E6E6E6")})  # fmt: skip
+                              "called equal": patch("#E6E6E6")}, columns=3)  # fmt: skip
     return figure
 
 

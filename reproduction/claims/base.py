@@ -151,6 +151,12 @@ def positive(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["r"] > 0.0]
 
 
+def always_active(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of models and bounds that bind in every fold."""
+    binding = table.groupby(["case", "model", "r"])["active"].transform("min")
+    return table[binding == 1.0]
+
+
 def means(table: pd.DataFrame, **values: Any) -> pd.Series:
     """Return the means over runs of the rows with these values."""
     return pick(table, **values).mean(numeric_only=True)

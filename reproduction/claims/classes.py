@@ -7,6 +7,7 @@ import pandas as pd
 from reproduction.claims.base import (
     Verdict,
     ahead,
+    always_active,
     between,
     bound,
     by_case,
@@ -169,7 +170,7 @@ def training_f1(results: Results) -> Verdict:
 def logistic_fairness_in_validation(results: Results) -> Verdict:
     """FGRRM and ZLRM achieve the desired level of fairness, too."""
     table = judged(results)
-    table = table[table["model"].isin(["FGRRM", "ZLRM"]) & (table["active"] == 1.0)]
+    table = always_active(table[table["model"].isin(["FGRRM", "ZLRM"])])
     excess = (
         (table["dependence"] - table["train_dependence"])
         .groupby([table[key] for key in ("case", "model", "r")], sort=False)
@@ -186,7 +187,7 @@ def logistic_fairness_in_validation(results: Results) -> Verdict:
 
 def _without_deciding_rows(results: Results) -> str:
     table = pick(results["logistic"], case=ISOLATED, model="FGRRM")
-    table = table[table["active"] == 1.0]
+    table = always_active(table)
     if table.empty:
         return ""
     excess = (table["dependence"] - table["train_dependence"]).groupby(table["r"]).mean()

@@ -7,6 +7,7 @@ import pandas as pd
 from reproduction.claims.base import (
     Verdict,
     ahead,
+    always_active,
     between,
     by_case,
     claim,
@@ -293,7 +294,7 @@ def fairness_in_validation(results: Results) -> Verdict:
     """All algorithms achieve the desired level of fairness in training and validation whenever the
     bound is active."""
     table = paper_cases(results)
-    table = table[table["model"].isin(["FRRM", "NCLM", "ZLM"]) & (table["active"] == 1.0)]
+    table = always_active(table[table["model"].isin(["FRRM", "NCLM", "ZLM"])])
     by = table.groupby(["case", "model", "r"], sort=False)[
         ["dependence", "train_dependence", "share"]
     ].mean()

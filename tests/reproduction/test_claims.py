@@ -158,6 +158,12 @@ def test_fairness_in_validation(excess, kind):
     assert "of 45 cells" in found.measured  # three models on five data sets, three bounds
 
 
+def test_bounds_that_bind_in_some_folds_only_do_not_count():
+    rows = [row | {"active": float(row["fold"] > 0 or row["r"] < 0.1)} for row in linear()]
+    found = verdict("fairness_in_validation", linear=rows)
+    assert "of 30 cells" in found.measured
+
+
 def test_a_covariance_is_no_share():
     rows = list(linear())
     assert verdict("covariance_controls_the_share", linear=rows).kind == "holds"
