@@ -75,9 +75,14 @@ class LayerColumns:
         source = _named(source)
         if blind and not rest:
             raise ValueError("blind=True leaves no column to predict from; X has nothing but S.")
-        alone, named = source.select(chosen), list(range(len(chosen)))
-        if S is None:
-            named += sensitive_positions(sensitive, X.names, X.shape[1])[1]
+        alone = source.select(chosen)
+        crossed = () if S is not None else sensitive_positions(sensitive, X.names, X.shape[1])[1]
+        if crossed and sensitive_map is not None:
+            raise ValueError(
+                "sensitive_map maps single columns of S here; leave the intersections out, and let "
+                "the map make products, such as PolynomialFeatures."
+            )
+        named = [*range(len(chosen)), *crossed]
         design = learn_design(alone, None, named, None, weight, None, missing)
         pieces = design.encode(alone, None, "error", estimator_name=owner)
         design = design.with_maps(pieces, weight, sensitive_map, None)
@@ -202,9 +207,9 @@ class Features:
         attributes = _by_name(rows.attributes) | dict(zip(maps, mapped.T, strict=True))
         # The layer gets S as a frame: intersections are further columns of it.
         n_products = len(self.columns.design.sensitive.inner.products)
-        if n_products and not self.columns.design.is_mapped:
-            names = self.columns.attribute_names[-n_products:]
-            attributes |= dict(zip(names, rows.encoded.T[-n_products:], strict=True))
+        if n_products and rows.encoded is not None:
+            products = zip(self.columns.attribute_names, rows.encoded.T, strict=True)
+            attributes |= dict(list(products)[-n_products:])
         S = make_frame(attributes, rows.attributes.backend)
         return {"X": make_frame(made, backend), "sensitive_features": S}
 
