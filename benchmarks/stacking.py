@@ -361,12 +361,13 @@ def _figures(task: Task, method: str, found: list[Any], own: list[Any]) -> Itera
             "accuracy": _mean(points, "accuracy"),
             "gap": _mean(points, "gap"),
             "stack − this, at equal R²": _against(points, own, "share", good),
+            "stack − this, log loss at equal R²": _against(points, own, "share", "log loss"),
             "stack − this, accuracy at equal gap": _against(points, own, "gap", "accuracy"),
         }
         if method in ODDS:
             extra["odds"] = _mean(points, "odds")
         if _own(task, method) == method:
-            extra["stack − this, at equal R²"] = extra["stack − this, accuracy at equal gap"] = ""
+            extra = {name: value for name, value in extra.items() if "this" not in name}
         title = method if start["bound"] is None else f"{method}, {start['bound']:.3g}"
         yield Figure(_title(task), title, cpu, None, {k: v for k, v in extra.items() if v})
 
@@ -380,8 +381,9 @@ def _mean(points: list[Score], key: str) -> str:
     if key not in points[0]:
         return ""
     values = np.array([one[key] for one in points])
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return f"{values.mean():.4f} ± {error:.4f}"
+    if len(values) == 1:
+        return f"{values[0]:.4f}"
+    return f"{values.mean():.4f} ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}"
 
 
 def _against(points: list[Score], own: list[Any], at: str, key: str) -> str:

@@ -70,31 +70,24 @@ def made(Z: Floats, y: Floats, blind: bool, rng: np.random.Generator) -> Any:
         "sensitive": [0], "blind": blind, "proxy": PROXY,
         "random_state": int(rng.integers(2**31)),
     }  # fmt: skip
-    certified = options | {"confidence": LEVEL}
+
+    def certified(learner: Any, **way: Any) -> tuple[Any, Any]:
+        model: Any = FairStackingClassifier(learner, BOUND, confidence=LEVEL, **options, **way)
+        return model.fit(Z, y), model.certificate_.granted
+
     if not blind:  # proxies are learned on the rows of the layer, so that nothing is fixed
         other = clone(LEARNER).fit(*draw(len(y), rng))
-        model = FairStackingClassifier(other, BOUND, prefit=True, **certified).fit(Z, y)
-        yield "learners of other rows", (model, _granted(model))
-    half = FairStackingClassifier(LEARNER, BOUND, certification="split", **certified).fit(Z, y)
-    yield "split", (half, _granted(half))
-    refit = FairStackingClassifier(LEARNER, BOUND, **certified).fit(Z, y)
-    granted, certificate = _granted(refit), refit.certificate_
-    assert certificate is not None
+        yield "learners of other rows", certified(other, prefit=True)
+    yield "split", certified(LEARNER, certification="split")
+    refit, granted = certified(LEARNER)
     yield "refit", (refit, granted)
     # It is refused a certificate: the same layer, by hand.
-    options = options | {"unfairness": certificate.training_bound if granted else 0.0}
-    yield (
-        "average",
-        (FairStackingClassifier(LEARNER, deploy="average", **options).fit(Z, y), granted),
-    )
+    bound = refit.certificate_.training_bound if granted else 0.0
+    average = FairStackingClassifier(LEARNER, bound, deploy="average", **options).fit(Z, y)
+    yield "average", (average, granted)
     if not blind:
         own = clone(LEARNER).fit(Z, y)
-        model = FairStackingClassifier(own, BOUND, prefit=True, **certified).fit(Z, y)
-        yield "learners of the same rows, called prefit", (model, _granted(model))
-
-
-def _granted(model: FairStackingClassifier) -> bool:
-    return model.certificate_ is not None and model.certificate_.granted
+        yield "learners of the same rows, called prefit", certified(own, prefit=True)
 
 
 def table(frame: pd.DataFrame) -> pd.DataFrame:

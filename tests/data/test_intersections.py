@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.preprocessing import PolynomialFeatures
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
@@ -135,6 +136,13 @@ def test_stacked_models_take_intersections(blind):
     prediction = model.layer_.predict(own["X"], sensitive_features=own["sensitive_features"])
     assert between(prediction, X, ["sex", "race"]) < (0.05 if blind else 1e-9)
     assert model.scores_.shape[1] == (6 if blind else 1)
+
+
+def test_stacked_models_refuse_a_map_of_intersections():
+    X, y = people()
+    model = FairStackingRegressor(sensitive=BOTH, sensitive_map=PolynomialFeatures(2))
+    with pytest.raises(ValueError, match="leave the intersections out"):
+        model.fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -76,9 +76,13 @@ class LayerColumns:
         if blind and not rest:
             raise ValueError("blind=True leaves no column to predict from; X has nothing but S.")
         alone = source.select(chosen)
-        named: list[Any] = list(range(len(chosen)))
-        if S is None:
-            named += sensitive_positions(sensitive, X.names, X.shape[1])[1]
+        crossed = () if S is not None else sensitive_positions(sensitive, X.names, X.shape[1])[1]
+        if crossed and sensitive_map is not None:
+            raise ValueError(
+                "sensitive_map maps single columns of S here; leave the intersections out, and let "
+                "the map make products, such as PolynomialFeatures."
+            )
+        named = [*range(len(chosen)), *crossed]
         design = learn_design(alone, None, named, None, weight, None, missing)
         pieces = design.encode(alone, None, "error", estimator_name=owner)
         design = design.with_maps(pieces, weight, sensitive_map, None)
@@ -203,8 +207,7 @@ class Features:
         attributes = _by_name(rows.attributes) | dict(zip(maps, mapped.T, strict=True))
         # The layer gets S as a frame: intersections are further columns of it.
         n_products = len(self.columns.design.sensitive.inner.products)
-        if n_products and not self.columns.design.is_mapped:
-            assert rows.encoded is not None
+        if n_products and rows.encoded is not None:
             products = zip(self.columns.attribute_names, rows.encoded.T, strict=True)
             attributes |= dict(list(products)[-n_products:])
         S = make_frame(attributes, rows.attributes.backend)
