@@ -61,7 +61,6 @@ COMMANDS = {
     "fit ok.csv -y y -s s --min-frequency few": ("--min-frequency", "--help"),
     "fit ok.csv -y y -s s --controls nope": ("'nope'", "--controls"),
     "fit ok.csv -y y -s s --controls s": ("'s' is not a predictor",),
-    "fit ok.csv -y y -s s --controls x --blind": ("controls", "blind=False"),
     "fit ok.csv -y y -s s --blind --definition individual": ("blind=True",),
     "path ok.csv -y y -s s --separation drop": ("separation='drop'",),
     "report ok.csv -y y -s s --controls nope": ("'nope'", "--controls"),

@@ -55,7 +55,7 @@ def model(request):
 
 @pytest.mark.parametrize("pair", REFUSED, ids="-".join)
 def test_what_does_not_apply_is_refused(pair, data):
-    with pytest.raises(ValueError, match=r"definition='mean-(parity|opportunity)'"):
+    with pytest.raises(ValueError, match=r"definition='mean-(parity|opportunity|odds)'"):
         model_of(pair).fit(*data)
 
 

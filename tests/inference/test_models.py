@@ -182,8 +182,10 @@ def test_offsets_are_part_of_the_rows(people):
     model.fit(*data, offset=people["exposure"])
     found = model.inference(*data, offset=people["exposure"])
     np.testing.assert_allclose(found.estimate[1:], model.coef_)
-    with pytest.raises(ValueError, match="not the rows"):
+    with pytest.raises(ValueError, match="was fitted with an offset"):
         model.inference(*data)
+    with pytest.raises(ValueError, match="not the rows"):
+        model.inference(*data, offset=0.0 * people["exposure"])
 
 
 KINDS = {

@@ -12,6 +12,10 @@ from tests.zoo import LateModule
 longley = LateModule("statsmodels.datasets.longley")
 
 
+# The problems are almost collinear on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:.*almost linear combinations")
+
+
 def exact_least_squares(A, y):
     """Solve the normal equations in rational arithmetic."""
     A = [[Fraction(value) for value in row] for row in A.tolist()]

@@ -147,6 +147,7 @@ def test_each_step_of_a_glm_is_one_pass(people, monkeypatch):
     assert seen.count(whole) == model.n_iter_ - 1
 
 
+@pytest.mark.filterwarnings("ignore:.*almost linear combinations")
 def test_ill_conditioned_columns_go_back_to_the_rows(home, people):
     frame = people[columns_of("wage")].assign(
         near=lambda d: d["skill"] + 1e-4 * np.sin(np.arange(len(d)))

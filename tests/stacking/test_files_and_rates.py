@@ -166,7 +166,9 @@ def test_exposure_makes_learners_see_rates_and_is_an_offset(claims):
     np.testing.assert_allclose(model.layer_.coef_, by_hand.coef_, rtol=1e-7)
     # One unit of exposure is the default, and predictions grow with it.
     np.testing.assert_allclose(model.predict(X, exposure=exposure), model.predict(X) * exposure)
-    assert model.score(X, y, exposure=exposure) > model.score(X, y)
+    with pytest.raises(ValueError, match="fitted with an offset"):
+        model.score(X, y)
+    assert model.score(X, y, exposure=exposure) > model.score(X, y, exposure=np.ones(N))
     assert model.inference(X, y, exposure=exposure).estimate.shape == (3,)
     path = model.path(X, y, exposure=exposure, unfairness=[0.01])
     np.testing.assert_allclose(path.at(0.01).predict(X), model.predict(X), rtol=1e-6)

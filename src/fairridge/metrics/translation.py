@@ -56,7 +56,7 @@ def shares_of_fit(fit: Fit) -> dict[str, float]:
 
     S and U are orthogonal there, so the share of η is VAR(Sα)/(VAR(Sα) + VAR(Uβ)).
     The means need one pass over the rows, unless they are η; their share is NaN if
-    the square of a mean overflows.
+    the square of a mean, or of a rate, overflows.
     """
     sensitive = fit.sensitive_variance
     total = sensitive + fit.predictor_variance
@@ -65,7 +65,7 @@ def shares_of_fit(fit: Fit) -> dict[str, float]:
         return shares | {"share_of_means": shares["share_of_eta"]}
     if fit.family.reads == "times":
         return shares
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return shares | {"share_of_means": MeanParity().value(fit)}
 
 
@@ -88,7 +88,7 @@ def group_differences(
     """
     if isinstance(encoding, MappedEncoding):
         return {}
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         columns = _columns_of(fit)
     if not np.isfinite(columns.spread).all():  # squares of means overflow
         return {}

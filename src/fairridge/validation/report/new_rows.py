@@ -17,6 +17,7 @@ from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
 from fairridge.metrics import WORDS
 from fairridge.metrics.share_interval import share_interval
+from fairridge.metrics.yardstick import sensitive_span
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
 from fairridge.reports.html.evidence import CONFIDENCE
 from fairridge.validation.linear import DenseRows
@@ -129,7 +130,7 @@ def measures_on(
     family, training = model.family_, getattr(model, "dependence_", {})
     adjusted = rows.yardstick(family, eta)
     found = {
-        key: share_interval(values, rows.span, weight, CONFIDENCE)
+        key: share_interval(values, sensitive_span(rows.span, weight), weight, CONFIDENCE)
         for key, (values, weight) in rows.predicted(family, eta).items()
     }
     gaps = [audit.parity_difference for sample in samples for audit in sample.audits]
