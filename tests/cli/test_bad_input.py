@@ -266,6 +266,7 @@ def test_what_nobody_foresaw_is_not_hidden(run, files, monkeypatch):
     assert explain(ImportError("plots need matplotlib")) == ("plots need matplotlib", 1)
 
 
+@pytest.mark.slow
 def test_exit_codes_reach_the_shell(files):
     def code(*arguments):
         command = [sys.executable, "-m", "fairridge.cli", *arguments]

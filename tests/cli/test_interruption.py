@@ -129,6 +129,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.slow
 def test_an_interruption_that_comes_too_late_changes_no_exit_code(folder):
     found = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, timeout=60)
     assert (found.returncode, found.stderr) == (0, "")

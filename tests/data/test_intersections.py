@@ -95,6 +95,7 @@ def test_a_group_that_nobody_is_in_has_no_column():
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.slow
 def test_functions_on_models_take_intersections(tmp_path):
     X, y = people()
     hired = y > 0.5
@@ -124,6 +125,7 @@ def test_files_give_the_same_model(tmp_path):
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blind", [False, True])
 def test_stacked_models_take_intersections(blind):
     X, y = people()

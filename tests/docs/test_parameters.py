@@ -135,6 +135,7 @@ def test_it_works_without_docstrings():
     assert found.stdout.split() == ["None", "0.1"]
 
 
+@pytest.mark.slow
 def test_the_api_reference_shows_the_same():
     griffe = pytest.importorskip("griffe", reason="griffe is not installed")
     names = ("assigned_methods", "runtime_docstrings")

@@ -188,6 +188,7 @@ def test_the_threshold_of_an_audit_is_finite(numbers, threshold):
         audit(numbers.y, numbers.y, sensitive_features=numbers.Z[:, 0], threshold=threshold)
 
 
+@pytest.mark.slow
 def test_random_state_seeds_what_is_drawn(tmp_path):
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(400, 4))

@@ -73,6 +73,7 @@ def test_few_rows_and_constant_predictions_are_no_error():
     assert "flexible learner" not in str(quiet)
 
 
+@pytest.mark.slow
 def test_reports_say_what_a_flexible_learner_explains():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.uniform(-1, 1, 400), "skill": rng.normal(size=400)})

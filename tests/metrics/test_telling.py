@@ -115,6 +115,7 @@ def test_bad_rows_and_folds_are_named(people):
         fairridge.proxies(model, frame.assign(score=np.nan))
 
 
+@pytest.mark.slow
 def test_missing_values_tell_and_are_told(people):
     """A number that is missing for one race says who is of that race."""
     _, frame, _ = people

@@ -33,6 +33,7 @@ def found():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_page_says_it_all(found):
     judged = judge_all(found)
     text = markdown_page(found, judged, {"rmse": "figures/rmse.png"})

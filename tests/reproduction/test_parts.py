@@ -476,6 +476,7 @@ def test_every_case_is_a_known_data_set():
     assert cases - examples <= set(sources.SOURCES)
 
 
+@pytest.mark.slow
 def test_extensions_do_what_they_say(settings):
     at = {case: beyond_part(case, 0, settings) for case in CASES}
     for case in BOUNDED:

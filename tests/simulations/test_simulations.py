@@ -94,6 +94,7 @@ def test_streams_are_watched_to_their_end(stream):
     assert found["alarm"] == (stream == "change")
 
 
+@pytest.mark.slow
 def test_a_third_group_breaks_the_rule_and_is_not_granted():
     (X, y), third = decisions.many_rows(50_000, 0.02), {"third": 0.02, "many": 20_000}
     model = FairRidgeClassifier(0.0, sensitive=["group"], definition="mean-parity").fit(X, y)
@@ -105,6 +106,7 @@ def test_a_third_group_breaks_the_rule_and_is_not_granted():
     assert not ways["tested in sequence"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 def test_stacked_models_are_made_in_every_way():
     found = pd.DataFrame(stacking.sample(0, n=300, blind=False, many=1024))

@@ -38,6 +38,7 @@ def stack(hired):
     return FairStackingClassifier(None, 0.01, sensitive="sex", blind=True, **OPTIONS).fit(*hired)
 
 
+@pytest.mark.slow
 def test_saved_models_predict_the_same(hired, stack, tmp_path):
     X, y = hired
     path = tmp_path / "stack.json"
@@ -129,6 +130,7 @@ def test_files_that_do_not_belong_together_are_refused(stack, tmp_path):
         fairridge.save(FairStackingClassifier(sensitive="sex"), path)
 
 
+@pytest.mark.slow
 def test_a_saved_model_predicts_in_another_process(hired, stack, tmp_path):
     X, _ = hired
     fairridge.save(stack, tmp_path / "stack.json")
@@ -233,6 +235,7 @@ def test_metadata_reach_the_learners_that_ask_for_them(hired):
     np.testing.assert_array_equal(np.sort(np.concatenate(folds)), everyone)
 
 
+@pytest.mark.slow
 def test_progress_counts_the_fits(hired, capsys):
     X, y = hired
     learner = make_pipeline(encoder(), LogisticRegression(max_iter=500))

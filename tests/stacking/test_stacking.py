@@ -187,6 +187,7 @@ def test_proxies_are_out_of_fold_regressions_of_s(wage):
     np.testing.assert_allclose(model.scores_[:, 1], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", "numpy"])
 @pytest.mark.parametrize(("separate", "blind"), [(False, False), (True, False), (True, True)])
 def test_every_form_of_input_gives_the_same_model(hired, backend, separate, blind):
@@ -216,6 +217,7 @@ def test_every_form_of_input_gives_the_same_model(hired, backend, separate, blin
     assert list(model.layer_.classes_) == ["no", "yes"]
 
 
+@pytest.mark.slow
 def test_frames_with_an_index_keep_rows_together(hired):
     X, y = hired
     options = {"cv": 3, "random_state": 0, "passthrough": True}
@@ -258,6 +260,7 @@ def test_interactions_and_several_learners_are_predictors(hired):
     assert model.unfairness_ == pytest.approx(0.02, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_several_classes_have_log_odds_against_the_first(wage):
     X, eta = wage
     y = np.digitize(eta, np.quantile(eta, [0.4, 0.7]))
@@ -392,6 +395,7 @@ def test_learned_map_removes_dependence_that_is_not_linear():
     assert blind.scores_.shape == (n, 4)
 
 
+@pytest.mark.slow
 def test_map_of_s_is_for_layer_and_proxies(wage):
     X, y = wage
     splines = SplineTransformer(n_knots=3, degree=2, include_bias=False)
@@ -418,6 +422,7 @@ def test_summary_and_inference_are_of_the_layer(hired):
         model.inference(X[:100], y[:100])
 
 
+@pytest.mark.slow
 def test_functions_on_models_take_stacked_models(hired):
     X, y = hired
     model = FairStackingClassifier(sensitive="sex", cv=3, random_state=0).fit(X, y)
@@ -454,6 +459,7 @@ def test_compare_takes_stacked_models(hired):
     assert np.isfinite(frame["loss"]).all()
 
 
+@pytest.mark.slow
 def test_pickles_and_clones_predict_the_same(hired):
     X, y = hired
     model = FairStackingClassifier(sensitive="sex", blind=True, cv=2, random_state=0).fit(X, y)

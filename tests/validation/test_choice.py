@@ -377,6 +377,7 @@ def test_people_of_few_kinds_may_agree():
         choose_bound(model, X, y, X.iloc[::-1], y.iloc[::-1], **options)
 
 
+@pytest.mark.slow
 def test_a_report_says_by_what_rule_a_bound_was_chosen(small, tmp_path):
     model = FairRidgeClassifier(sensitive=["sex"])
     with pytest.warns(BoundWarning, match="leaves out groups"):

@@ -192,6 +192,7 @@ def test_cross_validation_refuses_models_without_rates(claims):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new_rows", [False, True])
 def test_reports_compare_rates(claims, new_rows):
     X, *_ = claims
