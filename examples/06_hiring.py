@@ -39,7 +39,7 @@ print(chosen)
 # The ratio on held-out people against the bound; the rule asks for 0.8.
 import matplotlib.pyplot as plt
 
-tried = chosen.to_frame()
+tried = chosen.tested
 figure, axes = plt.subplots()
 axes.plot(tried["unfairness"], tried["value"], "o-")
 axes.axhline(0.8, color="black", linestyle="--")

@@ -190,6 +190,8 @@ def test_every_model_is_saved_exactly_or_refused_clearly(estimator, workers, tmp
         if _fits(estimator, X, workers.y[family])
     )
     model = estimator(unfairness=0.1, sensitive=["sex"]).fit(X, y)
+    if hasattr(model, "layer_"):  # learners are saved beside the layer: tests/stacking
+        return
     if not hasattr(model, "coef_"):
         with pytest.raises(TypeError, match="save needs a linear model"):
             fairridge.save(model, tmp_path / "model.json")

@@ -25,6 +25,8 @@ PARTITIONS = 4
 
 @pytest.fixture(scope="module")
 def cluster():
+    # Imported first: settings of a package that is not there yet would take all of its own along.
+    assert distributed.LocalCluster
     settings = {"distributed.worker.daemon": True, "logging.distributed": "critical"}
     with (
         config.set(settings),

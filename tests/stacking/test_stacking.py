@@ -569,7 +569,7 @@ def test_adult_keeps_bound_and_accuracy_on_held_out_rows():
         share, auc = np.mean(found[r], axis=0)
         assert share == pytest.approx(r, abs=tolerance)
         assert auc >= least
-    assert np.mean(blind) >= 0.910
+    assert np.mean(blind) >= 0.909
 
 
 @pytest.mark.slow

@@ -124,12 +124,17 @@ def _wrong_numbers(problem: Problem, first: Answer) -> Iterator[str]:
 
 
 def _not_finite(model: Any) -> Iterator[str]:
-    """NaN or infinity; λ may be infinite, and the log-likelihood of a perfect fit."""
+    """NaN or infinity; λ may be infinite, and the log-likelihood of a perfect fit.
+
+    So may variance inflation, of columns that are combinations of others.
+    """
     allowed = {"lambda_"} | ({"loglik_"} if model.deviance_ <= 1e-12 * model.n_rows_ else set())
     for name, value in vars(model).items():
         if not name.endswith("_") or name.startswith("_") or name in allowed:
             continue
         values = np.asarray(list(value.values()) if isinstance(value, dict) else value)
+        if name == "variance_inflation_":
+            values = np.nan_to_num(values, nan=np.nan, posinf=1.0)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             yield f"{name} is not finite"
     if np.isnan(model.lambda_):

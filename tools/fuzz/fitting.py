@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import FunctionTransformer
 
 import fairridge
@@ -82,7 +83,9 @@ def estimator(problem: Problem, *, separate: bool = True) -> Any:
         options["controls"] = list(places) if separate else [f"x{k}" for k in places]
     if problem.maps != "none":
         name = "sensitive_map" if problem.maps == "sensitive" else "predictor_map"
-        options[name] = FunctionTransformer(with_squares)
+        # By itself a map leaves out numbers of two values.
+        squares = FunctionTransformer(with_squares)
+        options[name] = ColumnTransformer([("all", squares, slice(0, None))])
     if problem.family in ("binomial", "multinomial"):
         return FairRidgeClassifier(problem.unfairness, **options)
     if problem.family == "cox":

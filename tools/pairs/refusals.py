@@ -272,6 +272,13 @@ OTHERS: tuple[Refusal, ...] = (
         "risk sets reach over all rows",
     ),
     Refusal(
+        ("fit",),
+        {"definition": ("individual",), "rare": ("yes",)},
+        ("individual", "separate"),
+        "a level with few rows may decide the response, and the model without a bound has no end",
+        always=False,
+    ),
+    Refusal(
         ("inference", "population_unfairness"),
         {"rare": ("yes",)},
         ("separate", "standard errors"),

@@ -320,7 +320,8 @@ def _enough(model: ExplainedScores, bound: float, confidence: float, n: int) -> 
     def excess(log_factor: float) -> float:
         return _limit(model, confidence, float(np.exp(log_factor))) - bound
 
-    if excess(np.log(1e6)) > 0.0:
+    # A limit within the bound was refused for another reason: its model missed its own bound.
+    if excess(0.0) <= 0.0 or excess(np.log(1e6)) > 0.0:
         return None
     return ceil(n * float(np.exp(brentq(excess, 0.0, np.log(1e6)))))
 

@@ -108,5 +108,6 @@ def ratio_of_totals(
         return UNDEFINED
     ratio = means[0] / means[1]
     found = mean_interval((predicted - ratio * observed) / means[0], weight, confidence)
-    low, high = (ratio * float(np.exp(end)) for end in (found.low, found.high))
+    with np.errstate(over="ignore"):  # two rows may say nothing of the ratio
+        low, high = (ratio * float(np.exp(end)) for end in (found.low, found.high))
     return Estimate(ratio, low, high, found.size, ratio * found.error)

@@ -147,6 +147,7 @@ def sentences(contents: ReportContents) -> list[str]:
         *_asked(contents),
         _isolated(contents),
         *_came_out(contents),
+        _learned(contents),
         *population_texts(contents),
         _cost(contents),
         *other_prices(contents),
@@ -242,16 +243,19 @@ def _yardstick(contents: ReportContents) -> str:
     if "decision_gap" in curves:
         gap = points(curves["decision_gap"].best_known[k])
         text += f"; the share of rows that are selected differs by up to {gap} between groups"
-    learned = contents.learned
-    if learned.value == learned.value:
-        shown = [
-            percent(max(value, 0.0), 2) for value in (learned.value, learned.low, learned.high)
-        ]
-        text += (
-            f". A flexible learner of the sensitive attributes, which also sees dependence that "
-            f"is not linear, explains {shown[0]} (95 % interval: {shown[1]} to {shown[2]})"
-        )
     return f"{text}."
+
+
+def _learned(contents: ReportContents) -> str:
+    """Say what a flexible learner of S explains; nothing if there was none."""
+    learned = contents.learned
+    if learned.value != learned.value:
+        return ""
+    shown = [percent(max(value, 0.0), 2) for value in (learned.value, learned.low, learned.high)]
+    return (
+        "A flexible learner of the sensitive attributes, which also sees dependence that is not "
+        f"linear, explains {shown[0]} (interval {shown[1]} to {shown[2]})."
+    )
 
 
 def _cost(contents: ReportContents) -> str:
