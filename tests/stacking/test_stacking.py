@@ -552,7 +552,7 @@ def test_adult_keeps_bound_and_accuracy_on_held_out_rows():
     adult = fairridge.datasets.load_adult(backend="pandas")
     y = np.asarray(adult.y) == ">50K"
     found = {r: [] for r in ADULT_TARGETS}
-    blind = []
+    blind, linear = [], []
     for seed in range(5):
         X, new, own, theirs = train_test_split(adult.X, y, test_size=0.3, random_state=seed)
         man = new["sex"] == "Male"
@@ -565,11 +565,14 @@ def test_adult_keeps_bound_and_accuracy_on_held_out_rows():
         model = FairStackingClassifier(None, 0.01, sensitive="sex", blind=True, random_state=seed)
         p = model.fit(X, own).predict_proba(new.drop(columns="sex"))[:, 1]
         blind.append(roc_auc_score(theirs, p))
+        plain = FairRidgeClassifier(0.01, sensitive="sex", definition="mean-parity", blind=True)
+        p = plain.fit(X, own).predict_proba(new.drop(columns="sex"))[:, 1]
+        linear.append(roc_auc_score(theirs, p))
     for r, (tolerance, least) in ADULT_TARGETS.items():
         share, auc = np.mean(found[r], axis=0)
         assert share == pytest.approx(r, abs=tolerance)
         assert auc >= least
-    assert np.mean(blind) >= 0.909
+    assert np.mean(blind) >= np.mean(linear) + 0.01
 
 
 @pytest.mark.slow
