@@ -55,6 +55,7 @@ def test_collinear_columns(people, name, method):
     assert_points_here(lambda: getattr(model, method)(frame, y, **options), DataWarning)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["BarycenterRegressor", "ReductionsClassifier", "SteinbergRegressor", "ConvexFairRegressor"],

@@ -32,6 +32,7 @@ def files(folder):
 ROLES = ("--response", "outcome", "--sensitive", "sex", "--drop", "noise")
 
 
+@pytest.mark.slow
 def test_a_file_of_held_out_rows_gives_what_python_gives(run, files):
     options = (*ROLES, "--rule", "adverse-impact:0.8", "--held-out", "other.csv", "--json")
     options = (*options, "--bounds", "0,0.01,0.02,0.05,0.1,0.5")

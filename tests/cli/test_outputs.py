@@ -105,6 +105,7 @@ def test_two_outputs_need_two_files(run, files):
     assert "--out and --plot name the same file" in shown.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

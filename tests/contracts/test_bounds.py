@@ -71,6 +71,7 @@ def test_of_a_path(people, family, definition):
     same(rows, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("definition", DEFINITIONS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_of_cross_validation(people, family, definition):

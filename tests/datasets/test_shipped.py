@@ -190,6 +190,7 @@ def fairml_frame(rda, name):
     return rdata.read_rda(rda / f"{name}.rda")[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adult", "bank"])
 def test_frame_equals_fairml(rda, name):
     ours, theirs = datasets.load(name).frame, fairml_frame(rda, name)

@@ -211,6 +211,7 @@ def test_a_path_certifies_each_bound(rows):
         model.path(X[:60], y[:60], unfairness=[0.01, 0.02, 0.9])
 
 
+@pytest.mark.slow
 def test_cross_validation_comparison_and_rules_take_certified_models(rows):
     X, y, classes = rows
     found = cross_validate(regressor(), X, y, unfairness=[0.1], cv=3).to_frame()

@@ -108,6 +108,7 @@ def test_every_model_is_that_of_numpy_arrays(library, rows, k):
     np.testing.assert_allclose(np.asarray(predicted), here.predict(Z), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blocks")
 def test_weights_offsets_and_rows_of_weight_zero(library, rows):
     (Z, eta), rng = rows, np.random.default_rng(1)

@@ -218,6 +218,7 @@ def test_exposures_of_arrays_of_other_libraries(claims):
                 model.fit(xp.asarray(Z), xp.asarray(y), exposure=wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["frame", "parquet", pytest.param("dask", marks=pytest.mark.slow)])
 def test_sources_have_an_exposure(claims, tmp_path, kind):
     X, y, e, w = claims

@@ -99,6 +99,7 @@ def test_weights_may_have_any_scale(name, scale):
     assert_same(model, expected, deviance=deviance, penalty=penalty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-140, 1e140])
 @pytest.mark.parametrize(
     "name", [name for name in MODELS if MODELS[name][0] in ("gaussian", "gamma", "tweedie", "cox")]

@@ -351,6 +351,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(value=values)
 def test_plain_values_round_trip(value):
     again = decode(json.loads(json.dumps(encode(value, "value"), allow_nan=False)))

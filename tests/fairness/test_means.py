@@ -264,6 +264,7 @@ def excess(fitted, Z, y, weight=None, offset=None):
     return np.abs(weight @ mu / (weight @ observed) - 1.0).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("definition", ["mean-parity", "mean-opportunity", "mean-odds"])
 @pytest.mark.parametrize("family", ["binomial", "multinomial"])
 @pytest.mark.parametrize("r", [1.0, 0.02, 0.0])

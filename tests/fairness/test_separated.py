@@ -117,6 +117,7 @@ def balanced():
     return s, level, y
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column")
 def test_a_predictor_that_leaves_the_attribute_alone_has_a_limit(balanced):
     s, level, y = balanced

@@ -75,6 +75,7 @@ def in_memory(model, frame, response, weighted=False, **options):
     return model.inference(frame[COLUMNS], frame[response], **given, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "response",
     ["wage", "hired", *(pytest.param(name, marks=pytest.mark.slow) for name in ("job", "visits"))],

@@ -138,6 +138,7 @@ def test_dependence_on_all_attributes_is_a_regression(loans):
     assert found.strongest.column in ("sex[f]", "sex[m]")
 
 
+@pytest.mark.slow
 def test_weights_are_repeated_rows_and_zero_weights_absent_ones(loans):
     weight = loans["w"].where(loans["race"] != "c", 0)
     weighted = audit(
@@ -307,6 +308,7 @@ def test_one_class_of_several_is_audited_against_the_rest(loans):
         audit(y, y, sensitive_features=loans["sex"])
 
 
+@pytest.mark.slow
 def test_frames_come_back_in_the_library_of_the_attributes(loans):
     for make, kind in ((pd.DataFrame, pd.DataFrame), (pl.DataFrame, pl.DataFrame)):
         S = make({"sex": loans["sex"].tolist(), "age": loans["age"].to_numpy()})

@@ -112,6 +112,7 @@ def test_constant_scores_do_not_depend_on_s():
     assert explained_by_sensitive(scatter_of(S, np.zeros(80)), 3, 1, n_rows=80) == 0.0
 
 
+@pytest.mark.slow
 def test_the_adjusted_share_is_zero_by_chance():
     rng = np.random.default_rng(0)
     drawn = [

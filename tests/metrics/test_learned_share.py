@@ -24,6 +24,7 @@ def test_groups_are_judged_by_the_means_of_their_other_rows():
     assert found.low < found.value < found.high
 
 
+@pytest.mark.slow
 def test_dependence_that_no_line_sees_is_found():
     rng = np.random.default_rng(1)
     age = rng.uniform(-1, 1, 2000)
@@ -41,6 +42,7 @@ def test_dependence_that_no_line_sees_is_found():
     assert crossed.learned_share.value == pytest.approx(0.2, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [False, True])
 def test_nothing_is_explained_where_nothing_is(number):
     rng = np.random.default_rng(2)

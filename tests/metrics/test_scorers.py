@@ -109,6 +109,7 @@ def test_s_that_is_routed_reaches_model_and_scorer(people):
     assert shares[1] > 0.15
 
 
+@pytest.mark.slow
 def test_a_search_takes_the_most_accurate_model_within_a_bound(people):
     X, _, high = people
     grid = {"unfairness": [0.0, 0.02, 0.05, 0.1, 0.2, 0.4]}

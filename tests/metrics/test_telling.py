@@ -57,6 +57,7 @@ def test_numbers_one_apart_have_the_area_of_two_normals(telling):
     assert value(telling, "score", "race") == pytest.approx(expected, abs=0.015)
 
 
+@pytest.mark.slow
 def test_a_noisy_copy_has_half_the_variance(telling):
     assert value(telling, "old", "age") == pytest.approx(0.5, abs=0.03)
 

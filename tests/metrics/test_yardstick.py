@@ -103,6 +103,7 @@ def test_a_survival_model_predicts_no_means(frame, responses):
     assert "Share of means" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize("response", ["binomial", "multinomial"])
 def test_the_gap_of_decisions_is_that_of_the_audit(frame, responses, response, mapped):

@@ -70,6 +70,7 @@ def relaxed(S, X, y, r):
     return np.linalg.solve(roots[0], place[:q]), np.linalg.solve(roots[1], place[q:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("r", [0.01, 0.05, 0.2, 0.5])
 @pytest.mark.parametrize("seed", range(3))
 def test_it_equals_a_conic_solver(seed, r):
@@ -83,6 +84,7 @@ def test_it_equals_a_conic_solver(seed, r):
 bounds = st.one_of(st.floats(1e-12, 1.0), st.just(0.0))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), bounds)
 def test_no_fair_ridge_has_a_smaller_training_error(seed, r):
     rng = np.random.default_rng(seed)

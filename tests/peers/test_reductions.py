@@ -45,6 +45,7 @@ def by_fairlearn(frame, y, constraint, bound, base):
         return mitigator._pmf_predict(encoded(frame))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("constraint", "bound", "estimator"),
     [
@@ -108,6 +109,7 @@ def test_equalized_odds_compares_within_classes(data):
     assert model.unfairness_ <= 0.06
 
 
+@pytest.mark.slow
 def test_predictions_are_the_more_likely_class_every_time(data, fair):
     frame, y = data
     chance = fair.predict_proba(frame)[:, 1]

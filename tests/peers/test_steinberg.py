@@ -219,6 +219,7 @@ def test_without_a_penalty_it_is_least_squares(workers):
         assert not found.bound_active_
 
 
+@pytest.mark.slow
 def test_the_bound_is_met_and_means_what_it_says(workers, path):
     frame, _ = workers
     np.testing.assert_allclose(path.achieved[:4], path.unfairness[:4], atol=1e-9)
@@ -246,6 +247,7 @@ def test_the_limit_is_least_squares_without_the_attributes(workers, path):
     np.testing.assert_allclose(near.coef_, expected.coef_, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_information_is_told_by_attribute(workers):
     frame, y = workers
     model = SteinbergRegressor(0.1, sensitive=SENSITIVE).fit(frame, y)
@@ -258,6 +260,7 @@ def test_information_is_told_by_attribute(workers):
     assert list(model.mutual_information_) == SENSITIVE
 
 
+@pytest.mark.slow
 def test_a_number_with_two_values_is_a_category(workers):
     frame, y = workers
     frame = frame.drop(columns="race")
@@ -329,6 +332,7 @@ def test_a_constant_response_is_predicted():
     assert model.status_ == "inactive"
 
 
+@pytest.mark.slow
 def test_columns_without_anything_of_their_own_are_named(workers):
     frame, y = workers
     frame = frame.assign(twice=2 * frame["skill"], nothing=1.0)
@@ -347,6 +351,7 @@ def test_more_columns_than_rows_fit_and_stay_finite():
     assert model.unfairness_ <= 0.05
 
 
+@pytest.mark.slow
 def test_an_offset_is_added(workers):
     frame, y = workers
     shift = np.linspace(-1.0, 1.0, len(y))

@@ -83,6 +83,7 @@ def test_covariances_equal_a_conic_solver(seed, share):
     assert residual_of_optimality(model, S, X, y, unit=False) < 1e-8
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     st.integers(0, 2**32 - 1),

@@ -88,6 +88,7 @@ def test_covariances_equal_a_conic_solver(seed, share):
 exponents = st.one_of(st.floats(-8.0, -1e-6), st.floats(1e-6, 0.5))
 
 
+@pytest.mark.slow
 @given(problems, exponents)
 @pytest.mark.filterwarnings("ignore:only the intercept")
 def test_a_covariance_is_met_never_exceeded_and_optimal(problem, exponent):
@@ -310,6 +311,7 @@ def test_a_constant_response():
 
 
 # Of these seeds the sensitive columns are almost collinear too.
+@pytest.mark.slow
 @example(6772, 0.0)
 @example(6772, 1e-3)
 @example(996, 0.0)

@@ -16,6 +16,7 @@ def case():
     return model.fit(X, y), X, y
 
 
+@pytest.mark.slow
 def test_it_is_written_as_markdown_with_the_numbers_of_the_report(case, tmp_path):
     model, X, y = case
     place = tmp_path / "card.md"

@@ -204,6 +204,7 @@ def test_logistic_runs_are_those_of_the_classifiers():
                                atol=1e-9)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_steinberg_and_frrm_have_the_same_share():
     settings = Settings(folds=2)
     found = over_folds(others.steinberg_part("German, groups", 0, settings), "step")
@@ -319,6 +320,7 @@ def test_samples_follow_the_papers_model():
     assert set(logistic_example(settings, 1).y) == {0.0, 1.0}
 
 
+@pytest.mark.slow
 def test_checks_find_what_is_known(settings):
     rows = part("checks", "random", settings)
 

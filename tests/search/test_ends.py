@@ -19,6 +19,7 @@ def separated(n: int, classes: int, p: int, seed: int = 0):
     return S, X, scores.argmax(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column")
 @pytest.mark.parametrize(
     ("n", "classes", "p", "r"),
@@ -91,6 +92,7 @@ def test_bounds_of_attributes_hold_to_the_tolerance() -> None:
         assert model.unfairness_[name] <= bound + 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(12))
 def test_bounds_of_attributes_are_met_whatever_the_search_finds(seed: int) -> None:

@@ -94,6 +94,7 @@ def test_large_linear_predictors_do_not_overflow(ends, ties):
     np.testing.assert_allclose(ours.hessian, theirs.hessian, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_rows_in_another_order_are_refused(tmp_path):
     frame = patients(300)[[*COLUMNS, "time", "event"]]
     increasing = frame.sort_values("time")

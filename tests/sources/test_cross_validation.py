@@ -63,6 +63,7 @@ def test_scores_are_those_of_rows_in_memory(people):
     assert ours.loss_name == theirs.loss_name
 
 
+@pytest.mark.slow
 def test_homes_agree_given_the_same_parts(people, tmp_path):
     import dask.dataframe as dd
 
@@ -127,6 +128,7 @@ def test_folds_are_random_reproducible_and_about_equal():
         assert abs((numbers == other).mean() - 0.2) < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

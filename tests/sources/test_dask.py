@@ -124,6 +124,7 @@ def test_data_errors_of_workers_arrive_as_they_are(cluster, people, tmp_path):
         FairRidgeClassifier().fit(source)
 
 
+@pytest.mark.slow
 def test_predictions_are_lazy(people, tmp_path):
     frame = people[columns_of("job")].set_index(np.arange(len(people)) + 7)
     collection = dd.from_pandas(frame, npartitions=4, sort=False)

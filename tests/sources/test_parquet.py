@@ -329,6 +329,7 @@ def test_impossible_responses(small, tmp_path, family, response, message):
         FairRidgeRegressor(family=family).fit(sources.parquet(folder, **roles))
 
 
+@pytest.mark.slow
 def test_a_count_may_be_zero_in_a_whole_batch(people, tmp_path):
     frame = people[columns_of("visits")].sort_values("visits")
     folder = write_files(frame, tmp_path / "files", cuts=(0, 500))

@@ -35,6 +35,7 @@ def test_predictions_are_written_in_batches(folder, small, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["files", "out.parquet"]
 
 
+@pytest.mark.slow
 def test_classes_and_probabilities_are_predicted(people, tmp_path):
     folder = write_files(people[columns_of("job")], tmp_path / "files")
     source = sources.parquet(folder, response="job", sensitive=SENSITIVE)

@@ -58,6 +58,7 @@ def test_saved_models_predict_the_same(hired, stack, tmp_path):
     np.testing.assert_array_equal(refitted.predict_proba(X), stack.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_counts_are_saved_with_their_link(claims, tmp_path):
     X, y, exposure = claims
     model = FairStackingRegressor(
@@ -71,6 +72,7 @@ def test_counts_are_saved_with_their_link(claims, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_nothing_is_unpickled_unless_it_is_trusted(stack, hired, tmp_path):
     path = tmp_path / "stack.json"
     fairridge.save(stack, path, learners="joblib")

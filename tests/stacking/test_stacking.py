@@ -153,6 +153,7 @@ def test_learner_is_fitted_cv_plus_one_times_for_a_whole_path(hired):
     assert not hasattr(model, "layer_")
 
 
+@pytest.mark.slow
 def test_blind_learners_see_x_only_and_predict_without_s(hired):
     X, y = hired
     model = FairStackingClassifier(
@@ -229,6 +230,7 @@ def test_frames_with_an_index_keep_rows_together(hired):
     np.testing.assert_allclose(model.layer_.coef_, plain.layer_.coef_)
 
 
+@pytest.mark.slow
 def test_default_learner_reads_categories_and_missing_numbers(hired):
     X, y = hired
     X = X.astype({"town": "category"}).assign(skill=X["skill"].where(X["skill"] < 2))
@@ -285,6 +287,7 @@ def test_decision_functions_are_scores_too(hired):
     assert model.decision_function(X).shape == (N,)
 
 
+@pytest.mark.slow
 def test_counts_enter_as_logarithms_of_means(wage):
     X, eta = wage
     y = np.random.default_rng(1).poisson(np.exp(eta / 2))
@@ -323,6 +326,7 @@ def test_weights_reach_learners_and_layer(hired):
         clone(model).set_params(estimators=neighbors).fit(X, y, sample_weight=weight)
 
 
+@pytest.mark.slow
 def test_rows_that_no_fold_tests_are_not_in_the_layer(wage):
     X, y = wage
     model = FairStackingRegressor(sensitive="sex", cv=TimeSeriesSplit(3)).fit(X, y)

@@ -66,6 +66,7 @@ def test_the_largest_bound_that_passes_in_sequence(rows):
     assert tested["value"].iloc[-2] == pytest.approx(rates.min() / rates.max())
 
 
+@pytest.mark.slow
 def test_the_favorable_class_is_the_one_that_is_said(rows):
     model = FairRidgeClassifier(sensitive=["sex"])
     second = chosen(rows, model, AdverseImpact(0.8))
@@ -345,6 +346,7 @@ def test_the_rows_that_are_needed_would_do():
     assert rule._times_needed(worse, second, 0.1) is None
 
 
+@pytest.mark.slow
 def test_training_rows_are_refused_as_held_out_rows(rows):
     model = FairRidgeClassifier(sensitive=["sex"])
     (X, y, _), (held, y_held, _) = rows

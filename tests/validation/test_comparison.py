@@ -75,6 +75,7 @@ def test_every_regression_model_is_there(regression):
     assert (table["seconds"] > 0).all()
 
 
+@pytest.mark.slow
 def test_models_that_bound_the_share_of_s_meet_the_bound(regression):
     table = regression.to_frame().set_index("model")
     for name in (FRRM, NCLM):

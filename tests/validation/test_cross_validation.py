@@ -489,6 +489,7 @@ def test_a_column_that_varies_in_one_fold_only(numeric, folds, column, values, w
     assert_survives(X, y, folds)
 
 
+@pytest.mark.slow
 def test_a_level_that_one_fold_has_alone(frame, responses, folds):
     X, rare = frame.copy(), folds[1][1][:2]
     region = X["region"].cat.add_categories(["d", "never"])
@@ -548,6 +549,7 @@ def test_more_columns_than_rows(responses):
 # ----------------------------------------------------------------- other folds
 
 
+@pytest.mark.slow
 def test_hold_out(frame, responses):
     splitter = ShuffleSplit(3, test_size=0.2, train_size=0.6, random_state=2)
     model, y = model_of("gaussian"), responses["gaussian"]
@@ -611,6 +613,7 @@ def test_repeated_folds_cover_all_rows_and_differ(frame, responses):
     assert table.groupby("repeat")["loss"].first().nunique() == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_a_seed_makes_it_reproducible(frame, responses, family):
     def run(seed):
@@ -642,6 +645,7 @@ def test_folds_of_classifiers_are_stratified(frame, responses):
 # ------------------------------------------------------------------ many models
 
 
+@pytest.mark.slow
 def test_all_models_see_the_same_folds(frame, responses):
     y = (responses["binomial"] == "yes").astype(float)
     models = {

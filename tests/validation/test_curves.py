@@ -45,6 +45,7 @@ def drawn(ax):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "measure", ["loss", "train_loss", "achieved", "train_achieved", "variance_share"]
 )

@@ -215,6 +215,7 @@ def identity():
     return FairRidgeRegressor(1.0, sensitive=[0]).fit(Z, Z[:, 1])
 
 
+@pytest.mark.slow
 def test_heavy_tails_do_not_raise_alarms(identity):
     """R² of .03 under a bound of .05: that of values cut at four deviations is larger."""
     for seed in range(4):
