@@ -65,16 +65,16 @@ def updating(path: Name, waiting: Callable[[], None] = lambda: None) -> Iterator
         yield
         return
     folder, name = os.path.split(os.path.realpath(path))
-    place, told = os.path.join(folder, f".{name}.lock"), False
+    place, announced = os.path.join(folder, f".{name}.lock"), False
     while True:
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
         # Whoever had the lock before has removed the file: then this is not the one to lock.
         if _lock(descriptor) and _is_at(descriptor, place):
             break
         os.close(descriptor)
-        if not told:
+        if not announced:
             waiting()
-            told = True
+            announced = True
         time.sleep(0.05)
     try:
         yield

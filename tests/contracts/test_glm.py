@@ -696,7 +696,7 @@ GRID = np.concatenate([[0.0], np.logspace(-3, 8, 221)])
 
 
 def last_crossing(shares, r):
-    """Neighbors on the grid of the smallest λ from which on the bound holds."""
+    """Neighbors on the grid of the smallest λ beyond which the bound always holds."""
     above = np.flatnonzero(shares > r)
     return (0.0, 0.0) if not above.size else (GRID[above[-1]], GRID[above[-1] + 1])
 
@@ -802,5 +802,5 @@ def test_a_hill_is_met_on_its_far_side(family, r):
     data = Data(family)
     model = data.fit(r, definition=hill)
     assert model.unfairness_ == pytest.approx(r, abs=1e-10)
-    # The side from which on the bound holds is that of the smaller coefficients.
+    # The side on which the bound holds is that of the smaller coefficients.
     assert np.sum(model.alpha_**2) < 0.5 * np.sum(data.fit(1.0).alpha_ ** 2)

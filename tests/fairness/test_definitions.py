@@ -157,7 +157,7 @@ def test_a_definition_that_is_not_monotone_is_said(data):
     free = model_of(data, hill, 1.0)
     assert (free.lambda_, free.status_) == (0.0, "inactive")
     small = model.alpha_ @ model.alpha_ < 0.5 * free.alpha_ @ free.alpha_
-    assert small  # the side from which on the bound holds
+    assert small  # the side on which the bound holds
 
 
 @pytest.mark.parametrize(

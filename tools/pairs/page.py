@@ -17,7 +17,7 @@ NAMES: dict[tuple[str, str], str] = {
     ("family", "cox"): "Cox models",
     ("definition", "variance"): '`StatisticalParity(measure="variance")`',
     ("definition", "combined"): "`Combined(…)`",
-    ("definition", "function"): "a function of yours as `definition`",
+    ("definition", "function"): "your own function as `definition`",
     ("blind", "yes"): "`blind=True`",
     ("controls", "given"): "`controls`",
     ("confidence", "auto"): "`confidence`",

@@ -193,7 +193,7 @@ FIT: tuple[Refusal, ...] = (
         ("fit",),
         {"definition": ("function",), "input": ("parquet",)},
         ("memory", "definition"),
-        "a function of yours looks at every row",
+        "your own function needs every row",
     ),
     Refusal(
         ("fit",),

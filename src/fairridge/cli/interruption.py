@@ -38,7 +38,7 @@ class Interruption:
 
 
 def ignore_from_now_on() -> None:
-    """Ignore Ctrl-C: all is written, and the exit code is settled."""
+    """Ignore Ctrl-C: everything is written, and the exit code is known."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -12,8 +12,8 @@ from fairridge._typing import Floats, Integers
 from fairridge.families.sums import GLMSums
 from fairridge.models.basis import FairBasis
 
-# Coordinates from which on products with zeros are worth to be left out, and the share of other
-# numbers up to which that pays.
+# Number of coordinates at which leaving out products with zeros begins to pay, and the share of
+# other numbers up to which it does.
 MANY, NEARLY_NONE = 100, 0.1
 
 

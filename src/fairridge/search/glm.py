@@ -310,7 +310,7 @@ class GLMProblem(PenalizedProblem):
         if rough is not None:
             value = self.value(definition, self._as_fit(lambda_, rough))
             near = NEAR_BOUND * max(abs(value), NEAR_BOUND)
-            margin = near + self.minima.unsettled(lambda_, rough)
+            margin = near + self.minima.possible_error(lambda_, rough)
             if rough.converged and np.abs(value - bounds).min() > margin:
                 return value
         return self._exact(definition, lambda_)

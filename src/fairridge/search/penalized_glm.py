@@ -355,7 +355,7 @@ class PenalizedGLM:
         self._rough[lambda_] = self._minimized(lambda_, ROUGH)
         return self._rough[lambda_]
 
-    def unsettled(self, lambda_: float, point: Point) -> float:
+    def possible_error(self, lambda_: float, point: Point) -> float:
         """Share of the explained deviance that a minimum may still be off by."""
         step, _ = self.objective(lambda_).step(point)
         explained = abs(self.start.deviance - point.deviance)

@@ -7,7 +7,7 @@ The penalty is exact in every step, so an old Hessian also serves another λ.
 If a column separates the responses the deviance has no minimum, only a
 limit at infinity. Its slope then falls by a factor e with every Newton step,
 where that of a minimum would vanish: such steps are prolonged, and directions
-that have lost their curvature are left alone once the deviance has settled.
+that have lost their curvature are left alone once the deviance no longer changes.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
         state = replace(state, renew=True)
     while state.point.passes < start.passes + max_iter:
         if abs(state.decrease) <= close * state.scale:
-            if _settled(objective, state):
+            if _nothing_was_missed(objective, state):
                 return _finished(state, last=close == CLOSE)
             state = _renewed(objective, replace(state.point, separated=None))
             continue
@@ -237,7 +237,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
         goal = BLIND if state.renew else ROUNDING_OF_DECREASE
         if 0.5 * state.decrease < after.decrease <= goal * state.scale:
             # Nothing but rounding is left.
-            return replace(after.point, converged=_settled(objective, after))
+            return replace(after.point, converged=_nothing_was_missed(objective, after))
         state = after
     return replace(state.point, converged=False)
 
@@ -303,7 +303,7 @@ def _finished(state: _NewtonState, *, last: bool) -> Point:
     return point.after(step)
 
 
-def _settled(objective: Objective, state: _NewtonState) -> bool:
+def _nothing_was_missed(objective: Objective, state: _NewtonState) -> bool:
     """Whether directions that were left alone have indeed nothing left to gain."""
     if state.point.separated is None:
         return True
