@@ -27,7 +27,7 @@ from fairridge.estimators._model import Traits
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.export import LinearForm, fingerprint
-from fairridge.metrics import decided_by, group_differences, shares_of_fit
+from fairridge.metrics import decided_by, group_differences, shares_of_fit, total_ratios
 from fairridge.models import FairBasis, Fit, Isolation, TrainingColumns
 from fairridge.names import resolve_definition
 from fairridge.search import Problem, Solution
@@ -444,6 +444,20 @@ def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
             differences[f"adverse_impact_ratio[{label}]"] = float(ratio)
     model.dependence_ = _finite(shares)
     model.group_differences_ = _finite(differences)
+    model.total_ratios_ = _totals(training, fit)
+
+
+def _totals(training: Training, fit: Fit) -> dict[str, dict[str, float]]:
+    """Compare totals of predictions and responses, where that costs little beside the fit.
+
+    A least-squares fit needs no pass over the rows once they are summed, and passes over rows
+    in files or on devices are expensive.
+    """
+    engine, family = training.engine, fit.family
+    if not in_memory(engine) or family.least_squares or family.reads == "times":
+        return {}
+    known = training.design.sensitive.inner, training.unmapped, training.response.classes
+    return total_ratios(fit, engine, *known)
 
 
 def _finite(numbers: dict[str, float]) -> dict[str, float]:

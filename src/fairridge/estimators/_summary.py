@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from fairridge.data.columns import CategoricalColumn
 from fairridge.estimators._certifying import certificate_facts
 from fairridge.estimators._flips import flips_text
 from fairridge.estimators._model import attribute_facts, bound_text
-from fairridge.metrics import DIFFERENCES, WORDS
+from fairridge.metrics import DIFFERENCES, EVERYONE, WORDS
 from fairridge.reports import CoefficientRow, Summary
 from fairridge.reports.summary import INFLATED
 
 # Share of the rows below which a base level is rare.
 RARE_BASE = 0.01
+# Groups whose totals are shown.
+MOST_GROUPS = 4
 SHARES = {
     "r_squared_sensitive": "Explained by S",
     "r_squared_unconditional": "Without controls",
@@ -57,6 +60,7 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
         notes.append(
             "Impact ratio: lowest share of a group that is given the class, over the highest."
         )
+    notes += totals_text(getattr(model, "total_ratios_", {}))
     flips = flips_text(getattr(model, "sign_flips_", {}))
     notes += [flips] if flips else []
     notes += _rare_bases(model._design.predictors.inner)
@@ -76,6 +80,26 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
     return Summary(
         type(model).__name__, tuple(facts.items()), tuple(rows), tuple(notes), model._backend
     )
+
+
+def totals_text(ratios: dict[str, dict[str, float]]) -> list[str]:
+    """Say what predictions add up to in all rows, and in the groups where they are farthest off."""
+    if not ratios:
+        return []
+
+    def farthest(names: Sequence[str], most: int) -> list[str]:
+        return sorted(names, key=lambda name: -abs(np.log(ratios[name]["ratio"])))[:most]
+
+    everyone = [name for name in ratios if name.startswith(EVERYONE)]
+    groups = [name for name in ratios if name not in everyone]
+    shown = [*farthest(everyone, 1), *farthest(groups, MOST_GROUPS)]
+    texts = [
+        f"{name} {found['ratio']:.3g} ({found['low']:.3g} to {found['high']:.3g})"
+        for name, found in ((name, ratios[name]) for name in shown)
+    ]
+    hidden = len(ratios) - len(shown)
+    rest = f"; {hidden} others are nearer to 1" if hidden else ""
+    return [f"Total predicted over total observed (95 % interval): {'; '.join(texts)}{rest}."]
 
 
 def _offset_facts(model: Any) -> dict[str, str]:

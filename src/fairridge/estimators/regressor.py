@@ -83,6 +83,10 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         `lowest_group_mean` and `highest_group_mean` of levels of S; and for
         classifiers `adverse_impact_ratio[CLASS]`, the lowest share of a group
         that is given the class, over the highest.
+    total_ratios_ : dict of str to dict
+        Total of predictions over total of responses in training: `ratio`, and `low`
+        and `high` of its 95 % interval, for "all rows" and each group of at least 30;
+        empty for gaussian models and rows that are not in memory (`audit` has them).
     status_ : str
         "inactive", "converged", "infeasible", "not-converged", or "separated":
         nominally met, but meaningless, because levels decide the response.

@@ -273,6 +273,7 @@ FITTED: dict[str, FieldRule] = {
     "unfairness_components_": _typed(dict[str, float], "numbers by name"),
     "dependence_": _typed(dict[str, float], "numbers by name"),
     "group_differences_": _typed(dict[str, float], "numbers by name"),
+    "total_ratios_": _typed(dict[str, dict[str, float]], "numbers by group", _has("total_ratios_")),
     "mutual_information_": _typed(dict[str, float], "numbers by name", _has("gamma")),
     "sign_flips_": _typed(dict[str, dict[str, float]], "numbers by predictor", _has("separation")),
     "isolated_": _typed(dict[str, int], "rows by level", _has("separation")),

@@ -19,6 +19,7 @@ from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
 from fairridge.metrics.telling import Telling, tell
+from fairridge.metrics.totals import EVERYONE, total_ratios
 from fairridge.metrics.translation import DIFFERENCES, group_differences, shares_of_fit
 from fairridge.metrics.yardstick import (
     WORDS,
@@ -31,6 +32,7 @@ from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 __all__ = [
     "BINS",
     "DIFFERENCES",
+    "EVERYONE",
     "WORDS",
     "AttributeAudit",
     "Attribution",
@@ -72,5 +74,6 @@ __all__ = [
     "share_explained",
     "shares_of_fit",
     "tell",
+    "total_ratios",
     "weighted_quantiles",
 ]

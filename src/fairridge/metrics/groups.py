@@ -143,6 +143,11 @@ def _with_missing(
     return labels, found
 
 
+def numeric_grouping(name: str, values: Floats, weight: Floats, bins: int = BINS) -> Grouping:
+    """Partition rows by numbers, none of which is missing."""
+    return Grouping(name, *_of_numbers(values, weight, bins))
+
+
 def _of_numbers(
     column: NDArray[Any], weight: Floats, bins: int
 ) -> tuple[tuple[str, ...], Integers]:

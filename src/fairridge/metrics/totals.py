@@ -1,0 +1,106 @@
+"""What predictions add up to beside what was observed, in training and by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.data import Encoding, Indicators, Rows
+from fairridge.data.columns import CategoricalColumn
+from fairridge.engines import MemoryEngine
+from fairridge.families.base import ClassFamily
+from fairridge.metrics.decisions import SMALL
+from fairridge.metrics.groups import BINS, Grouping, numeric_grouping
+from fairridge.metrics.intervals import Estimate, ratio_of_totals
+from fairridge.models import Fit
+
+CONFIDENCE = 0.95
+EVERYONE = "all rows"
+
+
+def total_ratios(
+    fit: Fit,
+    engine: MemoryEngine,
+    encoding: Encoding,
+    unmapped: Rows | None = None,
+    classes: Any = None,
+) -> dict[str, dict[str, float]]:
+    """Return Σ w predicted / Σ w observed of all training rows and of each group.
+
+    Of several classes there is one for each. Groups of fewer than 30 rows are left out.
+
+    Parameters
+    ----------
+    fit : Fit
+        A model with means.
+    engine : MemoryEngine
+        All training rows.
+    encoding : Encoding
+        Of S as it was given.
+    unmapped : Rows or None
+        The rows with S as it was given, if its columns are mapped to features.
+    classes : ndarray or None
+        Labels of classes.
+
+    Returns
+    -------
+    dict of str to dict
+        `ratio`, and `low` and `high` of its 95 % interval (see `ratio_of_totals`), by
+        ``all rows`` and ``attribute: group``, followed by `` → class`` of several classes.
+    """
+    predicted, observed = _columns(fit, engine)
+    weight, found = engine.weights, {}
+    suffixes = [""] if predicted.shape[1] == 1 else [f" → {label}" for label in classes]
+    groups = [(EVERYONE, np.ones(len(weight), dtype=bool))]
+    for part in encoded_groupings(unmapped or engine.rows, encoding):
+        named = ((f"{part.attribute}: {label}", k) for k, label in enumerate(part.labels))
+        groups += [(name, rows) for name, k in named if (rows := part.codes == k).sum() >= SMALL]
+    for name, rows in groups:
+        for k, suffix in enumerate(suffixes):
+            pair = predicted[rows, k], observed[rows, k]
+            ratio = ratio_of_totals(*pair, weight[rows], CONFIDENCE)
+            if np.isfinite(ratio.value):
+                found[f"{name}{suffix}"] = _plain(ratio)
+    return found
+
+
+def _plain(ratio: Estimate) -> dict[str, float]:
+    return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
+
+
+def _columns(fit: Fit, engine: MemoryEngine) -> tuple[Floats, Floats]:
+    """Return predictions and observations, one column per outcome."""
+    basis, family = fit.basis, fit.family
+    raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+    eta = engine.scores(raw) + np.atleast_1d(fit.mean_intercept) - raw @ basis.center
+    eta = eta if engine.offset is None else eta + engine.offset[:, None]
+    response = engine.response[:, :1]
+    if family.reads == "numbers":
+        return family.mean(family.to_contrasts(eta.T).T), response
+    probability = cast(ClassFamily, family).probabilities(eta)
+    observed = (response == np.arange(probability.shape[1])).astype(np.float64)
+    one = slice(1 if probability.shape[1] == 2 else 0, None)
+    return probability[:, one], observed[:, one]
+
+
+def encoded_groupings(rows: Rows, encoding: Encoding) -> Iterator[Grouping]:
+    """Name the groups of encoded rows by each attribute, as `groupings` does."""
+    first, own = 0, {}
+    for column in encoding.columns:
+        own[first] = column
+        first += len(column.encoded_names)
+    place, weight = 0, np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    for piece in rows.sensitive:
+        if isinstance(piece, Indicators):
+            column = cast(CategoricalColumn, own[place])
+            others = [level for k, level in enumerate(column.levels) if k != column.base]
+            labels = tuple(map(str, [column.levels[column.base], *others]))
+            yield Grouping(column.name, labels, piece.codes + 1)
+        else:
+            for k, values in enumerate(piece.values.T, start=place):
+                if k < first:  # products of several columns come last
+                    yield numeric_grouping(encoding.names[k], values, weight, BINS)
+        place += piece.width
