@@ -122,7 +122,8 @@ def audit(
     top : float or int, optional
         Capacity, in place of a threshold: the share of the rows (0.2) or the number of them (500)
         that is selected, from the most favorable prediction on. Rows with the same prediction
-        are selected together, or not at all.
+        are selected together, or not at all. Weighted rows count with their weights, and rates
+        with their exposure.
     minimum_share : float, default=0.0
         Groups with a smaller share of all rows are marked and left out as small ones are; the
         Uniform Guidelines have 0.02 (29 CFR 1607.4(A)).
