@@ -28,7 +28,7 @@ from fairridge.metrics.proportions import (
     ratio_limits,
     ratio_p_value,
 )
-from fairridge.metrics.selection import check_top, select_top
+from fairridge.metrics.selection import check_top, select, two_rules
 
 # The threshold of rules that say none.
 THRESHOLD = 0.5
@@ -77,9 +77,9 @@ class JudgedRows:
 
     def selected(self, threshold: float, top: float | int | None) -> Floats:
         """Return 1 for rows that are selected: the top ones, or those above a threshold."""
-        if top is None:
-            return (self.score > threshold).astype(np.float64)
-        return select_top(self.score, self.weight, top).astype(np.float64)
+        found = select(self.score, self.weight, threshold, top)
+        assert found is not None
+        return found.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -381,6 +381,4 @@ class MeanGap(Rule):
 def _check_selection(threshold: float, top: Any) -> None:
     """Raise unless rows are selected in one way, by a threshold or by capacity."""
     if check_top(top) is not None and threshold != THRESHOLD:
-        raise ValueError(
-            f"threshold={threshold!r} and top={top!r} are two ways to select; give one of them."
-        )
+        raise two_rules(threshold, top)

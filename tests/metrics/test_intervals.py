@@ -75,10 +75,13 @@ def test_a_ratio_of_totals_has_the_interval_of_the_delta_method():
     found = []
     for _ in range(400):
         mean = rng.uniform(0.5, 1.5, 50)
-        one = ratio_of_totals(mean, rng.poisson(mean).astype(float), weight, 0.9)
+        one = ratio_of_totals(rng.poisson(mean).astype(float), mean, weight, 0.9)
         found.append(one.low <= 1.0 <= one.high)
     assert 0.86 <= np.mean(found) <= 0.94
-    one = ratio_of_totals(mean, 2.0 * mean, weight, 0.9)
-    np.testing.assert_allclose([one.value, one.low, one.high], 0.5)
-    for observed in (np.zeros(50), -mean):
-        assert np.isnan(ratio_of_totals(mean, observed, weight, 0.9).value)
+    one = ratio_of_totals(2.0 * mean, mean, weight, 0.9)
+    np.testing.assert_allclose([one.value, one.low, one.high], 2.0)
+    none = ratio_of_totals(np.zeros(50), mean, weight, 0.9)
+    assert none.value == 0.0
+    assert np.isnan([none.low, none.high]).all()
+    for pair in ((mean, np.zeros(50)), (-mean, mean), (mean, -mean)):
+        assert np.isnan(ratio_of_totals(*pair, weight, 0.9).value)

@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import audit
+from fairridge import FairRidgeRegressor, audit, report
+from fairridge.data import as_table
+from fairridge.metrics.groups import groupings
 from fairridge.metrics.selection import check_top, select_top
+from fairridge.rules import AdverseImpact, JudgedRows
 
 ONES = np.ones(5)
 
@@ -94,3 +97,42 @@ def test_groups_below_a_share_are_left_out(people):
     assert "* fewer than 0 rows or 2.0% of all rows: left out" in text
     with pytest.raises(ValueError, match="minimum_share=1"):
         audit(y, score, minimum_share=1, **options)
+
+
+def test_rounding_separates_no_rows():
+    exposure = np.arange(1, 200) / 7.0
+    score = np.append(0.1 * exposure / exposure, 0.05)
+    assert len(set(score)) > 2
+    assert not select_top(score, np.ones(200), 150).any()
+    assert select_top(score, np.ones(200), 199).tolist() == [True] * 199 + [False]
+
+
+@pytest.mark.parametrize(("favorable", "high"), [("high", True), ("low", False)])
+@pytest.mark.parametrize("top", [0.25, 40])
+def test_audits_reports_and_rules_select_the_same_rows(top, favorable, high):
+    """Weights and exposures count alike everywhere: rows are selected by one function."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"sex": rng.choice(["f", "m"], 200), "x": rng.normal(size=200).round(1)})
+    y, weight = rng.poisson(np.exp(0.3 * X["x"])), rng.integers(1, 4, 200).astype(float)
+    exposure = rng.uniform(0.2, 1.0, 200)
+    given = {"sample_weight": weight, "exposure": exposure}
+    model = FairRidgeRegressor(0.1, sensitive="sex", family="poisson").fit(X, y, **given)
+    found = audit(
+        y,
+        model.predict(X, exposure=exposure),
+        sensitive_features=X["sex"],
+        top=top,
+        favorable=favorable,
+        **given,
+    )
+    page = report(model, X, y, new_rows=True, top=top, favorable=favorable, **given)
+    shown = page.contents.samples[0].audits[0]
+    rates = model.predict(X)
+    rows = JudgedRows(
+        rates if high else -rates, None, groupings(as_table(X[["sex"]]), weight), weight * exposure
+    )
+    parts = {part.name: part.mean for part in AdverseImpact(top=top).parts(rows)[0]}
+    for one, other in zip(found["sex"].groups, shown["sex"].groups, strict=True):
+        assert one.selection_rate == other.selection_rate
+        assert parts[one.group] == pytest.approx(one.selection_rate.value)
+    assert 0.0 < found.overall.selection_rate.value < 1.0

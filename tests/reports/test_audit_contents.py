@@ -334,9 +334,9 @@ def test_as_many_are_selected_as_there_is_room_for(top, favorable):
 def test_impossible_capacities_are_refused(top):
     X, y, _ = counts(80)
     model = FairRidgeRegressor(0.02, sensitive=["sex"], family="poisson")
-    with pytest.raises(ValueError, match="must be a share of the rows"):
+    with pytest.raises(ValueError, match="must be a share between 0 and 1"):
         fairridge.report(model, X, y, top=top, cv=0, bootstrap=0)
-    with pytest.raises(ValueError, match="name one"):
+    with pytest.raises(ValueError, match="give one"):
         fairridge.report(model, X, y, top=0.2, threshold=1.0, cv=0, bootstrap=0)
 
 

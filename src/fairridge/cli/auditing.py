@@ -321,7 +321,7 @@ def _show_audit(audit: Any, remarks: tuple[str, ...]) -> None:
         say(line)
     for part in audit.attributes:
         rows = [group.flat() for group in (*part.groups, audit.overall)]
-        shown = [name for name in AUDIT_COLUMNS if any(row[name] == row[name] for row in rows)]
+        shown = audit.columns_shown(AUDIT_COLUMNS, rows)
         show_table(
             f"\n{part.attribute}",
             [AUDIT_COLUMNS[name][0] for name in shown],

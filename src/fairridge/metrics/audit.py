@@ -122,7 +122,8 @@ def audit(
     top : float or int, optional
         Capacity, in place of a threshold: the share of the rows (0.2) or the number of them (500)
         that is selected, from the most favorable prediction on. Rows with the same prediction
-        are selected together, or not at all.
+        are selected together, or not at all. Weighted rows count with their weights, and rates
+        with their exposure.
     minimum_share : float, default=0.0
         Groups with a smaller share of all rows are marked and left out as small ones are; the
         Uniform Guidelines have 0.02 (29 CFR 1607.4(A)).
@@ -306,10 +307,10 @@ def _measures(
     if response is not None:
         error = response - score
         measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
-        calibration = measured["calibration"] = mean_interval(error, weight, confidence)
-        measured["total_ratio"] = ratio_of_totals(score, response, weight, confidence)
-        if case.amounts:
-            measured["observed_ratio"] = _observed_ratio(calibration, score, weight)
+        measured["calibration"] = mean_interval(error, weight, confidence)
+        if case.amounts or outcomes.kind == "classification":
+            totals = ratio_of_totals(response, score, weight, confidence)
+            measured["observed_over_predicted"] = totals
         measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
         ranked = outcomes.kind == "classification" and not outcomes.labels
         if ranked and case.tenths is not None:
@@ -325,15 +326,6 @@ def _measures(
         distances=apart or INCOMPARABLE,
         **measured,
     )
-
-
-def _observed_ratio(calibration: Estimate, score: Floats, weight: Floats) -> Estimate:
-    """Return mean response over mean prediction; predictions are given, and responses vary."""
-    mean = float(np.average(score, weights=weight))
-    if not mean > 0.0:
-        return UNDEFINED
-    ends = (calibration.value, calibration.low, calibration.high)
-    return Estimate(*(1.0 + end / mean for end in ends))
 
 
 def _response(kind: Kind, response: Floats, weight: Floats, confidence: float) -> Estimate:

@@ -171,9 +171,21 @@ class Audit(Between):
             raise ValueError("there is no calibration without y_true; pass the responses to audit.")
         return make_frame(columns_of(rows), self._backend)
 
+    def columns_shown(self, names: Iterable[str], rows: Sequence[dict[str, Any]]) -> list[str]:
+        """Return the columns of a printed table: those that are defined for a row.
+
+        Of probabilities the difference of observed and predicted says what their ratio does.
+        """
+        numbers = self.kind == "regression"
+        return [
+            name
+            for name in names
+            if _defined(row[name] for row in rows) and (numbers or name != OBSERVED)
+        ]
+
     def __str__(self) -> str:
         rows = [group.flat() for group in (*self._groups, self.overall)]
-        shown = [name for name in _SHOWN if _defined(row[name] for row in rows)]
+        shown = self.columns_shown(_SHOWN, rows)
         headings = "".join(f" {_SHOWN[name]:>{_width(name)}}" for name in shown)
         names = [
             *(part.attribute for part in self.attributes),
@@ -240,12 +252,13 @@ def _fact(label: str, estimate: Estimate) -> str:
     return f"{label}: {estimate.words('.4f')}" if estimate.value == estimate.value else ""
 
 
+OBSERVED = "observed_over_predicted"
 # Columns of the printed tables: name in the frame and heading.
 _SHOWN = {
     "mean_prediction": "prediction",
     "mean_response": "response",
     "calibration": "obs − pred",
-    "observed_over_predicted": "obs / pred",
+    OBSERVED: "obs / pred",
     "mean_ratio": "of highest",
     "selection_rate": "selected",
     "adverse_impact_ratio": "ratio",

@@ -23,7 +23,7 @@ FOUR_FIFTHS = 0.8
 
 
 # Names in tables that differ from those of the attributes.
-_FLAT = {"impact_ratio": "adverse_impact_ratio", "observed_ratio": "observed_over_predicted"}
+_FLAT = {"impact_ratio": "adverse_impact_ratio"}
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,6 @@ class GroupMeasures:
     true_positive_rate, false_positive_rate, precision : Estimate
         Share selected among those who had the favorable outcome, among the
         others, and share of those who had it among those selected.
-    total_ratio : Estimate
-        Total of the predictions over that of the responses (calibration in the large); NaN
-        unless both are positive.
     calibration : Estimate
         Mean of observed minus predicted.
     rmse : float
@@ -62,8 +59,9 @@ class GroupMeasures:
     mean_ratio : Estimate
         Mean prediction relative to the highest one, or to the reference group's;
         of counts and amounts, numbers that are nowhere negative.
-    observed_ratio : Estimate
-        Mean response over mean prediction, of the same numbers: 1 is calibrated.
+    observed_over_predicted : Estimate
+        Mean response over mean prediction, of probabilities, counts and amounts (calibration in
+        the large): 1 is calibrated.
     """
 
     attribute: str
@@ -78,13 +76,12 @@ class GroupMeasures:
     false_positive_rate: Estimate = UNDEFINED
     precision: Estimate = UNDEFINED
     calibration: Estimate = UNDEFINED
-    total_ratio: Estimate = UNDEFINED
     rmse: float = float("nan")
     distances: Distances = INCOMPARABLE
     ranking: Ranking = UNRANKED
     impact_ratio: Estimate = UNDEFINED
     mean_ratio: Estimate = UNDEFINED
-    observed_ratio: Estimate = UNDEFINED
+    observed_over_predicted: Estimate = UNDEFINED
 
     @property
     def adverse_impact_ratio(self) -> float:
@@ -149,7 +146,7 @@ class CalibrationBin:
         return self.mean_response.value - self.mean_prediction
 
     @property
-    def observed_ratio(self) -> float:
+    def observed_over_predicted(self) -> float:
         """Observed over predicted; NaN unless both are of counts or amounts."""
         known = self.low >= 0.0 and self.mean_prediction > 0.0 and self.mean_response.value >= 0.0
         return self.mean_response.value / self.mean_prediction if known else float("nan")

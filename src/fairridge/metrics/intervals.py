@@ -94,20 +94,23 @@ def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate
 
 
 def ratio_of_totals(
-    predicted: Floats, observed: Floats, weight: Floats, confidence: float
+    observed: Floats, predicted: Floats, weight: Floats, confidence: float
 ) -> Estimate:
-    """Σ w predicted / Σ w observed, with an interval by the delta method on the log scale.
+    """Σ w observed / Σ w predicted, with an interval by the delta method on the log scale.
 
-    With R the ratio, log R has the error of the mean of (predicted − R·observed)/(R ȳ).
-    Undefined unless both totals are positive.
+    With R the ratio, log R has the error of the mean of (observed − R·predicted)/ȳ. A ratio of
+    zero has no interval. Undefined unless predictions add up to more than zero, and responses
+    to no less.
     """
     if effective_size(weight) == 0.0:
         return UNDEFINED
-    means = [float(np.average(values, weights=weight)) for values in (predicted, observed)]
-    if not min(means) > 0.0:
+    total, expected = (float(np.average(x, weights=weight)) for x in (observed, predicted))
+    if total < 0.0 or not expected > 0.0:
         return UNDEFINED
-    ratio = means[0] / means[1]
-    found = mean_interval((predicted - ratio * observed) / means[0], weight, confidence)
+    if total == 0.0:
+        return Estimate(0.0)
+    ratio = total / expected
+    found = mean_interval((observed - ratio * predicted) / total, weight, confidence)
     with np.errstate(over="ignore"):  # two rows may say nothing of the ratio
         low, high = (ratio * float(np.exp(end)) for end in (found.low, found.high))
     return Estimate(ratio, low, high, found.size, ratio * found.error)

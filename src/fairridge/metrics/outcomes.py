@@ -13,7 +13,7 @@ from fairridge._typing import Booleans, Floats
 from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import as_native, is_missing, log_exposure, name_of, one_per_row, weights
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
-from fairridge.metrics.selection import check_top, select_top
+from fairridge.metrics.selection import check_top, select, two_rules
 
 Kind = Literal["regression", "classification"]
 
@@ -37,9 +37,8 @@ class Outcomes:
     threshold: float | None  # what scores are compared with
     favorable: Favorable  # the outcome that people want
     labels: bool = False  # whether classes were predicted, not scores
-    top: float | int | None = (
-        None  # share or number of rows that are selected, whatever their score
-    )
+    # Share or number of rows that are selected, whatever their score.
+    top: float | int | None = None
 
     @property
     def amounts(self) -> bool:
@@ -67,29 +66,19 @@ def read_outcomes(
     exposure: Any = None,
 ) -> Outcomes:
     """Read what an audit compares; see `audit` for the parameters."""
-    top = check_top(top)
+    top, threshold = check_top(top), check_finite("threshold", threshold)
     if top is not None and threshold is not None:
-        raise ValueError(
-            f"threshold={threshold!r} and top={top!r} are two ways to select; give one of them."
-        )
+        raise two_rules(threshold, top)
     if kind is not None:
         check_option("kind", kind, ("regression", "classification"))
     if exposure is not None:
         kind = _kind_of_rates(kind)
-    threshold = check_finite("threshold", threshold)
     weight = weights(sample_weight, n_rows)
     keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
     weight = np.ones(n_rows) if weight is None else weight[keep]
     response = None if y_true is None else _vector(y_true, n_rows, "y_true", keep)
     classes = None if response is None else np.unique(response)
-    if positive is None and classes is not None and len(classes) > 2:
-        positive = find_label(favorable, classes.tolist())
-    columns = _probabilities(y_pred)
-    if columns is None:
-        predicted = _vector(y_pred, n_rows, "y_pred", keep)
-    else:
-        positive = _second(classes) if positive is None and classes is not None else positive
-        predicted = _of_positive(columns, n_rows, classes, positive, keep)
+    predicted, positive = _predicted(y_pred, n_rows, keep, classes, positive, favorable)
     kind, labels = kind or _kind_of(response, predicted, positive), False
     if kind == "regression":
         wanted = favorable_outcome(favorable, name_of(y_true))
@@ -108,28 +97,25 @@ def read_outcomes(
         score, level = _score(predicted, threshold if top is None else 0.0, positive, labels)
         threshold = level if top is None else None
         truth = None if response is None else response == positive
+    truth = None if truth is None else truth.astype(np.float64)
+    selected = select(score, weight, threshold, top, high=wanted.high)
     return Outcomes(
-        kind,
-        None if truth is None else truth.astype(np.float64),
-        score,
-        _selected(score, weight, threshold, top, wanted.high),
-        weight,
-        keep,
-        positive,
-        threshold,
-        wanted,
-        labels,
-        top,
+        kind, truth, score, selected, weight, keep, positive, threshold, wanted, labels, top
     )
 
 
-def _selected(
-    score: Floats, weight: Floats, threshold: float | None, top: float | int | None, high: bool
-) -> Booleans | None:
-    """Return who is selected; None if nothing says so."""
-    if top is not None:
-        return select_top(score if high else -score, weight, top)
-    return None if threshold is None else (score > threshold) == high
+def _predicted(
+    y_pred: Any, n_rows: int, keep: Any, classes: NDArray[Any] | None, positive: Any, favorable: Any
+) -> tuple[NDArray[Any], Any]:
+    """Read one prediction per row, and the class that it is of if that is known by now."""
+    if positive is None and classes is not None and len(classes) > 2:
+        positive = find_label(favorable, classes.tolist())
+    columns = _probabilities(y_pred)
+    if columns is None:
+        return _vector(y_pred, n_rows, "y_pred", keep), positive
+    if positive is None and classes is not None:
+        positive = _second(classes)
+    return _of_positive(columns, n_rows, classes, positive, keep), positive
 
 
 def _kind_of_rates(kind: Kind | None) -> Kind:

@@ -1,4 +1,4 @@
-"""Decisions by capacity: so many of the best are selected."""
+"""Who is selected: by a threshold, or by capacity, so many of the best."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Booleans, Floats
+
+# Scores that differ by less, relative to their size, are the same: a rate that was multiplied by
+# an exposure and divided by it is the rate but for rounding.
+ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 def check_top(top: Any) -> float | int | None:
@@ -23,15 +27,43 @@ def check_top(top: Any) -> float | int | None:
     )
 
 
+def two_rules(threshold: float | None, top: float | int | None) -> ValueError:
+    """Return the error of rows that are to be selected in two ways."""
+    return ValueError(
+        f"threshold={threshold!r} and top={top!r} are two ways to select; give one of them."
+    )
+
+
+def select(
+    score: Floats,
+    weight: Floats,
+    threshold: float | None,
+    top: float | int | None,
+    *,
+    high: bool = True,
+) -> Booleans | None:
+    """Return who is selected, where high or low scores are favorable; None if nothing says so.
+
+    Low scores are selected if they are not above the threshold.
+    """
+    if top is not None:
+        return select_top(score if high else -score, weight, top)
+    return None if threshold is None else (score > threshold) == high
+
+
 def select_top(score: Floats, weight: Floats, top: float | int) -> Booleans:
     """Select the rows with the highest scores, and at most so many.
 
     Rows with the same score are decided alike: if there is no room for all of
-    them, none is selected. A share is one of the weight, and a count is
-    compared with the sum of weights, which is the number of rows if there are none.
+    them, none is selected. Rows count with their weights, of rates with their exposure: a share
+    is one of the sum of weights, and a count is compared with it.
     """
     room = top * float(weight.sum()) if isinstance(top, float) else float(top)
-    values, places = np.unique(-score, return_inverse=True)  # from the highest score on
-    taken = np.cumsum(np.bincount(places, weights=weight, minlength=len(values)))
+    order = np.argsort(-score, kind="stable")  # from the highest score on
+    ordered = score[order]
+    lower = ordered[:-1] - ordered[1:] > ROUNDING * np.abs(ordered[:-1])
+    places = np.empty(len(score), dtype=np.intp)
+    places[order] = np.concatenate([[0], np.cumsum(lower)])
+    taken = np.cumsum(np.bincount(places, weights=weight))
     chosen: Booleans = (taken <= room * (1.0 + 1e-12))[places]
     return chosen

@@ -42,7 +42,7 @@ class ReportSettings:
     bootstrap: int | None = None
     random_state: int = 0
     threshold: float | None = None
-    top: float | None = None
+    top: float | int | None = None
     positive: Any = None
     favorable: Any = None
     bins: int = 4

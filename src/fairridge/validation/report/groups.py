@@ -28,6 +28,7 @@ from fairridge.metrics import (
 from fairridge.metrics.audit import AuditedRows, check_options, compare_groups
 from fairridge.metrics.groups import indicator_columns
 from fairridge.metrics.outcomes import Outcomes
+from fairridge.metrics.selection import check_top, select, two_rules
 from fairridge.reports.html import Crossed, Decisions, Sample
 from fairridge.reports.html.evidence import CONFIDENCE
 from fairridge.validation.report.case import ReportSettings
@@ -102,34 +103,26 @@ class DecisionRule:
     words: str  # the rule for readers; "" if nobody decides
     # The outcome that people want; None if each of several classes has its turn.
     favorable: Favorable | None
-    # The share (below 1) or number of rows that are selected instead, those with the best scores.
-    top: float | None = None
+    # The share or number of rows that are selected instead, those with the best scores.
+    top: float | int | None = None
 
     @property
     def high(self) -> bool:
         """Whether high scores are favorable."""
         return self.favorable is None or self.favorable.high
 
-    def cutoff(self, score: Floats, weight: Floats) -> float | None:
-        """Return the threshold, or one that selects as many as `top` allows; ties share a side."""
-        if self.top is None:
-            return self.threshold
-        best, places = np.unique(-score if self.high else score, return_inverse=True)
-        counts = weight if self.top < 1.0 else np.ones_like(weight)
-        reached = np.cumsum(np.bincount(places, weights=counts))
-        wanted = self.top * (reached[-1] if self.top < 1.0 else 1.0) * (1.0 + 1e-12)
-        chosen = int(np.searchsorted(reached, wanted, side="right"))
-        # High scores are selected above the threshold: it is the first that is not; low ones are
-        # selected up to it: it is the last that is.
-        if self.high:
-            return float(-best[chosen]) if chosen < len(best) else float(-best[-1] - 1.0)
-        return float(best[chosen - 1]) if chosen > 0 else float(best[0] - 1.0)
+    def selected(self, score: Floats, weight: Floats) -> Booleans:
+        """Return who is selected; nobody if nothing decides."""
+        found = select(score, weight, self.threshold, self.top, high=self.high)
+        return np.zeros(len(score), dtype=bool) if found is None else found
 
 
 def decision_rule(audience: Audience, response: str) -> DecisionRule:
     """Choose who counts as selected if the user did not say."""
     options, labels = audience.options, audience.labels
-    threshold, top = check_finite("threshold", options.threshold), _capacity(options)
+    threshold, top = check_finite("threshold", options.threshold), check_top(options.top)
+    if threshold is not None and top is not None:
+        raise two_rules(threshold, top)
     positive, favorable = options.positive, options.favorable
     if positive is None and len(labels) > 2:
         positive = find_label(favorable, labels)
@@ -153,27 +146,12 @@ def decision_rule(audience: Audience, response: str) -> DecisionRule:
         wanted = favorable_outcome(favorable, response)
     if top is not None:
         side = "highest" if wanted.high else "lowest"
-        many = f"{100 * top:g} %" if top < 1.0 else f"{top:,.0f}"
+        many = f"{100 * top:g} %" if isinstance(top, float) else f"{top:,}"
         return DecisionRule((class_,), None, f"{score} is among the {side} {many}", wanted, top)
     if level is None:  # numbers decide nothing by themselves
         return DecisionRule((class_,), None, "", None if favorable is None else wanted)
     side = "above" if wanted.high else "not above"
     return DecisionRule((class_,), level, f"{score} is {side} {level:g}", wanted)
-
-
-def _capacity(options: ReportSettings) -> float | None:
-    """Check how many can be selected: a share, or a number of rows."""
-    top = options.top
-    if top is None:
-        return None
-    if options.threshold is not None:
-        raise ValueError("threshold and top are two rules for the same decisions; name one.")
-    number = isinstance(top, int | float | np.number) and not isinstance(top, bool)
-    if not number or not (0.0 < top < 1.0 or (top >= 1 and float(top).is_integer())):
-        raise ValueError(
-            f"top={top!r} must be a share of the rows between 0 and 1, or a number of rows."
-        )
-    return float(top)
 
 
 def _of_several(
@@ -276,13 +254,7 @@ def _decided(audience: Audience, rule: DecisionRule, scores: Floats) -> Booleans
     if len(audience.labels) > 2:
         return (scores.argmax(axis=0) == np.arange(len(scores))[:, None]) == rule.high
     weight = audience.inputs.weights
-    cutoffs = [rule.cutoff(score, weight) for score in scores]
-    return np.array(
-        [
-            np.zeros(len(score), dtype=bool) if cutoff is None else (score > cutoff) == rule.high
-            for score, cutoff in zip(scores, cutoffs, strict=True)
-        ]
-    )
+    return np.array([rule.selected(score, weight) for score in scores])
 
 
 def _audit(
@@ -296,34 +268,37 @@ def _audit(
     brief: bool,
 ) -> Audit:
     wanted = rule.favorable or Favorable("high", True, "high predictions")
-    weight, classes = audience.inputs.weights, bool(audience.labels)
+    classes = bool(audience.labels)
 
     def compared(
-        response: Floats | None, score: Floats, threshold: float | None, labels: bool = False
+        response: Floats | None, score: Floats, chosen: Booleans | None, labels: bool = False
     ) -> Audit:
         outcomes = Outcomes(
             "classification" if classes else "regression",
             response,
             score,
-            None if threshold is None else (score > threshold) == wanted.high,
-            weight,
+            chosen,
+            audience.inputs.weights,
             slice(None),
             1 if classes else None,
-            threshold,
+            rule.threshold,
             wanted,
             labels,
+            rule.top,
         )
         nobody, sizes = (None,) * len(rows.partitions), (int(audience.options.small), 0.0)
         return compare_groups(rows, outcomes, nobody, CONFIDENCE, sizes, brief=brief)
 
-    cutoff = rule.cutoff(scores[k], weight)
+    decided = selected[k] if rule.words else None
     if not classes:
-        return compared(audience.numbers, scores[k], cutoff)
+        return compared(audience.numbers, scores[k], decided)
     truth = (audience.response.values[:, 0] == k).astype(np.float64)
     if len(audience.labels) == 2:
-        return compared(truth, scores[k], cutoff)
+        return compared(truth, scores[k], decided)
     likeliest = (selected[k] == rule.high).astype(np.float64)
-    return _with_rates(compared(truth, scores[k], 0.5), compared(truth, likeliest, 0.5, True))
+    return _with_rates(
+        compared(truth, scores[k], None), compared(truth, likeliest, decided, labels=True)
+    )
 
 
 def _with_rates(scores: Audit, labels: Audit) -> Audit:

@@ -36,7 +36,7 @@ def report(
     bootstrap: int | None = None,
     random_state: int = 0,
     threshold: float | None = None,
-    top: float | None = None,
+    top: float | int | None = None,
     positive: Any = None,
     favorable: Any = None,
     bins: int = 4,
@@ -82,9 +82,8 @@ def report(
         decide nothing by themselves: without `threshold` or `top` the report
         compares means, and shows no decisions.
     top : float or int, optional
-        How many are selected instead, those with the best scores: a share of the
-        rows below 1, or a number of rows. Rows with equal scores are selected
-        together or not at all, and never more than `top` allows.
+        How many are selected instead, those with the best scores: a share (0.2) or a
+        number of rows (500), as in `fairridge.audit`.
     positive : label, optional
         The class that scores are of: by default the second of two, or all
         of more.

@@ -9,7 +9,6 @@ import numpy as np
 from fairridge.metrics import AttributeAudit, CalibrationBin
 from fairridge.reports.html.contents import Audited
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import ratio
 from fairridge.reports.html.sections.parts import COLORS, figure, legend, remark
 from fairridge.reports.html.svg import nice_ticks, straight, tick_labels, upright
 
@@ -50,16 +49,15 @@ def calibration_figure(
 
 
 def _totals(part: AttributeAudit, shown: Sequence[int], contents: Audited) -> str:
-    """Say what predictions add up to beside what was observed, in all rows and in groups."""
+    """Say what was observed beside what predictions add up to, in all rows and in groups."""
     everyone = contents.main.audits[contents.chosen].overall
     groups = [("all rows", everyone), *((part.groups[k].group, part.groups[k]) for k in shown)]
     texts = [
-        f"{name} {ratio(group.total_ratio.value)} "
-        f"({ratio(group.total_ratio.low)} to {ratio(group.total_ratio.high)})"
+        f"{name} {found.words('.3f')}"
         for name, group in groups
-        if np.isfinite(group.total_ratio.value)
+        if np.isfinite((found := group.observed_over_predicted).value)
     ]
-    return f"Total predicted over total observed: {', '.join(texts)}." if texts else ""
+    return f"Total observed over total predicted: {', '.join(texts)}." if texts else ""
 
 
 def _line(axes: _Square, bins: list[CalibrationBin], style: str) -> Html | None:

@@ -117,7 +117,7 @@ def _tenths(contents: Audited) -> list[Html]:
                                       shares=False)),
             ),
             number(tenth.calibration),
-            ratio(tenth.observed_ratio),
+            ratio(tenth.observed_over_predicted),
         ]
         for tenth in audit.tenths
     ]  # fmt: skip
@@ -211,7 +211,7 @@ def _columns(contents: Audited) -> list[_TableColumn]:
         _estimated("TPR", "true_positive_rate", True),
         _estimated("FPR", "false_positive_rate", True),
         _TableColumn("Cali\u00adbration", off),
-        _of_estimate("Obs./pred.", "observed_ratio"),
+        *([] if classes else [_of_estimate("Obs./pred.", "observed_over_predicted")]),
         _TableColumn("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
         _TableColumn("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),
         _TableColumn("Wasser\u00adstein", lambda g: number(g.distances.wasserstein)),
