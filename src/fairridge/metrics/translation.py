@@ -127,17 +127,19 @@ def _columns_of(fit: Fit) -> _SensitiveColumns:
         mean = np.atleast_1d(fit.intercept + fit.alpha @ center)
         spread = np.array([fit.sensitive_variance + fit.predictor_variance])
         return _SensitiveColumns(center, variance, np.atleast_2d(fit.alpha) @ scatter, mean, spread)
-    means = cast(PredictedMeans, MeanParity().means(fit))
-    sums = fit.mean_sums(means)
+    # With totals, since the share of the means has asked for the same sums.
+    means = cast(PredictedMeans, MeanParity().means(fit, totals=True))
+    sums, n = fit.mean_sums(means), means.n_bounded
     assert sums.gram is not None
-    weight = sums.gram[:, 0, 0]
-    mean = sums.products[:, 0] / weight
-    place = sums.gram[:, 0, 1:] / weight[:, None]
-    covariance = sums.products[:, 1:] / weight[:, None] - mean[:, None] * place
+    gram, products = sums.gram[:n], sums.products[:n]
+    weight = gram[:, 0, 0]
+    mean = products[:, 0] / weight
+    place = gram[:, 0, 1:] / weight[:, None]
+    covariance = products[:, 1:] / weight[:, None] - mean[:, None] * place
     # Rates weigh rows by their exposure, in S too.
     center = center + place[0]
-    variance = np.diag(sums.gram[0])[1:] / weight[0] - place[0] ** 2
-    spread = np.maximum(sums.squares / weight - mean**2, 0.0)
+    variance = np.diag(gram[0])[1:] / weight[0] - place[0] ** 2
+    spread = np.maximum(sums.squares[:n] / weight - mean**2, 0.0)
     return _SensitiveColumns(center, variance, covariance, mean + means.reference, spread)
 
 

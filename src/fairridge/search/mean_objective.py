@@ -268,6 +268,10 @@ class MeanObjective:
 
     def leveled(self, point: Point) -> Point:
         """Return a point with other intercepts, at which means have the totals of the response."""
+        return self._leveled(point)[0]
+
+    def _leveled(self, point: Point) -> tuple[Point, MeanSums]:
+        """Return the same with its sums."""
         levels, theta = self.minima.coordinates.of_level, point.theta
         sums, length = self.sums(theta), 1.0
         excess = float(np.linalg.norm(self.balance.excess(sums)))
@@ -282,7 +286,7 @@ class MeanObjective:
                 theta, sums, excess, length = trial, sums_there, left, min(1.0, 2.0 * length)
             else:
                 length *= 0.25
-        return point if theta is point.theta else replace(point, theta=theta)
+        return (point if theta is point.theta else replace(point, theta=theta)), sums
 
     def _to_level(self, theta: Floats, sums: MeanSums) -> Floats:
         """Return by how much intercepts are too high: exactly under a log link, or by Newton."""
@@ -309,12 +313,12 @@ class MeanObjective:
         finite = all(map(np.isfinite, (*self.free.products.flat, *self.free.squares.flat)))
         if self.is_balanced(self.free) or not finite:
             return self
-        best, prices, end = self.leveled(self.best), self.prices, None
-        sums = self.sums(best.theta)
         # A limit is near enough, and no step leads on from it.
-        if self.gone is None or not self.is_balanced(sums):
+        best, sums = self._leveled(self.best) if self.gone is not None else (self.best, self.free)
+        prices = self.prices
+        if not self.is_balanced(sums):
             end = reach(self.evaluate, self.start, [self.totals], self.minima.max_iter, np.inf)
-            best = self.minimum(0.0, best) if end is None else self.point(end)
+            best = self.minimum(0.0, self.leveled(self.best)) if end is None else self.point(end)
             prices = prices if end is None else end.multipliers[-1]
             sums = self.sums(best.theta)
         # Under a log link a level balances any means, unless they leave the range of numbers.
