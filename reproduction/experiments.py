@@ -13,6 +13,7 @@ from reproduction import (
     checks,
     examples,
     fairml,
+    floors,
     formulas,
     linear,
     logistic,
@@ -87,6 +88,9 @@ EXPERIMENTS = {
             fewer=dict.fromkeys(beyond.BOUNDED, 1),
         ),
         Experiment("fairml", "fairml's own answers", fairml.CASES, fairml.fairml_part, maximum=1),
+        Experiment(
+            "floors", "NCLM as fairml states it", floors.CASES, floors.floors_part, maximum=1
+        ),
         Experiment(
             "scale", "FRRM on raw and standardized S", linear.PAPER, linear.scale_part, maximum=1
         ),

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import linalg
 from scipy.optimize import minimize
 from sklearn.metrics import f1_score
 from threadpoolctl import threadpool_limits
@@ -16,7 +17,17 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.datasets import load_german_credit
-from reproduction import checks, formulas, linear, logistic, others, profiles, today
+from reproduction import (
+    checks,
+    examples,
+    floors,
+    formulas,
+    linear,
+    logistic,
+    others,
+    profiles,
+    today,
+)
 from reproduction import data as sources
 from reproduction import fairml as fairml_module
 from reproduction.beyond import BOUNDED, CASES, beyond_part
@@ -428,6 +439,34 @@ def test_fairmls_answers_are_off_the_optimum():
     wide = table.pivot_table(index=["case", "r"], columns="model", values="rss")
     assert wide.loc[("vu.test", 0.01), "NCLM"] > wide.loc[("vu.test", 0.01), "FRRM"]
     assert wide.loc[("COMPAS", 0.1), "NCLM"] > wide.loc[("COMPAS", 0.1), "FRRM"]
+
+
+@pytest.mark.parametrize("r", [0.02, 0.2])
+def test_floors_are_solved_exactly(settings, r):
+    sample = sample_example(settings, 0)
+    S, X, y = sample.centered()
+    U = examples.decorrelated(X, S)
+    S, U = S / S.std(axis=0, ddof=1), U / U.std(axis=0, ddof=1)
+    a = -np.concatenate([[1.0], 2.0 * S.T @ y / len(y), 2.0 * U.T @ y / len(y)])
+    zero, low = np.zeros((3, 3)), 1e-4
+    of_S, of_U = np.cov(S.T), np.cov(U.T)
+    first = linalg.block_diag(low, of_S, of_U)
+    second = linalg.block_diag(low, of_S, zero + low * np.eye(3)) / r
+    constraints = [
+        {"type": "ineq", "fun": lambda t, Q=Q: -(t @ Q @ t + a @ t),
+         "jac": lambda t, Q=Q: -(2.0 * Q @ t + a)}
+        for Q in (first, second)
+    ]  # fmt: skip
+    start = np.zeros(7)
+    found = minimize(lambda t: t[0], start, jac=lambda t: np.eye(7)[0], constraints=constraints,
+                     method="SLSQP", options={"ftol": 1e-14, "maxiter": 500})  # fmt: skip
+    assert found.success
+    rss, share = floors.with_floors(sample.S, sample.X, sample.y, r)
+    fitted = S @ found.x[1:4], U @ found.x[4:]
+    assert rss == pytest.approx(((y - sum(fitted)) ** 2).sum(), rel=1e-5)
+    of_S, of_U = (one @ one for one in fitted)
+    assert share == pytest.approx(of_S / (of_S + of_U), rel=1e-4)
+    assert share < r  # which the bound is, without floors
 
 
 # ----------------------------------------------------------------------- data
