@@ -20,6 +20,7 @@ from fairridge.datasets import load_german_credit
 from reproduction import (
     checks,
     examples,
+    families,
     floors,
     formulas,
     linear,
@@ -30,8 +31,9 @@ from reproduction import (
 )
 from reproduction import data as sources
 from reproduction import fairml as fairml_module
-from reproduction.beyond import BOUNDED, CASES, beyond_part
+from reproduction.beyond import CASES, beyond_part
 from reproduction.bias import bias_part, nclm_coefficients, one_standard_error
+from reproduction.claims.extensions import bounds_met
 from reproduction.descriptions import datasets_part
 from reproduction.examples import logistic_example, sample_example
 from reproduction.experiments import EXPERIMENTS
@@ -509,7 +511,7 @@ def test_rows_are_sampled_where_there_are_more():
 
 
 def test_every_case_is_a_known_data_set():
-    examples = {"example", "random", "correlations of 0.6", *CASES}
+    examples = {"example", "random", "correlations of 0.6", *CASES, *families.CASES}
     cases = {case for experiment in EXPERIMENTS.values() for case in experiment.cases}
     assert set(sources.SOURCES) >= {"vu.test", "vu.test, classes"}
     assert cases - examples <= set(sources.SOURCES)
@@ -517,15 +519,22 @@ def test_every_case_is_a_known_data_set():
 
 @pytest.mark.slow
 def test_extensions_do_what_they_say(settings):
-    at = {case: beyond_part(case, 0, settings) for case in CASES}
-    for case in BOUNDED:
-        assert (at[case]["value"] < 1e-8).all(), case
-        assert at[case]["active"].sum() >= 3
-    values = {
-        case: at[case].set_index("quantity")["value"] for case in CASES if case not in BOUNDED
-    }
+    values = {case: beyond_part(case, 0, settings).set_index("quantity")["value"] for case in CASES}
     assert (values["Gaussian process"] < 1e-9).all()
     assert values["principal components"]["condition"] > 1e12
     assert values["principal components"]["of components"] < 10
     assert values["intervals"]["covered"] <= values["intervals"]["coefficients"] == 7
+    assert values["tests"]["noise rejected"] <= 2
+    assert values["tests"]["predictors rejected"] == values["tests"]["of predictors"] == 3
     assert values["meta-analysis"]["distance"] < 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", families.CASES)
+def test_all_families_penalties_and_definitions_meet_bounds(case, settings):
+    table = families.families_part(case, 0, settings)
+    met, total, _ = bounds_met(table)
+    models = table.groupby(["penalty", "definition"])
+    assert len(models) == (11 if case == "Binomial" else 9)
+    assert met == total >= 2 * len(models)
+    assert (models["explained"].diff().dropna() > -1e-9).all()  # less fair, better fit
