@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,64 +10,35 @@ from sklearn.decomposition import PCA
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import DotProduct
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
-from fairridge.datasets import load_german_credit, load_health_insurance, load_rossi
-from fairridge.fairness import StatisticalParity
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.inference import pool
-from reproduction.examples import SENSITIVE, Example, decorrelated, sample_example
+from reproduction.examples import (
+    SENSITIVE,
+    Example,
+    decorrelated,
+    logistic_example,
+    sample_example,
+)
 from reproduction.settings import Floats, Settings
 
-BOUNDS = (0.0, 0.01, 0.05, 0.2)
-CASES = (
-    "principal components", "Gaussian process", "Poisson", "Cox", "elastic net, Binomial",
-    "elastic net, Poisson", "Nagelkerke", "Tjur", "intervals", "meta-analysis",
-)  # fmt: skip
-BOUNDED = CASES[2:8]
+CASES = ("principal components", "Gaussian process", "intervals", "tests", "meta-analysis")
 # The fair model of so many rows stands for that of the population.
 MANY = 200
 PARTIES = 4
+NOISE = 5
 
 
 def beyond_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
     """Check one extension: rows with a quantity and its value."""
-    if case in BOUNDED:
-        return _bounded(case)
-    sample = sample_example(settings, run)
+    sample = _noisy(settings, run) if case == "tests" else sample_example(settings, run)
     checks = {
         "principal components": _components,
         "Gaussian process": _process,
         "intervals": _coverage,
+        "tests": _tests,
         "meta-analysis": _pooled,
     }
     return pd.DataFrame(list(checks[case](sample, settings).items()), columns=["quantity", "value"])
-
-
-def _bounded(case: str) -> pd.DataFrame:
-    """How far models exceed their bounds on data that ship with the library."""
-    net: Any = {"penalty": "elastic-net"}
-    models: dict[str, tuple[Any, Any]] = {
-        "Poisson": (FairRidgeRegressor(family="poisson"), load_health_insurance),
-        "Cox": (FairRidgeSurvival(), load_rossi),
-        "elastic net, Binomial": (FairRidgeClassifier(**net), load_german_credit),
-        "elastic net, Poisson": (
-            FairRidgeRegressor(family="poisson", **net),
-            load_health_insurance,
-        ),
-        "Nagelkerke": (
-            FairRidgeClassifier(definition=StatisticalParity(measure="nagelkerke")),
-            load_german_credit,
-        ),
-        "Tjur": (
-            FairRidgeClassifier(definition=StatisticalParity(measure="tjur")),
-            load_german_credit,
-        ),
-    }
-    model, loader = models[case]
-    data = loader()
-    path = model.set_params(sensitive=data.sensitive).path(data.X, data.y, unfairness=BOUNDS)
-    excess = np.maximum(np.asarray(path.achieved) - np.asarray(BOUNDS), 0.0)
-    active = [float(status != "inactive") for status in path.status]
-    return pd.DataFrame({"quantity": "excess", "r": BOUNDS, "value": excess, "active": active})
 
 
 def _components(sample: Example, settings: Settings) -> dict[str, float]:
@@ -133,6 +104,26 @@ def _population(settings: Settings) -> Floats:
     Z, y = np.vstack([one.Z for one in rows]), np.concatenate([one.y for one in rows])
     model = FairRidgeRegressor(0.05, sensitive=SENSITIVE).fit(Z, y)
     return np.append(model.intercept_, model.coef_)
+
+
+def _noisy(settings: Settings, run: int) -> Example:
+    """Draw Example 2 with columns of noise, which have no effect at any bound."""
+    sample = logistic_example(settings, run)
+    noise = settings.generator(run, purpose=5).normal(size=(len(sample.y), NOISE))
+    return replace(sample, X=np.column_stack([sample.X, noise]))
+
+
+def _tests(sample: Example, settings: Settings) -> dict[str, float]:
+    """How many coefficients of a fair logistic model differ from zero, tested at 5 %."""
+    model = FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(sample.Z, sample.y)
+    found = model.inference(sample.Z, sample.y).to_frame()["p_value"].to_numpy()
+    rejected = found[-sample.X.shape[1] :] < 0.05
+    return {
+        "of noise": float(NOISE),
+        "noise rejected": float(rejected[-NOISE:].sum()),
+        "of predictors": float(len(rejected) - NOISE),
+        "predictors rejected": float(rejected[:-NOISE].sum()),
+    }
 
 
 def _pooled(sample: Example, settings: Settings) -> dict[str, float]:

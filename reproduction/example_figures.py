@@ -1,17 +1,25 @@
-"""Figures 1 to 6 of the paper: the examples."""
+"""Figures 1 to 6 of the paper: the examples, and the extensions that it names."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Drawn
 
 from reproduction.drawing import (
     BLACK,
+    BLUE,
     FAINT,
+    GREEN,
+    INK,
+    ORANGE,
     PALETTE,
     PAPER,
+    VERMILION,
+    VIOLET,
     axes,
     band,
+    bound_ticks,
     key,
     legend,
     names_at_ends,
@@ -19,6 +27,7 @@ from reproduction.drawing import (
     quantile_rows,
 )
 from reproduction.examples import NAMES
+from reproduction.families import INDIVIDUAL, OPPORTUNITY, PARITY, UNBOUNDED
 from reproduction.profiles import FAIRML, PRINTED
 from reproduction.results import Results, pick
 
@@ -184,4 +193,40 @@ def draw_logistic(table: pd.DataFrame) -> Drawn:
         names_at_ends(ax, _ends(pick(rows, r=1.0)))
     grid[0, 0].set_ylabel("coefficient")
     legend(figure, _coefficient_keys())
+    return figure
+
+
+# ------------------------------------------------------- families and penalties
+
+
+def families_table(results: Results) -> pd.DataFrame:
+    """Return what models explain of the deviance, relative to models without a bound."""
+    table = results["families"]
+    keys = ["case", "penalty", "definition"]
+    free = table[table["r"] == UNBOUNDED].set_index(keys)["explained"]
+    bounded = table[table["r"] < UNBOUNDED].set_index(keys)
+    bounded["relative"] = 100.0 * bounded["explained"] / free.reindex(bounded.index)
+    return bounded.reset_index()
+
+
+def draw_families(table: pd.DataFrame) -> Drawn:
+    """Draw one panel per family: penalties by style, definitions by color."""
+    cases, ticks = list(table["case"].unique()), np.unique(table["r"])
+    figure, grid = axes(1, len(cases), width=8.2, height=3.1)
+    colors = {PARITY: BLUE, OPPORTUNITY: GREEN, INDIVIDUAL: ORANGE, "nagelkerke": VERMILION,
+              "tjur": VIOLET}  # fmt: skip
+    styles = {"ridge": "-", "lasso": ":", "elastic-net": "--"}
+    for ax, case in zip(grid[0], cases, strict=True):
+        curves = pick(table, case=case).groupby(["penalty", "definition"], sort=False)
+        for (penalty, name), rows in curves:
+            x = np.searchsorted(ticks, rows["r"])
+            ax.plot(x, rows["relative"], color=colors[name], ls=styles[penalty], lw=1.4)
+        ax.set_title(case)
+        bound_ticks(ax, ticks, "bound $r$")
+    grid[0, 0].set_ylabel("explained deviance,\nin % of unbounded")
+    names = {PARITY: "parity", OPPORTUNITY: "opportunity", "nagelkerke": "Nagelkerke",
+             "tjur": "Tjur"}  # fmt: skip
+    handles = {names.get(name, name): key(color) for name, color in colors.items()}
+    handles |= {name.replace("-", " "): key(INK, style) for name, style in styles.items()}
+    legend(figure, handles, columns=4)
     return figure

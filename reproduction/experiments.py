@@ -13,6 +13,8 @@ from reproduction import (
     checks,
     examples,
     fairml,
+    families,
+    floors,
     formulas,
     linear,
     logistic,
@@ -79,14 +81,18 @@ EXPERIMENTS = {
         ),
         Experiment("checks", "formulas on random problems", ("random",), checks.checks_part),
         Experiment("formulas", "more formulas", formulas.CASES, formulas.formulas_part),
+        Experiment("beyond", "extensions that the paper names", beyond.CASES, beyond.beyond_part),
         Experiment(
-            "beyond",
-            "extensions that the paper names",
-            beyond.CASES,
-            beyond.beyond_part,
-            fewer=dict.fromkeys(beyond.BOUNDED, 1),
+            "families",
+            "families, penalties and definitions",
+            families.CASES,
+            families.families_part,
+            maximum=1,
         ),
         Experiment("fairml", "fairml's own answers", fairml.CASES, fairml.fairml_part, maximum=1),
+        Experiment(
+            "floors", "NCLM as fairml states it", floors.CASES, floors.floors_part, maximum=1
+        ),
         Experiment(
             "scale", "FRRM on raw and standardized S", linear.PAPER, linear.scale_part, maximum=1
         ),

@@ -277,7 +277,6 @@ def _draw_fairlearn(table: pd.DataFrame) -> Drawn:
     return figure
 
 
-_BARS = "Bars: 90 % intervals, of means over runs, of differences for other samples of rows."
 _SAMPLE = "Lines: vu.test; bands: 90 % of our samples."
 
 FIGURES = (
@@ -322,17 +321,25 @@ FIGURES = (
         examples.draw_logistic,
     ),
     Figure(
+        "families",
+        "extensions",
+        "What fair models explain (§4, in words): four families, three penalties (style), and what "
+        "is bounded (color): three definitions, and two pseudo-R² of classes.",
+        examples.families_table,
+        examples.draw_families,
+    ),
+    Figure(
         "rmse",
         "linear",
         "Predictive RMSE (paper, Fig. 7); lower is better. Top: means. Bottom: paired differences; "
-        "below zero FRRM is better. Gray: less than .5 %. Models are shifted sideways. " + _BARS,
+        "below zero FRRM is better. Models are shifted sideways.",
         _rmse_table("rmse"),
         _draw_rmse("predictive RMSE"),
     ),
     Figure(
         "training-rmse",
         "linear",
-        "Training RMSE (paper, Fig. 8), drawn as the predictive RMSE above. " + _BARS,
+        "Training RMSE (paper, Fig. 8), drawn as the predictive RMSE above.",
         _rmse_table("train_rmse"),
         _draw_rmse("training RMSE"),
     ),
@@ -340,7 +347,7 @@ FIGURES = (
         "validation",
         "linear",
         "How much more S explains of ŷ in validation than in training (§5.1, in words), where the "
-        "bound is active: adjusted R² of ŷ on S, and fairml's share. " + _BARS,
+        "bound is active: adjusted R² of ŷ on S, and fairml's share.",
         _validation_table,
         _draw_validation,
     ),
@@ -348,7 +355,7 @@ FIGURES = (
         "f1",
         "logistic",
         "Predictive F1 (paper, Fig. 9); higher is better. Top: means on one scale. Bottom: paired "
-        "differences; above zero FGRRM is better. " + _BARS,
+        "differences; above zero FGRRM is better.",
         _f1_table,
         _draw_f1,
     ),
@@ -356,7 +363,7 @@ FIGURES = (
         "steinberg",
         "others",
         "FRRM and the model of Steinberg et al. (paper, Fig. 10), as paired differences of "
-        "predictive RMSE at the same R²_S; one point per penalty γ, the right-most γ = 0. " + _BARS,
+        "predictive RMSE at the same R²_S; one point per penalty γ, the right-most γ = 0.",
         _steinberg_table,
         _draw_steinberg,
     ),

@@ -57,6 +57,7 @@ def details_page(results: Results, page: str = "index.html") -> str:
         *_protocol(results),
         *tables.both_intervals(results),
         *tables.figure_eight(results),
+        *tables.extensions(results),
         *tables.fairlearn_readings(results),
         *tables.remarks(results),
         *_errata(results),
@@ -89,7 +90,8 @@ def _how(results: Results, details: str) -> Blocks:
         "the *same* level of fairness only where both can reach it. Verdicts are computed, except "
         "those marked †, which are arguments. “Our samples” are draws of 1000 rows; vu.test is "
         "fairml's sample of the examples. “As corrected” means without a misprint (E1 to E13); "
-        "“of the software” means true of fairml 0.8 and not of the exactly solved model. "
+        "“of the software” means true of fairml 0.8 and not of the exactly solved model. Bars in "
+        "figures are 90 % intervals, of means over runs, and of differences the wider ones. "
         f"[Details]({details}) has protocol, both intervals, misprints and remarks.",
     ]
     if results.settings.rows is not None:

@@ -272,7 +272,7 @@ def frrm_more_robust(results: Results) -> Verdict:
         of_software("does not hold", reverses),
         "On vu.test, COMPAS and C&C, all rows: residual sum of squares of fairml 0.8 exceeds the "
         f"optimum by up to {percent(worst['NCLM'])} for NCLM and {percent(worst['FRRM'], 2)} for "
-        "FRRM. In closed form both are exact.",
+        "FRRM, which fairml's statement of (7) explains (details). In closed form both are exact.",
     )
 
 

@@ -221,14 +221,30 @@ def test_extensions_that_the_paper_names():
     for off, kind in ((1e-14, "holds"), (1e-3, "does not hold")):
         rows = beyond("Gaussian process", distance=off)
         assert verdict("gaussian_process", beyond=rows).kind == kind
-        rows = [*beyond("Poisson", excess=off), *beyond("Cox", excess=0.0)]
-        found = verdict("other_families", beyond=rows)
-        assert found.kind == {"holds": "holds", "does not hold": "holds in part"}[kind]
-        assert "active cases of 2 models" in found.measured
-    for covered, kind in ((95.0, "holds"), (80.0, "holds in part")):
+    trials = {"of noise": 100.0, "of predictors": 60.0, "predictors rejected": 60.0}
+    for covered, false, kind in ((95.0, 5.0, "holds"), (80.0, 5.0, "holds in part"),
+                                 (80.0, 30.0, "does not hold")):  # fmt: skip
         rows = [*beyond("intervals", coefficients=100.0, covered=covered),
+                *beyond("tests", **trials, **{"noise rejected": false}),
                 *beyond("meta-analysis", distance=0.4, errors=1.0)]  # fmt: skip
         assert verdict("tests_and_intervals", beyond=rows).kind == kind
+
+
+@pytest.mark.parametrize("excess", [1e-12, 1e-3])
+def test_bounds_of_all_models_are_met_or_not(excess):
+    good = {"run": 0, "penalty": "ridge", "definition": "statistical parity", "r": 0.05,
+            "achieved": 0.05, "active": 1.0, "explained": 0.1}  # fmt: skip
+    bad = {"achieved": 0.05 + excess}
+    inactive = {"achieved": 9.0, "active": 0.0}
+    rows = [good | {"case": "Cox"} | bad, good | {"case": "Poisson"},
+            good | {"case": "Gaussian"}, good | {"case": "Gaussian"} | inactive]  # fmt: skip
+    kind = "holds" if excess < 1e-8 else "holds in part"
+    found = verdict("other_families", families=rows)
+    assert found.kind == kind
+    assert f"{2 if kind == 'holds' else 1} of 2 active cells" in found.measured
+    found = verdict("modular", families=rows)
+    assert found.kind == kind
+    assert f"{3 if kind == 'holds' else 2} of 3 models" in found.measured
 
 
 def test_coefficients_that_turn_are_less_intuitive():

@@ -42,8 +42,8 @@ def test_the_page_says_it_all(found):
     assert text.index("## Summary") < text.index("## How to read") < text.index("## Findings")
     assert "at equal $R^{2}_{S}$ FRRM is ahead in 10 and behind in 0 of 10 cells" in text
     assert text.index('<span class="verdict holds">✔ ') < text.index("## Summary")
-    assert "![Figure 6](figures/rmse.png)" in text
-    assert "*Figure 6. Predictive RMSE (paper, Fig. 7)" in text
+    assert "![Figure 7](figures/rmse.png)" in text
+    assert "*Figure 7. Predictive RMSE (paper, Fig. 7)" in text
     assert 'src="data:image/png;base64,iVBORw=="' in html
     assert "figures/rmse.png" not in html
     assert "<math" in html

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import linalg
 from scipy.optimize import minimize
 from sklearn.metrics import f1_score
 from threadpoolctl import threadpool_limits
@@ -16,11 +17,23 @@ from fairridge import (
     cross_validate,
 )
 from fairridge.datasets import load_german_credit
-from reproduction import checks, formulas, linear, logistic, others, profiles, today
+from reproduction import (
+    checks,
+    examples,
+    families,
+    floors,
+    formulas,
+    linear,
+    logistic,
+    others,
+    profiles,
+    today,
+)
 from reproduction import data as sources
 from reproduction import fairml as fairml_module
-from reproduction.beyond import BOUNDED, CASES, beyond_part
+from reproduction.beyond import CASES, beyond_part
 from reproduction.bias import bias_part, nclm_coefficients, one_standard_error
+from reproduction.claims.extensions import bounds_met
 from reproduction.descriptions import datasets_part
 from reproduction.examples import logistic_example, sample_example
 from reproduction.experiments import EXPERIMENTS
@@ -432,6 +445,34 @@ def test_fairmls_answers_are_off_the_optimum():
     assert wide.loc[("COMPAS", 0.1), "NCLM"] > wide.loc[("COMPAS", 0.1), "FRRM"]
 
 
+@pytest.mark.parametrize("r", [0.02, 0.2])
+def test_floors_are_solved_exactly(settings, r):
+    sample = sample_example(settings, 0)
+    S, X, y = sample.centered()
+    U = examples.decorrelated(X, S)
+    S, U = S / S.std(axis=0, ddof=1), U / U.std(axis=0, ddof=1)
+    a = -np.concatenate([[1.0], 2.0 * S.T @ y / len(y), 2.0 * U.T @ y / len(y)])
+    zero, low = np.zeros((3, 3)), 1e-4
+    of_S, of_U = np.cov(S.T), np.cov(U.T)
+    first = linalg.block_diag(low, of_S, of_U)
+    second = linalg.block_diag(low, of_S, zero + low * np.eye(3)) / r
+    constraints = [
+        {"type": "ineq", "fun": lambda t, Q=Q: -(t @ Q @ t + a @ t),
+         "jac": lambda t, Q=Q: -(2.0 * Q @ t + a)}
+        for Q in (first, second)
+    ]  # fmt: skip
+    start = np.zeros(7)
+    found = minimize(lambda t: t[0], start, jac=lambda t: np.eye(7)[0], constraints=constraints,
+                     method="SLSQP", options={"ftol": 1e-14, "maxiter": 500})  # fmt: skip
+    assert found.success
+    rss, share = floors.with_floors(sample.S, sample.X, sample.y, r)
+    fitted = S @ found.x[1:4], U @ found.x[4:]
+    assert rss == pytest.approx(((y - sum(fitted)) ** 2).sum(), rel=1e-5)
+    of_S, of_U = (one @ one for one in fitted)
+    assert share == pytest.approx(of_S / (of_S + of_U), rel=1e-4)
+    assert share < r  # which the bound is, without floors
+
+
 # ----------------------------------------------------------------------- data
 
 
@@ -472,7 +513,7 @@ def test_rows_are_sampled_where_there_are_more():
 
 
 def test_every_case_is_a_known_data_set():
-    examples = {"example", "random", "correlations of 0.6", *CASES}
+    examples = {"example", "random", "correlations of 0.6", *CASES, *families.CASES}
     cases = {case for experiment in EXPERIMENTS.values() for case in experiment.cases}
     assert set(sources.SOURCES) >= {"vu.test", "vu.test, classes"}
     assert cases - examples <= set(sources.SOURCES)
@@ -480,15 +521,22 @@ def test_every_case_is_a_known_data_set():
 
 @pytest.mark.slow
 def test_extensions_do_what_they_say(settings):
-    at = {case: beyond_part(case, 0, settings) for case in CASES}
-    for case in BOUNDED:
-        assert (at[case]["value"] < 1e-8).all(), case
-        assert at[case]["active"].sum() >= 3
-    values = {
-        case: at[case].set_index("quantity")["value"] for case in CASES if case not in BOUNDED
-    }
+    values = {case: beyond_part(case, 0, settings).set_index("quantity")["value"] for case in CASES}
     assert (values["Gaussian process"] < 1e-9).all()
     assert values["principal components"]["condition"] > 1e12
     assert values["principal components"]["of components"] < 10
     assert values["intervals"]["covered"] <= values["intervals"]["coefficients"] == 7
+    assert values["tests"]["noise rejected"] <= 2
+    assert values["tests"]["predictors rejected"] == values["tests"]["of predictors"] == 3
     assert values["meta-analysis"]["distance"] < 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", families.CASES)
+def test_all_families_penalties_and_definitions_meet_bounds(case, settings):
+    table = families.families_part(case, 0, settings)
+    met, total, _ = bounds_met(table)
+    models = table.groupby(["penalty", "definition"])
+    assert len(models) == (11 if case == "Binomial" else 9)
+    assert met == total >= 2 * len(models)
+    assert (models["explained"].diff().dropna() > -1e-9).all()  # less fair, better fit
