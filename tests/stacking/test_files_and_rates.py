@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.pipeline import make_pipeline
 
 import fairridge
 from fairridge import FairRidgeRegressor
+from fairridge.rules import MeanGap
 from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
 from tests.stacking.test_stacking import N, encoder, people
 
@@ -170,7 +171,7 @@ def test_exposure_makes_learners_see_rates_and_is_an_offset(claims):
     np.testing.assert_allclose(model.layer_.coef_, by_hand.coef_, rtol=1e-7)
     # One unit of exposure is the default, and predictions grow with it.
     np.testing.assert_allclose(model.predict(X, exposure=exposure), model.predict(X) * exposure)
-    with pytest.raises(ValueError, match="fitted with an offset"):
+    with pytest.raises(ValueError, match="fitted with an exposure"):
         model.score(X, y)
     assert model.score(X, y, exposure=exposure) > model.score(X, y, exposure=np.ones(N))
     assert model.inference(X, y, exposure=exposure).estimate.shape == (3,)
@@ -195,10 +196,59 @@ def test_scores_know_s_that_comes_separately(hired, kind):
     assert model.score(Z, y, sensitive_features=S) == pytest.approx(expected)
 
 
+@pytest.mark.slow
+def test_functions_on_models_take_exposures(claims):
+    """Monitor, report and choose_bound compare rates, as they do those of the layer."""
+    X, y, exposure = claims
+    weight = np.where(np.arange(N) % 7 == 0, 0.0, 1.0)  # rows that the layer does not have
+    learner = make_pipeline(encoder(), PoissonRegressor(alpha=1e-3, solver="newton-cholesky"))
+    stack = FairStackingRegressor(learner, 0.02, sensitive="sex", family="poisson", **OPTIONS)
+    rows = {"sample_weight": weight, "exposure": exposure}
+    model = clone(stack).fit(X, y, **rows)
+    layer = model.training_of_layer(X, y, None, weight, exposure)
+
+    page = fairridge.report(model, X, y, cv=0, bootstrap=0, **rows)
+    by_layer = fairridge.report(model.layer_, cv=0, bootstrap=0, **layer)
+    assert page.html == by_layer.html
+    with pytest.raises(TypeError, match="takes no offset"):
+        fairridge.report(model, X, y, offset=np.log(exposure))
+
+    new, eta, rng = people(800, seed=5)
+    longer = rng.uniform(0.1, 2.0, 800)
+    counts = rng.poisson(longer * np.exp(eta / 2))
+    inputs = model.layer_inputs(new, exposure=longer)
+    options = {"y": counts, "new_rows": True, "bootstrap": 0}
+    later = fairridge.report(model, new, exposure=longer, **options)
+    assert later.html == fairridge.report(model.layer_, **inputs, **options).html
+    monitor, of_layer = fairridge.Monitor(model), fairridge.Monitor(model.layer_)
+    assert monitor.update(new, exposure=longer) == of_layer.update(**inputs)
+    with pytest.raises(ValueError, match="fitted with an exposure"):
+        monitor.update(new)
+
+    options = {"rule": MeanGap(0.9), "unfairness": [0.0, 0.02]}
+    found = fairridge.choose_bound(
+        stack, X, y, new, counts, **options, **rows, exposure_held=longer
+    )
+    again = fairridge.choose_bound(
+        model.layer_, X_held=inputs["X"], y_held=counts, exposure_held=longer,
+        sensitive_features_held=inputs["sensitive_features"], **options, **layer,
+    )  # fmt: skip
+    assert str(found) == str(again)
+    with pytest.raises(ValueError, match="held-out rows have no exposure"):
+        fairridge.choose_bound(stack, X, y, new, counts, **options, **rows)
+    with pytest.raises(ValueError, match="takes no offset"):
+        fairridge.choose_bound(stack, X, y, new, counts, **options, offset=np.log(exposure))
+
+    rates = fairridge.audit(
+        counts, model.predict(new, exposure=longer), sensitive_features=new["sex"], exposure=longer
+    )
+    assert rates.kind == "regression"
+
+
 def test_exposure_is_refused_where_it_means_nothing(claims, hired):
     X, y, exposure = claims
     counts = FairStackingRegressor(sensitive="sex", family="poisson", **OPTIONS)
-    with pytest.raises(ValueError, match="exposure of row 3 is 0"):
+    with pytest.raises(ValueError, match="exposure must be positive; it is 0 in row 3"):
         counts.fit(X, y, exposure=np.where(np.arange(N) == 3, 0.0, exposure))
     with pytest.raises(ValueError, match="log link"):
         FairStackingRegressor(sensitive="sex").fit(X, y, exposure=exposure)

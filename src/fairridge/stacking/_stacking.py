@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from fairridge._typing import (
     ColumnNames,
+    Floats,
     MissingValues,
     TableLike,
     UnknownLevels,
     VectorLike,
 )
 from fairridge.arguments import check_flag, check_option
-from fairridge.data import as_table, numeric_vector
+from fairridge.data import as_table
 from fairridge.data.table import labels
 from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._fair_ridge import FairRidge
@@ -31,7 +32,6 @@ from fairridge.estimators._parameters import DefinitionLike, FeatureMap
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import read_inputs
 from fairridge.inference import CERTIFICATIONS, Certificate, Inference
-from fairridge.names import resolve_regression_family
 from fairridge.reports import Summary
 from fairridge.stacking.crossfit import Deploy
 from fairridge.stacking.features import Features, LayerColumns
@@ -151,7 +151,7 @@ class FairStacking(BaseEstimator):
             Weights, for learners and layer; a row of weight zero is absent.
         exposure : array-like of shape (n,), optional
             Positive time or volume that a response of a model with a log link grew over. Learners
-            see rates, weighted by it; log(exposure) is the offset of the layer.
+            see rates, weighted by it; the layer has it as well.
         **fit_params
             Further metadata for learners that request them (scikit-learn's metadata routing).
         """
@@ -199,8 +199,7 @@ class FairStacking(BaseEstimator):
         """Read the rows, and cross-fit everything below the layer."""
         self._check_parameters()
         layer = self._layer()
-        offset = self._offset(exposure, as_table(X).shape[0])
-        inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+        inputs = read_inputs(X, sensitive_features, sample_weight, layer._shift(None, exposure))
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -219,25 +218,6 @@ class FairStacking(BaseEstimator):
         rows = columns.read(inputs.table, inputs.attributes, "error")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return crossfit(self, StackData(inputs, response, columns, rows, routed), seed)
-
-    def _offset(self, exposure: Any, n: int) -> Any:
-        """Return log(exposure), if there is any, for models whose link is the logarithm."""
-        if exposure is None:
-            return None
-        family = getattr(self, "family", None)
-        if family is None or resolve_regression_family(family).link != "log":
-            raise ValueError(
-                "exposure is for counts and amounts, models with a log link, such as "
-                "family='poisson'; leave it out."
-            )
-        values = numeric_vector(exposure, n, "exposure")
-        if not (values > 0.0).all():
-            row = int(np.argmin(values > 0.0))
-            raise ValueError(
-                f"exposure of row {row} is {values[row]:g}; it must be positive. Leave such rows "
-                "out."
-            )
-        return np.log(values)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which metadata the model asks for, and which its learners do."""
@@ -358,11 +338,11 @@ class FairStacking(BaseEstimator):
         -------
         dict
             ``X``, a frame of scores and what goes with them, ``sensitive_features``, and
-            ``offset`` if there is an exposure.
+            ``exposure`` if there is one.
         """
         check_is_fitted(self)
-        offset = self._offset(exposure, as_table(X).shape[0])
-        inputs = read_inputs(X, sensitive_features, None, offset)
+        shift = self.layer_._shift(None, exposure)
+        inputs = read_inputs(X, sensitive_features, None, shift)
         if not check_flag("out_of_fold", out_of_fold):
             return self._read_new(inputs, with_sensitive=True)
         table, S = inputs.table, inputs.attributes
@@ -379,7 +359,7 @@ class FairStacking(BaseEstimator):
         table, S = table.take(self.layer_rows_), None if S is None else S.take(self.layer_rows_)
         rows = self._features.columns.read(table, S, self.unknown)
         given = self._features.layer_inputs(rows, self.scores_, self._mapped)
-        return given if offset is None else given | {"offset": offset[self.layer_rows_]}
+        return given | _exposure_of(inputs.offset, self.layer_rows_)
 
     def _read_new(self, inputs: Inputs, *, with_sensitive: bool) -> dict[str, Any]:
         """Score new rows."""
@@ -388,15 +368,15 @@ class FairStacking(BaseEstimator):
             inputs.table, inputs.attributes, self.unknown, with_sensitive=with_sensitive
         )
         given = features.layer_inputs(rows, features.scores(rows), features.mapped(rows))
-        return given if inputs.offset is None else given | {"offset": inputs.offset}
+        return given | _exposure_of(inputs.offset, slice(None))
 
     def _predicting(self, X: Any, sensitive_features: Any, exposure: Any) -> dict[str, Any]:
         """Return the arguments of the layer's `predict`, and bring `unknown` up to date."""
         check_is_fitted(self)
         self.layer_.unknown = self.unknown
         blind = self._features.columns.blind
-        offset = self._offset(exposure, as_table(X).shape[0])
-        inputs = read_inputs(X, sensitive_features, None, offset)
+        shift = self.layer_._shift(None, exposure)
+        inputs = read_inputs(X, sensitive_features, None, shift)
         return self._read_new(inputs, with_sensitive=not blind)
 
     def predict(
@@ -507,3 +487,8 @@ class FairStacking(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _exposure_of(offset: Floats | None, rows: Any) -> dict[str, Any]:
+    """Return the exposure of some rows, as an argument of the layer, from its logarithm."""
+    return {} if offset is None else {"exposure": np.exp(offset[rows])}

@@ -123,8 +123,8 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
         data.columns, known, deployed[len(fitted) :], (), model.interactions, model.passthrough
     )
     beside = {"y": data.y[kept], "sample_weight": None if weight is None else weight[kept]}
-    if data.inputs.offset is not None:
-        beside["offset"] = data.inputs.offset[kept]
+    if data.exposure is not None:
+        beside["exposure"] = data.exposure[kept]
     rows, scores = data.rows.take(kept), scores[kept]
     mapped = np.empty((len(kept), 0))
     if model.sensitive_map == LEARNED:

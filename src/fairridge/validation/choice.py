@@ -223,8 +223,9 @@ def choose_bound(
     if isinstance(last, LinearModel | FairStacking) and last is not model:
         return _chosen_pipeline(model, steps, own, held, unfairness=bounds, **options, **offsets)
     if isinstance(model, FairStacking):
-        _refuse_offsets(model, offsets)
-        return _chosen_stack(model, own, held, unfairness=bounds, **options)
+        _refuse_offsets(model, {name: offsets[name] for name in ("offset", "offset_held")})
+        exposures = exposure, exposure_held
+        return _chosen_stack(model, own, held, exposures, unfairness=bounds, **options)
     shift = shift_held = None
     if isinstance(model, LinearModel):
         shift, shift_held = model._shift(offset, exposure), model._shift(offset_held, exposure_held)
@@ -308,7 +309,11 @@ def _chosen_pipeline(
 
 
 def _chosen_stack(
-    model: FairStacking, own: tuple[Any, ...], held: tuple[Any, ...], **options: Any
+    model: FairStacking,
+    own: tuple[Any, ...],
+    held: tuple[Any, ...],
+    exposures: tuple[Any, Any],
+    **options: Any,
 ) -> ChosenBound:
     """Choose the bound of the layer, for scores of one cross-fit.
 
@@ -318,15 +323,19 @@ def _chosen_stack(
         The stacked model.
     own, held : tuple
         X, y, sensitive_features and sample_weight of training and held-out rows.
+    exposures : tuple
+        The exposure of both.
     **options
         As in `choose_bound`.
     """
     (X, y, S, weight), (X_held, y_held, S_held, weight_held) = own, held
+    _require_same_offsets(*(() if e is None else ("exposure",) for e in exposures))
     read = (read_inputs(x, s, w, None) for x, _, s, w in (own, held))
     refuse_training_rows(next(read), y, next(read), y_held)
-    stack = copy(model).fit(X, y, sensitive_features=S, sample_weight=weight)
-    rows = stack.training_of_layer(*own)
-    new = stack.layer_inputs(X_held, sensitive_features=S_held)
+    exposure, exposure_held = exposures
+    stack = copy(model).fit(X, y, sensitive_features=S, sample_weight=weight, exposure=exposure)
+    rows = stack.training_of_layer(*own, exposure)
+    new = stack.layer_inputs(X_held, sensitive_features=S_held, exposure=exposure_held)
     found = choose_bound(
         stack.layer_,
         rows.pop("X"),
@@ -336,6 +345,7 @@ def _chosen_stack(
         **rows,
         sensitive_features_held=new["sensitive_features"],
         sample_weight_held=weight_held,
+        exposure_held=new.get("exposure"),
         **options,
     )
     return replace(found, model=None if found.model is None else stack.with_layer(found.model))

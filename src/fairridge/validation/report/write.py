@@ -120,14 +120,16 @@ def report(
             steps = clone(steps).fit(X, y)
         model, X = last, steps.transform(X)
     if isinstance(model, FairStacking):  # a report on its layer, and the rows as that reads them
+        _refuse_offsets(model, offset=offset)
         rows = (
-            model.layer_inputs(X, sensitive_features=sensitive_features)
+            model.layer_inputs(X, sensitive_features=sensitive_features, exposure=exposure)
             | {"y": y, "sample_weight": sample_weight}
             if new_rows
-            else model.training_of_layer(X, y, sensitive_features, sample_weight)
+            else model.training_of_layer(X, y, sensitive_features, sample_weight, exposure)
         )
         model, X, y = model.layer_, rows["X"], rows["y"]
         sensitive_features, sample_weight = rows["sensitive_features"], rows["sample_weight"]
+        exposure = rows.get("exposure")
     check_option("format", format, ("html", "card"))
     if format == "card" and (new_rows or not isinstance(model, LinearModel)):
         raise ValueError(
@@ -167,7 +169,4 @@ def _written(page: Any, out: Any, kind: str) -> Any:
 def _refuse_offsets(model: Any, **given: Any) -> None:
     for name, values in given.items():
         if values is not None:
-            raise TypeError(
-                f"{type(model).__name__} has no linear predictor that an {name} could be added "
-                f"to; leave the {name} out."
-            )
+            raise TypeError(f"{type(model).__name__} takes no {name}; leave it out.")
