@@ -363,11 +363,23 @@ def test_compare_says_what_it_did_to_numbers_and_what_models_warn_of(run, people
     assert set(found["warnings"]) <= {row["model"] for row in found["models"]}
 
 
-def test_compare_refuses_counts(run, people_csv):
-    counts = run("compare", "people.csv", "-y", "poisson", "-s", "sex", "--predictors", "income",
-                 "--family", "poisson")  # fmt: skip
-    assert counts.code == 2
-    assert "not poisson" in counts.error
+def test_compare_takes_counts_and_exposures(run, people_csv):
+    frame = pd.read_csv("people.csv")
+    frame["years"] = np.where(frame["sex"] == frame["sex"].iloc[0], 0.5, 2.0)
+    frame.to_csv("people.csv", index=False)
+    base = ("compare", "people.csv", "-y", "poisson", "-s", "sex", "--predictors", "income",
+            "--family", "poisson", "--exposure", "years", "--cv", 2, "--json")  # fmt: skip
+    found = json.loads(run(*base).out)
+    models = {row["model"]: row for row in found["models"]}
+    assert set(models) == {"unconstrained", "fair ridge (FRRM)", "fair ridge, mean parity"}
+    parity = models["fair ridge, mean parity"]
+    assert parity["train_share_of_means"] == pytest.approx(0.05)
+    assert "decision_gap" not in parity or parity["decision_gap"] is None  # nobody is selected
+    decided = json.loads(run(*base, "--threshold", "1").out)
+    assert decided["models"][0]["decision_gap"] is not None
+    refused = run(*base, "--models", "NCLM")
+    assert refused.code == 2
+    assert "not known for poisson responses" in refused.error
 
 
 @pytest.mark.slow

@@ -164,7 +164,7 @@ def test_cross_validation_measures_rates(claims):
     bounds, folds = [1.0], [[(np.arange(600), np.arange(600, 900))]]
     counts, rates = (
         fairridge.cross_validate(
-            fair(), X, response, unfairness=bounds, folds=folds, **given
+            fair(), X, response, unfairness=bounds, folds=folds, threshold=1.0, **given
         ).to_frame()
         for response, given in (
             (y, {"sample_weight": w, "exposure": e}),
@@ -232,3 +232,46 @@ def test_reports_say_that_an_offset_is_a_part_of_the_score(claims):
     model = FairRidgeClassifier(sensitive="s").fit(X, y > 0, offset=np.log(e))
     page = fairridge.report(model, X, y > 0, offset=np.log(e), cv=0, bootstrap=0, new_rows=True)
     assert "given, a part of the score of every row" in page.html
+
+
+def test_comparisons_measure_rates(claims):
+    X, y, e, _ = claims
+    parity = fair(definition="mean-parity")
+    folds = [(np.arange(600), np.arange(600, 900))]
+    found = fairridge.compare(
+        X, y, sensitive=parity.sensitive, models={"parity": parity, "gaussian": gaussian(parity)},
+        unfairness=0.05, exposure=e, folds=folds,
+    )  # fmt: skip
+    assert "log link" in found.skipped["gaussian"]
+    table = {record["model"]: record for record in found.records}
+    validated = fairridge.cross_validate(
+        parity, X, y, unfairness=[0.05], folds=[folds], exposure=e
+    ).records[0]
+    for name in ("rmse", "share_of_means", "share_of_eta"):
+        assert table["parity"][name] == pytest.approx(validated[name], rel=1e-9)
+    fitted = fair(0.05, definition="mean-parity").fit(X, y, exposure=e)
+    assert table["parity"]["train_share_of_means"] == pytest.approx(fitted.unfairness_)
+    counts = fitted.predict(X, exposure=e)
+    expected = np.sqrt(np.mean((y - counts) ** 2))
+    assert table["parity"]["train_rmse"] == pytest.approx(expected, rel=1e-9)
+    assert table["unconstrained"]["train_share_of_means"] > 0.05
+    assert np.isnan(table["parity"]["decision_gap"])
+
+
+def gaussian(model):
+    return fairridge.FairRidgeRegressor(sensitive=model.sensitive)
+
+
+def test_comparisons_with_exposures_name_what_they_need(claims):
+    X, y, e, _ = claims
+    with pytest.raises(ValueError, match="models with the log link"):
+        fairridge.compare(X, y, sensitive=fair().sensitive, exposure=e)
+
+
+def test_counts_are_decided_by_a_threshold_alone(claims):
+    X, y, e, _ = claims
+    options = {"unfairness": [0.05], "cv": 2, "random_state": 0, "exposure": e}
+    without = fairridge.cross_validate(fair(), X, y, **options).records[0]
+    assert "decision_gap" not in without
+    decided = fairridge.cross_validate(fair(), X, y, threshold=float(y.mean()), **options)
+    assert decided.records[0]["decision_gap"] >= 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from fairridge.cli.auditing import favorable_facts, first_line
@@ -17,6 +18,7 @@ from fairridge.cli.options import (
     SafeCsv,
     Seed,
     Separator,
+    Threshold,
     option,
 )
 from fairridge.cli.outputs import arrow, check_place, write
@@ -27,7 +29,7 @@ from fairridge.cli.training_data import Data, read_data
 
 # Options of columns and models that the compared models do not share.
 OMITTED = (
-    "event", "weight", "offset", "exposure", "max_levels", "unknown",
+    "event", "weight", "max_levels", "unknown",
     "unfairness", "definition", "penalty", "predictor_penalty", "ties", "link", "positive",
     "confidence", "certification", "class_weight",
 )  # fmt: skip
@@ -44,6 +46,7 @@ def compare(
     ] = "0.05",
     models: Annotated[list[str] | None, option("NAME", "Models by name; all by default.")] = None,
     favorable: Favorable = None,
+    threshold: Threshold = None,
     cv: Annotated[int, option("N", "Folds.")] = 5,
     seed: Seed = 0,
     out: Figures = None,
@@ -54,7 +57,10 @@ def compare(
     training = read_data(data, columns, separator)
     task, bounds = _task(training.family), bounds_of(unfairness, "--unfairness")
     chosen = _chosen(names(models, "--models"), task, training, options)
-    settings: dict[str, Any] = {"cv": cv, "random_state": seed, "missing": columns.missing}
+    settings: dict[str, Any] = {
+        "cv": cv, "random_state": seed, "missing": columns.missing, "threshold": threshold,
+        "offset": training.offset, "exposure": training.exposure,
+    }  # fmt: skip
     announce_size(training)
     with progress("comparing"):
         from fairridge.validation import compare as compared
@@ -90,14 +96,11 @@ def _comparison_facts(comparison: Any) -> dict[str, Any]:
 
 
 def _task(family: str) -> str:
-    if family == "gaussian":
-        return "regression"
     if family in CLASSES:
         return "classification"
-    raise BadInputError(
-        f"compare knows gaussian, binomial and multinomial responses, not {family}; choose with "
-        "--family."
-    )
+    if family == "cox":
+        raise BadInputError("compare knows numbers and classes, not times and events.")
+    return "regression"
 
 
 def _plain(column: Any) -> Any:
@@ -119,14 +122,19 @@ def _chosen(
     from fairridge.validation.compared_models import CLASSIFIERS, REGRESSORS, in_words
 
     known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)
+    if task == "regression" and training.family != "gaussian":
+        known = {"FRRM": partial(REGRESSORS["FRRM"], family=training.family)}
     for name in wanted:
         if name not in known:
             raise BadInputError(
-                f"--models {name} is not known for {task}; there are {', '.join(known)}."
+                f"--models {name} is not known for {training.family} responses; there are {', '.join(known)}."
             )
     check_option("separation", options.separation, SEPARATION)
     sensitive, columns = list(training.sensitive), training.columns
     models = {in_words(name): known[name](sensitive=sensitive) for name in wanted or known}
+    if task == "regression" and training.family != "gaussian":  # beside R² of η that of the means
+        own_means = known["FRRM"](sensitive=sensitive, definition="mean-parity")
+        models["fair ridge, mean parity"] = own_means
     parameters = {
         "separation": options.separation if options.separation != "isolate" else None,
         "blind": options.blind or None,

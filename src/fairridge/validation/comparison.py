@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairridge._progress import Progress
-from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike
+from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike, VectorLike
 from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, name_of, numeric_vector
 from fairridge.data.pipelines import bound_parameter
@@ -29,6 +29,7 @@ from fairridge.metrics import (
     favorable_outcome,
     find_label,
 )
+from fairridge.names import resolve_regression_family
 from fairridge.validation.compared_models import (
     REFERENCE,
     chosen_models,
@@ -43,6 +44,7 @@ from fairridge.validation.foreign import (
     ForeignData,
     decision_rates,
     measures,
+    observed,
     predictions,
     status_of,
     uses_sensitive,
@@ -63,6 +65,9 @@ def compare(
     task: str | None = None,
     favorable: Any = None,
     response: str | None = None,
+    offset: VectorLike | None = None,
+    exposure: VectorLike | None = None,
+    threshold: float | None = None,
     cv: Any = 5,
     folds: Any = None,
     random_state: Any = 0,
@@ -96,6 +101,14 @@ def compare(
         guessed from names. `Comparison.favorable` says what was taken.
     response : str, optional
         Name of the response, if y has none.
+    offset : array-like of shape (n,), optional
+        Added to linear predictors, as in `fit`; models without one are left out.
+    exposure : array-like of shape (n,), optional
+        As in `fit`, for models with the log link, which have to be passed; it counts on
+        held-out rows, too. Errors are those of counts, and dependence on S and
+        decisions those of rates, weighted by exposure.
+    threshold : float, optional
+        What predicted numbers are compared with to decide, as in `cross_validate`.
     cv, folds, random_state, n_jobs
         As in `cross_validate`.
     progress : bool, default=False
@@ -124,17 +137,20 @@ def compare(
     check_option("task", task, ("regression", "classification"))
     options: dict[str, Any] = {"sensitive": sensitive, "missing": missing}
     chosen = chosen_models(models, task, options)
+    family = _family(chosen, exposure) if task == "regression" else None
     wanted = _favorable(favorable, y, response or name_of(y), task)
     if task == "regression":
         y = numeric_vector(y, len(y), "y")
     bounds = check_bounds(unfairness)
-    data = ForeignData.of(X, y, sensitive_features, sensitive, missing=missing)
-    free = (FairRidgeRegressor if task == "regression" else FairRidgeClassifier)(1.0, **options)
+    free = _unconstrained(family, options)
+    shift = free._shift(offset, exposure)
+    data = ForeignData.of(X, y, sensitive_features, sensitive, missing=missing, offset=shift)
     folded = FoldedData.of(
-        X, {"": free}, y=y, sensitive_features=sensitive_features,
+        X, {"": free}, y=y, sensitive_features=sensitive_features, offset=shift,
         cv=cv, repeats=1, folds=folds, random_state=random_state,
     )  # fmt: skip
-    case = _ComparisonData(data, replace(folded, favorable=wanted), task)
+    folded = replace(folded, favorable=wanted, threshold=threshold)
+    case = _ComparisonData(data, folded, task)
     case = replace(case, base=case.dependence(_fitted(free, data, 1.0)[0]).individual)
     by_group, cut = grouped(data, sensitive)
     records, skipped, warned, flips = [], {}, {}, []
@@ -207,8 +223,11 @@ class _ComparisonData:
         """Return the measures of one model at one bound."""
         data = self.data
         in_training = measures(fitted, data, adjusted=False)
-        in_training |= decision_rates(fitted, data, data.groups, data, self.folded.favorable)
+        decided_by = self.folded.favorable, self.folded.threshold
+        in_training |= decision_rates(fitted, data, data.groups, data, *decided_by)
         for values in (in_training, *validated):
+            if "rmse" in values:  # whatever deviance a model has
+                values["loss"] = values["rmse"]
             if "accuracy" in values:
                 values["log_loss"] = values["loss"] / 2.0
         names, nan = ["loss", *SCORES, *WORDS, *RATES], float("nan")
@@ -236,7 +255,7 @@ class _ComparisonData:
         """Measure how a fitted model's predictions depend on S, in training."""
         data, predicted = self.data, predictions(model, self.data)
         if self.task == "regression":
-            targets = response = data.y.astype(np.float64)[:, None]
+            targets = response = observed(model, data)[0].astype(np.float64)[:, None]
             family: Gaussian | Binomial = Gaussian()
         else:
             classes, codes = np.unique(data.y, return_inverse=True)
@@ -281,6 +300,31 @@ def _task(y: Any) -> str:
     if values.dtype.kind in "iuf" and len(np.unique(values)) > 2:
         return "regression"
     return "classification"
+
+
+def _family(models: Mapping[str, Any], exposure: Any) -> Any:
+    """Return the family of the first model that has one; one with the log link for an exposure."""
+    families = [model.family for model in models.values() if "family" in _parameters(model)]
+    if exposure is None:
+        return next(iter(families), "gaussian")
+    logged = [family for family in families if resolve_regression_family(family).link == "log"]
+    if not logged:
+        raise ValueError(
+            "exposure is for models with the log link, and none is compared; pass them as "
+            "models={'poisson': FairRidgeRegressor(family='poisson', definition='mean-parity')}."
+        )
+    return logged[0]
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    return model.get_params(deep=False) if isinstance(model, LinearModel) else {}
+
+
+def _unconstrained(family: Any, options: dict[str, Any]) -> LinearModel:
+    """Return the model without a bound, of classes if there is no family."""
+    if family is None:
+        return FairRidgeClassifier(1.0, **options)
+    return FairRidgeRegressor(1.0, family=family, **options)
 
 
 def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:

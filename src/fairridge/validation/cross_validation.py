@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -132,6 +132,7 @@ def cross_validate(
     sample_weight: VectorLike | None = None,
     offset: VectorLike | None = None,
     exposure: VectorLike | None = None,
+    threshold: float | None = None,
     progress: bool = False,
 ) -> CrossValidation:
     """Cross-validate fair models for several bounds, on the same folds.
@@ -166,6 +167,9 @@ def cross_validate(
         R² of gaussian models is that of the response less its offset.
     exposure : array-like of shape (n,), optional
         As in `fit`, for models with the log link.
+    threshold : float, optional
+        What predicted numbers (of models with an exposure: rates) are compared with
+        to decide.
     progress : bool, default=False
         Whether to show a progress bar (needs tqdm).
 
@@ -192,10 +196,11 @@ def cross_validate(
     there; they are missing if n ≤ q + 1. Models known by their predictions only
     have no η, and Cox models no means. `decision_gap` is the largest difference
     between two groups of an attribute in the share of rows that are given a
-    class, or of numbers in the share that is predicted to lie above the median
-    response of the training rows; numeric attributes are cut into quarters, and
-    groups of fewer than 30 validation rows are left out. Survival models and
-    rows in files have none.
+    class, or of numbers in the share that is predicted to lie above `threshold`, by
+    default the median response of the training rows; numeric attributes are cut into
+    quarters, and groups of fewer than 30 validation rows are left out. Survival models,
+    rows in files, and counts and amounts (responses that are nowhere negative)
+    without a threshold have none.
     """
     named = models if isinstance(models, Mapping) else {type(models).__name__: models}
     if not named:
@@ -210,6 +215,8 @@ def cross_validate(
         y=y, sensitive_features=sensitive_features, sample_weight=sample_weight,
         offset=_joined(named, offset, exposure),
     )  # fmt: skip
+    if isinstance(data, FoldedData):
+        data = replace(data, threshold=threshold)
     records: list[dict[str, Any]] = []
     loss_name: dict[str, str] = {}
     with Progress(len(named) * len(data.places), progress) as bar:
@@ -271,6 +278,7 @@ class FoldedData:
     repeated: list[list[Fold]]
     # The outcome that people want: then selection rates are compared, too.
     favorable: Favorable | None = None
+    threshold: float | None = None  # what predicted numbers are compared with
     # The rows in another form, which models are fitted to by nothing but fit and predict.
     foreign: ForeignData | None = None
 
@@ -314,11 +322,13 @@ class FoldedData:
                 model, self.X, self.y, self.sensitive_features, self.sample_weight, self.offset
             )
             gaussian = training.response.family.least_squares
-            by_fold = _linear_folds(model, training, folds, bounds, jobs, self.favorable)
+            rates = _rates(training, self.favorable, self.threshold)
+            by_fold = _linear_folds(model, training, folds, bounds, jobs, rates)
         else:
             data, gaussian = self.foreign or self._foreign(name, model), not is_classifier(model)
             by_fold = jobs(
-                delayed(foreign_fold)(model, data, fold, bounds, self.favorable) for fold in folds
+                delayed(foreign_fold)(model, data, fold, bounds, self.favorable, self.threshold)
+                for fold in folds
             )
         return by_fold, "RMSE" if gaussian else "mean deviance"
 
@@ -351,9 +361,8 @@ def _linear_folds(
     folds: list[Fold],
     bounds: Floats,
     jobs: Parallel,
-    favorable: Favorable | None,
+    rates: DecisionRates | None,
 ) -> Iterable[list[Scores]]:
-    rates = _rates(training, favorable)
     if model._traits.chooses_penalty:
         return jobs(delayed(chosen_fold)(model, training, fold, bounds, rates) for fold in folds)
     if uses_moments(model, training):
@@ -362,9 +371,14 @@ def _linear_folds(
     return jobs(delayed(row_fold)(whole, fold, bounds, rates) for fold in folds)
 
 
-def _rates(training: Training, favorable: Favorable | None) -> DecisionRates | None:
+def _rates(
+    training: Training, favorable: Favorable | None, threshold: float | None
+) -> DecisionRates | None:
     """Return how decisions are compared, for models that decide."""
     if training.response.family.reads == "times" or not in_memory(training.engine):
         return None
     groups = tuple(encoded_groups(training.unmapped or training.engine.rows))
-    return DecisionRates(groups, favorable_code(favorable, training.response.classes))
+    code = favorable_code(favorable, training.response.classes)
+    numbers = training.response.family.reads == "numbers"
+    amounts = numbers and float(training.engine.response.min()) >= 0.0
+    return DecisionRates(groups, code, threshold, amounts)

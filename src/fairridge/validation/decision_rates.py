@@ -30,6 +30,10 @@ class DecisionRates:
     # Code of the favorable decision: a class, or for numbers 1 above the threshold and 0
     # otherwise. Without it decisions have a gap only.
     favorable: int | None = None
+    threshold: float | None = None  # what predicted numbers are compared with
+    # Whether responses are numbers, and nowhere negative: counts and amounts, which nobody is
+    # selected by unless a threshold is given.
+    amounts: bool = False
 
     def take(self, rows: Integers) -> DecisionRates:
         """Return these rows only."""
@@ -50,8 +54,23 @@ class DecisionRates:
         lowest, highest = replace(true, counts=counted.counts).shares(self.favorable)
         return rates | {"opportunity_difference": _largest(highest - lowest)}
 
-    def of_numbers(self, predicted: Floats, threshold: float, weight: Floats) -> dict[str, float]:
-        """Compare decisions by a threshold of predicted numbers."""
+    def threshold_of(self, response: Floats, weight: Floats) -> float | None:
+        """Return what numbers are decided by: the threshold, or the median of the responses.
+
+        Counts and amounts have none unless it is given.
+        """
+        if self.threshold is not None or self.amounts:
+            return self.threshold
+        if np.ptp(weight) == 0.0:
+            return float(np.median(response))
+        return float(weighted_quantiles(response, weight, [0.5])[0])
+
+    def of_numbers(
+        self, predicted: Floats, threshold: float | None, weight: Floats
+    ) -> dict[str, float]:
+        """Compare decisions by a threshold of predicted numbers; nothing without one."""
+        if threshold is None:
+            return {}
         decided = (predicted > threshold).astype(np.intp)
         return self._of(Decided.of(decided, self.groups, weight, 2))
 
@@ -78,10 +97,3 @@ def favorable_code(favorable: Favorable | None, classes: NDArray[Any] | None) ->
     if favorable is None or classes is None:
         return None if favorable is None else int(favorable.high)
     return [bool(label == favorable.label) for label in classes.tolist()].index(True)
-
-
-def median_of(values: Floats, weight: Floats) -> float:
-    """Return the median of training responses: what numbers are decided by."""
-    if np.ptp(weight) == 0.0:
-        return float(np.median(values))
-    return float(weighted_quantiles(values, weight, [0.5])[0])

@@ -16,6 +16,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, Table, as_table, dense_columns, make_frame
 from fairridge.data.columns import MISSING, Missing, encode_columns
 from fairridge.data.design import locate_sensitive
+from fairridge.data.offsets import exposure_of, offset_names, read_offset
 from fairridge.data.pipelines import (
     at_bound,
     bound_parameter,
@@ -34,7 +35,7 @@ from fairridge.metrics import (
     share_explained,
 )
 from fairridge.validation import evaluate
-from fairridge.validation.decision_rates import DecisionRates, favorable_code, median_of
+from fairridge.validation.decision_rates import DecisionRates, favorable_code
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores
 
@@ -54,6 +55,9 @@ class ForeignData:
     columns: Floats  # the same, encoded, of shape (n, q)
     positions: tuple[int, ...]  # of these among the columns of X; none if S came by itself
     sample_weight: Floats | None = None  # positive weights, of shape (n,)
+    offset: Floats | None = None  # added to linear predictors: logarithms of exposures, too
+    exposed: bool = False  # whether there are exposures, which only the log link takes
+    amounts: bool = False  # whether y are numbers, and nowhere negative
 
     @classmethod
     def of(
@@ -64,6 +68,7 @@ class ForeignData:
         sensitive: Any,
         sample_weight: Floats | None = None,
         missing: Missing = "error",
+        offset: Any = None,
     ) -> ForeignData:
         """Encode S, from columns of X or by itself; missing values are an error or a level."""
         table = as_table(X)
@@ -75,18 +80,23 @@ class ForeignData:
         attributes = replace(source.select(places), names=names)
         attributes = attributes if missing == "error" else _filled(attributes)
         positions = places if S is None else ()
-        return cls(X, np.asarray(y), S, attributes, columns, positions, sample_weight)
+        y = np.asarray(y)
+        amounts = y.dtype.kind in "iuf" and float(y.min()) >= 0.0
+        shift, exposed = read_offset(offset, len(y)), "exposure" in offset_names(offset)
+        place = attributes, columns, positions
+        return cls(X, y, S, *place, sample_weight, shift, exposed, amounts)
 
     def take(self, rows: Integers) -> ForeignData:
         """Return these rows only."""
-        return ForeignData(
-            _safe_indexing(self.X, rows),
-            self.y[rows],
-            None if self.S is None else _safe_indexing(self.S, rows),
-            self.attributes.take(rows),
-            self.columns[rows],
-            self.positions,
-            None if self.sample_weight is None else self.sample_weight[rows],
+        return replace(
+            self,
+            X=_safe_indexing(self.X, rows),
+            y=self.y[rows],
+            S=None if self.S is None else _safe_indexing(self.S, rows),
+            attributes=self.attributes.take(rows),
+            columns=self.columns[rows],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+            offset=None if self.offset is None else self.offset[rows],
         )
 
     @property
@@ -109,7 +119,18 @@ class ForeignData:
     def fitted(self, model: Any, r: float) -> Any:
         """Return a copy of a model, fitted for one bound; models without a bound ignore it."""
         given = fit_arguments(model, sensitive_features=self.S, sample_weight=self.sample_weight)
-        return at_bound(model, r).fit(self.X, self.y, **given)
+        return at_bound(model, r).fit(self.X, self.y, **given, **self._shift(model))
+
+    def _shift(self, model: Any) -> dict[str, Floats]:
+        """Return the argument of `fit` for what is added to linear predictors."""
+        if self.offset is None:
+            return {}
+        if not isinstance(model, LinearModel):
+            raise TypeError(
+                f"a {type(model).__name__} has no linear predictor that an offset or the logarithm "
+                "of an exposure could be added to"
+            )
+        return {"exposure": np.exp(self.offset)} if self.exposed else {"offset": self.offset}
 
     def with_attributes_of(self, other: ForeignData) -> ForeignData:
         """Return these rows with the attributes of others, as models read them."""
@@ -144,7 +165,12 @@ def like(table: Table, columns: Sequence[NDArray[Any]]) -> Any:
 
 
 def foreign_fold(
-    model: Any, data: ForeignData, fold: Fold, bounds: Floats, favorable: Favorable | None = None
+    model: Any,
+    data: ForeignData,
+    fold: Fold,
+    bounds: Floats,
+    favorable: Favorable | None = None,
+    threshold: float | None = None,
 ) -> list[Scores]:
     """Fit to the training rows for every bound, and measure on the validation rows."""
     train, test = (data.take(rows) for rows in fold)
@@ -160,7 +186,7 @@ def foreign_fold(
             "loss": of_test["loss"],
             "train_achieved": of_train["share_of_means"],
             "achieved": of_test["share_of_means"],
-            **decision_rates(fitted, test, groups, train, favorable),
+            **decision_rates(fitted, test, groups, train, favorable, threshold),
             "status": status_of(fitted),
         }
         by_bound.append(of_model | of_test)
@@ -173,16 +199,16 @@ def decision_rates(
     groups: tuple[GroupCodes, ...],
     train: ForeignData,
     favorable: Favorable | None,
+    threshold: float | None = None,
 ) -> dict[str, float]:
-    """Compare the decisions of a fitted model between groups of the rows `data`.
-
-    Numbers are decided by the median response of the training rows.
-    """
+    """Compare the decisions of a fitted model between groups of the rows `data`."""
     predicted, classes = predictions(model, data), model.classes_ if is_classifier(model) else None
-    rates = DecisionRates(groups, favorable_code(favorable, classes))
+    code = favorable_code(favorable, classes)
+    rates = DecisionRates(groups, code, threshold, data.amounts)
     if classes is None:
-        threshold = median_of(train.y.astype(np.float64), train.weights)
-        return rates.of_numbers(predicted, threshold, data.weights)
+        y, weight = observed(model, train)
+        threshold = rates.threshold_of(y.astype(np.float64), weight)
+        return rates.of_numbers(predicted, threshold, observed(model, data)[1])
     codes, decided = _codes(data.y, classes), predicted.argmax(axis=1)
     return rates.of_classes(decided, codes, data.weights, predicted.shape[1])
 
@@ -204,8 +230,25 @@ def uses_sensitive(model: Any, data: ForeignData) -> bool:
 
 
 def predictions(model: Any, data: ForeignData) -> Floats:
-    """Return predicted numbers, or the probability of each class, of shape (n,) or (n, K)."""
-    return predicted(model, data.X, data.S)
+    """Return predicted numbers, or the probability of each class, of shape (n,) or (n, K).
+
+    Of models with exposures these are rates.
+    """
+    shifted = data.offset is not None and not _has_rates(model)
+    return predicted(model, data.X, data.S, data.offset if shifted else None)
+
+
+def _has_rates(model: Any) -> bool:
+    """Whether an offset is the logarithm of an exposure, by the link of a fitted model."""
+    return isinstance(model, LinearModel) and model.family_.link == "log"
+
+
+def observed(model: Any, data: ForeignData) -> tuple[NDArray[Any], Floats]:
+    """Return responses, and weights of rows; rates and exposures where predictions are rates."""
+    exposure = exposure_of("log" if _has_rates(model) else "", data.offset)
+    if exposure is None:
+        return data.y, data.weights
+    return data.y / exposure, data.weights * exposure
 
 
 def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, float]:
@@ -213,7 +256,7 @@ def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, floa
 
     R² is `adjusted` on validation rows.
     """
-    predicted, weight = predictions(model, data), data.weights
+    predicted, weight = predictions(model, data), observed(model, data)[1]
     columns = predicted.reshape(len(data.y), -1)
     # Probabilities of two classes say the same twice.
     columns = columns[:, 1:] if columns.shape[1] == 2 else columns
@@ -227,7 +270,8 @@ def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, floa
         for name, values in shares.items()
     }
     if predicted.ndim == 1:
-        scores = evaluate.regression_scores(data.y, predicted, weight)
+        counts = predicted * (weight / data.weights)  # of rates and exposures
+        scores = evaluate.regression_scores(data.y, counts, data.weights)
         return dependence | {"loss": scores["rmse"]} | scores
     codes = _codes(data.y, model.classes_)
     scores = evaluate.classification_scores(codes, predicted.argmax(axis=1), columns, weight)

@@ -24,7 +24,7 @@ from fairridge.metrics.brier import integrated_brier_score
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
-from fairridge.validation.decision_rates import DecisionRates, median_of
+from fairridge.validation.decision_rates import DecisionRates
 from fairridge.validation.folds import Fold
 from fairridge.validation.whole import WholeModel, divides
 
@@ -122,7 +122,7 @@ class DenseRows:
     ) -> dict[str, float]:
         """Compare decisions between groups: the likeliest class, or numbers above a threshold."""
         engine, shifted = self.engine, self.with_offset(eta)
-        if threshold is not None:
+        if family.reads == "numbers":
             means, weight = self.judged(family, eta)
             return rates.of_numbers(means[:, 0], threshold, weight)
         decided, truth = cast(ClassFamily, family).likeliest(shifted), engine.response[:, 0]
@@ -147,7 +147,7 @@ def row_fold(
     _require_response(training, train)
     problem = whole.problem(train, test if divides(fold, training.n_rows) else None)
     rows, test_rates = DenseRows.of(test), None if rates is None else rates.take(fold[1])
-    threshold = _median_response(train, training.response.family)
+    threshold = None if rates is None else _threshold(rates, train, training.response.family)
     # The deviance of a fit has the weights of classes in it, and losses do not.
     weighted = getattr(problem.family, "class_weights", None) is not None
     trained = DenseRows.of(train) if weighted else None
@@ -158,14 +158,14 @@ def row_fold(
     ]
 
 
-def _median_response(train: MemoryEngine, family: Family) -> float | None:
-    """Return the median of training responses, or of their rates; None for classes and times."""
+def _threshold(rates: DecisionRates, train: MemoryEngine, family: Family) -> float | None:
+    """Return what numbers, or their rates, are decided by; None for classes and times."""
     if family.reads != "numbers":
         return None
     exposure = exposure_of(family.link, train.offset)
     if exposure is None:
-        return median_of(train.response[:, 0], train.weights)
-    return median_of(train.response[:, 0] / exposure, train.weights * exposure)
+        return rates.threshold_of(train.response[:, 0], train.weights)
+    return rates.threshold_of(train.response[:, 0] / exposure, train.weights * exposure)
 
 
 def _training_loss(

@@ -29,7 +29,7 @@ from fairridge.metrics import explained_by_sensitive
 from fairridge.models.basis import WELL_CONDITIONED
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
-from fairridge.validation.decision_rates import DecisionRates, median_of
+from fairridge.validation.decision_rates import DecisionRates
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores, fold_scores, row_fold
 from fairridge.validation.whole import WholeModel, divides
@@ -92,7 +92,7 @@ def moment_folds(
 def _deciding(training: Training, fold: Fold, test: MemoryEngine, rates: DecisionRates) -> Decide:
     """Return a function of coefficients that compares decisions between groups of a fold."""
     engine, test_rates = cast(MemoryEngine, training.engine), rates.take(fold[1])
-    threshold = median_of(engine.response[fold[0], 0], engine.weights[fold[0]])
+    threshold = rates.threshold_of(engine.response[fold[0], 0], engine.weights[fold[0]])
 
     def decided(raw: Floats, intercept: Floats) -> list[dict[str, float]]:
         scores = test.scores(raw) + intercept
