@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge import estimators, peers
-from fairridge.export import linear_form, write_model
-from fairridge.export.model_file import model_of, read_document
+from fairridge.arguments import check_option
+from fairridge.data.pipelines import split_pipeline
+from fairridge.export import linear_form
+from fairridge.export.model_file import (
+    header,
+    model_document,
+    model_of,
+    read_document,
+    write_document,
+)
+from fairridge.export.objects import FORMATS, read_objects, require_writable, write_objects
 from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
-from fairridge.stacking.storing import read_stack, write_stack
+from fairridge.stacking.storing import read_stack, stack_document
 
 STACKS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (FairStackingClassifier, FairStackingRegressor)
 }
+PIPELINE = Pipeline.__name__
 
 
 def save(model: Any, path: Any, *, learners: str = "skops") -> None:
@@ -24,27 +35,20 @@ def save(model: Any, path: Any, *, learners: str = "skops") -> None:
     Parameters
     ----------
     model : estimator
-        A fitted linear model of fairridge, or a stacked one.
+        A fitted linear model of fairridge, a stacked one, or a `Pipeline` with one of them as
+        its last step.
     path : str or path-like
-        A JSON file, replaced if it is there. The learners of a stacked model, which JSON
-        cannot hold, go beside it, into ``path.skops`` or ``path.joblib``; scores of the
-        training rows are not saved.
+        A JSON file, replaced if it is there. The learners of a stacked model and the other
+        steps of a `Pipeline`, which JSON cannot hold, go beside it, into ``path.skops`` or
+        ``path.joblib``, and ``path.steps.skops`` or ``path.steps.joblib``; scores of the
+        training rows are not saved. A step that cannot be saved is an error that names it.
     learners : {"skops", "joblib"}, default="skops"
-        How the learners of a stacked model are written. skops (extra ``stacking``) names the
-        types it needs before it makes any of them; joblib writes a pickle, which can run any
-        code when it is loaded.
+        How learners and steps are written. skops (extra ``stacking``) names the types it needs
+        before it makes any of them; joblib writes a pickle, which can run any code when it is
+        loaded.
     """
-    if STACKS.get(type(model).__name__) is type(model):
-        check_is_fitted(model)
-        write_stack(model, path, learners)
-        return
-    linear_form(model, "save", predicts=True)
-    if _classes().get(type(model).__name__) is not type(model):
-        raise TypeError(
-            f"save needs a model of fairridge, because a file holds no code; "
-            f"{type(model).__name__} is a class of its own."
-        )
-    write_model(model, path)
+    check_option("learners", learners, FORMATS)
+    write_document(_document(model, path, learners), path)
 
 
 def load(path: Any, *, trusted: bool | Sequence[str] = ()) -> Any:
@@ -55,22 +59,64 @@ def load(path: Any, *, trusted: bool | Sequence[str] = ()) -> Any:
     path : str or path-like
         What `save` wrote. Anything else is a ValueError that names the file.
     trusted : bool or sequence of str, default=()
-        For stacked models: names of types that learners may have, beside those of
-        scikit-learn and of the default learner. True trusts all, and is needed for learners
-        that joblib wrote, since these are a pickle.
+        For stacked models and pipelines: names of types that learners and steps may have,
+        beside those of scikit-learn and of the default learner. True trusts all, and is needed
+        for what joblib wrote, since that is a pickle.
 
     Returns
     -------
     estimator
         The fitted model.
     """
+    return read_document(path, lambda document: _model(document, path, trusted))
 
-    def read(document: dict[str, Any]) -> Any:
-        if document.get("class") in STACKS:
-            return read_stack(document, path, STACKS, _classes(), trusted)
-        return model_of(document, _classes())
 
-    return read_document(path, read)
+def _document(model: Any, path: Any, learners: str) -> dict[str, Any]:
+    """Return what JSON keeps of a model, and write the rest beside it."""
+    if type(model) is Pipeline:
+        return _pipeline_document(model, path, learners)
+    if STACKS.get(type(model).__name__) is type(model):
+        check_is_fitted(model)
+        return stack_document(model, path, learners)
+    linear_form(model, "save", predicts=True)
+    if _classes().get(type(model).__name__) is not type(model):
+        raise TypeError(
+            f"save needs a model of fairridge, because a file holds no code; "
+            f"{type(model).__name__} is a class of its own."
+        )
+    return model_document(model)
+
+
+def _pipeline_document(model: Pipeline, path: Any, learners: str) -> dict[str, Any]:
+    """Return what JSON keeps of a pipeline: its last step, and where the others are."""
+    steps, last = split_pipeline(model)
+    for name, step in model.steps[:-1]:
+        try:
+            require_writable(step, learners)
+        except ImportError:  # skops itself is missing
+            raise
+        except Exception as error:  # whatever a class of any library raises
+            raise TypeError(
+                f"step {name!r} of the Pipeline, a {type(step).__name__}, cannot be saved: {error}"
+            ) from error
+    inner = _document(last, path, learners)
+    return header(PIPELINE, inner["fingerprint"]) | {
+        "steps": None if steps is None else write_objects(steps, path, learners, ".steps"),
+        "name": model.steps[-1][0],
+        "model": inner,
+    }
+
+
+def _model(document: dict[str, Any], path: Any, trusted: bool | Sequence[str]) -> Any:
+    """Make a model of its document, and of the files beside it."""
+    kind = document.get("class")
+    if kind == PIPELINE:
+        kept, last = document["steps"], _model(document["model"], path, trusted)
+        steps = [] if kept is None else read_objects(kept, path, trusted, "steps").steps
+        return Pipeline([*steps, (str(document["name"]), last)])
+    if kind in STACKS:
+        return read_stack(document, path, STACKS, _classes(), trusted)
+    return model_of(document, _classes())
 
 
 def _classes() -> dict[str, type[Any]]:

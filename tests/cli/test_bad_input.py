@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
@@ -85,6 +86,7 @@ COMMANDS = {
     "predict ok.csv -m folder": ("folder",),
     "predict ok.csv -m cut.json": ("cut.json", "damaged"),
     "predict ok.csv -m changed.json": ("changed.json", "checksum"),
+    "predict ok.csv -m steps.json": ("steps.json", "has a Pipeline", "in Python"),
     "predict ok.csv -m other.json": ("other.json", "not a fairridge model file"),
     "predict ok.csv -m ok.csv": ("ok.csv", "not a fairridge model file"),
     "predict few.csv -m model.json": ("no column 'x'", "the model needs it"),
@@ -189,6 +191,7 @@ def bad_files(tmp_path_factory):
     ok.assign(s="zzz").to_csv(folder / "unseen.csv", index=False)
     model = FairRidgeRegressor(sensitive=["s"]).fit(ok[["s", "x"]], ok["y"])
     fairridge.save(model, folder / "model.json")
+    fairridge.save(make_pipeline(model), folder / "steps.json")
     classes = FairRidgeClassifier(sensitive=["s"]).fit(ok[["s", "x"]], list("abbaab"))
     fairridge.save(classes, folder / "classes.json")
     text = (folder / "model.json").read_text()

@@ -95,13 +95,21 @@ def _say_what(model: Any, exposure: str | None) -> None:
 
 
 def load_model(name: str) -> Any:
-    """Read a model file."""
+    """Read a model file; commands know the columns of linear models."""
     from fairridge import load
+    from fairridge.estimators._fair_ridge import LinearModel
 
     if Path(name).is_dir():
         raise IsADirectoryError(errno.EISDIR, "", name)
     with naming(name):
-        return load(name)
+        model = load(name)
+    if not isinstance(model, LinearModel):
+        raise BadInputError(
+            f"{name}: commands read linear models of fairridge, and this file has a "
+            f"{type(model).__name__}; use fairridge.load in Python, and fairridge audit for its "
+            "predictions in a column."
+        )
+    return model
 
 
 def scored_columns(

@@ -1,52 +1,28 @@
-"""Stacked models in files: the layer as JSON, and beside it the learners, by skops or joblib.
-
-JSON executes nothing when it is loaded. Learners are objects of any library, which JSON cannot
-hold: they are in a second file, whose digest the first one has. One of skops says what types
-it needs before it makes any of them; one of joblib is a pickle, which can run anything.
-"""
+"""Stacked models in files: the layer as JSON, and beside it the learners, by skops or joblib."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fairridge.arguments import check_option
 from fairridge.data import Design
 from fairridge.export.codec import decode, encode
-from fairridge.export.model_file import (
-    RefusedError,
-    header,
-    model_document,
-    model_of,
-    write_document,
-)
-from fairridge.outputs import writing
+from fairridge.export.model_file import header, model_document, model_of
+from fairridge.export.objects import read_objects, write_objects
 from fairridge.stacking.crossfit import Deployed
 from fairridge.stacking.features import Features, LayerColumns
 from fairridge.stacking.learners import ClassScores, MeanScores
 
-FORMATS = ("skops", "joblib")
 # Parameters that are objects of other libraries.
 OBJECTS = ("estimators", "proxy", "cv", "sensitive_map")
 # The kinds of learners, as fields of `Features`.
 KINDS = ("learners", "proxies", "maps")
-# What the default learner is made of, beside the types that skops trusts.
-OWN_TYPES = (
-    "fairridge.stacking.learners.Categories",
-    "functools.partial",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.utils.validation.check_array",
-)
 
 
-def write_stack(model: Any, path: Any, learners: str) -> None:
-    """Write a fitted stacked model to two files.
+def stack_document(model: Any, path: Any, learners: str) -> dict[str, Any]:
+    """Write the learners of a fitted stacked model, and return what JSON keeps of it.
 
     Parameters
     ----------
@@ -58,7 +34,6 @@ def write_stack(model: Any, path: Any, learners: str) -> None:
     learners : {"skops", "joblib"}
         Their format.
     """
-    check_option("learners", learners, FORMATS)
     features: Features = model._features
     parameters = model.get_params(deep=False)
     objects = {name: parameters.pop(name) for name in OBJECTS}
@@ -66,10 +41,8 @@ def write_stack(model: Any, path: Any, learners: str) -> None:
         objects["estimators"] = None
     for kind in KINDS:
         objects[kind] = [list(one.learners) for one in getattr(features, kind)]
-    content = _dumped(objects, learners)
-    beside = f"{os.fspath(path)}.{learners}"
     owner, columns = type(model).__name__, features.columns
-    document = header(owner, model.fingerprint_) | {
+    return header(owner, model.fingerprint_) | {
         "parameters": {
             name: encode(value, f"{name}=… of {owner}") for name, value in parameters.items()
         },
@@ -87,15 +60,8 @@ def write_stack(model: Any, path: Any, learners: str) -> None:
         },
         "fixed": model._fixed,
         "layer": model_document(model.layer_),
-        "learners": {
-            "file": os.path.basename(beside),
-            "format": learners,
-            "sha256": hashlib.sha256(content).hexdigest(),
-        },
+        "learners": write_objects(objects, path, learners),
     }
-    with writing(beside) as file:
-        file.write(content)
-    write_document(document, path)
 
 
 def read_stack(
@@ -106,16 +72,7 @@ def read_stack(
     trusted: bool | Sequence[str],
 ) -> Any:
     """Make a stacked model of its document and of the file with its learners."""
-    kept = document["learners"]
-    learners, beside = str(kept["format"]), Path(path).parent / Path(str(kept["file"])).name
-    if learners not in FORMATS:
-        raise ValueError(f"its learners have the unknown format {learners!r}.")
-    if not beside.exists():
-        raise RefusedError(f"has its learners in {beside.name!r}, which is not beside it.")
-    content = beside.read_bytes()
-    if hashlib.sha256(content).hexdigest() != kept["sha256"]:
-        raise RefusedError(f"has its learners in {beside.name!r}, which is not the file it names.")
-    objects = _loaded(content, learners, trusted, beside.name)
+    objects = read_objects(document["learners"], path, trusted)
     layer = model_of(document["layer"], layers)
     parameters = {name: decode(value) for name, value in document["parameters"].items()}
     kind = classes[document["class"]]
@@ -162,46 +119,3 @@ def _deployed(facts: dict[str, Any], fitted: Any, classes: Any) -> Deployed:
     if link is None:
         return Deployed(names, tuple(fitted), ClassScores(np.asarray(classes)))
     return Deployed(names, tuple(fitted), MeanScores(str(link), float(facts["least"])))
-
-
-def _dumped(objects: dict[str, Any], learners: str) -> bytes:
-    if learners == "joblib":
-        import joblib
-
-        buffer = io.BytesIO()
-        joblib.dump(objects, buffer, compress=3)
-        return buffer.getvalue()
-    return bytes(_skops("save").dumps(objects))
-
-
-def _loaded(content: bytes, learners: str, trusted: bool | Sequence[str], name: str) -> Any:
-    """Read the learners, if they are trusted."""
-    if learners == "joblib":
-        if trusted is not True:
-            raise RefusedError(
-                f"has its learners in {name!r}, a pickle, which can run any code when it is "
-                "loaded. If you know where it comes from, pass trusted=True."
-            )
-        import joblib
-
-        return joblib.load(io.BytesIO(content))
-    skops = _skops("load")
-    needed = set(skops.get_untrusted_types(data=content)).difference(OWN_TYPES)
-    strange = sorted(needed if isinstance(trusted, bool) else needed.difference(trusted))
-    if strange and trusted is not True:
-        raise RefusedError(
-            f"has learners of types that are not known to be harmless: {', '.join(strange)}. If "
-            f"you trust them, pass trusted={strange!r}."
-        )
-    return skops.loads(content, trusted=[*OWN_TYPES, *needed])
-
-
-def _skops(purpose: str) -> Any:
-    try:
-        import skops.io as skops
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} of a stacked model needs skops: pip install 'fairridge[stacking]'"
-            + (", or pass learners='joblib'." if purpose == "save" else ".")
-        ) from error
-    return skops
