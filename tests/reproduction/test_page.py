@@ -126,6 +126,12 @@ def test_the_committed_page_has_all_figures_and_is_short():
     assert len(shown.split()) <= 4500
 
 
+def test_subscripts_are_no_emphasis():
+    page = html_page(r"*Both* $R^{2}_{\mathrm{EO}}$ and $D_{\mathrm{IF}}$.", {})
+    assert page.count("<em>") == 1
+    assert page.count("<math") == page.count("</math>") == 2
+
+
 def test_formulas_are_typeset_where_they_are():
     found = typeset("At r ≤ .05, |COV(ŷ, S_i)| of `zlm(r = .05)` and R²_S: 10⁻¹⁴.")
     assert found == (
