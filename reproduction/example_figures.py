@@ -212,7 +212,7 @@ def families_table(results: Results) -> pd.DataFrame:
 def draw_families(table: pd.DataFrame) -> Drawn:
     """Draw one panel per family: penalties by style, definitions by color."""
     cases, ticks = list(table["case"].unique()), np.unique(table["r"])
-    figure, grid = axes(1, len(cases), width=8.2, height=3.1)
+    figure, grid = axes(1, len(cases), width=8.2, height=3.1, share="none")
     colors = {PARITY: BLUE, OPPORTUNITY: GREEN, INDIVIDUAL: ORANGE, "nagelkerke": VERMILION,
               "tjur": VIOLET}  # fmt: skip
     styles = {"ridge": "-", "lasso": ":", "elastic-net": "--"}

@@ -277,14 +277,12 @@ def _draw_fairlearn(table: pd.DataFrame) -> Drawn:
     return figure
 
 
-_SAMPLE = "Lines: vu.test; bands: 90 % of our samples."
-
 FIGURES = (
     Figure(
         "bias",
         "auxiliary",
         "Example 1 (paper, Fig. 1). Relative difference between R²_S with and without the "
-        "covariance of Sα and Ũβ, over the ridge penalty of the auxiliary model. " + _SAMPLE,
+        "covariance of Sα and Ũβ, over the ridge penalty of the auxiliary model.",
         examples.bias_table,
         examples.draw_bias,
     ),
@@ -292,7 +290,7 @@ FIGURES = (
         "profiles",
         "models",
         "Example 1 (paper, Figs. 2 and 3). Coefficients of NCLM and FRRM over the bound, on one "
-        "scale: FRRM leaves β at least squares, NCLM inflates it. " + _SAMPLE,
+        "scale: FRRM leaves β at least squares, NCLM inflates it.",
         lambda results: examples.profile_table(results, "profiles", ("NCLM", "FRRM")),
         examples.draw_profiles,
     ),
@@ -308,7 +306,7 @@ FIGURES = (
         "definitions",
         "extensions",
         "Example 1 (paper, Fig. 5). Equality of opportunity and individual fairness along the path "
-        "of FRRM. The paper's green curve must be the sequential R²_EO. " + _SAMPLE,
+        "of FRRM. The paper's green curve must be the sequential R²_EO.",
         examples.definitions_table,
         examples.draw_definitions,
     ),
@@ -316,7 +314,7 @@ FIGURES = (
         "fgrrm",
         "extensions",
         "Example 2 (paper, Fig. 6). Coefficients of FGRRM and of ZLRM, which the paper describes "
-        "without a figure. The two bounds are different quantities. " + _SAMPLE,
+        "without a figure. The two bounds are different quantities.",
         examples.logistic_table,
         examples.draw_logistic,
     ),

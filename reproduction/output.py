@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import re
 import shutil
 import subprocess
@@ -26,8 +25,16 @@ body { font: 16px/1.55 system-ui, sans-serif; color: #222; max-width: 62rem; mar
        padding: 0 1.2rem; }
 h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 2.6rem; } h3 { margin-top: 2rem; }
 img { max-width: 100%; height: auto; } p > em { color: #555; font-size: 0.9rem; }
+/* Wide tables scroll within themselves, and show a shadow where they go on. */
 table { border-collapse: collapse; font-size: 0.86rem; margin: 1rem 0; display: block;
-        overflow-x: auto; }
+        overflow-x: auto;
+        background: linear-gradient(to right, #fff 1rem, transparent 2rem) 0 0 / 2rem 100%
+          no-repeat local, linear-gradient(to left, #fff 1rem, transparent 2rem) 100% 0 / 2rem 100%
+          no-repeat local, linear-gradient(to right, #0005, transparent) 0 0 / 0.7rem 100% no-repeat
+          scroll, linear-gradient(to left, #0005, transparent) 100% 0 / 0.7rem 100% no-repeat
+          scroll; }
+table:has(.verdict) td:nth-child(2) { min-width: 9rem; }
+table:has(.verdict) td:last-child { min-width: 14rem; }
 th, td { border-bottom: 1px solid #ddd; padding: 0.4rem 0.6rem; text-align: left;
          vertical-align: top; }
 th { border-bottom: 2px solid #999; }
@@ -37,6 +44,9 @@ th { border-bottom: 2px solid #999; }
 .software { background: #4a5a8a; } .part { background: #8a6100; }
 .fails { background: #b3261e; } .open { background: #5f6368; }
 code { background: #f3f3f3; padding: 0.1rem 0.25rem; }
+@media screen and (max-width: 45rem) { /* so that text in figures can be read */
+  p:has(> img) { overflow-x: auto; } img { max-width: none; width: 52rem; }
+}
 @page { size: A4; margin: 16mm 14mm; }
 @media print {
   body { font-size: 10pt; max-width: none; margin: 0; padding: 0; }
@@ -107,15 +117,20 @@ def _tables(results: Results) -> dict[str, pd.DataFrame]:
 
 
 def html_page(page: str, images: Mapping[str, bytes]) -> str:
-    """Return a Markdown page as HTML that needs no other file."""
-    body: str = MarkdownIt().enable("table").render(page)
+    """Return a Markdown page as HTML that needs no other file.
+
+    Formulas are kept from Markdown, to which two subscripts are emphasis.
+    """
+    formulas = re.findall(r"\$([^$]+)\$", page)
+    body: str = MarkdownIt().enable("table").render(re.sub(r"\$[^$]+\$", "$$", page))
 
     def embedded(match: re.Match[str]) -> str:
         data = base64.b64encode(images[match[1]]).decode()
         return f'src="data:image/png;base64,{data}"'
 
     body = re.sub(r'src="figures/([^"]+)\.png"', embedded, body)
-    body = re.sub(r"\$([^$]+)\$", lambda found: convert(html.unescape(found[1])), body)
+    rest = iter(formulas)
+    body = re.sub(r"\$\$", lambda _: convert(next(rest)), body)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

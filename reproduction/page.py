@@ -88,11 +88,11 @@ def _how(results: Results, details: str) -> Blocks:
         "*Ties count for neither side*: a model is ahead if it is so in more than half of the "
         "cells and behind in none, in part if it is ahead in more cells than behind. Models have "
         "the *same* level of fairness only where both can reach it. Verdicts are computed, except "
-        "those marked †, which are arguments. “Our samples” are draws of 1000 rows; vu.test is "
-        "fairml's sample of the examples. “As corrected” means without a misprint (E1 to E13); "
-        "“of the software” means true of fairml 0.8 and not of the exactly solved model. Bars in "
-        "figures are 90 % intervals, of means over runs, and of differences the wider ones. "
-        f"[Details]({details}) has protocol, both intervals, misprints and remarks.",
+        "those marked †, which are arguments. “As corrected” means without a misprint (E1 to E13); "
+        "“of the software” means true of fairml 0.8 and not of the exactly solved model.",
+        "Figures: lines of examples are vu.test, fairml's sample; bands are 90 % of “our samples”, "
+        "draws of 1000 rows. Bars are 90 % intervals, the wider ones for differences. Gray: less "
+        f"than .5 %. [Details]({details}) has protocol, both intervals, misprints and remarks.",
     ]
     if results.settings.rows is not None:
         blocks.append(f"**Larger data sets are cut to {results.settings.rows} random rows.**")

@@ -57,13 +57,13 @@ def better_for_the_same_fairness(results: Results) -> Verdict:
     found = _comparisons(results)
     kinds = {name: ahead(one, "lower") for name, one in found.items()}
     parts = [
-        f"{name} {count(one, 'lower')}/{count(one, 'higher')} of {len(one)}"
+        f"{name} {count(one, 'lower')}/{count(one, 'higher')}/{len(one)}"
         for name, one in found.items()
     ]
     good = sum(kind == "holds" for kind in kinds.values())
     some = any(kind != "does not hold" for kind in kinds.values())
     kind: Kind = "holds" if good == len(kinds) else "holds in part" if some else "does not hold"
-    return Verdict(kind, f"Better/worse cells against {'; '.join(parts)}.", _sentence(kinds))
+    return Verdict(kind, f"Better/worse/all cells against {'; '.join(parts)}.", _sentence(kinds))
 
 
 @claim("§5", "conclusions")

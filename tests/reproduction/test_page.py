@@ -66,7 +66,21 @@ def test_paired_differences_have_intervals(found):
     assert "| LSAC | NCLM | **+10.00±0.03** | **+10.00±0.03** |" in text
     assert "| LSAC | ZLM, equal $R^{2}_{S}$ | **−10.00±0.03** | **−10.00±0.03** |" in text
     assert "| LSAC | NCLM | +10.00 ±0.00 ±0.03 | +10.00 ±0.00 ±0.03 |" in details
-    assert "| vu.test | 0.01 | +5.000 % | −10.000 % | 0.0100 |" in details
+
+
+def test_floors_are_compared_with_recorded_answers():
+    rss = {"FRRM": 100.0, "NCLM": 90.0, "NCLM, floors": 104.0, "NCLM, fairml": 105.0}
+    rows = [
+        {"case": case, "run": 0, "model": model, "r": 0.01, "rss": rss[model],
+         "share": 0.009, "active": 1.0}
+        for case, models in (("vu.test", rss), ("NLSY", list(rss)[:3]), ("LSAC", list(rss)[:3]))
+        for model in models
+    ]  # fmt: skip
+    text = details_page(results(floors=rows))
+    assert "| vu.test | .01 | −10.000 % | +4.000 % | +5.000 % | 0.0090 | 0.0090 |" in text
+    assert "| NLSY | .01 | −10.000 % | +4.000 % |  | 0.0090 |  |" in text
+    assert "of the 1 recorded answers to 0.952 %" in text
+    assert "in active cells: LSAC 0 of 1, NLSY 0 of 1." in text
 
 
 def test_every_erratum_has_a_place_and_says_what_it_lacks():
@@ -124,6 +138,12 @@ def test_the_committed_page_has_all_figures_and_is_short():
     assert {Path(image).name for image in images} == {path.name for path in folder.iterdir()}
     shown = re.sub(r"</?span[^>]*>|[|*#]|-{3,}", " ", text)
     assert len(shown.split()) <= 4500
+
+
+def test_subscripts_are_no_emphasis():
+    page = html_page(r"*Both* $R^{2}_{\mathrm{EO}}$ and $D_{\mathrm{IF}}$.", {})
+    assert page.count("<em>") == 1
+    assert page.count("<math") == page.count("</math>") == 2
 
 
 def test_formulas_are_typeset_where_they_are():
