@@ -36,6 +36,7 @@ from fairridge.reports import Summary
 from fairridge.stacking.crossfit import Deploy
 from fairridge.stacking.features import Features, LayerColumns
 from fairridge.stacking.fitting import LEARNED, Crossfit, StackData, crossfit, named_learners
+from fairridge.stacking.onnx_graph import stack_graph
 from fairridge.stacking.path import StackedPath
 
 
@@ -476,6 +477,11 @@ class FairStacking(BaseEstimator):
         model = copy(self).set_params(unfairness=layer.unfairness)
         model._store_layer(layer)
         return model
+
+    def as_onnx(self, X: TableLike | None = None, *, exposure: str | None = None) -> Any:
+        """Return the model in ONNX, for `fairridge.export.to_onnx`, which describes it."""
+        check_is_fitted(self)
+        return stack_graph(self, X, exposure)
 
     @property
     def fingerprint_(self) -> str:
