@@ -134,7 +134,7 @@ def _scored(graph: Graph, one: Deployed, learner: Any, raw: str, *, probabilitie
 
     `raw` is what the trees of a learner sum up to, or else its probabilities or means.
     """
-    scorer = one.scorer
+    scorer: Any = one.scorer
     if isinstance(scorer, ClassScores):
         if not probabilities and len(scorer.classes) == 2:
             most = np.log((1.0 - LEAST) / LEAST)
@@ -167,7 +167,7 @@ def _picked(graph: Graph, matrix: str, k: int) -> str:
 def _coded(graph: Graph, value: str, codes: dict[Any, float], other: float) -> str:
     """Return numbers for levels."""
     text = all(isinstance(level, str) for level in codes)
-    keys = {"keys_strings" if text else "keys_int64s": list(codes)}
+    keys: dict[str, Any] = {"keys_strings" if text else "keys_int64s": list(codes)}
     numbers = graph.node(
         "LabelEncoder", value, domain="ai.onnx.ml", **keys,
         values_floats=[float(code) for code in codes.values()], default_float=other,
@@ -220,7 +220,10 @@ def _boosted(
 
 def _ensemble(graph: Graph, trees: Any) -> dict[str, Any]:
     """Return all trees as attributes of a node."""
-    splits, members, leaves, roots = [], [], [], []
+    splits: list[Any] = []
+    leaves: list[Any] = []
+    members: list[float] = []
+    roots: list[int] = []
     for step in trees._predictors:
         for target, tree in enumerate(step):
             roots.append(len(splits))
